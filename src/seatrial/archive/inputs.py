@@ -4,6 +4,7 @@ import io
 import os
 import select
 import stat
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -38,6 +39,8 @@ NOTICE_S = 2.0
 """A pipe that is silent for this long is reported as being waited for ..."""
 SILENT_S = 600.0
 """... and abandoned after this time. ibnetdiscover takes minutes on a large fabric."""
+WRITER_S, LOOK_S = 2.0, 0.05
+"""For how long a pipe with a name may have no writer, and how often that is looked at: a shell starts it beside us."""
 PIECE_BYTES = MIB
 KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -115,7 +118,8 @@ def open_argument(path: Path, most_bytes: int, waiting: Callable[[str], None] | 
         os.close(handle)
         return open_regular(path, most_bytes)
     try:
-        return io.BytesIO(b"".join(_pieces(handle, path, most_bytes, waiting)))
+        first = _first_piece(handle, path)
+        return io.BytesIO(b"" if first == b"" else b"".join(_pieces(handle, path, most_bytes, waiting, first)))
     finally:
         os.close(handle)
 
@@ -168,12 +172,44 @@ def _kind(mode: int) -> str:
     return next((name for fits, name in KINDS if fits(mode)), "not a file")
 
 
-def _pieces(handle: int, path: Path, most_bytes: int, waiting: Callable[[str], None] | None) -> Iterator[bytes]:
-    """What a pipe delivers, to its end. Raises BadInput beyond `most_bytes`, or where nothing comes for `SILENT_S`."""
+def _first_piece(handle: int, path: Path) -> bytes | None:
+    """What a pipe has; None: a writer is there, and wrote nothing yet; empty: it went away and wrote nothing.
+
+    Raises BadInput for a pipe with a name to which nobody writes.
+    """
+    give_up = time.monotonic() + WRITER_S
+    poll = select.poll()
+    poll.register(handle, 0)
+    while True:
+        try:
+            if piece := os.read(handle, PIECE_BYTES):
+                return piece
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            raise cannot_be_read(path, error) from error
+        if poll.poll(0):  # hung up: there was a writer, as there is for each pipe without a name
+            return b""
+        if time.monotonic() > give_up:
+            raise BadInput(
+                f"{path} is a pipe (FIFO), and no program writes to it.", "Start the program first, or give a file."
+            )
+        time.sleep(LOOK_S)
+
+
+def _pieces(
+    handle: int, path: Path, most_bytes: int, waiting: Callable[[str], None] | None, first: bytes | None
+) -> Iterator[bytes]:
+    """What a pipe delivers, to its end. Raises BadInput beyond `most_bytes`, or where nothing comes for `SILENT_S`.
+
+    `first`: what was read from it already.
+    """
     poll = select.poll()
     poll.register(handle, select.POLLIN)
-    left = most_bytes
-    while True:
+    left = most_bytes - len(first or b"")
+    if first:
+        yield first
+    while left >= 0:
         if not poll.poll(NOTICE_S * 1000):
             if waiting is not None:
                 waiting(f"Waiting for data from the pipe {path}.")
@@ -187,6 +223,5 @@ def _pieces(handle: int, path: Path, most_bytes: int, waiting: Callable[[str], N
         if not piece:
             return
         left -= len(piece)
-        if left < 0:
-            raise too_large(path, most_bytes)
         yield piece
+    raise too_large(path, most_bytes)

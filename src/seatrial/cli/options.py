@@ -68,6 +68,8 @@ def report_file(option: typer.CallbackParam, path: Path | None) -> Path | None:
     given = f"{option.opts[0]} {str(path)!r}"
     if path.is_dir():
         raise UsageError(f"{given} is a folder.", "Name a file in it.")
+    if path.is_socket() or path.is_block_device():
+        raise UsageError(f"{given} is {'a socket' if path.is_socket() else 'a disk'}.", "Name another file.")
     if not path.parent.is_dir():
         raise UsageError(f"{given}: there is no folder {str(path.parent)!r}.", "Make it, or name another file.")
     if not os.access(path if path.exists() else path.parent, os.W_OK):

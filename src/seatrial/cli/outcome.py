@@ -1,5 +1,7 @@
 """Shows a report: text or JSON on standard output, other forms in files."""
 
+import errno
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -95,7 +97,17 @@ def _wanted(files: Files) -> list[tuple[str, str, Path, Callable[[Report], str]]
 def write_file(path: Path, text: str, what: str = "The page", option: str = "--html") -> None:
     """Write the text. Raises SeatrialError with the reason."""
     try:
-        path.write_text(text, encoding="utf-8")
+        with open(path, "w", encoding="utf-8", opener=_without_waiting) as file:
+            file.write(text)
     except OSError as error:
-        reason = f"{what} {path} cannot be written: {error.strerror}."
+        unread = error.errno == errno.ENXIO  # of open(2), for a pipe; also for a socket
+        why = "no program reads from it" if unread else error.strerror
+        reason = f"{what} {path} cannot be written: {why}."
         raise SeatrialError(reason, f"Name another file with {option}.") from error
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open as open(2) does, but fail for a pipe without a reader, where that would wait for ever."""
+    handle = os.open(path, flags | os.O_NONBLOCK, 0o666)
+    os.set_blocking(handle, True)
+    return handle

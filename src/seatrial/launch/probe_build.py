@@ -28,7 +28,7 @@ def default_folder() -> Path:
 
 def prebuilt(path: Path) -> Path:
     """A probe that somebody built. Raises UsageError where it cannot be run."""
-    if not os.access(path, os.X_OK) or path.is_dir():
+    if not path.is_file() or not os.access(path, os.X_OK):
         raise UsageError(f"--probe {path} is not an executable program.")
     return path.resolve()
 

@@ -1,6 +1,7 @@
 """Inputs that must not block a command or fill its memory: devices, pipes, huge files, deep nesting."""
 
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -61,12 +62,12 @@ def test_an_endless_input_is_refused_at_once(command: str, kind: str, tmp_path: 
     assert name in done.stderr or command == "fabric check --counters"
 
 
-@pytest.mark.parametrize("command", ["facts", "limits", "lab trial"])
+@pytest.mark.parametrize("command", ["facts", "limits", "lab trial", "fleet", "locate", "scale", "fabric show"])
 def test_a_pipe_that_nobody_writes_to_is_refused(command: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     done = seatrial(*(word.format("pipe") for word in COMMANDS[command]), folder=tmp_path)
     assert done.returncode == 64, done.stderr
-    assert "a pipe (FIFO), not a regular file" in done.stderr
+    assert "pipe is a pipe (FIFO), " in done.stderr
 
 
 def test_a_folder_of_tables_has_one_limit_for_all(tmp_path: Path) -> None:
@@ -83,8 +84,6 @@ def make_fifo(path: Path) -> None:
 
 
 def make_socket(path: Path) -> None:
-    import socket
-
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
 
@@ -154,9 +153,68 @@ def test_a_silent_pipe_is_reported_and_given_up(tmp_path: Path, monkeypatch: pyt
     path = tmp_path / "pipe"
     os.mkfifo(path)
     said: list[str] = []
+    writer = os.open(path, os.O_RDWR)
     with pytest.raises(BadInput, match="delivered nothing"):
         open_argument(path, 20, said.append)
+    os.close(writer)
     assert said == [f"Waiting for data from the pipe {path}."]
+
+
+def test_a_pipe_without_a_writer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "WRITER_S", 0.1)
+    monkeypatch.setattr(inputs, "SILENT_S", 0.2)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BadInput, match="and no program writes to it"):
+        open_argument(tmp_path / "pipe", 20)
+
+
+def test_a_writer_may_come_a_little_later(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Timer(0.3, (tmp_path / "pipe").write_text, [MATRIX])
+    writer.start()
+    assert argument_text(tmp_path / "pipe", 1000) == MATRIX
+    writer.join()
+
+
+def test_a_writer_that_leaves_without_a_word_is_an_empty_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Timer(0.2, (tmp_path / "pipe").write_text, [""])
+    writer.start()
+    assert argument_text(tmp_path / "pipe", 1000) == ""
+    writer.join()
+
+
+def test_a_report_is_not_written_to_a_pipe_that_nobody_reads(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("node,value\nn1,1\nn2,2\nn3,3\n")
+    os.mkfifo(tmp_path / "pipe")
+    done = seatrial("fleet", "f.csv", "--junit", "pipe", folder=tmp_path)
+    assert done.returncode == 2
+    assert "The JUnit report pipe cannot be written: no program reads from it." in done.stderr
+    with socket.socket(socket.AF_UNIX) as server_:
+        server_.bind(str(tmp_path / "socket"))
+    done = seatrial("fleet", "f.csv", "--junit", "socket", folder=tmp_path)
+    assert done.returncode == 64
+    assert "--junit 'socket' is a socket." in done.stderr
+
+
+SEATRIAL = f"{sys.executable} -m seatrial"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("cat f.csv | {} fleet /dev/stdin --json", '"nodes"'),
+        ("{} fleet <(cat f.csv) --json", '"nodes"'),
+        ("{} fleet <(sleep 3; cat f.csv) --json", '"nodes"'),
+        ("{} fleet <(true) --json", "The file has no values"),
+        ("mkfifo p; (cat f.csv > p) & {} fleet p --json", '"nodes"'),
+    ],
+)
+def test_pipes_of_a_shell_are_read_to_their_end(line: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("node,value\nn1,1\nn2,2\nn3,3\n")
+    words = ["bash", "-c", line.format(SEATRIAL)]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert said in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
