@@ -7,6 +7,7 @@ import argparse
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,12 @@ NO_SHARED_MEMORY = "UCX_TLS=tcp"
 """The nodes are one machine, and UCX would see that."""
 
 
-def one_check(plan: LabPlan, archive: str, mpi: str, percent: int, number: int) -> dict[str, Any]:
-    """The link of a node at that share of its rate: what `check --hosts` with its defaults says."""
+def one_check(plan: LabPlan, archive: str, more: Sequence[str], mpi: str, percent: int, number: int) -> dict[str, Any]:
+    """The link of a node at that share of its rate: what `check --hosts` says, with `more` options."""
     node = plan.node_names[number % len(plan.node_names)]
     planting.plant(plan.name, "link-rate", node, Parameters(percent=percent))
     options = ["--mpicc", f"mpicc.{mpi}", f"--mpirun-options={UNBOUND[mpi]}", "--archive", archive]
-    argv = [sys.executable, "-m", "seatrial", "check", "--hosts", "n[1-4]", "--json", *options]
+    argv = [sys.executable, "-m", "seatrial", "check", "--hosts", "n[1-4]", "--json", *options, *more]
     try:
         done = run(without_slurm(plan, argv, cwd=str(Path.cwd()), extra=[NO_SHARED_MEMORY]), timeout_s=200)
     finally:
@@ -48,14 +49,16 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--percent", type=int, default=60, help="share of the rate that the link keeps")
     parser.add_argument("--only", choices=tuple(UNBOUND))
+    parser.add_argument("--no-nodes", action="store_true", help="links only: a third of the time")
     given = parser.parse_args()
+    more = ["--no-nodes"] if given.no_nodes else []
     wrong = 0
     with (
         tempfile.TemporaryDirectory(dir=Path.cwd()) as archive,
-        four_nodes("ssh", rate="250mbit", ssh=True, folders=(archive,)) as plan,
+        four_nodes("ssh", ssh=True, folders=(archive,)) as plan,
     ):
         for mpi in (given.only,) if given.only else UNBOUND:
-            check = partial(one_check, plan, archive, mpi, given.percent)
+            check = partial(one_check, plan, archive, more, mpi, given.percent)
             wrong += count_wrong(mpi, given.runs, check)
     return wrong
 
