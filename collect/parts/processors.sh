@@ -60,6 +60,7 @@ processors() {
   lines /proc/cpuinfo '*' 64
   lines /proc/self/status 'Cpus_allowed_list:*' 1
   job_processors
+  processor_quotas
   value /sys/devices/system/cpu/online
   value /sys/devices/system/cpu/possible
   value /sys/devices/system/cpu/smt/active
@@ -110,6 +111,39 @@ job_processors() { # of the job's cpuset, whose folder Slurm calls job_N: the co
     done 2>/dev/null <"$found"
   fi
   if [ -n "$line" ]; then printf '@value %s|%s\n' "$name" "$line"; else absent "$name" 'no cgroup of a job'; fi
+}
+
+processor_quotas() { # of the collector's control group and of all above it, each "QUOTA PERIOD" in microseconds
+  rows=''
+  if locate /proc/self/cgroup; then
+    groups=$found
+    # shellcheck disable=SC2094 # both are only read
+    while IFS=: read -r _ kind path; do
+      case ,$kind, in
+        *,cpu,*) quotas_above "${path%/}" /cpu /cpu,cpuacct /cpuacct,cpu ;;
+        ,,) quotas_above "${path%/}" '' /unified ;;
+      esac
+    done 2>/dev/null <"$groups"
+  fi
+  if [ -n "$rows" ]; then printf '@value processor quotas|%s\n' "$rows"; else absent 'processor quotas' 'no cgroup tells one'; fi
+}
+
+quotas_above() { # GROUP FOLDER...: adds the quotas of it and of all above it to rows; FOLDER: where groups may be
+  above=$1
+  shift
+  while :; do
+    for folder; do
+      place=/sys/fs/cgroup$folder$above
+      if first_line "$place/cpu.max"; then
+        rows=$rows${rows:+;}$line
+      elif first_line "$place/cpu.cfs_quota_us"; then
+        quota=$line
+        first_line "$place/cpu.cfs_period_us" && rows="$rows${rows:+;}$quota $line"
+      fi
+    done
+    [ -n "$above" ] || break
+    above=${above%/*}
+  done
 }
 
 frequencies() { # soon after /proc/cpuinfo: opening that took a sample of all, so that the present ones come at once

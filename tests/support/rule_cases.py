@@ -118,6 +118,7 @@ FIRING: dict[str, Readings] = {
     FindingKind.MTU_DIFFERS: odd(interfaces=(interface(mtu_bytes=1500),)),
     FindingKind.GOVERNOR: odd(processor=processor(governors={"powersave": 16})),
     FindingKind.FREQUENCY_CAPPED: odd(processor=processor(maximum_hz=(3.5e9,) * 12 + (2.0e9,) * 4)),
+    FindingKind.PROCESSOR_QUOTA: odd(processor=processor(quota_processors=6.4)),
     FindingKind.THROTTLED: odd(after={"processor": processor(throttle_events=6)}),
     FindingKind.TURBO_OFF: odd(processor=processor(turbo=False)),
     FindingKind.POWER_LIMIT_DIFFERS: odd(system=system(power_limits_w={"package-0 long_term": 150.0})),
@@ -220,6 +221,7 @@ SILENT: dict[str, Readings] = {
         )
     ),
     FindingKind.FREQUENCY_CAPPED: all_alike(processor=processor(turbo=False, maximum_hz=(2.4e9,) * 16)),
+    FindingKind.PROCESSOR_QUOTA: odd(processor=processor(quota_processors=-1.0)),
     FindingKind.THROTTLED: all_alike(processor=processor(throttle_events=123456)),
     FindingKind.TURBO_OFF: all_alike(processor=processor(turbo=False)),
     FindingKind.POWER_LIMIT_DIFFERS: odd(system=system(power_limits_w={"package-0 long_term": 205.125})),

@@ -30,6 +30,7 @@ NAMES: tuple[tuple[str, str], ...] = (
     (r"software\.mpi_settings\.(.+)", "MPI setting {}"),
     (r"system\.firmware\.bios_version", "BIOS version"),
     (r"cpu_model", "processor model"),
+    (r"processor\.quota_processors", "processor quota"),
     (r"memory_bytes", "memory"),
 )
 """Dotted names of facts, and how people say them; a fact that is not in the table keeps its dotted name."""

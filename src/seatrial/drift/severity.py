@@ -59,6 +59,7 @@ WEIGHTS = (
         weight=80,
         why="the frequency sets what is computed, and how fast messages are handled",
     ),
+    Weight(pattern=r"processor\.quota_processors$", weight=84, why="ranks stop when the quota is used up"),
     Weight(pattern=r"system\.power_limits_w\.", weight=78, why="a lower power limit lowers the frequency under load"),
     Weight(
         pattern=r"(processors|cores|sockets|numa_nodes|cpu_model)$",

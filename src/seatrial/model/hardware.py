@@ -49,6 +49,8 @@ class ProcessorFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Sum of core and package thermal throttle counts since boot."""
     allowed: tuple[int, ...] = ()
     """Processors on which this job may run (its cpuset, and Cpus_allowed_list of the collector)."""
+    quota_processors: float | None = None
+    """How many processors' time its control groups leave to this job; -1: as much as there is."""
 
 
 # Topology.

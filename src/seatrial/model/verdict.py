@@ -109,6 +109,7 @@ class FindingKind(enum.StrEnum):
     HALF_DUPLEX = "half-duplex", FACT, "interface is in half duplex"
     GOVERNOR = "governor", FACT, "frequency governor"
     FREQUENCY_CAPPED = "frequency-capped", FACT, "frequency is capped"
+    PROCESSOR_QUOTA = "processor-quota", FACT, "a quota limits its processor time"
     THROTTLED = "throttled", FACT, "processors were throttled"
     TURBO_OFF = "turbo-off", FACT, "turbo is off"
     POWER_LIMIT_DIFFERS = "power-limit-differs", FACT, "power limit differs"

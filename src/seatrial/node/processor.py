@@ -1,6 +1,7 @@
 """Frequencies, governors, idle states, instruction sets and mitigations, from a frame."""
 
 import functools
+import math
 import re
 
 from seatrial.model.hardware import IdleState, ProcessorFacts
@@ -12,6 +13,7 @@ from seatrial.node.topology_sysfs import CPU, sysfs_cores
 
 STATUS = "/proc/self/status"
 JOB = "job cpuset"
+QUOTAS = "processor quotas"
 SMT = "/sys/devices/system/cpu/smt/active"
 IDLE = "/sys/devices/system/cpu/cpu0/cpuidle/state[0-9]*"
 VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities/"
@@ -53,6 +55,7 @@ def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
         mitigations=_mitigations(frame),
         throttle_events=throttle,
         allowed=_allowed(frame),
+        quota_processors=_quota(frame.values.get(QUOTAS, "")),
     )
     return facts, {**absent, **_absent(frame, facts)}
 
@@ -71,6 +74,7 @@ def _absent(frame: Frame, facts: ProcessorFacts) -> dict[str, str]:
         "mitigations": (facts.mitigations, VULNERABILITIES + "*"),
         "throttle_events": (facts.throttle_events is not None, THROTTLE),
         "allowed": (facts.allowed, STATUS),
+        "quota_processors": (facts.quota_processors is not None, QUOTAS),
     }
     absent = {f"processor.{name}": frame.reason(item) for name, (known, item) in told.items() if not known}
     if facts.turbo is None:
@@ -151,3 +155,17 @@ def _allowed(frame: Frame) -> Numbers:
         if name == "Cpus_allowed_list":
             allowed.update(listed(processors) or ())
     return tuple(sorted(allowed))
+
+
+def _quota(groups: str) -> float | None:
+    """The smallest of a control group and those above it, "QUOTA PERIOD" each; "max", or -1 with cgroup v1: none."""
+    quotas = []
+    for group in filter(None, groups.split(";")):
+        quota, _, period = group.partition(" ")
+        if quota in ("max", "-1"):
+            quotas.append(math.inf)
+        elif (most := whole_number(quota)) and (every := whole_number(period)):
+            quotas.append(most / every)
+    if not quotas:
+        return None
+    return min(quotas) if math.isfinite(min(quotas)) else -1.0

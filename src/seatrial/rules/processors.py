@@ -70,6 +70,15 @@ def capped_processors(facts: ProcessorFacts) -> list[tuple[float, float]]:
     ]
 
 
+def limited_by_quota(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """Control groups that leave less processor time than there are processors to run on."""
+    quota = facts.processor.quota_processors
+    usable = len(facts.processor.allowed) or facts.processors
+    if quota is not None and usable and 0 < quota < usable:
+        clause = f"a quota leaves its job the time of {quota:.3g} of {usable} processors"
+        yield Violation(node=node, clause=clause, key=(quota, usable))
+
+
 def ghz(frequency_hz: float) -> str:
     """3.4 GHz."""
     return f"{frequency_hz / 1e9:.3g} GHz"
@@ -181,6 +190,15 @@ PROCESSORS = (
         knows=lambda facts: bool(facts.processor.maximum_hz and facts.processor.hardware_maximum_hz),
         remedy="Lift the cap (cpupower frequency-set -u MAX) and find out what sets it: a tuned profile, Slurm's "
         "CpuFreqDef, thermald, the BMC's power capping.",
+    ),
+    Rule(
+        kind=FindingKind.PROCESSOR_QUOTA,
+        order=135,
+        look=on_each_node(limited_by_quota),
+        knows=lambda facts: facts.processor.quota_processors is not None,
+        remedy="Find the control group that limits it (cpu.max, or cpu.cfs_quota_us, of those that /proc/self/cgroup "
+        "of the job names and of all above them), and who set it: CPUQuota= of slurmd.service or a slice, a container, "
+        "a site's prolog. Ranks stop whenever the quota is used up, and all others wait for them.",
     ),
     THROTTLED,
     Rule(

@@ -1,10 +1,13 @@
 """Frequencies by processor and by policy, turbo, idle states, instruction sets, throttling."""
 
+from pathlib import Path
+
 import pytest
 
 from seatrial.model.hardware import IN_NAME, IdleState, ProcessorFacts
 from seatrial.node.frame import parse_frame
 from seatrial.node.processor import read_processor
+from tests.support.collecting import SHELLS, collect, write
 from tests.support.paths import DATA
 
 RECORDED = DATA / "processors" / "virtual-machine.facts"
@@ -129,6 +132,54 @@ def test_throttling_is_counted_once_a_core_and_once_a_package() -> None:
 def test_where_the_job_may_run() -> None:
     facts, _ = processor_of("@file /proc/self/status", "|Cpus_allowed_list:\t0-1,6", "@end")
     assert facts.allowed == (0, 1, 6)
+
+
+@pytest.mark.parametrize(
+    ("groups", "quota"),
+    [
+        ("40000 100000", 0.4),
+        ("max 100000;250000 100000;max 100000", 2.5),
+        ("-1 100000;4000 10000;-1 100000", 0.4),
+        ("max 100000", -1.0),
+        ("-1 100000", -1.0),
+        ("1000 0", None),
+        ("x;;7", None),
+    ],
+)
+def test_the_least_quota_of_all_control_groups_counts(groups: str, quota: float | None) -> None:
+    facts, absent = processor_of(f"@value processor quotas|{groups}")
+    assert facts.quota_processors == quota
+    assert ("processor.quota_processors" in absent) is (quota is None)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    ("cgroup", "files", "quota"),
+    [
+        ("0::/a.slice/job\n", {"a.slice/cpu.max": "150000 100000", "a.slice/job/cpu.max": "max 100000"}, 1.5),
+        ("0::/\n", {"cpu.max": "800000 100000"}, 8.0),
+        ("0::/a.slice\n", {"a.slice/cpu.max": "max 100000"}, -1.0),
+        (
+            "4:cpu,cpuacct:/slurm/job_4\n0::/other\n",
+            {
+                "cpu,cpuacct/slurm/job_4/cpu.cfs_quota_us": "-1",
+                "cpu,cpuacct/slurm/job_4/cpu.cfs_period_us": "100000",
+                "cpu,cpuacct/slurm/cpu.cfs_quota_us": "5000",
+                "cpu,cpuacct/slurm/cpu.cfs_period_us": "10000",
+            },
+            0.5,
+        ),
+        ("0::/a.slice\n", {"b.slice/cpu.max": "150000 100000"}, None),
+        ("3:memory:/a\n", {"cpu/a/cpu.cfs_quota_us": "1000", "cpu/a/cpu.cfs_period_us": "10000"}, None),
+    ],
+)
+def test_quotas_of_a_group_and_of_all_above_it(
+    shell: str, cgroup: str, files: dict[str, str], quota: float | None, tmp_path: Path
+) -> None:
+    write(tmp_path, "/proc/self/cgroup", cgroup)
+    for name, content in files.items():
+        write(tmp_path, f"/sys/fs/cgroup/{name}", f"{content}\n")
+    assert read_processor(collect(str(tmp_path), shell))[0].quota_processors == quota
 
 
 def test_everything_that_is_not_known_has_its_reason() -> None:

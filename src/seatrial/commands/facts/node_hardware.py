@@ -39,6 +39,7 @@ def processors(facts: NodeFacts) -> Iterator[Row]:
         f"{facts.processors} logical" if facts.processors is not None else "",
         "" if set_up.smt_active is None else f"SMT {_on(set_up.smt_active)}",
         f"microcode {set_up.microcode}" if set_up.microcode else "",
+        f"quota {quota:.3g}" if (quota := set_up.quota_processors) is not None and quota >= 0 else "",
     ]
     sockets = "" if facts.sockets is None else f"{facts.sockets} × "
     yield "processors", ", ".join(filter(None, (sockets + (facts.cpu_model or "model not reported"), *counts)))
