@@ -36,6 +36,8 @@ CLOCK = re.compile(
 PARTS = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<unit>[dhms])")
 UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 WHOLE = "PWSCF"
+UNSOUND = re.compile(r"(?i)(?:=|\bforce =)\s*(?:[-+.\d]\S*\s+)*[-+]?nan\b|^\s*[-+]?nan\s|=\s*\*{4,}")
+"""A force, a pressure, an energy or an eigenvalue."""
 DONE = re.compile(r"^\s+JOB DONE\.\s*$")
 RULE = re.compile(r"^=-{20,}=\s*$")
 FEWEST_S = 0.2
@@ -50,7 +52,7 @@ def duration_s(text: str) -> float:
 
 
 def parse(text: str) -> Output:
-    """The output of one run of pw.x; more than one head means that the ranks did not form one world."""
+    """The output of pw.x, of one run or of several after each other."""
     reading = Reading("espresso", text)
     head = reading.search(BANNER.pattern)
     reading.version = head[1]["version"] if head else ""
@@ -61,13 +63,13 @@ def parse(text: str) -> Output:
         reading.breach(FindingKind.PROGRAM_FAILED, "Quantum ESPRESSO reports an error", line)
     for line, _ in reading.matches(CUT_SHORT.pattern):
         reading.breach(FindingKind.WORK_SKIPPED, "the run was stopped before its end", line)
-    heads, ends = (len(list(reading.matches(pattern.pattern))) for pattern in (BANNER, DONE))
-    if heads > 1:
-        reading.breach(FindingKind.RANKS_DIFFER, f"the program started {heads} times", head[0] if head else Line(0, ""))
-    done = reading.search(DONE.pattern)
-    if done is None or ends < heads:
+    for line, _ in reading.matches(UNSOUND.pattern):
+        reading.breach(FindingKind.NOT_A_NUMBER, "a result is not a finite number", line)
+    reading.runs(BANNER.pattern, DONE.pattern, "JOB DONE.")
+    done = list(reading.matches(DONE.pattern))
+    if not done:
         reading.lack("the closing line (JOB DONE.) is missing")
-    elif not reading.search(RULE.pattern, reading.whole_lines[done[0].number :]):
+    elif not reading.search(RULE.pattern, reading.whole_lines[done[-1][0].number :]):
         reading.lack("the rule below JOB DONE. is missing")
     return reading.output()
 

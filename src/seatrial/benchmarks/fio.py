@@ -15,6 +15,7 @@ JOB = re.compile(
     r"^(?P<name>\S.*?): \(groupid=(?P<group>\d{1,6}), jobs=(?P<jobs>\d{1,6})\): err=\s*(?P<error>-?\d{1,6})"
 )
 DECLARED = re.compile(r"^\S.*?: \(g=(?P<group>\d{1,6})\): rw=(?P<mode>\w+),")
+VERSION = re.compile(r"^fio-(\d\S*)\s*$")
 DIRECTION = re.compile(
     r"^\s+(?P<direction>read|write|trim)\s*: IOPS="
     r"(?P<iops>\d{1,15}(?:\.\d+)?[kMG]?), BW=(?P<bw>\d{1,15}(?:\.\d+)?)(?P<unit>[KMGT]?i?B)/s"
@@ -96,19 +97,22 @@ def _field(text: str) -> float:
 
 def _json(text: str, objects: str) -> Output:
     reading = Reading("fio", text)
-    try:
-        content, _ = json.JSONDecoder().raw_decode(objects)
-    except (ValueError, RecursionError):
-        reading.lack("its JSON has no end")
-        return reading.output()
-    if isinstance(content, dict):
-        reading.version = str(content.get("fio version", "")).removeprefix("fio-")
-    jobs = content.get("jobs") or content.get("client_stats") if isinstance(content, dict) else None
-    if not isinstance(jobs, list) or not jobs:
-        reading.lack("its JSON has no jobs")
-    for job in jobs if isinstance(jobs, list) else ():
-        if isinstance(job, dict):
-            _job(reading, job)
+    while objects:
+        try:
+            content, end = json.JSONDecoder().raw_decode(objects)
+        except (ValueError, RecursionError):
+            reading.lack("its JSON has no end")
+            return reading.output()
+        if isinstance(content, dict):
+            reading.version = str(content.get("fio version", "")).removeprefix("fio-")
+        jobs = content.get("jobs") or content.get("client_stats") if isinstance(content, dict) else None
+        if not isinstance(jobs, list) or not jobs:
+            reading.lack("its JSON has no jobs")
+        for job in jobs if isinstance(jobs, list) else ():
+            if isinstance(job, dict):
+                _job(reading, job)
+        another = re.compile(r"(?m)^\{").search(objects, end)
+        objects = objects[another.start() :] if another else ""
     return reading.output()
 
 
@@ -153,7 +157,7 @@ def _plausible(reading: Reading, name: str, runtime_ms: float, moved: float, rat
 
 def _text(text: str) -> Output:
     reading = Reading("fio", text)
-    version = reading.search(r"^fio-(\d\S*)\s*$")
+    version = reading.search(VERSION.pattern)
     reading.version = version[1][1] if version else ""
     modes: dict[str, set[str]] = {}
     totals: dict[str, set[str]] = {}
@@ -212,7 +216,10 @@ def _complete(reading: Reading, modes: dict[str, set[str]], totals: dict[str, se
             "(--output-format=json has an end)"
         )
         return
-    rows = list(reading.matches(DISK.pattern, reading.whole_lines[disks[0].number :]))
+    last = list(reading.matches(DISKS.pattern))[-1][0]
+    if another := reading.search(f"{DECLARED.pattern}|{VERSION.pattern}", reading.whole_lines[last.number :]):
+        reading.lack(f"the run that begins in line {another[0].number} has no end (the statistics of disks)")
+    rows = list(reading.matches(DISK.pattern, reading.whole_lines[last.number :]))
     if not rows:
         reading.lack("the statistics of disks have no line")
     elif AGGREGATE in rows[-1][0].text:

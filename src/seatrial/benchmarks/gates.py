@@ -70,8 +70,13 @@ def _of_number(result: Result, metric: Metric, limit: float | None) -> list[Brea
         return [_breach(FindingKind.NOT_A_NUMBER, f"{name} is {result.printed}", result)]
     size = result.labels.get("bytes", LEAST_BYTES)
     measurable = isinstance(size, int) and size >= LEAST_BYTES
-    negative_time = metric.unit == "s" and result.value < 0
-    if negative_time or (metric.better is Better.MORE and metric.unit and result.value <= 0 and measurable):
+    averaged = result.labels.get("statistic", "average") == "average"
+    no_time = metric.unit == "s" and (
+        result.value < 0 or (result.value == 0 and isinstance(size, int) and "bytes" in result.labels and averaged)
+    )
+    if (no_time and (measurable or result.value < 0)) or (
+        metric.better is Better.MORE and metric.unit and result.value <= 0 and measurable
+    ):
         return [_breach(FindingKind.ZERO_RESULT, f"{name} is {result.printed}", result)]
     if limit is None:
         return []

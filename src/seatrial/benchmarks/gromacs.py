@@ -9,10 +9,12 @@ from seatrial.benchmarks.reading import NUMBER, Line, Reading, finite, number_of
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
 
-BANNER = re.compile(r"^GROMACS:\s+gmx mdrun, version \S+|:-\) GROMACS - gmx mdrun\b")
+BANNER = re.compile(r"^GROMACS:\s+(?:gmx\w* )?mdrun\w*, (?:version|VERSION) \S+|:-\) GROMACS - (?:gmx\w* )?mdrun\w*\b")
 VERSION = re.compile(r"^GROMACS version:\s+(?:VERSION )?(?P<version>\S{1,60})")
-PROGRAM = re.compile(r"^GROMACS: {6}gmx mdrun\b")
+PROGRAM = re.compile(r"^GROMACS: {6}(?:gmx\w* )?mdrun\w*\b")
 STEPS = re.compile(r"^   nsteps\s+= (?P<steps>-?\d{1,18})\s*$")
+OVERRIDDEN = re.compile(r"^Overriding nsteps with value passed on the command line: (?P<steps>-?\d{1,18}) steps")
+CONTINUED = re.compile(r"^\s+init-step\s+= (?P<step>\d{1,18})\s*$")
 NODES = re.compile(r"^Running on (?P<nodes>\d{1,9}) nodes? with total")
 RANKS = re.compile(r"^Using (?P<ranks>\d{1,9}) MPI (?:process|processes|thread|threads)\s*$")
 THREADS = re.compile(r"^Using (?P<threads>\d{1,9}) OpenMP threads?")
@@ -106,9 +108,16 @@ def _steps(reading: Reading, lines: "list[Line]") -> int:
     if not done:
         reading.breach(FindingKind.RUN_TOO_SHORT, "no step was done", shown[-1][0])
     requested = reading.search(STEPS.pattern, lines)
-    if requested and (wanted := whole_number(requested[1]["steps"])) >= 0 and wanted != done:
+    overridden = reading.search(OVERRIDDEN.pattern, lines)
+    begun = reading.search(CONTINUED.pattern, lines)
+    asked = overridden or requested
+    wanted = whole_number(asked[1]["steps"]) if asked else -1
+    # From a checkpoint on, the input still counts from its own first step; -nsteps counts from where it begins.
+    first = shown[0][1] if overridden or not begun else whole_number(begun[1]["step"])
+    if asked and wanted >= 0 and wanted != shown[-1][1] - first:
+        what = "-nsteps has" if overridden else "the input has"
         reading.breach(
-            FindingKind.ITERATIONS_DIFFER, f"the input has {wanted} steps, the log {done}", requested[0]
+            FindingKind.ITERATIONS_DIFFER, f"{what} {wanted} steps, the log {shown[-1][1] - first}", asked[0]
         )  # fmt: skip
     return done
 
@@ -227,7 +236,14 @@ BENCHMARK = Benchmark(
     title="GROMACS",
     requires="gmx_mpi and MPI",
     marks=(BANNER.pattern,),
-    beginnings=(":-) GROMACS - gmx mdrun", "GROMACS:      gmx mdrun", "Log file opened on "),
+    beginnings=(
+        *(
+            f"{start}{name}"
+            for start in (":-) GROMACS - ", "GROMACS:      ")
+            for name in ("gmx mdrun", "gmx_mpi mdrun")
+        ),
+        "Log file opened on ",
+    ),
     parse=parse,
     metrics=(
         Metric(name="ns_per_day", unit="ns/day", better=Better.MORE, meaning="simulated time", of_problem=True),

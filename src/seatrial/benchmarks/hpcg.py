@@ -29,18 +29,26 @@ CHECK = re.compile(r"\bResult\s*[=:]\s*(?P<outcome>\w+)\s*$")
 TOTAL_TIME = re.compile(rf"execution time \(sec\) is\s*[=:]\s*(?P<time>{NUMBER})")
 OFFICIAL = re.compile(rf"execution time \(sec\) must be at least\s*[=:]\s*(?P<time>{NUMBER})")
 UPLOAD = re.compile(r"Please upload results from")
-ERRORS = re.compile(r"(?i)you may not submit|number of sets.*(?:failed|is 0)|result is not valid")
+UNSOUND = re.compile(r"(?i)[=:]\s*[-+]?(?:nan|inf)\s*$")
+REFUSED = re.compile(r"(?i:you may not submit|number of sets.*(?:failed|is 0)|result is not valid)")
 GIGA = 1e9
 
 
 def parse(text: str) -> Output:
-    """One report, in either of the two forms that its versions write."""
+    """Reports after each other, in either of the two forms that its versions write."""
     reading = Reading("hpcg", text)
     version = reading.search(VERSION.pattern)
     reading.version = version[1]["version"] if version else ""
+    end = "|".join(pattern.pattern for pattern in (UPLOAD, OFFICIAL, REFUSED))
+    for lines in reading.runs(r"^HPCG-Benchmark", end, "the last line of the final summary"):
+        _report(reading, lines)
+    return reading.output()
+
+
+def _report(reading: Reading, lines: "list[Line]") -> None:
     section = ""
     checks = 0
-    for line in reading.whole_lines:
+    for line in lines:
         if re.match(r"\S", line.text):
             section = line.text
         for pattern, name in FIELDS:
@@ -53,12 +61,13 @@ def parse(text: str) -> Output:
             checks += 1
             if check["outcome"] != "PASSED":
                 reading.breach(FindingKind.RESIDUAL_FAILED, f"a test of validity is {check['outcome']}", line)
-    _rating(reading, checks)
-    return reading.output()
+        if UNSOUND.search(line.text):
+            reading.breach(FindingKind.NOT_A_NUMBER, "a number of the report is not finite", line)
+    _rating(reading, lines, checks)
 
 
-def _rating(reading: Reading, checks: int) -> None:
-    rating = reading.search(RATING.pattern)
+def _rating(reading: Reading, lines: "list[Line]", checks: int) -> None:
+    rating = reading.search(RATING.pattern, lines)
     if not rating:
         reading.lack("the final summary (HPCG result is VALID ...) is missing")
         return
@@ -69,16 +78,15 @@ def _rating(reading: Reading, checks: int) -> None:
         reading.result("rate_flops_per_s", match["rating"], line, GIGA, {"part": "rating"})
     if not checks:
         reading.breach(FindingKind.RESIDUAL_MISSING, "no test of validity is in the report", line)
-    time = reading.search(TOTAL_TIME.pattern)
+    time = reading.search(TOTAL_TIME.pattern, lines)
     if time:
         reading.result("time_s", time[1]["time"], time[0])
-    _end(reading, line)
+    _end(reading, [after for after in lines if after.number > line.number])
 
 
-def _end(reading: Reading, rating: Line) -> None:
+def _end(reading: Reading, after: "list[Line]") -> None:
     """The last line of a report says where to upload it, or how long an official run takes."""
-    after = [line for line in reading.whole_lines if line.number > rating.number]
-    if not any(UPLOAD.search(line.text) or OFFICIAL.search(line.text) or ERRORS.search(line.text) for line in after):
+    if not any(UPLOAD.search(line.text) or OFFICIAL.search(line.text) or REFUSED.search(line.text) for line in after):
         reading.lack("the last line of the final summary is missing")
     if official := reading.search(OFFICIAL.pattern, after):
         reading.note(f"Not an official run: those take at least {official[1]['time']} s.")
@@ -98,7 +106,7 @@ BENCHMARK = Benchmark(
     main_metric="rate_flops_per_s",
     main_labels={"part": "rating"},
     evidence=("ranks", "threads", "equations", "nonzeros", "iterations", "iterations_per_set", "sets"),
-    gates=(FindingKind.RESIDUAL_FAILED, FindingKind.RESIDUAL_MISSING),
+    gates=(FindingKind.RESIDUAL_FAILED, FindingKind.RESIDUAL_MISSING, FindingKind.RANKS_DIFFER),
     complete="the final summary up to its last line (where to upload, or how long an official run takes)",
     scaling=Scaling.WEAK,
     launch=HPCG,

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.hpl_plan import HPL
-from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.benchmarks.reading import NUMBER, Line, Reading, finite, number_of, whole_number
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
 
@@ -24,6 +24,8 @@ RULE = re.compile(r"^={60,}\s*$", re.MULTILINE)
 CLOCK = re.compile(r"HPL_pdgesv\(\) (?P<end>start|end) time\s+(?P<time>\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
 GIGA = 1e9
 AGREEMENT = 0.01
+MOST_RESIDUAL = 16.0
+"""The threshold of HPL's own HPL.dat, and of the Top500 list."""
 CLOCK_S = 3.0
 """Start and end are printed in whole seconds, and the time of the test is measured within."""
 
@@ -31,13 +33,14 @@ CLOCK_S = 3.0
 def parse(text: str) -> Output:
     """One output of xhpl: the head, one block for each test, and the summary."""
     reading = Reading("hpl", text)
-    read_hpl(reading, reading.whole_lines)
+    for lines in reading.runs(r"^HPLinpack \d", END.pattern, "End of Tests."):
+        read_hpl(reading, lines)
     head = reading.search(r"^HPLinpack (?P<version>\S+)|HPL-NVIDIA (?P<nvidia>\S+)")
     reading.version = next(filter(None, head[1].groups()), "") if head else ""
-    end = END.search(text)
-    if not end:
+    ends = list(END.finditer(text))
+    if not ends:
         reading.lack("the closing line (End of Tests.) is missing")
-    elif not RULE.search(text, end.end()):
+    elif not RULE.search(text, ends[-1].end()):
         reading.lack("the rule of = below the closing line is missing")
     return reading.output()
 
@@ -69,6 +72,8 @@ def _result(reading: Reading, line: Line, row: "re.Match[str]") -> None:
     reading.evidence("order", n, line)
     time, rate = number_of(row["time"]), number_of(row["gflops"]) * GIGA
     operations = 2 / 3 * n**3 + 3 / 2 * n**2  # HPL_pdtest.c
+    if time == 0:
+        reading.breach(FindingKind.RUN_TOO_SHORT, f"the test took {row['time']} s: nothing shows its rate", line)
     if time <= 0 or rate <= 0:
         return
     coarse = 0.5 * 10 ** -len(row["time"].partition(".")[2]) / time  # rounding of the printed time
@@ -85,6 +90,12 @@ def _residual(reading: Reading, line: Line, residual: "re.Match[str]") -> None:
     reading.result("residual", residual["value"], line)
     if residual["outcome"] == "FAILED":
         reading.breach(FindingKind.RESIDUAL_FAILED, f"the scaled residual is {residual['value']}: FAILED", line)
+    elif finite(residual["value"]) and number_of(residual["value"]) > MOST_RESIDUAL:
+        reading.breach(
+            FindingKind.RESIDUAL_FAILED,
+            f"the scaled residual is {residual['value']}, above {MOST_RESIDUAL:g}: HPL.dat permits more",
+            line,
+        )
 
 
 def _summary(reading: Reading, lines: "list[Line]", tests: int) -> None:
@@ -135,7 +146,9 @@ GATES = (
     FindingKind.RESIDUAL_FAILED,
     FindingKind.RESIDUAL_MISSING,
     FindingKind.NUMBERS_DISAGREE,
+    FindingKind.RUN_TOO_SHORT,
     FindingKind.WORK_SKIPPED,
+    FindingKind.RANKS_DIFFER,
     FindingKind.CLOCK_BACKWARDS,
 )
 """Also those of HPCC, whose outputs contain that of HPL."""

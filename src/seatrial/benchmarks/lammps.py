@@ -11,14 +11,16 @@ from seatrial.model.verdict import FindingKind
 
 BANNER = re.compile(r"^LAMMPS \((?P<version>[^)]{4,60})\)")
 LOOP = re.compile(
-    rf"^Loop time of (?P<time>{NUMBER}) on (?P<ranks>\d{{1,9}}) procs? for (?P<steps>\d{{1,12}}) steps "
-    r"with (?P<atoms>\d{1,15}) atoms"
+    rf"^Loop time of (?P<time>{NUMBER}) on (?P<ranks>\d{{1,9}}) procs?(?: \(\d+ MPI x \d+ OpenMP\))? for "
+    r"(?P<steps>\d{1,12}) steps with (?P<atoms>\d{1,15}) atoms"
 )
 RATE = re.compile(rf"^Performance: .*?(?P<rate>{NUMBER}) timesteps/s")
 HEADING = re.compile(r"^\s*Step\s+[A-Za-z]")
 SECTION = re.compile(rf"^(?P<name>[A-Z][a-z]+)\s+\|\s*{NUMBER}?\s*\|\s*(?P<time>{NUMBER})\s*\|")
 ERROR = re.compile(r"^(?:ERROR(?: on proc \d+)?:|Last command:)")
 LOST = re.compile(r"^WARNING: .*(?:Lost atoms|Dangerous builds|Inconsistent image)|^Dangerous builds = [1-9]")
+UNSOUND = re.compile(r"(?i)\b[a-z]\w*\s*=\s+(?P<number>[-+]?(?:nan|inf)\b)|^\s*- \[.*\s(?P<item>[-+]?\.?(?:nan|inf)\b)")
+"""In thermo_style multi and yaml."""
 CLOSED = re.compile(r"^Total wall time: (?P<hours>\d{1,6}):(?P<minutes>\d\d):(?P<seconds>\d\d)")
 FEWEST_S = 0.01
 """A loop that is shorter cannot be timed: LAMMPS prints six digits, and ranks start it within milliseconds."""
@@ -59,7 +61,7 @@ def parse(text: str) -> Output:
             loops += 1
             _loop(reading, line, loop)
             _thermo(reading, columns, thermo, whole_number(loop["steps"]))
-            columns = []
+            columns, thermo = [], []
         elif rate := RATE.match(line.text):
             _rate(reading, line, number_of(rate["rate"]))
         elif section := SECTION.match(line.text):
@@ -68,6 +70,8 @@ def parse(text: str) -> Output:
             reading.breach(FindingKind.PROGRAM_FAILED, "LAMMPS reports an error", line)
         elif LOST.match(line.text):
             reading.breach(FindingKind.WORK_SKIPPED, "atoms were lost, or neighbours not updated in time", line)
+        elif unsound := UNSOUND.search(line.text):
+            reading.breach(FindingKind.NOT_A_NUMBER, f"{unsound[0].split()[0]} is {unsound[1] or unsound[2]}", line)
         elif columns and len(line.text.split()) == len(columns):
             thermo.append((line, line.text.split()))
     _complete(reading, loops)
@@ -81,6 +85,8 @@ def _loop(reading: Reading, line: Line, loop: "re.Match[str]") -> None:
         reading.evidence(name, whole_number(loop[name]), line)
     reading.result("time_s", loop["time"], line)
     steps = whole_number(loop["steps"])
+    if not whole_number(loop["atoms"]):
+        reading.breach(FindingKind.WORK_SKIPPED, "there are no atoms", line)
     if not steps:
         reading.breach(FindingKind.RUN_TOO_SHORT, "no step was done", line)
     elif time_s < FEWEST_S:
@@ -117,16 +123,22 @@ def _thermo(reading: Reading, columns: list[str], rows: "list[tuple[Line, list[s
 
 def _complete(reading: Reading, loops: int) -> None:
     """A loop, and the wall time in the last line, which is not less than the loops took."""
-    closed = reading.search(CLOSED.pattern)
     if not loops:
         reading.lack("it has no run (Loop time of)")
-    if closed is None:
-        reading.lack("the closing line (Total wall time) is missing")
-        return
-    wall_s = sum(int(closed[1][name]) * unit for name, unit in (("hours", 3600), ("minutes", 60), ("seconds", 1)))
-    looped_s = sum(reading.values_of("time_s"))
-    if looped_s > wall_s + CLOCK_S:
-        reading.breach(FindingKind.NUMBERS_DISAGREE, f"the loops took {looped_s:g} s, all took {wall_s} s", closed[0])
+    for lines in reading.runs(BANNER.pattern, CLOSED.pattern, "Total wall time"):
+        closed = list(reading.matches(CLOSED.pattern, lines))
+        if not closed:
+            reading.lack("the closing line (Total wall time) is missing")
+            return
+        wall_s = max(
+            sum(int(end[name]) * unit for name, unit in (("hours", 3600), ("minutes", 60), ("seconds", 1)))
+            for _, end in closed
+        )
+        looped_s = sum(number_of(loop["time"]) for _, loop in reading.matches(LOOP.pattern, lines)) / len(closed)
+        if looped_s > wall_s + CLOCK_S:
+            reading.breach(
+                FindingKind.NUMBERS_DISAGREE, f"the loops took {looped_s:g} s, all took {wall_s} s", closed[-1][0]
+            )
 
 
 def lammps_plan(request: Request) -> Plan:
@@ -159,6 +171,8 @@ BENCHMARK = Benchmark(
     main_metric="steps_per_s",
     evidence=("ranks", "steps", "atoms"),
     gates=(
+        FindingKind.NOT_A_NUMBER,
+        FindingKind.RANKS_DIFFER,
         FindingKind.WORK_SKIPPED,
         FindingKind.CONSTANT_RESULTS,
         FindingKind.RUN_TOO_SHORT,

@@ -44,17 +44,20 @@ def parse_up_to(text: str, largest_bytes: int) -> Output:
         (line, match) for line in reading.whole_lines if (match := ROW.match(line.text) or FILE_ROW.match(line.text))
     ]
     unit = _megabit(rows)
-    last = 0
+    lasts: list[int] = []  # the largest size of each table
     for line, match in rows:
         size = int(number_of(match["size"]) * UNITS.get(match.groupdict().get("unit", "B") or "B", 1))
         scale = match.groupdict().get("scale") or "M"
-        last = max(last, size)
+        if lasts and size >= lasts[-1]:
+            lasts[-1] = size
+        else:
+            lasts.append(size)
         labels = {"bytes": size}
         factor = (unit if scale == "M" else SCALES[scale]) / 8
         reading.result("bandwidth_bytes_per_s", match["rate"], line, factor, labels=labels)
         reading.result("latency_s", match["time"], line, TIMES[match.groupdict().get("time_unit") or ""], labels=labels)
         _check(reading, line, match, size, factor)
-    _complete(reading, last, largest_bytes)
+    _complete(reading, lasts, largest_bytes)
     return reading.output()
 
 
@@ -82,16 +85,16 @@ def _check(reading: Reading, line: Line, match: "re.Match[str]", size: int, fact
         reading.breach(FindingKind.NUMBERS_DISAGREE, "the rate is not size over time", line)
 
 
-def _complete(reading: Reading, last: int, largest_bytes: int) -> None:
-    """5.x has a closing line; 3.x ends at its largest size."""
+def _complete(reading: Reading, lasts: list[int], largest_bytes: int) -> None:
+    """5.x has a closing line for each table; tables of 3.x end at the largest size."""
     rows = [whole_number(match["row"]) for _, match in reading.matches(ROW.pattern)]
     gaps = [b for a, b in itertools.pairwise(rows) if b not in (a + 1, 0, 1)]
     if gaps:
         reading.lack(f"the row before row {gaps[0]} is missing")
-    if not last:
+    if not lasts:
         reading.lack("it has no rows")
-    elif not reading.search(COMPLETED.pattern) and last < largest_bytes:
-        reading.lack(f"it ends at {last} bytes, not at {largest_bytes}")
+    elif len(list(reading.matches(COMPLETED.pattern))) < len(lasts) and min(lasts) < largest_bytes:
+        reading.lack(f"it ends at {lasts[-1]} bytes, not at {largest_bytes}")
 
 
 def netpipe_plan(request: Request) -> Plan:

@@ -135,6 +135,8 @@ BENCHMARK = Benchmark(
     evidence=("program", "ranks", "nodes", "hosts", "iterations", "cells", "patches", "subdomains"),
     gates=(
         FindingKind.NOT_A_NUMBER,
+        FindingKind.RESIDUAL_FAILED,
+        FindingKind.RESIDUAL_MISSING,
         FindingKind.WORK_SKIPPED,
         FindingKind.CONSTANT_RESULTS,
         FindingKind.RUN_TOO_SHORT,

@@ -27,10 +27,15 @@ NAMES = re.compile(
     r"[(\"']([^()\"']{1,80})[)\"']|\bnames matching ([\w.*-]{1,80})"
     r"|\bpatch(?:es)?:?\s+(?:named |matching )?([\w.*-]{1,80})"
 )
+CONTINUITY = re.compile(r"^\w.* continuity errors : sum local = (?P<local>[^\s,]+), global = (?P<whole>[^\s,]+)")
+MOST_RESIDUAL = 1e3
+"""Residuals of a solution are at most about 1: OpenFOAM divides them by its size."""
 FEWEST_CONSTANT = 10
 CONVERGED_RESIDUAL = 1e-6
 """Below it coefficients may well have stopped changing."""
 
+SOLVE_EQUATIONS = ("simpleFoam", "pisoFoam", "pimpleFoam", "icoFoam", "interFoam", "rhoSimpleFoam", "rhoPimpleFoam")
+"""Programs that cannot do an iteration without the solution of an equation."""
 WITHOUT_STEPS = ("potentialFoam",)
 """Programs that solve once, without steps of time."""
 
@@ -38,6 +43,7 @@ WITHOUT_STEPS = ("potentialFoam",)
 def judge_solver(reading: Reading, step: Step) -> None:
     """All gates on the iterations of a solver."""
     _numbers(reading, step)
+    _diverged(reading, step)
     _coefficients(reading, step)
     _clock(reading, step)
     _constant(reading, step)
@@ -72,6 +78,24 @@ def _numbers(reading: Reading, step: Step) -> None:
             if not _finite(printed):
                 reading.breach(FindingKind.NOT_A_NUMBER, f"{name} is not a finite number", line)
                 break
+
+
+def _diverged(reading: Reading, step: Step) -> None:
+    """Continuity errors are finite, and residuals did not grow beyond any solution."""
+    for line, errors in reading.matches(CONTINUITY.pattern, step.lines):
+        if not (_finite(errors["local"]) and _finite(errors["whole"])):
+            reading.breach(FindingKind.NOT_A_NUMBER, "the continuity error is not a finite number", line)
+            break
+    for field, history in step.residuals.items():
+        for line, initial, final, _ in history:
+            if _finite(initial) and _finite(final) and max(number_of(initial), number_of(final)) > MOST_RESIDUAL:
+                reading.breach(FindingKind.RESIDUAL_FAILED, f"the residual of {field} is above {MOST_RESIDUAL:g}", line)
+                break
+    solved = [item for item in step.iterations if item.execution_s is not None]
+    if solved and not step.residuals and step.program in SOLVE_EQUATIONS:
+        reading.breach(
+            FindingKind.RESIDUAL_MISSING, f"{step.program} shows no residual: it solved nothing", solved[-1].line
+        )
 
 
 def _finite(printed: str) -> bool:

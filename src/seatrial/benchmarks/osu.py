@@ -137,7 +137,9 @@ def _line_of(reading: Reading, table: Table, line: Line) -> None:
         if table.sized and not (fields[0].isdecimal() and len(fields[0]) <= MOST_DIGITS):
             return
         size = whole_number(fields[0]) if table.sized else 0
-        table.rows.append((size, line, fields[1:] if table.sized else fields))
+        numbers = fields[1:] if table.sized else fields
+        if numbers and len(numbers) >= len(table.rows[0][2] if table.rows else ()):  # else it was cut off
+            table.rows.append((size, line, numbers))
 
 
 def _read(reading: Reading, table: Table) -> None:

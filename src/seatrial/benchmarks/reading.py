@@ -19,9 +19,15 @@ LABELLED = 0.9
 """Share of lines that begin with a rank, from which on the launcher put it there."""
 NO_NEWLINE = "its last line has no newline: the end was cut off"
 FAILURES = re.compile(
-    r"(?i)\bsegmentation fault\b|\bcaught signal \d|^\s*\*+ process received signal|\bMPI_ABORT was invoked\b"
-    r"|^Fatal error in |exited on signal \d+|^slurmstepd: error: .*(?:CANCELLED|oom|killed)|\bOut Of Memory\b"
-    r"|^srun: error: .*(?:Killed|Exited with exit code|Segmentation)|BAD TERMINATION OF ONE"
+    r"(?i)\bsegmentation fault\b|\bcaught signal \d|\*{3} process received signal|\bMPI_ABORT was invoked\b"
+    r"|\bcalled MPI_Abort\(|\bFatal error in P?MPI|\*{3} An error occurred in MPI|\bMPI_ERRORS_ARE_FATAL\b"
+    r"|\bexited on signal \d+|\bprocess(?:es)? (?:returned|exited with non-zero)\b|BAD TERMINATION OF ONE"
+    r"|^slurmstepd: error: .*(?:CANCELLED|oom|killed)|\bOut Of Memory\b|^srun: error: Node failure on "
+    r"|^srun: error: \S+: tasks? .*: (?:Killed|Exited with exit code|Segmentation|Aborted|Bus error|Terminated|Floating"
+    r"|Illegal)|: line \d+: +\d+ (?:Killed|Aborted|Bus error)\b|^(?:Killed|Aborted|Bus error)(?: \(core dumped\))?\s*$"
+    r"|^(?:\*\*\* Error in `.*': )?(?:double free or corruption|free\(\): invalid|malloc\(\): |corrupted size vs)"
+    r"|^terminate called |^forrtl: (?:severe|error) \(|^Program received signal SIG|\bCUDA error\b"
+    r"|Transport retry count exceeded"
 )
 
 
@@ -136,6 +142,35 @@ class Reading:
     def values_of(self, metric: str) -> list[float]:
         """Values of a metric so far."""
         return [result.value for result in self._results if result.metric == metric]
+
+    def runs(self, head: str, end: str, closing: str) -> "list[list[Line]]":
+        """The lines of each run, from its head on; what is above the first head belongs to the first run.
+
+        A run without an end is missing a part. Where a run begins before another ended, and all of them end, the
+        program was started several times at once: its ranks did not form one MPI world. `closing` names the end.
+        """
+        begun, ended = re.compile(head), re.compile(end)
+        runs: list[list[Line]] = [[]]
+        unclosed: list[Line] = []
+        most = 0
+        for line in self.whole_lines:
+            if begun.search(line.text):
+                if unclosed or most:
+                    runs.append([])
+                unclosed.append(line)
+                most = max(most, len(unclosed))
+            runs[-1].append(line)
+            if unclosed and ended.search(line.text):
+                unclosed.pop()
+        for line in unclosed:
+            self.lack(f"the run that begins in line {line.number} has no end ({closing})")
+        if most > 1 and not unclosed:
+            self.breach(
+                FindingKind.RANKS_DIFFER, f"{most} runs at the same time: the ranks did not form one MPI world",
+                runs[0][-1],
+            )  # fmt: skip
+            return [self.whole_lines]
+        return runs
 
     def take(self, other: Output) -> None:
         """Add all that another parser read from a part of this output."""

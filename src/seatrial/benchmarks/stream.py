@@ -35,6 +35,7 @@ def parse(text: str) -> Output:
     version = reading.search(r"(?i)STREAM version \$?Revision: (\S+)")
     reading.version = version[1][1] if version else ""
     read_stream(reading, reading.whole_lines)
+    reading.runs(r"(?i)STREAM version \$?Revision", f"{VALID.pattern}|{INVALID.pattern}", "Solution Validates")
     runs = len(list(reading.matches(HEADING.pattern)))
     verdicts = list(reading.matches(f"{VALID.pattern}|{INVALID.pattern}"))
     if not runs:
@@ -90,6 +91,8 @@ def _row(
     reading.result("bandwidth_bytes_per_s", row["rate"], line, unit, labels={"kernel": kernel, **labels})
     reading.result("time_s", row["least"], line, labels={"kernel": kernel, **labels})
     rate, least = number_of(row["rate"]) * unit, number_of(row["least"])
+    if least == 0 and not labels:  # HPCC prints four decimals, of small arrays
+        reading.breach(FindingKind.RUN_TOO_SHORT, f"{kernel} took {row['least']} s: use larger arrays", line)
     if not (least > 0 and rate > 0 and array_bytes):
         return
     moved = ARRAYS[kernel] * array_bytes

@@ -1,0 +1,158 @@
+"""Outputs of runs that went wrong, and good ones that look unusual: none of the former passes, all of the latter do."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from seatrial.benchmarks import gates
+from seatrial.benchmarks.catalogue import parse_auto
+from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
+from seatrial.model.benchmark import Output
+from tests.support import benchmark_outputs as outputs
+from tests.support.paths import DATA
+
+FOLDER = DATA / "benchmarks"
+MULTI = (
+    "------------ Step              0 ----- CPU =            0 (sec) -------------\n"
+    "TotEng   =           nan KinEng   =     21444.8313 Temp     =       299.0397 \n"
+)
+YAML = "---\nkeywords: ['Step', 'Temp', 'TotEng', ]\ndata:\n  - [0, 1.44, -4.2, ]\n  - [100, -nan, -4.1, ]\n...\n"
+
+
+def recorded(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+LAMMPS, WATER = recorded("lammps.out"), recorded("gromacs-2022.5.log")
+SILICON, PITZ = recorded("espresso-6.7.out"), recorded("openfoam-1912-pitzdaily.out")
+
+
+def judged(text: str) -> Output:
+    benchmark, output = parse_auto(text)
+    assert benchmark is not None
+    return gates.judge(benchmark, output)
+
+
+def table_replaced(table: str) -> str:
+    """The LAMMPS output with another form of its table."""
+    return LAMMPS[: LAMMPS.index("Step ")] + table + LAMMPS[LAMMPS.index("Loop time") :]
+
+
+def last_row(row: str) -> str:
+    """The table of OSU with another last row."""
+    return "".join([*outputs.osu().splitlines(keepends=True)[:-1], row])
+
+
+def without_residuals() -> str:
+    return re.sub(r".*Initial residual.*\n", "", PITZ)
+
+
+@pytest.mark.parametrize(
+    ("text", "gate"),
+    [
+        (outputs.hpl().replace(" 100.00 ", "   0.00 "), "run-too-short"),
+        (outputs.hpl(residual="1.13e+05"), "residual-failed"),
+        (re.sub(r"0\.\d{6}", "0.000000", outputs.stream()), "run-too-short"),
+        (last_row("4194304    0.00\n"), "zero-result"),
+        (outputs.hpcg().replace("Raw SpMV=20.5", "Raw SpMV=20.5\nScaled residual mean=nan"), "not-a-number"),
+        (LAMMPS.replace("with 2048 atoms", "with 0 atoms"), "work-skipped"),
+        (table_replaced(MULTI), "not-a-number"),
+        (table_replaced(YAML), "not-a-number"),
+        (SILICON.replace("   JOB DONE", "     Total force =          NaN     Total SCF\n   JOB DONE"), "not-a-number"),
+        (PITZ.replace("sum local = 0.465789", "sum local = nan"), "not-a-number"),
+        (PITZ.replace("Final residual = 0.00409488", "Final residual = 1.3e+45"), "residual-failed"),
+        (without_residuals(), "residual-missing"),
+        (outputs.hpl().replace("End of", "Abort(1) on node 1 (rank 1): Fatal error in PMPI_Recv: x\nEnd of"),
+         "program-failed"),
+    ],
+)  # fmt: skip
+def test_a_broken_run_does_not_pass(text: str, gate: str) -> None:
+    output = judged(text)
+    assert output.complete
+    assert gate in {breach.kind.value for breach in output.breaches}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "srun: error: n1: task 1: Aborted",
+        "srun: error: n2: tasks 0-3: Floating point exception (core dumped)",
+        "srun: error: Node failure on n3",
+        "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 0",
+        "[n2:1234] *** An error occurred in MPI_Recv",
+        "[n1:01234] *** Process received signal ***",
+        "Primary job  terminated normally, but 1 process returned",
+        "/var/spool/slurmd/job1/slurm_script: line 5:  1234 Killed                  ./stream",
+        "*** Error in `./xhpl': double free or corruption (!prev): 0x01 ***",
+        "terminate called after throwing an instance of 'std::bad_alloc'",
+        "forrtl: error (78): process killed (SIGTERM)",
+        "[1700000000.1] [n1:12:0] ib_mlx5_log.c:177  UCX  ERROR Transport retry count exceeded on mlx5_0:1/IB",
+    ],
+)
+def test_a_failure_that_the_launcher_reports_is_seen(line: str) -> None:
+    text = outputs.stream()
+    assert [breach.text for breach in judged(f"{text}{line}\n").breaches] == [line]
+
+
+def two_thirds(text: str) -> str:
+    return text[: text.rindex("\n", 0, len(text) * 2 // 3) + 1]
+
+
+SEVERAL = [
+    outputs.hpl, outputs.stream, outputs.hpcg, outputs.fio_json, outputs.fio_text, outputs.netpipe,
+    lambda: LAMMPS, lambda: SILICON, lambda: WATER, outputs.openfoam, outputs.ior, outputs.mdtest, outputs.osu,
+    outputs.imb, outputs.hpcc,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("made", SEVERAL)
+def test_runs_after_each_other_pass_and_a_cut_last_one_is_seen(made: Callable[[], str]) -> None:
+    text = made()
+    assert word_of_output(judged(text * 2)) == "PASS"
+    assert word_of_output(judged(text + two_thirds(text))) == INCOMPLETE
+    assert word_of_output(judged(text + two_thirds(two_thirds(text)))) == INCOMPLETE
+
+
+@pytest.mark.parametrize("text", [outputs.hpl(), LAMMPS, SILICON, outputs.stream()])
+def test_ranks_that_each_ran_alone_are_seen(text: str) -> None:
+    """A program that was built for another MPI runs once for each rank, and their lines are mixed."""
+    mixed = "".join(line + line for line in text.splitlines(keepends=True))
+    assert word_of_output(judged(mixed)) != "PASS"
+
+
+def test_two_programs_at_once_are_not_one_run() -> None:
+    middle = LAMMPS.index("Loop time")
+    end = LAMMPS.index("Total wall")
+    mixed = LAMMPS[:middle] + LAMMPS[:end] + LAMMPS[middle:] + LAMMPS[end:]
+    assert "ranks-differ" in {breach.kind.value for breach in judged(mixed).breaches}
+
+
+def test_a_row_without_its_number_is_missing() -> None:
+    assert not judged(last_row("4194304\n")).complete
+    rates = outputs.osu_rates().splitlines(keepends=True)
+    assert not judged("".join([*rates[:-1], "4194304   12345.79\n"])).complete
+
+
+STEPS = "   nsteps                         = 200"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LAMMPS.replace(" on 2 procs for", " on 2 procs (2 MPI x 1 OpenMP) for"),
+        WATER.replace("gmx mdrun", "gmx_mpi mdrun"),
+        WATER.replace(STEPS, f"{STEPS}000").replace(
+            "Started mdrun",
+            "Overriding nsteps with value passed on the command line: 200 steps, 0.4 ps\n\nStarted mdrun",
+        ),
+    ],
+)
+def test_a_good_run_of_another_version_passes(text: str) -> None:
+    assert word_of_output(judged(text)) == "PASS"
+
+
+def test_fewer_steps_than_nsteps_on_the_command_line_are_invalid() -> None:
+    line = "Overriding nsteps with value passed on the command line: 400 steps, 0.8 ps\n"
+    output = judged(WATER.replace("Started mdrun", f"{line}\nStarted mdrun"))
+    assert "-nsteps has 400 steps, the log 200" in output.breaches[0].reason
