@@ -64,6 +64,8 @@ class Cluster:
     seed: int = 0
     megabits: int | None = 1000
     """What the interfaces say; None: nothing, so that there is no limit."""
+    waits: Mapping[str, float] = field(default_factory=dict)
+    """Share of its time for which the rank of a node has no processor; empty: not known of any."""
     boot_id: str = ""
     """One for all, as where nodes share a kernel; empty: each its own."""
     wiring: Wiring | None = None
@@ -94,6 +96,7 @@ class Cluster:
             verified=COMPARED[wanted.verify],
             errors=3 * len(wrong),
             corruptions=wrong,
+            waited_s=tuple(self.waits.get(name, 0.0) * sum(times) for name in pair) if self.waits else (),
         )
 
     def _corruptions(self, wanted: Round, pair: Pair, draw: random.Random) -> tuple[Corruption, ...]:

@@ -35,8 +35,8 @@ class Series(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     round_trips: int = 0
     slowest_window_bytes_per_s: float | None = None
     """Of all runs; None for latency."""
-    waited: tuple[float, ...] = ()
-    """Of each run the share of its time for which the rank that waited longer had no processor; 0: not known."""
+    waited: tuple[tuple[float, float], ...] = ()
+    """Of each run the shares of its time for which the ranks of source and target had no processor; 0: not known."""
 
 
 NO_SERIES = Series()
@@ -134,7 +134,7 @@ class _Run(msgspec.Struct, frozen=True, gc=False):
     round_trips: int
     pairs_at_once: int
     slowest_window_bytes_per_s: float | None
-    waited: float
+    waited: tuple[float, float]
 
 
 Runs = dict[Phase, list[_Run]]
@@ -218,8 +218,11 @@ def _add(runs: Runs, one: Measurement) -> None:
     longest_s = max(one.times_s)
     stalls = sum(time >= STALL_S for time in one.times_s) if longest_s >= STALL_S else 0
     slowest = _rate(one, longest_s) if one.shape.kernel is Kernel.ONEWAY else None
-    waited = max(one.waited_s) / max(sum(one.times_s), SHORTEST_S) if one.waited_s else 0.0
-    run = _Run(run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest, waited)
+    source_s, target_s = one.waited_s or (0.0, 0.0)
+    whole_s = max(sum(one.times_s), SHORTEST_S)
+    run = _Run(
+        run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest, (source_s / whole_s, target_s / whole_s)
+    )
     runs.setdefault(one.phase, []).append(run)
 
 

@@ -83,6 +83,7 @@ class FindingKind(enum.StrEnum):
     WORSE_UNDER_LOAD = "worse-under-load", UNSTABLE, "becomes worse under load"
     SLOW_SCHEDULER = "slow-scheduler", SLOW, "processes wait long for each other"
     DELAYS_OTHERS = "delays-others", SLOW, "comes late to collective operations, and all others wait for it"
+    WAITS_FOR_PROCESSOR = "waits-for-processor", SLOW, "ranks wait for a processor"
     SLOW_STORAGE = "slow-storage", SLOW, "storage is slow"
     WRONG_RESULT = "wrong-result", INVALID, "computes wrong results"
     PORT_NEEDS_RANKS = "port-needs-ranks", SLOW, "one rank cannot drive the port"

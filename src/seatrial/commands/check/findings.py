@@ -4,18 +4,23 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from seatrial.commands.check.processor_waits import LongWaits
 from seatrial.commands.check.second_look import SecondLook
+from seatrial.judgement.rank_notes import Ranks
 from seatrial.judgement.wording import SLOW_KINDS, latency_statement, link_remedy, sentence, slow_statement, who
 from seatrial.locate.evidence import TELLING, Evidence, Pair, Series
 from seatrial.locate.explanation import Suspect, nodes_of
 from seatrial.locate.references import References
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate, Phase
-from seatrial.model.subject import FABRIC, Direction
+from seatrial.model.subject import FABRIC, Direction, SubjectKind, node
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Experiment, Finding, FindingKind, Verdict
+from seatrial.node.processor_sets import numbers
 from seatrial.statistics.estimates import median, median_estimate
 
+MOST_CPUS = 4
+"""Of a rank that are listed: a core and its siblings. A rank that is not bound may run on all of a node."""
 BEST_PAIRS = "median of the pairs that are not slow"
 """What `References` holds for bandwidth and for latency."""
 
@@ -29,12 +34,26 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """Good pairs that were measured again beside the suspects."""
     look: SecondLook | None = None
     """At bandwidth."""
+    ranks: Ranks = {}
+    """By node, as far as their processors are known."""
     resent: Mapping[str, float] = {}
     """By node: which part of its TCP segments it had to send again while it was measured."""
 
 
 def slow_link(suspect: Suspect, scene: Scene) -> Finding:
-    """Bandwidth below its references through one part."""
+    """Bandwidth below its references through one part, and a word where a rank also waited for a processor."""
+    found = _slow(suspect, scene)
+    waits = long_waits(suspect, scene)
+    if waits is None:
+        return found
+    return msgspec.structs.replace(
+        found,
+        statement=f"{found.statement} Besides, {waits.text}; that alone does not explain it.",
+        remedy=f"{_program(waits, scene.ranks)} {found.remedy}",
+    )
+
+
+def _slow(suspect: Suspect, scene: Scene) -> Finding:
     measured, retested = pooled([scene.evidence[pair].bandwidth for pair in suspect.pairs])
     limit = tightest(suspect, scene.references)
     expected = [peers for pair in suspect.pairs if (peers := scene.references.peers_of(pair)) is not None]
@@ -57,6 +76,41 @@ def slow_link(suspect: Suspect, scene: Scene) -> Finding:
         of_peers=scene.look.of(suspect.pairs).of_peers if scene.look else None,
         pairs=pair_names(suspect.pairs),
         experiments=_alone(measured, beside, bandwidth) if retested else (),
+    )
+
+
+def waits_for_processor(suspect: Suspect, scene: Scene) -> Finding:
+    """A slow node whose rank waited for a processor as long as its link lacks: the link itself is not judged."""
+    found, waits = _slow(suspect, scene), long_waits(suspect, scene)
+    if waits is None:
+        return found
+    return msgspec.structs.replace(
+        found,
+        kind=FindingKind.WAITS_FOR_PROCESSOR,
+        subject=node(waits.node),
+        ambiguous_with=(),
+        verdict=FindingKind.WAITS_FOR_PROCESSOR.verdict,
+        statement=f"{sentence(waits.text)}, in the same minutes: another program takes it, or a quota withholds it. "
+        f"This may be all that is wrong, and whether the link is good is not decided. {found.statement}",
+        remedy=f"{_program(waits, scene.ranks)} End or move it, then run the check again.",
+        brief=f"rank waited {share(waits.own)} of the time for a processor, its peers' {share(waits.peers)}",
+    )
+
+
+def long_waits(suspect: Suspect, scene: Scene) -> LongWaits | None:
+    """Of the nodes that the suspect is or may be, or of the ends of a pair; None where no rank waited long."""
+    nodes = nodes_of(suspect)
+    if suspect.subject.kind is SubjectKind.PAIR:
+        nodes = {name for pair in suspect.pairs for name in pair}
+    return scene.look.long_waits(nodes, suspect.pairs) if scene.look else None
+
+
+def _program(waits: LongWaits, ranks: Ranks) -> str:
+    cpus = sorted({cpu for rank in ranks.get(waits.node, ()) for cpu in rank.cpus})
+    where = f" (processors {numbers(cpus)})" if 0 < len(cpus) <= MOST_CPUS else ""
+    return (
+        f"Look for the program that runs on the core of {waits.node}'s rank{where}: ps -eLo psr,pcpu,pid,comm, top; "
+        "a job that was not ended, a daemon, a CPU quota of the cgroup."
     )
 
 

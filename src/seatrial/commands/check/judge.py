@@ -8,7 +8,15 @@ import msgspec
 from seatrial.commands.check.assessment import Assessor, on_one_machine
 from seatrial.commands.check.comparisons import comparisons
 from seatrial.commands.check.earlier import compare, slower_findings
-from seatrial.commands.check.findings import Scene, high_latency, packet_loss, slow_fabric, slow_link, unstable_link
+from seatrial.commands.check.findings import (
+    Scene,
+    high_latency,
+    packet_loss,
+    slow_fabric,
+    slow_link,
+    unstable_link,
+    waits_for_processor,
+)
 from seatrial.commands.check.leaf_loads import EFFECT
 from seatrial.commands.check.notes import make_notes, powers, unsure_notes
 from seatrial.commands.check.own_job import job_findings
@@ -142,11 +150,13 @@ def _pair_findings(
         controls=[pair for pair in suspicion.good() if evidence[pair].retested],
         resent=sent_again(recorded),
         look=suspicion.second_look,
+        ranks=first_ranks(recorded),
     )
     findings = [packet_loss(suspect, scene) for suspect in suspicion.lossy]
     findings += [slow_fabric(suspicion.uniformly_slow, scene)] if suspicion.uniformly_slow else []
     slow = [since_when(slow_link(suspect, scene), suspicion.changes) for suspect in suspicion.slow]
     findings += told_by_rail(slow, recorded.measurements)
+    findings += [waits_for_processor(suspect, scene) for suspect in suspicion.busy]
     findings += [since_when(unstable_link(suspect, scene), suspicion.changes) for suspect in suspicion.unstable]
     if not suspicion.restless:
         findings += changed_parts(suspicion.changes, findings, suspicion.excused)

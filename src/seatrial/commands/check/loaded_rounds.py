@@ -77,7 +77,7 @@ def left_out(suspicion: Suspicion, fabric: Wiring) -> set[str]:
     """Nodes whose links are known to be at fault, and all nodes of leaves of whose uplinks one is."""
     nodes: set[str] = set()
     leaves: set[str] = set()
-    for suspect in (*suspicion.slow, *suspicion.unstable, *suspicion.lossy):
+    for suspect in (*suspicion.slow, *suspicion.unstable, *suspicion.busy, *suspicion.lossy):
         for subject in (suspect.subject, *suspect.ambiguous_with):
             if subject.kind is SubjectKind.NODE:
                 nodes.add(subject.name)

@@ -2,19 +2,30 @@
 
 The probe reads from the kernel how long both ranks of a pair were ready to run without a processor. A link that comes
 and goes is bad whether or not they waited; another process on the core of a rank makes bad just those runs in which the
-rank waited longest.
+rank waited longest (`excused_by_waiting`). One that never pauses makes all runs of a node bad: there the rank of the
+node waited longer than the ranks of good pairs in the same minutes (`RankWaits`).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
+from seatrial.locate.evidence import Pair
+from seatrial.model.units import share
 from seatrial.statistics.estimates import median
 from seatrial.statistics.rank_sum import rank_sum_tail
 
 ERROR_RATE = 0.01
 """Of runs whose times have nothing to do with the waiting, this share is excused."""
+LEAST_EXCESS = 0.05
+"""Of the time: a rank that waits less than this longer than its peers is worth no word."""
+EXPLAINED = 0.75
+"""Waits of this much of the time that the runs lack, and more, may be the only reason. A rank that is off its core for
+some milliseconds also keeps its partner waiting, so that a little more is lost than the waits alone."""
+
+Ends = tuple[float, float]
+"""Of one run the shares of its time for which the ranks of source and target had no processor."""
 
 
 class Waits(msgspec.Struct, frozen=True):
@@ -40,11 +51,64 @@ def excused_by_waiting(runs: Sequence[tuple[float, float]], bad_below: float) ->
     lost = 1 - math.exp(median([value for value, _ in bad]))
     if waits.bad - waits.good < lost:
         return None
-    tail = rank_sum_tail(_rank_sum_from_the_top([waited for _, waited in bad], good), len(bad), len(runs))
-    return waits if tail <= ERROR_RATE else None
+    return waits if _longer([waited for _, waited in bad], good) else None
+
+
+def _longer(first: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether these waits are longer than the others, by the rank-sum test."""
+    tail = rank_sum_tail(_rank_sum_from_the_top(first, others), len(first), len(first) + len(others))
+    return tail <= ERROR_RATE
 
 
 def _rank_sum_from_the_top(first: Sequence[float], others: Sequence[float]) -> float:
     """Sum of the ranks of `first` among all, 1 for the largest, and the mean rank of equal ones."""
     every = (*first, *others)
     return sum(sum(one > value for one in every) + (sum(one == value for one in every) + 1) / 2 for value in first)
+
+
+class LongWaits(msgspec.Struct, frozen=True):
+    """The rank of a node waited longer than those of good pairs beside it: medians of the shares of their time."""
+
+    node: str
+    own: float
+    peers: float
+
+    def explain(self, log_of_peers: float) -> bool:
+        """Whether they may be the only reason for what runs deliver, a logarithm over the peers."""
+        return self.own - self.peers >= EXPLAINED * (1 - math.exp(log_of_peers))
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        return (
+            f"the rank of {self.node} waited {share(self.own)} of the time for a processor, "
+            f"those of its peers {share(self.peers)}"
+        )
+
+
+class RankWaits:
+    """Waits of the ranks in all runs of a retest. Pairs come once in each run, suspects and good pairs alike."""
+
+    def __init__(self, waited: Mapping[Pair, Sequence[Ends]], good: Collection[Pair]) -> None:
+        """`waited`: of each pair, run by run. `good`: pairs that are not suspected of anything."""
+        self._waited = waited
+        self._good = good
+
+    def longest(self, nodes: Collection[str], pairs: Collection[Pair]) -> LongWaits | None:
+        """Of these nodes the one whose rank waited longest in runs of these pairs; None where none stands out."""
+        found = [waits for node in sorted(nodes) if (waits := self._long(node, pairs)) is not None]
+        return max(found, key=lambda waits: waits.own - waits.peers, default=None)
+
+    def _long(self, node: str, pairs: Collection[Pair]) -> LongWaits | None:
+        """The unit is the run, as everywhere: one number of each, the median over the pairs in it."""
+        own = self._by_run([(pair, end) for pair in pairs for end in (0, 1) if pair[end] == node])
+        peers = self._by_run([(pair, end) for pair in self._good if node not in pair for end in (0, 1)])
+        if not own or not peers:
+            return None
+        waits = LongWaits(node, median(own), median(peers))
+        return waits if waits.own - waits.peers >= LEAST_EXCESS and _longer(own, peers) else None
+
+    def _by_run(self, ends: Sequence[tuple[Pair, int]]) -> list[float]:
+        columns = [[run[end] for run in self._waited.get(pair, ())] for pair, end in ends]
+        most = max(map(len, columns), default=0)
+        return [median([column[run] for column in columns if run < len(column)]) for run in range(most)]

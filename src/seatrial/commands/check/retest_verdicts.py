@@ -14,6 +14,7 @@ from seatrial.locate.explanation import Blamed
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import RETEST_RUNS
 from seatrial.model.measurement import Phase
+from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.separate_rounds import on_shared_cables
 
@@ -24,6 +25,8 @@ class Proofs(msgspec.Struct, frozen=True, kw_only=True):
     slow: tuple[Blamed, ...]
     unstable: tuple[Blamed, ...]
     open: tuple[Blamed, ...]
+    busy: tuple[Blamed, ...] = ()
+    """Confirmed, and the rank of a node waited so long for a processor that this may be the reason."""
     changed: Mapping[Pair, Judged]
     """Verdicts that differ from the survey's, or say more."""
     look: SecondLook
@@ -109,6 +112,7 @@ class _Proofs:
         self._slow: list[Blamed] = []
         self._unstable: list[Blamed] = []
         self._open: list[Blamed] = []
+        self._busy: list[Blamed] = []
         self._turned: set[Pair] = set()
         self._certain: set[tuple[str, str]] = set()
         """Kinds and names of parts that the retest confirmed, in one direction at least."""
@@ -124,7 +128,7 @@ class _Proofs:
             self._open.remove(group)
             self._slow.append(group)
             self._decide(group, Verdict.SLOW)
-        parts = [group for group in (*self._slow, *self._unstable) if group.components]
+        parts = [group for group in (*self._slow, *self._unstable, *self._busy) if group.components]
         beyond = [group for group in parts if all(part.kind != "node" for part in group.components)]
         explained = frozenset(pair for group in parts for pair in group.pairs)
         explained |= {pair[::-1] for group in beyond for pair in group.pairs}
@@ -136,6 +140,7 @@ class _Proofs:
             slow=left(self._slow),
             unstable=left(self._unstable),
             open=left(self._open),
+            busy=left(self._busy),
             changed=self._changed,
             look=self._look,
             turned=frozenset(self._turned),
@@ -146,13 +151,15 @@ class _Proofs:
         match self._outcome(group, verified):
             case Outcome.UNSEEN:
                 self._slow.append(group)
-            case Outcome.CONFIRMED:
+            case Outcome.CONFIRMED if not self._waited(group, verified):
                 self._certain |= {(part.kind, part.name) for part in group.components}
                 self._slow.append(group)
                 self._decide(group, Verdict.SLOW)
             case Outcome.UNSTABLE:
                 self._unstable.append(group)
                 self._decide(group, Verdict.UNSTABLE)
+            case Outcome.CONFIRMED:
+                pass
             case Outcome.OPEN:
                 self._open.append(group)
                 for pair in group.pairs:
@@ -160,6 +167,18 @@ class _Proofs:
             case Outcome.REFUTED | Outcome.MIXED:
                 for pair in sorted(group.pairs):
                     self._alone(pair, verified.outcome)
+
+    def _waited(self, group: Blamed, verified: Verified) -> bool:
+        """Whether ranks without a processor may be why the group is slow; its pairs are then not decided."""
+        waits = self._look.explaining_waits(ends_of(group), group.pairs, verified)
+        if waits is None:
+            return False
+        self._busy.append(group)
+        for pair in group.pairs:
+            self._changed[pair] = self._judged[pair].opened(
+                f"{waits.text}: another program takes it, or a quota withholds it"
+            )
+        return True
 
     def _outcome(self, group: Blamed, verified: Verified) -> Outcome:
         """Traffic of one other job may fill a whole retest; a single pair on its way is convicted by two.
@@ -191,9 +210,11 @@ class _Proofs:
             return
         alone = Blamed(frozenset(), frozenset([pair]))
         match self._outcome(alone, verified):
-            case Outcome.CONFIRMED:
+            case Outcome.CONFIRMED if not self._waited(alone, verified):
                 self._changed[pair] = before.decided(Verdict.SLOW)
                 self._slow.append(alone)
+            case Outcome.CONFIRMED:
+                pass
             case Outcome.REFUTED:
                 self._changed[pair] = before.decided(Verdict.PASS)
             case _:
@@ -209,6 +230,13 @@ class _Proofs:
             if outcome in (Outcome.CONFIRMED, Outcome.UNSTABLE):
                 why = "good in the survey; bad only when measured beside suspects"
                 self._changed[pair] = self._judged[pair].opened(why)
+
+
+def ends_of(group: Blamed) -> set[str]:
+    """Nodes whose ranks can make the group slow: those that it is or may be, of pairs on their own both ends."""
+    if not group.components:
+        return {name for pair in group.pairs for name in pair}
+    return {part.name for part in group.components if part.kind == SubjectKind.NODE}
 
 
 def _why_open(verified: Verified) -> str:

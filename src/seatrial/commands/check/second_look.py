@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.check.processor_waits import Waits, excused_by_waiting
+from seatrial.commands.check.processor_waits import Ends, LongWaits, RankWaits, Waits, excused_by_waiting
 from seatrial.locate.evidence import Pair
 from seatrial.locate.significance import NORMAL
 from seatrial.locate.thresholds import GROSS_LOSS, NEAR, RETEST_RUNS, SCATTERS, SURE
@@ -71,13 +71,13 @@ class SecondLook:
         effect: float,
         scatter: float,
         floor: Callable[[Pair], float] | None = None,
-        waited: Mapping[Pair, Sequence[float]] | None = None,
+        waited: Mapping[Pair, Sequence[Ends]] | None = None,
     ) -> None:
         """`runs`: of the pairs that were measured again, whose controls are those not `suspected`.
 
         `over_peers`: the logarithm of a run over what its peers give. `floor`: the same of the least that is good
         whatever the peers do; None: there is none. `scatter`: of a healthy pair in the survey.
-        `waited`: of each run the share of its time for which a rank had no processor; None: not known.
+        `waited`: of each run the shares of its time for which the ranks had no processor; None: not known.
         """
         self._waited = waited or {}
         self._over = {pair: [over_peers(pair, run) for run in own] for pair, own in runs.items()}
@@ -85,6 +85,7 @@ class SecondLook:
         self._effect = effect
         self._gross = max(-math.log1p(-GROSS_LOSS), 2 * effect)
         controls = [own for pair, own in self._over.items() if pair not in suspected]
+        self._ranks = RankWaits(self._waited, [pair for pair in self._over if pair not in suspected])
         most = max((len(own) for own in self._over.values()), default=0)
         self._beside = [_middle([own[run] for own in controls if run < len(own)]) for run in range(most)]
         several = [sum(run < len(own) for own in controls) > 1 for run in range(most)]
@@ -113,13 +114,25 @@ class SecondLook:
         steady = self._one_level(pooled) or self._one_level_below_traffic(pooled, least)
         return Verified(outcome=outcome, of_peers=_share(pooled), runs=count, steady=steady, waits=waits)
 
+    def long_waits(self, nodes: Collection[str], pairs: Collection[Pair]) -> LongWaits | None:
+        """Of these nodes the one whose rank waited longer for a processor than those of the controls; None: none."""
+        return self._ranks.longest(nodes, [pair for pair in pairs if pair in self._over])
+
+    def explaining_waits(self, nodes: Collection[str], pairs: Collection[Pair], verified: Verified) -> LongWaits | None:
+        """The same, if that may be the only reason why these pairs are slower than their peers (`verified`).
+
+        What is slow against its limit alone is as fast as peers that do not wait, so waits do not explain it.
+        """
+        waits, log = self.long_waits(nodes, pairs), math.log(verified.of_peers.value) if verified.of_peers else 0.0
+        return waits if waits is not None and log < -self._effect and waits.explain(log) else None
+
     def _waits(self, own: Mapping[Pair, Sequence[float]]) -> Waits | None:
         """What explains the bad runs of these pairs, if ranks without a processor do."""
         runs = [
             run
             for pair, values in own.items()
             if len(self._waited.get(pair, ())) == len(values)
-            for run in zip(values, self._waited[pair], strict=True)
+            for run in zip(values, map(max, self._waited[pair]), strict=True)
         ]
         return excused_by_waiting(runs, -self._swing)
 

@@ -42,6 +42,8 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """Late pairs whose ends are both in time with others: consistent with topology distance, not a fault."""
     uniformly_slow: tuple[Pair, ...]
     """All pairs, where the whole fabric is below its limit."""
+    busy: tuple[Suspect, ...] = ()
+    """Slow for certain, and a rank waited so long for a processor that its link may be good."""
     second_look: SecondLook
     """At bandwidth."""
     located: Located | None = None
@@ -58,7 +60,7 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def suspects(self) -> tuple[Suspect, ...]:
         """All that must be measured again."""
-        return (*self.lossy, *self.slow, *self.unstable, *self.late, *self.too_fast, *self.open)
+        return (*self.lossy, *self.slow, *self.unstable, *self.late, *self.too_fast, *self.open, *self.busy)
 
     @property
     def unproved(self) -> tuple[Suspect, ...]:
@@ -110,6 +112,7 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
         unstable=() if restless else tuple(unstable),
         late=late.suspects,
         open=tuple(suspects_of(proved.open)),
+        busy=tuple(suspects_of(proved.busy)),
         too_fast=tuple(pair_suspects(sorted(rates.above_gate))),
         distant=late.distant,
         uniformly_slow=uniform,

@@ -3,8 +3,14 @@
 import math
 import random
 
-from seatrial.commands.check.processor_waits import ERROR_RATE, Waits, excused_by_waiting
-from seatrial.commands.check.second_look import Outcome, SecondLook
+import pytest
+
+from seatrial.commands.check.judge import judge
+from seatrial.commands.check.processor_waits import ERROR_RATE, LongWaits, RankWaits, Waits, excused_by_waiting
+from seatrial.commands.check.second_look import Outcome, SecondLook, Verified
+from seatrial.model.judgement import Judgement
+from seatrial.model.verdict import FindingKind, Verdict
+from tests.support.builders import Cluster, names, sail, slow_part
 
 BAD_BELOW = math.log(0.9)
 # Bandwidth over the peers', and the longer wait of both ranks: a lab on two cores beside a program that takes one.
@@ -50,10 +56,89 @@ def test_a_part_is_undecided_where_waiting_explains_it_and_unstable_where_not() 
     controls = {(f"c{number}", f"d{number}"): [1.0 + number / 1000] * 12 for number in range(3)}
 
     def of(bad: float, good: float) -> SecondLook:
-        waited = {pair: [bad, good] * 6 for pair in pairs}
+        waited = {pair: [(0.1, bad), (good, 0.1)] * 6 for pair in pairs}
         return SecondLook({**pairs, **controls}, lambda _, run: math.log(run), set(pairs), 0.03, 0.001, None, waited)
 
     busy = of(0.9, 0.5).of(pairs)
     assert (busy.outcome, busy.waits) == (Outcome.OPEN, Waits(bad=0.9, good=0.5))
     for bad, good in ((0.5, 0.5), (0.5, 0.9), (0.55, 0.5)):
         assert of(bad, good).of(pairs).outcome is Outcome.UNSTABLE
+
+
+# A program that never pauses on the core of one node's rank: all runs of the node are bad.
+
+LITTLE = dict.fromkeys(names(6), 0.01)
+
+
+def judged(share: float, waits: dict[str, float]) -> Judgement:
+    """Of six nodes n3 delivers that share of what the others do."""
+    return judge(sail(Cluster(nodes=names(6), parts=slow_part("node", "n3", share), waits=waits)))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.75, 0.85])
+def test_a_node_whose_rank_has_no_processor_is_not_a_slow_link(share: float) -> None:
+    found = judged(share, {**LITTLE, "n3": 1.01 - share})
+    (finding,) = found.findings
+    assert (finding.kind, finding.subject.text) == (FindingKind.WAITS_FOR_PROCESSOR, "node:n3")
+    own = f"{100 * (1.01 - share):.0f} %"
+    assert f"The rank of n3 waited {own} of the time for a processor, those of its peers 1.0 %" in finding.statement
+    assert "not decided" in finding.statement
+    assert "program" in finding.remedy and "cable" not in finding.remedy
+    of_n3 = {pair.verdict for pair in found.pairs if "n3" in (pair.source, pair.target)}
+    assert of_n3 == {Verdict.INCONCLUSIVE}
+    assert found.verdict is Verdict.SLOW
+
+
+@pytest.mark.parametrize(
+    "waits", [{}, LITTLE, dict.fromkeys(names(6), 0.6), {**LITTLE, "n3": 0.03}, {**LITTLE, "n5": 0.6}]
+)
+def test_a_slow_link_whose_rank_waits_no_longer_than_others_is_a_slow_link(waits: dict[str, float]) -> None:
+    (finding,) = judged(0.5, waits).findings
+    assert (finding.kind, finding.subject.text) == (FindingKind.SLOW_LINK, "node:n3")
+    assert "processor" not in finding.statement and "cable" in finding.remedy
+
+
+def test_waits_do_not_explain_what_is_slow_against_its_limit_alone() -> None:
+    runs = {("n1", "n3"): [0.6] * 6, ("n4", "n5"): [0.6] * 6, ("n6", "n4"): [0.6] * 6}
+    waited = {pair: [(0.0, 0.4 if pair == ("n1", "n3") else 0.0)] * 6 for pair in runs}
+
+    def of(floor: float) -> tuple[SecondLook, Verified]:
+        look = SecondLook(
+            runs, lambda _, run: math.log(run), {("n1", "n3")}, 0.03, 0.001, lambda _: math.log(floor), waited
+        )
+        return look, look.of([("n1", "n3")])
+
+    look, verified = of(floor=0.75)
+    assert verified.outcome is Outcome.CONFIRMED
+    assert look.long_waits({"n3"}, [("n1", "n3")]) == LongWaits("n3", 0.4, 0.0)
+    assert look.explaining_waits({"n3"}, [("n1", "n3")], verified) is None
+
+
+def test_waits_that_do_not_explain_a_slow_link_are_named_beside_it() -> None:
+    (finding,) = judged(0.3, {**LITTLE, "n3": 0.4}).findings
+    assert (finding.kind, finding.subject.text) == (FindingKind.SLOW_LINK, "node:n3")
+    assert "the rank of n3 waited 40 % of the time for a processor, those of its peers 1.0 %" in finding.statement
+    assert finding.remedy.index("program") < finding.remedy.index("cable")
+
+
+def test_a_slow_link_and_a_program_on_the_core_never_pass() -> None:
+    for share in (0.2, 0.5, 0.8, 0.93):
+        for waited in (0.05, 0.2, 0.5, 0.9):
+            found = judged(share, {**LITTLE, "n3": waited})
+            assert found.findings and found.verdict is Verdict.SLOW
+            assert all(pair.verdict is not Verdict.PASS for pair in found.pairs if "n3" in (pair.source, pair.target))
+
+
+def test_waits_are_compared_run_by_run_with_those_of_good_pairs() -> None:
+    pairs = [("n1", "n3"), ("n3", "n2")]
+    good = [("n4", "n5"), ("n6", "n4"), ("n3", "n5")]
+    waited = {("n1", "n3"): [(0.1, 0.6)] * 6, ("n3", "n2"): [(0.5, 0.0)] * 6}
+    waited |= {("n4", "n5"): [(0.02, 0.06)] * 6, ("n6", "n4"): [(0.02, 0.02)] * 6, ("n3", "n5"): [(0.9, 0.0)] * 6}
+    ranks = RankWaits(waited, good)
+    assert ranks.longest({"n1", "n2", "n3"}, pairs) == LongWaits("n3", 0.55, 0.02)
+    assert ranks.longest({"n2"}, pairs) is None
+    assert RankWaits(waited, []).longest({"n3"}, pairs) is None
+    once = {pair: runs[:1] for pair, runs in waited.items()}
+    assert RankWaits(once, good).longest({"n3"}, pairs) is None
+    mixed = {**waited, ("n4", "n5"): [(0.1, 0.1), (0.7, 0.7)] * 3, ("n6", "n4"): [(0.1, 0.1), (0.7, 0.7)] * 3}
+    assert RankWaits(mixed, good).longest({"n3"}, pairs) is None
