@@ -3,7 +3,7 @@
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -112,25 +112,33 @@ class RunWriter:
 
     def write_facts(self, node: str, reading: str, text: str) -> None:
         """Keep a node's raw facts."""
-        name = layout.facts_file(Path(), node, reading).as_posix()
-        self._write_file(name, text.encode("utf-8"))
+        self.write_all_facts(reading, {node: text})
+
+    def write_all_facts(self, reading: str, texts: Mapping[str, str]) -> None:
+        """Keep the raw facts of nodes; whether the run is still ours is asked once for all of them."""
+        names = {layout.facts_file(Path(), node, reading).as_posix(): text for node, text in texts.items()}
+        self._write_files({name: text.encode("utf-8") for name, text in names.items()})
 
     def write_wiring(self, routing: "Routing") -> None:
         """Store the given cables and routes of the fabric."""
-        self._write_file(layout.FABRIC_FILE, msgspec.json.encode(routing))
+        self._write_files({layout.FABRIC_FILE: msgspec.json.encode(routing)})
 
-    def _write_file(self, name: str, content: bytes) -> None:
+    def _write_files(self, files: Mapping[str, bytes]) -> None:
+        """Write files by their path in the folder. Of a run that is no longer ours all are kept for its rescue."""
+        waiting = dict(files)
         try:
             with self._writing():
-                (self.folder / name).write_bytes(content)
+                for name, content in files.items():
+                    (self.folder / name).write_bytes(content)
+                    self._keep_file(name, waiting.pop(name))
         except RunTaken:
-            self._keep_file(name, content)
+            for name, content in waiting.items():
+                self._keep_file(name, content)
             raise
         except ArchiveError:
             with contextlib.suppress(OSError):  # no half of a file stays
-                (self.folder / name).unlink()
+                (self.folder / next(iter(waiting))).unlink()
             raise
-        self._keep_file(name, content)
 
     def _keep_file(self, name: str, content: bytes) -> None:
         self._tally.add_file(name, content)
