@@ -31,6 +31,8 @@ LATENCY_SPREAD = 0.02
 """Of a run, and again of each round trip in it: standard deviation of the logarithm."""
 WINDOW_SPREAD = 0.002
 """Of each window within a run; what the run as a whole has comes from the surroundings."""
+CLOCK_DIGITS = 9
+"""The probe's clock counts nanoseconds."""
 ROUND_S = 0.002
 """Between two rounds: the driver's work and the barriers."""
 
@@ -86,6 +88,7 @@ class SimulatedSession:
         slow = np.isnan(typical) | (typical * times > timeout_s)
         self._surroundings.advance(ROUND_S + (timeout_s if slow.any() else float(typical.max(initial=0.0)) * times))
         drawn = np.exp(spread * self._chance.standard_normal((len(wanted.pairs), times))) * typical[:, None]
+        drawn = np.round(drawn, CLOCK_DIGITS)
         delivered: list[Measurement] = []
         silent: list[Pair] = []
         for pair, late, row in zip(wanted.pairs, slow.tolist(), drawn.tolist(), strict=True):
