@@ -42,14 +42,14 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
 def slow_link(suspect: Suspect, scene: Scene) -> Finding:
     """Bandwidth below its references through one part, and a word where a rank also waited for a processor."""
-    found = _slow(suspect, scene)
+    finding = _slow(suspect, scene)
     waits = long_waits(suspect, scene)
     if waits is None:
-        return found
+        return finding
     return msgspec.structs.replace(
-        found,
-        statement=f"{found.statement} Besides, {waits.text}; that alone does not explain it.",
-        remedy=f"{_program(waits, scene.ranks)} {found.remedy}",
+        finding,
+        statement=f"{finding.statement} Besides, {waits.text}; that alone does not explain it.",
+        remedy=f"{_program(waits, scene.ranks)} {finding.remedy}",
     )
 
 
@@ -81,17 +81,17 @@ def _slow(suspect: Suspect, scene: Scene) -> Finding:
 
 def waits_for_processor(suspect: Suspect, scene: Scene) -> Finding:
     """A slow node whose rank waited for a processor as long as its link lacks: the link itself is not judged."""
-    found, waits = _slow(suspect, scene), long_waits(suspect, scene)
+    finding, waits = _slow(suspect, scene), long_waits(suspect, scene)
     if waits is None:
-        return found
+        return finding
     return msgspec.structs.replace(
-        found,
+        finding,
         kind=FindingKind.WAITS_FOR_PROCESSOR,
         subject=node(waits.node),
         ambiguous_with=(),
         verdict=FindingKind.WAITS_FOR_PROCESSOR.verdict,
         statement=f"{sentence(waits.text)}, in the same minutes: another program takes it, or a quota withholds it. "
-        f"This may be all that is wrong, and whether the link is good is not decided. {found.statement}",
+        f"This may be all that is wrong, and whether the link is good is not decided. {finding.statement}",
         remedy=f"{_program(waits, scene.ranks)} End or move it, then run the check again.",
         brief=f"rank waited {share(waits.own)} of the time for a processor, its peers' {share(waits.peers)}",
     )

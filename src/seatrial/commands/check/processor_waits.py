@@ -96,8 +96,8 @@ class RankWaits:
 
     def longest(self, nodes: Collection[str], pairs: Collection[Pair]) -> LongWaits | None:
         """Of these nodes the one whose rank waited longest in runs of these pairs; None where none stands out."""
-        found = [waits for node in sorted(nodes) if (waits := self._long(node, pairs)) is not None]
-        return max(found, key=lambda waits: waits.own - waits.peers, default=None)
+        long = [waits for node in sorted(nodes) if (waits := self._long(node, pairs)) is not None]
+        return max(long, key=lambda waits: waits.own - waits.peers, default=None)
 
     def _long(self, node: str, pairs: Collection[Pair]) -> LongWaits | None:
         """The unit is the run, as everywhere: one number of each, the median over the pairs in it."""
