@@ -26,7 +26,7 @@ class Proofs(msgspec.Struct, frozen=True, kw_only=True):
     unstable: tuple[Blamed, ...]
     open: tuple[Blamed, ...]
     busy: tuple[Blamed, ...] = ()
-    """Confirmed, and the rank of a node waited so long for a processor that this may be the reason."""
+    """Confirmed, and the rank of a node waited for a processor for as much of the time as is lost."""
     changed: Mapping[Pair, Judged]
     """Verdicts that differ from the survey's, or say more."""
     look: SecondLook

@@ -43,7 +43,7 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     uniformly_slow: tuple[Pair, ...]
     """All pairs, where the whole fabric is below its limit."""
     busy: tuple[Suspect, ...] = ()
-    """Slow for certain, and a rank waited so long for a processor that its link may be good."""
+    """Slow for certain, and a rank waited for a processor for as much of the time: its link may be good."""
     second_look: SecondLook
     """At bandwidth."""
     located: Located | None = None
