@@ -95,7 +95,7 @@ class RankWaits:
         self._good = good
 
     def longest(self, nodes: Collection[str], pairs: Collection[Pair]) -> LongWaits | None:
-        """Of these nodes the one whose rank waited longest in runs of these pairs; None where none stands out."""
+        """Of these nodes the one whose rank waited longest in runs of these pairs; None where none waited longer."""
         long = [waits for node in sorted(nodes) if (waits := self._long(node, pairs)) is not None]
         return max(long, key=lambda waits: waits.own - waits.peers, default=None)
 
