@@ -1,6 +1,7 @@
 """Reads the documents as a reader does: sections by heading, tables by row; and says what is wrong with them."""
 
 import enum
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,7 +12,8 @@ DEFAULT_IN_HELP = re.compile(r"\[default: (.*?)\]")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
-def headings(text: str) -> list[tuple[int, str, int, int]]:
+@functools.lru_cache(maxsize=4)  # several questions in a row are about the same text
+def headings(text: str) -> tuple[tuple[int, str, int, int], ...]:
     """Level, title, where the section's text begins, and where it ends: at the next heading of its level or above."""
     hidden = FENCE.sub(lambda code: re.sub(r"[^\n]", " ", code.group()), text)
     found = [(len(one.group(1)), one.group(2), one.end(), one.start()) for one in HEADING.finditer(hidden)]
@@ -19,7 +21,7 @@ def headings(text: str) -> list[tuple[int, str, int, int]]:
     for place, (level, title, begin, _) in enumerate(found):
         end = next((start for other, _, _, start in found[place + 1 :] if other <= level), len(text))
         result.append((level, title, begin, end))
-    return result
+    return tuple(result)
 
 
 def sections(text: str, title: str) -> list[str]:

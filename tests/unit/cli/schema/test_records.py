@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from jsonschema import SchemaError
 
 from seatrial.cli.schema.notation import Notation
 from seatrial.cli.schema.record_types import RecordTypes
@@ -18,6 +19,12 @@ from tests.unit.cli.test_json import WITH_JSON
 
 OF_NO_COMMAND = {"drift", "dry-run", "submitted", "rails"}
 """Kinds that an option makes."""
+
+
+def test_the_published_schema_keeps_the_rules_of_schemas() -> None:
+    validator().check_schema(validator().schema)
+    with pytest.raises(SchemaError):
+        validator().check_schema({**validator().schema, "properties": []})
 
 
 def test_every_kind_that_is_printed_has_fields() -> None:
