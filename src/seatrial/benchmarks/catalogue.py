@@ -45,6 +45,8 @@ BENCHMARKS: dict[str, Benchmark] = {
 """In the order in which an output is tried: HPCC contains HPL and STREAM."""
 AUTO = "auto"
 BINARY = "\0"
+CONTROLS = re.compile(r"[\0-\x08\x0b\x0e-\x1a\x1c-\x1f\ufffd]")
+"""All but tabs, line and page breaks and the escape of colours; and what replaces bytes that are not UTF-8."""
 MOST_CONTROLS = 0.05
 """Share of control characters from which on a text is binary."""
 SAMPLE = 1 << 16
@@ -120,8 +122,7 @@ def _less_than_a_line(text: str) -> bool:
 
 def _refuse_binary(text: str) -> None:
     sample = text[:SAMPLE]
-    controls = sum((character < " " and character not in "\t\n\r\f\x1b") or character == "�" for character in sample)
-    if BINARY in sample or controls > MOST_CONTROLS * len(sample):
+    if BINARY in sample or len(CONTROLS.findall(sample)) > MOST_CONTROLS * len(sample):
         raise UsageError(
             "The file is binary, not the text that a benchmark prints.", "Check that it is the right file."
         )

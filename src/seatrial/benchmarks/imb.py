@@ -186,12 +186,12 @@ def _complete(reading: Reading, tables: list[Table], text: str) -> None:
             last = _size(table.rows[-1][1])
             if last < whole_number(largest[1]["bytes"]):
                 reading.lack(f"{name} ends at {last} bytes, not at {largest[1]['bytes']}")
+    end = END.search(text)
     for name, line in _listed(reading):
-        if END.search(text) and tables and not any(_plain(table.name) == name for table in tables):
+        if end and tables and not any(_plain(table.name) == name for table in tables):
             reading.breach(FindingKind.WORK_SKIPPED, f"{name} is in the list of benchmarks and was not run", line)
     if not tables:
         reading.lack("it has no table")
-    end = END.search(text)
     if not end:
         reading.lack("the closing line (# All processes entering MPI_Finalize) is missing")
     elif text[end.end() :].replace("\r", "").count("\n") < 2:

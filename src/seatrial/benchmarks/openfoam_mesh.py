@@ -11,6 +11,8 @@ CELLS = (
     re.compile(r"^\s*cells:\s+(?P<cells>\d{1,15})\s*$"),  # checkMesh
     re.compile(r"(?:Snapped|Layer|Refined) mesh : cells:(?P<cells>\d{1,15})"),  # snappyHexMesh
 )
+COUNT = "ells:"
+"""All of these have it: most lines have not, and are passed over quickly."""
 PATCH = re.compile(r"^\s*patch \d+ \(start: \d+ size: (?P<faces>\d{1,15})\) name: (?P<name>\S+)")
 PATCH_TABLE = re.compile(r"^\s*Patch\s+Faces\s+Points\b")
 PATCH_ROW = re.compile(r"^\s+(?P<name>\S+)\s+(?P<faces>\d{1,15})\s+(?P<points>\d{1,15})\s+\S")
@@ -19,6 +21,10 @@ PROCESSOR_CELLS = re.compile(r"^\s+Number of cells = (?P<cells>\d{1,15})")
 MESHED = re.compile(r"^Finished meshing")
 UNSOUND = re.compile(r"^Failed (?P<checks>\d{1,6}) mesh checks")
 MESHERS = ("blockMesh", "snappyHexMesh", "checkMesh", "renumberMesh")
+
+
+def _cell_count(text: str) -> re.Match[str] | None:
+    return next((match for pattern in CELLS if (match := pattern.search(text))), None)
 
 
 def read_mesh(reading: Reading, step: Step) -> None:
@@ -30,9 +36,8 @@ def read_mesh(reading: Reading, step: Step) -> None:
     for line in step.lines:
         if unsound := UNSOUND.match(line.text):
             reading.note(f"Line {line.number}: checkMesh failed {unsound['checks']} checks of the mesh.")
-        cells = next((match for pattern in CELLS if (match := pattern.search(line.text))), None)
-        if cells:
-            reading.evidence("cells", whole_number(cells["cells"]), line)
+        if COUNT in line.text and (counted := _cell_count(line.text)):
+            reading.evidence("cells", whole_number(counted["cells"]), line)
         elif patch := PATCH.match(line.text):
             patches[patch["name"]] = whole_number(patch["faces"])
         elif table and (row := PATCH_ROW.match(line.text)):

@@ -11,6 +11,7 @@ from seatrial.model.verdict import FindingKind
 
 NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eEdD][-+]?\d+)?|\.\d+(?:[eEdD][-+]?\d+)?|(?:nan|NaN|NAN|inf|Inf|INF)(?:inity)?)"
 """A number as C, C++ and Fortran print it."""
+ONLY_NUMBER = re.compile(NUMBER)
 MOST_TEXT = 200
 """Characters of a line that a breach shows."""
 MOST_BREACHES = 50
@@ -29,6 +30,11 @@ FAILURES = re.compile(
     r"|^terminate called |^forrtl: (?:severe|error) \(|^Program received signal SIG|\bCUDA error\b"
     r"|Transport retry count exceeded"
 )
+FAILURE_WORDS = (
+    "segmentation fault", "caught signal ", "process received signal", "mpi_abort was invoked", "fatal error in ",
+    "exited on signal ", "slurmstepd: error: ", "out of memory", "srun: error: ", "bad termination of one",
+)  # fmt: skip
+"""A line that matches FAILURES contains one of them; most lines contain none, and are passed over quickly."""
 
 
 class Line(NamedTuple):
@@ -43,7 +49,8 @@ START = Line(0, "")
 
 def number_of(text: str) -> float:
     """The number; infinite or NaN where it says so. Raises ValueError for any other text."""
-    cleaned = text.strip().replace("D", "e").replace("d", "e") if re.fullmatch(NUMBER, text.strip()) else text
+    stripped = text.strip()
+    cleaned = stripped.replace("D", "e").replace("d", "e") if ONLY_NUMBER.fullmatch(stripped) else text
     if "_" in cleaned:
         raise ValueError(f"{cleaned[:MOST_TEXT]!r} is not a number")
     return float(cleaned)
@@ -188,9 +195,8 @@ class Reading:
             self.lack("it is empty")
         if self.search(r"^Start time: \d+\s*$") and not self.search(r"^End time: \d+\s*$"):
             self.lack("the script that started it wrote a start time and no end time")
-        for line in self.lines:
-            if FAILURES.search(line.text):
-                self.breach(FindingKind.PROGRAM_FAILED, "the program or its launcher reports a failure", line)
+        for line in failures(self.lines):
+            self.breach(FindingKind.PROGRAM_FAILED, "the program or its launcher reports a failure", line)
         return Output(
             benchmark=self.benchmark,
             version=self.version,
@@ -200,6 +206,14 @@ class Reading:
             missing=tuple(self._missing),
             notes=tuple(self._notes),
         )
+
+
+def failures(lines: Iterable[Line]) -> Iterator[Line]:
+    """The lines in which a program or its launcher reports a failure."""
+    for line in lines:
+        folded = line.text.casefold()
+        if any(word in folded for word in FAILURE_WORDS) and FAILURES.search(line.text):
+            yield line
 
 
 def _without_ranks(lines: list[str]) -> list[str]:
