@@ -92,7 +92,7 @@ static const struct kernel kernel_alone = {
     .time_is = "",
     .needs = NEEDS_SINGLE,
     .sized = true,
-    .group = {.send = MEMORY_MESSAGE, .receive = MEMORY_MESSAGE, .run = alone},
+    .group = {.send = MEMORY_MESSAGE, .receive = MEMORY_THREE_MESSAGES, .run = alone},
 };
 
 /* The last message reaches the target with a wrong byte, and nothing at all reaches the source. */

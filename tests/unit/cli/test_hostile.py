@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import typer
 
+from seatrial.archive import run_sets
 from seatrial.cli import main
 from seatrial.cli.main import application, run
 from seatrial.cli.site_options import SharedOptions
@@ -129,6 +130,10 @@ def parser(name: str) -> Any:
     return COMMAND((name, "-"))
 
 
+read_tables, samples_file = cache(run_sets.read_tables), cache(run_sets.samples_file)
+"""The archive is the same for all values: starting DuckDB takes longer than all else."""
+
+
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith(("SLURM_", "SEATRIAL_"))]:
@@ -138,6 +143,8 @@ def alone(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(main, "command", lambda arguments: parser(arguments[0]))
+    monkeypatch.setattr(run_sets, "read_tables", lambda files: read_tables(tuple(files)))
+    monkeypatch.setattr(run_sets, "samples_file", samples_file)
     Path("table").write_text("n1 n2\n")
 
 
