@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from seatrial.archive.run_files import DamagedRun, check_inside, opened_inside
 from seatrial.archive.samples import (
     NoDuckdb,
     exactly,
-    journal_of,
+    journals_of,
     opened,
     query_samples,
     read_errors,
@@ -59,22 +59,30 @@ FROM kernels JOIN counts USING (phase, kernel, message_bytes) ORDER BY ALL
 
 def samples_file(folder: Path) -> Path:
     """samples.parquet of a closed run, made again from the journal where it is missing or of another journal."""
-    if layout.is_open(folder):
-        raise SeatrialError(f"{folder} is still growing or was cut off.", "seatrial runs recover closes it.")
-    path = folder / layout.SAMPLES_FILE
-    if os.path.lexists(path):
+    return samples_files([folder])[0]
+
+
+def samples_files(folders: Sequence[Path]) -> list[Path]:
+    """The same of several runs."""
+    for folder in folders:
+        if layout.is_open(folder):
+            raise SeatrialError(f"{folder} is still growing or was cut off.", "seatrial runs recover closes it.")
+    paths = {folder: folder / layout.SAMPLES_FILE for folder in folders}
+    present = {folder: path for folder, path in paths.items() if os.path.lexists(path)}
+    for folder, path in present.items():
         check_inside(folder, path)
-    if not os.path.lexists(path) or not _belongs(folder, path):
-        with sentences(folder):
-            write_samples(folder, folder.name)
-    check_inside(folder, path)
-    return path
+    made_from = journals_of(tuple(present.values()))
+    for folder, path in paths.items():
+        if folder not in present or not _belongs(folder, path, made_from[path]):
+            with sentences(folder):
+                write_samples(folder, folder.name)
+        check_inside(folder, path)
+    return [paths[folder] for folder in folders]
 
 
-def _belongs(folder: Path, path: Path) -> bool:
+def _belongs(folder: Path, path: Path, made_from: str) -> bool:
     """Whether samples.parquet was made from the run's journal; where an earlier version made it, rows are counted."""
     contents = read_info(folder).contents
-    made_from = journal_of(path)
     if contents is not None:
         return made_from == contents.journal_sha256
     entries = read_entries(folder)
@@ -89,7 +97,7 @@ def _belongs(folder: Path, path: Path) -> bool:
 
 def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
     """Write the samples of those runs into one file; returns their number. Raises ArchiveError."""
-    files = [exactly(samples_file(folder)) for folder in folders]
+    files = [exactly(file) for file in samples_files(folders)]
     with opened() as connection:
         with read_errors():
             samples = connection.read_parquet(files, union_by_name=True)

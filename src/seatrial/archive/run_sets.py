@@ -1,13 +1,13 @@
 """Sets of runs as a command line names them: runs, dates and baselines."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from seatrial.archive import baselines, layout
 from seatrial.archive.contents import shorter
-from seatrial.archive.export import samples_file
+from seatrial.archive.export import samples_files
 from seatrial.archive.reader import RESTORE, find_run, parse_all, read_facts_texts, read_info
 from seatrial.archive.run_files import DamagedRun, check_inside
 from seatrial.archive.run_summaries import RANGE, read_summary, runs_between
@@ -26,17 +26,6 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
     """Of the run, or of the version of a baseline."""
     in_baseline: bool = False
 
-    @property
-    def values(self) -> ValuesFile:
-        """Its values. Raises DamagedRun, SeatrialError."""
-        if self.in_baseline:
-            path = self.folder / baselines.VALUES_FILE
-            check_inside(self.folder, path)
-            return ValuesFile(path=path, run=self.summary.run, in_baseline=True)
-        if self.summary.kind == RunKind.IMPORT:
-            return ValuesFile(path=self.folder, run=self.summary.run, imported=True)
-        return ValuesFile(path=samples_file(self.folder), run=self.summary.run)
-
     def facts_texts(self) -> dict[str, str]:
         """Raw facts by node; empty where there are none, or a baseline keeps those of another run."""
         if not self.in_baseline:
@@ -50,6 +39,12 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     runs: tuple[StoredRun, ...]
+
+    def values(self) -> list[ValuesFile]:
+        """Where the values of each run are. Raises DamagedRun, SeatrialError."""
+        sampled = [run.folder for run in self.runs if not run.in_baseline and run.summary.kind != RunKind.IMPORT]
+        samples = dict(zip(sampled, samples_files(sampled), strict=True))
+        return [_values(run, samples) for run in self.runs]
 
     @property
     def summaries(self) -> tuple[RunSummary, ...]:
@@ -66,6 +61,16 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
     def parsed_facts(self) -> dict[str, NodeFacts]:
         """The same, parsed."""
         return parse_all(self.newest_facts()[1])
+
+
+def _values(run: StoredRun, samples: Mapping[Path, Path]) -> ValuesFile:
+    if run.in_baseline:
+        path = run.folder / baselines.VALUES_FILE
+        check_inside(run.folder, path)
+        return ValuesFile(path=path, run=run.summary.run, in_baseline=True)
+    if run.summary.kind == RunKind.IMPORT:
+        return ValuesFile(path=run.folder, run=run.summary.run, imported=True)
+    return ValuesFile(path=samples[run.folder], run=run.summary.run)
 
 
 def find_runs(archive: Path, words: str) -> StoredSet:
@@ -122,7 +127,7 @@ def without(chosen: StoredSet, others: StoredSet) -> StoredSet:
 
 def load_tables(sets: Sequence[StoredSet]) -> tuple[MetricTable, ...]:
     """All metrics of all runs, in the order of the sets. Raises DamagedRun, TooLittleMemory, SeatrialError."""
-    files = [run.values for each in sets for run in each.runs]
+    files = [file for chosen in sets for file in chosen.values()]
     if not files:
         raise SeatrialError("There are no runs to read.")
     return read_tables(files)

@@ -6,7 +6,7 @@ import hashlib
 import resource
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,7 +144,7 @@ class SamplesUnmade(SeatrialError):
 def write_samples(folder: Path, run: str) -> None:
     """Make samples.parquet from the journal of the run in `folder`, whole or not at all.
 
-    The file names the journal that it was made from (`journal_of`). Raises OSError, NoDuckdb, SamplesUnmade, and
+    The file names the journal that it was made from (`journals_of`). Raises OSError, NoDuckdb, SamplesUnmade, and
     DamagedRun for a journal that is not a regular file of the run.
     """
     check_inside(folder, folder / layout.JOURNAL_FILE)
@@ -168,19 +168,25 @@ def write_samples(folder: Path, run: str) -> None:
     new.rename(folder / layout.SAMPLES_FILE)
 
 
-def journal_of(path: Path) -> str:
-    """SHA-256 of the journal that a samples.parquet was made from; empty where it has none, or is not such a file.
+def journals_of(paths: Sequence[Path]) -> dict[Path, str]:
+    """SHA-256 of the journal that each samples.parquet was made from; empty where it has none, or is not such a file.
 
     Raises NoDuckdb.
     """
+    if not paths:
+        return {}
+    with opened() as connection:  # for all of them, because this takes longer than to ask
+        return {path: _journal_of(connection, path) for path in paths}
+
+
+def _journal_of(connection: "duckdb.DuckDBPyConnection", path: Path) -> str:
     duckdb = library()
-    with opened() as connection:
-        try:
-            rows = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [exactly(path)]).fetchall()
-        except duckdb.OutOfMemoryException:
-            raise
-        except duckdb.Error:
-            return ""
+    try:
+        rows = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [exactly(path)]).fetchall()
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error:
+        return ""
     return next((value.decode("ascii", "replace") for key, value in rows if key == MADE_FROM.encode()), "")
 
 

@@ -130,7 +130,7 @@ def parser(name: str) -> Any:
     return COMMAND((name, "-"))
 
 
-read_tables, samples_file = cache(run_sets.read_tables), cache(run_sets.samples_file)
+read_tables, samples_files = cache(run_sets.read_tables), cache(run_sets.samples_files)
 """The archive is the same for all values: starting DuckDB takes longer than all else."""
 
 
@@ -144,7 +144,7 @@ def alone(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(main, "command", lambda arguments: parser(arguments[0]))
     monkeypatch.setattr(run_sets, "read_tables", lambda files: read_tables(tuple(files)))
-    monkeypatch.setattr(run_sets, "samples_file", samples_file)
+    monkeypatch.setattr(run_sets, "samples_files", lambda folders: samples_files(tuple(folders)))
     Path("table").write_text("n1 n2\n")
 
 
