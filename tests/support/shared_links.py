@@ -81,8 +81,10 @@ class Shared:
         todo = {pair: [size * draw.lognormvariate(0, self.noise) for _ in range(windows)] for pair in wanted.pairs}
         ends: dict[Pair, list[float]] = {pair: [] for pair in wanted.pairs}
         now = 0.0
+        rates: dict[Pair, float] = {}
         while running := [pair for pair in wanted.pairs if todo[pair]]:
-            rates = self.rates(running, weights)
+            if len(running) != len(rates):  # a stream has ended; other windows change nothing
+                rates = self.rates(running, weights)
             step = min(todo[pair][0] / rates[pair] for pair in running)
             now += step
             for pair in running:

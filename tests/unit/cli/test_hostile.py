@@ -11,6 +11,8 @@ import pytest
 import typer
 
 from seatrial.archive import run_sets
+from seatrial.archive.export import samples_files
+from seatrial.archive.run_values import read_tables
 from seatrial.cli import main
 from seatrial.cli.main import application, run
 from seatrial.cli.site_options import SharedOptions
@@ -130,7 +132,7 @@ def parser(name: str) -> Any:
     return COMMAND((name, "-"))
 
 
-read_tables, samples_files = cache(run_sets.read_tables), cache(run_sets.samples_files)
+READ_TABLES, SAMPLES_FILES = cache(read_tables), cache(samples_files)
 """The archive is the same for all values: starting DuckDB takes longer than all else."""
 
 
@@ -143,8 +145,8 @@ def alone(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(main, "command", lambda arguments: parser(arguments[0]))
-    monkeypatch.setattr(run_sets, "read_tables", lambda files: read_tables(tuple(files)))
-    monkeypatch.setattr(run_sets, "samples_files", lambda folders: samples_files(tuple(folders)))
+    monkeypatch.setattr(run_sets, "read_tables", lambda files: READ_TABLES(tuple(files)))
+    monkeypatch.setattr(run_sets, "samples_files", lambda folders: SAMPLES_FILES(tuple(folders)))
     Path("table").write_text("n1 n2\n")
 
 
