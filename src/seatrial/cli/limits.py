@@ -10,6 +10,7 @@ from seatrial.cli.outcome import Files, show
 from seatrial.cli.site_options import HOSTS, QUEUE, Shared, settings_of
 from seatrial.commands.limits import paths
 from seatrial.commands.limits import view as limits_view
+from seatrial.commands.limits.answer import answer_of, answer_of_pair
 from seatrial.model.errors import ExitCode, UsageError
 
 SHARED = Shared(only=(*HOSTS, *QUEUE))
@@ -36,13 +37,16 @@ def limits(
     for node in pair or ():
         if node not in read.facts and node not in read.silent:
             raise UsageError(f"--pair: there is no node {node!r}.", f"Name one of {', '.join(sorted(read.facts)[:5])}.")
+    between: list[paths.AnyLimit] = []
     found = paths.limits_inside(read.facts)
     if pair and all(node in read.facts for node in pair):
-        found += paths.limits_of_pair(read.facts, *pair)
+        between = paths.limits_of_pair(read.facts, *pair)
+        found += between
     elif not pair:
         found += paths.limits_between(read.facts)
     exit_code = ExitCode.INCOMPLETE if read.silent or paths.nothing_known(found) else ExitCode.PASS
-    report = limits_view.limits_report(found, sources=sources, exit_code=exit_code)
+    first = answer_of_pair(*between) if between else answer_of(read.facts, found)
+    report = limits_view.limits_report(found, answer=first, sources=sources, exit_code=exit_code)
     return show(report, as_json=as_json, files=Files(html=html))
 
 

@@ -172,6 +172,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     word: str = ""
     """The verdict, or INCOMPLETE, MEASURED or BLOCKED; empty for a command that does not judge."""
     sentence: str = ""
+    answers: bool = False
+    """Whether the sentence is the first line without a verdict, too; else it is only the title of the page."""
     exit_code: ExitCode = ExitCode.PASS
     payload: Callable[[], dict[str, Any]]
     """`data` of the JSON object, the command's own fields: docs/ describes each. `render.envelope` has all others."""
@@ -198,8 +200,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def headline(self) -> str:
-        """`SLOW  n3: link at 60 % of its limit`: the first line of every form of a report; empty without a verdict."""
-        return f"{self.word}  {self.sentence}" if self.word else ""
+        """`SLOW  n3: link at 60 % of its limit`: the first line of every form of a report.
+
+        Empty where there is neither a verdict nor a sentence that answers.
+        """
+        return f"{self.word}  {self.sentence}" if self.word else self.sentence if self.answers else ""
 
 
 def judged_report(

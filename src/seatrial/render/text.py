@@ -75,6 +75,9 @@ def _parts(report: Report, columns: int) -> Iterator["RenderableType"]:
     if report.word:
         yield _pieces((report.word, STYLES.get(report.word, "bold")), ("  ", ""), (clean(report.sentence), "bold"))
         started = True
+    elif report.answers:
+        yield _text(report.sentence, "bold")
+        started = True
     for block in report.terminal(columns):
         if started and not block.tight:
             yield ""

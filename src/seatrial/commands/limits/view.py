@@ -18,10 +18,16 @@ MOST_NOTES = 8
 NOTHING = "No limits: nothing was requested, or nothing is known."
 
 
-def limits_report(limits: Sequence[AnyLimit], *, sources: bool = False, exit_code: ExitCode = ExitCode.PASS) -> Report:
-    """The whole report. `sources`: under each term also its formula, its inputs and where they were read."""
+def limits_report(
+    limits: Sequence[AnyLimit], *, answer: str = "", sources: bool = False, exit_code: ExitCode = ExitCode.PASS
+) -> Report:
+    """The whole report. `sources`: under each term also its formula, its inputs and where they were read.
+
+    `answer`: the first line.
+    """
     return Report(
-        sentence=_sentence(limits),
+        sentence=answer or _sentence(limits),
+        answers=bool(answer),
         exit_code=exit_code,
         payload=lambda: limits_fields(limits),
         terminal=lambda _: _terminal(limits, sources),
