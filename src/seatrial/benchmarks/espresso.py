@@ -7,6 +7,7 @@ from seatrial.benchmarks.espresso_plan import ESPRESSO
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, finite, number_of, whole_number
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 
 BANNER = re.compile(r"^\s+Program PWSCF v\.(?P<version>\S{1,40})\s+(?:\(.{1,40}\) )?starts ")
 RANKS = re.compile(
@@ -136,7 +137,9 @@ def _converged(
         reading.breach(FindingKind.ITERATIONS_DIFFER, f"{claimed} iterations are claimed, {done} were done", line)
     printed = [accuracy for _, accuracy in accuracies]
     if len(printed) >= FEWEST_CONSTANT and len(set(printed)) == 1:
-        reading.breach(FindingKind.CONSTANT_RESULTS, f"the accuracy is the same in all {len(printed)} iterations", line)
+        reading.breach(
+            FindingKind.CONSTANT_RESULTS, f"the accuracy is the same in all {count(len(printed), 'iteration')}", line
+        )
     if not printed:
         reading.breach(FindingKind.RESIDUAL_MISSING, "no accuracy was printed", line)
     elif wanted and finite(printed[-1]) and number_of(printed[-1]) > wanted:

@@ -10,6 +10,7 @@ from seatrial.benchmarks.fio_plan import FIO
 from seatrial.benchmarks.reading import START, Line, Reading, number_of, whole_number
 from seatrial.model.benchmark import Better, Label, Metric, Output, Result
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 
 JOB = re.compile(
     r"^(?P<name>\S.*?): \(groupid=(?P<group>\d{1,6}), jobs=(?P<jobs>\d{1,6})\): err=\s*(?P<error>-?\d{1,6})"
@@ -63,7 +64,7 @@ def _terse(text: str) -> Output:
         if not TERSE.match(line.text):
             continue
         if len(fields) < FEWEST_TERSE:
-            reading.lack(f"line {line.number} has {len(fields)} fields, not at least {FEWEST_TERSE}")
+            reading.lack(f"line {line.number} has {count(len(fields), 'field')}, not at least {FEWEST_TERSE}")
             continue
         reading.version = fields[1].removeprefix("fio-")
         if fields[4] != "0":

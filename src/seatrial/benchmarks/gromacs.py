@@ -8,6 +8,7 @@ from seatrial.benchmarks.gromacs_plan import GROMACS
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, finite, number_of, whole_number
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 
 BANNER = re.compile(r"^GROMACS:\s+(?:gmx\w* )?mdrun\w*, (?:version|VERSION) \S+|:-\) GROMACS - (?:gmx\w* )?mdrun\w*\b")
 VERSION = re.compile(r"^GROMACS version:\s+(?:VERSION )?(?P<version>\S{1,60})")
@@ -142,7 +143,9 @@ def _energies(reading: Reading, lines: "list[Line]") -> None:
     for name in ("Potential", "Temperature"):
         history = histories.get(name, [])
         if len(history) >= FEWEST_CONSTANT and len({word for _, word in history}) == 1:
-            reading.breach(FindingKind.CONSTANT_RESULTS, f"{name} is the same {len(history)} times", history[-1][0])
+            reading.breach(
+                FindingKind.CONSTANT_RESULTS, f"{name} is the same {count(len(history), 'time')}", history[-1][0]
+            )
 
 
 def _drift(reading: Reading, lines: "list[Line]") -> None:

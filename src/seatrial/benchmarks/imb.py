@@ -9,6 +9,7 @@ from seatrial.benchmarks.message_plans import IMB
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 
 VERSION = re.compile(r"#\s*Intel\s*\(R\) MPI Benchmarks? (?:Suite )?V?(?P<version>[\w. ]+?)(?:,|\s*$)")
 TABLE = re.compile(r"^#\s*Benchmarking\s+(?P<name>\S+)")
@@ -171,7 +172,9 @@ def _judge(reading: Reading, table: Table) -> None:
     numbers = {tuple(text for name, text in row.items() if name not in COUNTS) for _, row in table.rows}
     if table.sized and len(table.rows) >= FEWEST_CONSTANT and len(numbers) == 1:
         reading.breach(
-            FindingKind.CONSTANT_RESULTS, f"all {len(table.rows)} sizes have the same numbers", table.rows[-1][0]
+            FindingKind.CONSTANT_RESULTS,
+            f"all {count(len(table.rows), 'size')} have the same numbers",
+            table.rows[-1][0],
         )
 
 

@@ -12,6 +12,7 @@ from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_
 from seatrial.benchmarks.storage_plans import IOR
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 
 START = re.compile(r"^IOR-(?P<version>[\w.+-]+): MPI Coordinated Test of Parallel I/O")
 BEGAN = re.compile(r"^(?:Run )?[Bb]egan\s*:\s*(?P<time>\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
@@ -192,7 +193,9 @@ def _series(reading: Reading, runs: list[Run]) -> None:
     }
     unread = [name for name in kept if name not in read]
     if unread:
-        reading.lack(f"{len(unread)} of {len(kept)} files that were written and kept are not read back by a later test")
+        reading.lack(
+            f"{len(unread)} of {count(len(kept), 'file')} that were written and kept are not read back by a later test"
+        )
 
 
 BENCHMARK = Benchmark(

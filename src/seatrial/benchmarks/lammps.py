@@ -8,6 +8,7 @@ from seatrial.benchmarks.reading import NUMBER, Line, Reading, finite, number_of
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 
 BANNER = re.compile(r"^LAMMPS \((?P<version>[^)]{4,60})\)")
 LOOP = re.compile(
@@ -111,7 +112,9 @@ def _thermo(reading: Reading, columns: list[str], rows: "list[tuple[Line, list[s
     for name in ("Temp", "PotEng", "E_pair"):
         values = [words[columns.index(name)] for _, words in rows] if name in columns else []
         if len(values) >= FEWEST_CONSTANT and len(set(values)) == 1:
-            reading.breach(FindingKind.CONSTANT_RESULTS, f"{name} is the same in all {len(values)} rows", rows[-1][0])
+            reading.breach(
+                FindingKind.CONSTANT_RESULTS, f"{name} is the same in all {count(len(values), 'row')}", rows[-1][0]
+            )
     if rows and "Step" in columns:
         first, last = (words[columns.index("Step")] for _, words in (rows[0], rows[-1]))
         if first.isdecimal() and last.isdecimal() and int(last) - int(first) != steps:

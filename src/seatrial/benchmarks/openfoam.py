@@ -10,6 +10,7 @@ from seatrial.benchmarks.openfoam_plan import OPENFOAM
 from seatrial.benchmarks.reading import Reading, whole_number
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count, verb
 
 BANNER_RULE = "/*---"
 UTILITIES = (
@@ -41,7 +42,9 @@ def parse(text: str) -> Output:
         asked = whole_number(started[1]["ranks"])
         if steps[-1].ranks != asked:
             reading.breach(
-                FindingKind.RANKS_DIFFER, f"{asked} processes were requested, {steps[-1].ranks} ran", started[0]
+                FindingKind.RANKS_DIFFER,
+                f"{count(asked, 'process', 'processes')} {verb(asked, 'was', 'were')} requested, {steps[-1].ranks} ran",
+                started[0],
             )
     if not steps:
         reading.lack("it has no log: the banner of OpenFOAM is missing")

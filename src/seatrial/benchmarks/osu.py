@@ -10,6 +10,7 @@ from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_
 from seatrial.importers.osu import COLUMN
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 
 TITLE = re.compile(
     r"#\s*OSU\s+(?P<api>\S+)\s+(?P<what>.+?)\s+Test\b(?:.*?\bv|\s*\(Version\s*)?(?P<version>\d[\w.]*)?", re.ASCII
@@ -181,7 +182,9 @@ def _judge(reading: Reading, table: Table) -> None:
     values = {fields[0] for _, _, fields in table.rows if fields}
     if len(table.rows) >= FEWEST_CONSTANT and len(values) == 1 and len({size for size, _, _ in table.rows}) > 1:
         reading.breach(
-            FindingKind.CONSTANT_RESULTS, f"all {len(table.rows)} sizes have the same number", table.rows[-1][1]
+            FindingKind.CONSTANT_RESULTS,
+            f"all {count(len(table.rows), 'size')} have the same number",
+            table.rows[-1][1],
         )
 
 

@@ -21,6 +21,7 @@ from seatrial.commands.compare import view as compare_view
 from seatrial.judgement.comparison.records import PRACTICAL, Comparison
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.imported import SENSES
+from seatrial.model.words import count
 from seatrial.render.escape import clean
 
 RUNS = "a run, `last`, a folder, several joined by commas, dates (2026-11-01..2026-11-10), or a baseline"
@@ -77,7 +78,7 @@ def compare(
         wanted = compare_toggle.toggle_of(*toggle, words, blocks, SENSES[better])
         return _toggled(folder, wanted, threshold, across or (), as_json=as_json, files=files)
     if len(words) != 2 and not (prove and len(words) > 2):
-        raise UsageError(f"{len(words)} sets of runs are named; compare takes two.", "Write compare A B.")
+        raise UsageError(f"{count(len(words), 'set')} of runs are named; compare takes two.", "Write compare A B.")
     comparison = compare_run.run_comparison(folder, first, second, threshold=threshold, across=across or ())
     if prove:
         request = compare_prove.Request(

@@ -17,6 +17,7 @@ from seatrial.fabric import counter_readings, forwarding, ibnetdiscover, map_che
 from seatrial.fabric import counters as fabric_counters
 from seatrial.launch import site_outputs
 from seatrial.model.errors import UsageError
+from seatrial.model.words import count
 
 if TYPE_CHECKING:
     from seatrial.fabric.table_check import TableReport
@@ -97,7 +98,7 @@ def risen(fabric: "FabricMap", before: str, after: str) -> "tuple[Finding, ...]"
         raise UsageError("One of the two readings is of ibqueryerrors.", "Read both with the same tool.")
     if not (first.errors_only or first.ports.keys() & second.ports.keys()):
         raise UsageError(
-            f"The two readings have no port in common ({len(first.ports)} and {len(second.ports)} ports).",
+            f"The two readings have no port in common ({len(first.ports)} and {count(len(second.ports), 'port')}).",
             "Give two outputs of `perfquery --loop_ports LID` (or several one after the other), of ibqueryerrors, of "
             "opapmaquery, or two .pm files of ibdiagnet.",
         )
@@ -119,6 +120,6 @@ def watched(fabric: "FabricMap", apart_s: float) -> "tuple[Finding, ...]":
 
     lids = sorted({device.lid for device in fabric.devices if device.lid})
     before = site_outputs.read_counters(lids)
-    print(f"Read the counters of {len(lids)} devices; reading them again in {apart_s:.0f} s.", file=sys.stderr)
+    print(f"Read the counters of {count(len(lids), 'device')}; reading them again in {apart_s:.0f} s.", file=sys.stderr)
     time.sleep(apart_s)
     return risen(fabric, before, site_outputs.read_counters(lids))

@@ -25,6 +25,7 @@ from seatrial.lab.trial import stage as trial_stage
 from seatrial.lab.trial import trial as trial_trial
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.subject import Direction
+from seatrial.model.words import count
 from seatrial.render.report import Block, Lines, Paragraph, Report
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ def up(
     began = time.monotonic()
     cluster_start.raise_lab(plan)
     print(
-        f"Lab {name}: {nodes} nodes on {plan.leaves} leaves, {cluster_plan.rate_text(plan.rate_bit_per_s)} "
+        f"Lab {name}: {count(nodes, 'node')} on {count(plan.leaves, 'leaf', 'leaves')}, "
+        f"{cluster_plan.rate_text(plan.rate_bit_per_s)} "
         f"links{_rails(plan)}, "
         f"up in {time.monotonic() - began:.1f} s. Try: seatrial lab run --name {name} -- sinfo"
     )
@@ -173,7 +175,8 @@ def _status_lines(lab: "LabStatus") -> list[str]:
         return [f"Lab {lab.name}: incomplete. Remove it with: seatrial lab down --name {lab.name}"]
     plan = lab.plan
     lines = [
-        f"Lab {lab.name}: {plan.nodes} nodes, links {cluster_plan.rate_text(plan.rate_bit_per_s)}{_rails(plan)}, "
+        f"Lab {lab.name}: {count(plan.nodes, 'node')}, "
+        f"links {cluster_plan.rate_text(plan.rate_bit_per_s)}{_rails(plan)}, "
         f"trunks {cluster_plan.rate_text(plan.uplink_rate_bit_per_s)}, MTU {plan.mtu}"
     ]
     for leaf in plan.leaf_names:

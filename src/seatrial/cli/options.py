@@ -17,6 +17,7 @@ from seatrial.launch.home_folders import state_folder
 from seatrial.launch.hosts.host_file import parse_host_file
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
+from seatrial.model.words import count
 from seatrial.render.escape import clean
 
 MOST_FILES = 50_000
@@ -264,7 +265,7 @@ def read_texts(folder: Path) -> dict[str, str]:
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror}.") from error
     if len(files) > MOST_FILES:
-        raise UsageError(f"{folder} has {len(files)} files; at most {MOST_FILES} are read.")
+        raise UsageError(f"{folder} has {count(len(files), 'file')}; at most {MOST_FILES} are read.")
     texts: dict[str, str] = {}
     left_bytes = TABLES_BYTES
     for path in files:

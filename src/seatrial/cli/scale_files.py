@@ -16,7 +16,7 @@ from seatrial.commands.scale import judge as scale_judge
 from seatrial.commands.scale import points as scale_points
 from seatrial.commands.scale import series as scale_series
 from seatrial.model.errors import UsageError
-from seatrial.model.words import some
+from seatrial.model.words import count, some
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
@@ -44,7 +44,7 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
 def judged_curves(sources: Sources) -> "list[Judged]":
     """The curves of all files. Raises UsageError."""
     if len(sources.paths) > MOST_FILES:
-        raise UsageError(f"{len(sources.paths)} files are too many.", f"Give at most {MOST_FILES}.")
+        raise UsageError(f"{count(len(sources.paths), 'file')} are too many.", f"Give at most {MOST_FILES}.")
     own = _own_rates(sources.own_rates)
     with limited(PARSE_S, "Reading the files"):
         curves = _tables(sources)

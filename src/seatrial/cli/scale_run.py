@@ -15,7 +15,7 @@ from seatrial.launch.contract import Hosts
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.node_list import node_list
 from seatrial.model.settings import RunSettings
-from seatrial.model.words import count
+from seatrial.model.words import count, verb
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
@@ -66,7 +66,7 @@ def _nodes(hosts: Hosts, wanted: "Wanted") -> tuple[str, ...]:
     if len(hosts.nodes) < wanted.most_nodes:
         why = node_selection.grouped(hosts.left_out)
         raise SeatrialError(
-            f"{count(wanted.most_nodes, 'node')} are needed, and {len(hosts.nodes)} can be used"
+            f"{count(wanted.most_nodes, 'node')} {verb(wanted.most_nodes)} needed, and {len(hosts.nodes)} can be used"
             f"{f' ({why})' if why else ''}.",
             "Give smaller --nodes, or name others with --nodelist.",
         )

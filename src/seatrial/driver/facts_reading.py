@@ -263,7 +263,7 @@ def _of_texts(texts: Mapping[str, str], silent: Mapping[str, str]) -> FactsRead:
 def _some(read: FactsRead, label: Path) -> None:
     if not read.facts:
         node, why = next(iter(read.silent.items()))
-        raise SeatrialError(f"None of the {len(read.silent)} machines in {label} can be read; {node}: {why}")
+        raise SeatrialError(f"None of the {count(len(read.silent), 'machine')} in {label} can be read; {node}: {why}")
 
 
 def _plain(path: Path) -> str:

@@ -129,7 +129,7 @@ class Measurer:
         """Measure pairs that were left out and whose part turned out good since; as `run`."""
         rounds = self._caps.released()
         if rounds:
-            self._progress.stage(f"Measuring pairs that were left out, in {len(rounds)} rounds")
+            self._progress.stage(f"Measuring pairs that were left out (rounds: {len(rounds)})")
             self._progress.rounds(len(rounds))
         return self.run(rounds, deadline)
 
@@ -298,7 +298,7 @@ class Measurer:
             return self._session
         if len(self.nodes) * self._manner.ranks_per_node < self._fewest:
             raise SeatrialError(
-                f"{len(self.nodes)} of {len(self._nodes)} nodes still answer, and a pair needs two.",
+                f"Nodes that still answer: {len(self.nodes)} of {len(self._nodes)}; a pair needs two.",
                 f"{grouped(self.lost.values())}. `seatrial doctor` looks for the cause.",
             )
         self._sessions += 1

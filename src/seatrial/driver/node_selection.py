@@ -14,7 +14,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.node_list import node_list
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.model.settings import CheckSettings, SiteSettings
-from seatrial.model.words import by_text, count
+from seatrial.model.words import by_text, count, verb
 from seatrial.slurm.allocation import NodesLost
 from seatrial.slurm.argv import SPARE_MINUTES, minutes
 
@@ -102,7 +102,7 @@ def sampled(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> tupl
     over = f" of {count(len(known), 'leaf switch', 'leaf switches')}" if known else ""
     if len(chosen) < FEWEST:
         raise UsageError(f"{option} leaves {count(len(chosen), 'node')}{over}, and a pair needs two.", "Leave it out.")
-    remark = f"{option}: {len(chosen)} of {len(nodes)} nodes{over} are measured."
+    remark = f"{option}: {len(chosen)} of {count(len(nodes), 'node')}{over} {verb(len(chosen))} measured."
     return tuple(node for node in nodes if node in chosen), remark
 
 
@@ -174,7 +174,7 @@ def within_node_hours(
     kept, states = _cut_to(found.nodes, nodes, settings.node_hours)
     if not states and found.budget_s == settings.budget_s:
         return settings, hosts, kept, ""
-    fewer = f"{len(kept)} of {len(nodes)} nodes are" if states else f"{count(len(kept), 'node')} {_are(len(kept))}"
+    fewer = f"{f'{len(kept)} of ' if states else ''}{count(len(nodes if states else kept), 'node')} {verb(len(kept))}"
     cost = node_hours_of(len(kept), found.budget_s)
     said = (
         f"To stay within --node-hours {settings.node_hours:g}, {fewer} measured, for {found.budget_s:.0f} s of "
@@ -211,11 +211,7 @@ def _cut_to(fitting: int, nodes: Sequence[str], node_hours: float) -> tuple[tupl
 
 def _too_little(node_hours: float, fewest: int, purpose: str, limit_minutes: int, least: float) -> UsageError:
     return UsageError(
-        f"--node-hours {node_hours:g} is too little: {count(fewest, 'node')}{purpose} {_are(fewest)} asked for "
-        f"with a time limit of {limit_minutes} minutes.",
+        f"--node-hours {node_hours:g} is too little: {count(fewest, 'node')}{purpose} {verb(fewest)} asked for "
+        f"with a time limit of {count(limit_minutes, 'minute')}.",
         f"Give at least {math.ceil(100 * least - 1e-9) / 100:g}.",
     )
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"

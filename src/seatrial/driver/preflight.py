@@ -8,6 +8,7 @@ from seatrial.launch.contract import Launcher
 from seatrial.launch.environments.trial import check_environment, has_environment, refuse_fatal
 from seatrial.model.errors import LaunchError
 from seatrial.model.facts import NodeFacts
+from seatrial.model.words import count
 from seatrial.rules.base import Readings, findings_of, one_place_per_host
 from seatrial.rules.software import MPI_SETTINGS
 
@@ -31,7 +32,7 @@ def preflight(launcher: Launcher, measurer: Measurer, progress: Progress) -> Non
     """
     if not has_environment(launcher) or not measurer.nodes:
         return
-    progress.stage(f"Trying the environment on {len(measurer.nodes)} nodes")
+    progress.stage(f"Trying the environment on {count(len(measurer.nodes), 'node')}")
     faults = check_environment(launcher, measurer.nodes)
     refuse_fatal(faults)
     try:

@@ -16,6 +16,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import RecordedRun
 from seatrial.model.settings import CurveSettings, SaturateSettings, SiteSettings
+from seatrial.model.words import count
 
 Pair = tuple[str, str]
 DEFAULT_LOG = "default-launch.err"
@@ -106,5 +107,6 @@ def pick_ends(nodes: Sequence[str], hosts: Hosts, ends: Sequence[str]) -> Pair:
     for end in ends:
         why = next((state.reason for state in hosts.left_out if state.node == end), "")
         if end not in nodes:
-            raise SeatrialError(f"{end} cannot be measured: {why or f'it is not one of the {len(nodes)} nodes here'}.")
+            number = count(len(nodes), "node")
+            raise SeatrialError(f"{end} cannot be measured: {why or f'it is not one of the {number} here'}.")
     return ends[0], ends[1]

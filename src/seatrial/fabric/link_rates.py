@@ -14,6 +14,7 @@ from seatrial.fabric.link_problem import (
 from seatrial.model.fabric_map import FabricDevice, FabricLink, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count, verb
 
 FEWEST_PEERS = 3
 FULL_WIDTH = 4
@@ -105,10 +106,12 @@ class _Peers:
         ]
         for place, where in places:
             if (usual := self._usual.get(place)) and rate < usual[0]:
-                return usual[3], f"{usual[1]} of {usual[2]} such cables {where} run at {usual[3]}"
+                such = f"{usual[1]} of {count(usual[2], 'such cable')} {where}"
+                return usual[3], f"{such} {verb(usual[1], 'runs', 'run')} at {usual[3]}"
         usual = self._between.get(self._tiers_of(link))
         if usual and rate < usual[0] and all(end.device in self._tier for end in (link.one, link.other)):
-            return usual[3], f"{usual[1]} of {usual[2]} cables between such switches run at {usual[3]}"
+            such = f"{usual[1]} of {count(usual[2], 'cable')} between such switches"
+            return usual[3], f"{such} {verb(usual[1], 'runs', 'run')} at {usual[3]}"
         return None
 
     def _class(self, device: str) -> str:

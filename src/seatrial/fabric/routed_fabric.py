@@ -15,7 +15,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Component, Fabric
 from seatrial.model.fabric_map import DeviceKind, FabricLink, FabricMap
 from seatrial.model.hca import data_bits_per_s
-from seatrial.model.words import some
+from seatrial.model.words import count, some, verb
 
 Pair = tuple[str, str]
 HOPS_TRIED = 3
@@ -108,8 +108,9 @@ class RoutedFabric:
         missing, adapter_of = self.routing.missing, self.routing.adapter_of
         if missing:
             notes.append(
-                f"{len(missing)} of {len(missing) + len(adapter_of)} nodes have no adapter in {self.routing.source} by "
-                f"the first word of its description ({some(missing, TOLD)}): of their routes at most the leaf "
+                f"{len(missing)} of {count(len(missing) + len(adapter_of), 'node')} "
+                f"{verb(len(missing), 'has', 'have')} no adapter in {self.routing.source} by the first word of its "
+                f"description ({some(missing, TOLD)}): of their routes at most the leaf "
                 "switch is known."
             )
         if self.routing.tables is None:
@@ -222,8 +223,8 @@ class RoutedFabric:
         nodes = len(routing.adapter_of) + len(routing.missing)
         by = "its forwarding tables" if routing.tables else "routes supposed"
         return (
-            f"{routing.source}: {switches} switches, {len(routing.fabric.links)} cables, "
-            f"{len(routing.adapter_of)} of {nodes} nodes; {by}"
+            f"{routing.source}: {count(switches, 'switch', 'switches')}, {count(len(routing.fabric.links), 'cable')}, "
+            f"{len(routing.adapter_of)} of {count(nodes, 'node')}; {by}"
         )
 
 

@@ -171,7 +171,8 @@ def _several_pairs(switch: str, group: Sequence[MissingCables], devices: Mapping
     return problem(
         kind=FindingKind.CABLES_MISSING,
         subject=device(name),
-        statement=f"{name} lacks {count(lacking, 'cable')}{near_end} to {len(group)} switches: {', '.join(others)}.",
+        statement=f"{name} lacks {count(lacking, 'cable')}{near_end} to "
+        f"{count(len(group), 'switch', 'switches')}: {', '.join(others)}.",
         remedy="Check this switch and the listed ports for a port that is down and a cable that is out.",
     )
 

@@ -9,6 +9,7 @@ import re
 import msgspec
 
 from seatrial.model.fabric import Fabric
+from seatrial.model.words import count
 
 PRINTER = "scontrol show topology"
 MOST_NODES = 100_000
@@ -70,7 +71,7 @@ def _blocks(lines: list[str]) -> Fabric | None:
     if not leaf_of:
         return None
     note = f", {unread} lines not understood" if unread else ""
-    return Fabric(leaf_of=leaf_of, source=f"{PRINTER}: {len(set(leaf_of.values()))} blocks{note}")
+    return Fabric(leaf_of=leaf_of, source=f"{PRINTER}: {count(len(set(leaf_of.values())), 'block')}{note}")
 
 
 NODE_AND_SWITCH = re.compile(r"(\S+)\s+(\S+)")

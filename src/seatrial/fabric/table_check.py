@@ -165,7 +165,7 @@ def _statement(uplinks: Sequence[Uplinks]) -> str:
         for one in uplinks
         if one.uneven
     ]
-    clauses = [f"{len(uplinks)} leaf switches with {ports} uplinks"]
+    clauses = [f"{count(len(uplinks), 'leaf switch', 'leaf switches')} with {count(ports, 'uplink')}"]
     clauses.append(f"no route uses {len(idle)} of them: {some(idle, TOLD)}" if idle else "routes use all of them")
     if uneven:
         clauses.append(f"very uneven: {some(uneven, TOLD)}")

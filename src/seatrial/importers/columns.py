@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.model.errors import UsageError
+from seatrial.model.words import count
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})
 DELIMITERS = ",;\t| "
@@ -81,12 +82,12 @@ def csv_columns(text: str) -> tuple[Column, ...]:
     except csv.Error as error:
         raise UsageError(f"The file cannot be read as CSV: {error}.", REMEDY) from error
     if len(rows) > MOST_ROWS:
-        raise UsageError(f"The file has {len(rows)} rows; at most {MOST_ROWS} are read.", "Give a part of it.")
+        raise UsageError(f"The file has {count(len(rows), 'row')}; at most {MOST_ROWS} are read.", "Give a part of it.")
     width = len(rows[0])
     uneven = next((number for number, row in enumerate(rows, 1) if len(row) != width), None)
     if uneven is not None:
         raise UsageError(
-            f"Row {uneven} has {len(rows[uneven - 1])} cells, the first row has {width}.",
+            f"Row {uneven} has {count(len(rows[uneven - 1]), 'cell')}, the first row has {width}.",
             "Decimal commas are not read; put a cell that contains the delimiter in quotes.",
         )
     has_names = not any(_is_number(cell) for cell in rows[0])

@@ -10,6 +10,7 @@ from seatrial.importers.pair_lines import MEGABYTE, MICROSECOND, Pair, given
 from seatrial.importers.pair_names import pair_above, pairs_of_names
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, repeated_pair_table
+from seatrial.model.words import count, verb
 
 TITLE = re.compile(r"#\s*OSU\s+\S+\s+(?P<what>.+?)\s+Test\b")
 COLUMN = re.compile(r"[A-Za-z0-9][^()]*?\([^)]*\)|\S+")
@@ -165,6 +166,7 @@ def _refuse_cut_off(tables: Sequence[SizeTable]) -> None:
     if short or not usual:
         named = ", ".join(f"{table.where} ({' '.join(table.pair or ())})" for table in short[:TOLD])
         raise UsageError(
-            f"{len(short) or len(tables)} of {len(tables)} tables end before {usual or 1} bytes: {named or 'all'}.",
+            f"{len(short) or len(tables)} of {count(len(tables), 'table')} "
+            f"{verb(len(short or tables), 'ends', 'end')} before {count(usual or 1, 'byte')}: {named or 'all'}.",
             "Run these pairs again, or remove them: a test that was cut off shows nothing about its pair.",
         )

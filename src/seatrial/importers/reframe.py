@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, ImportedValue, Sense
+from seatrial.model.words import count
 
 TIME = "job_completion_time"
 NAMES = ("name", "unique_name", "display_name", "info")
@@ -43,7 +44,9 @@ def read_perflog(text: str) -> list[Row]:
             names = cells
         elif names:
             if len(cells) > len(names):
-                raise UsageError(f"Line {number} has {len(cells)} cells, and {len(names)} names.", REMEDY)
+                raise UsageError(
+                    f"Line {number} has {count(len(cells), 'cell')}, and {count(len(names), 'name')}.", REMEDY
+                )
             rows += _named(dict(zip(names, cells, strict=False)), number)
         else:
             rows += _plain(cells, number)

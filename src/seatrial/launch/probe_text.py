@@ -20,6 +20,7 @@ from seatrial.model.measurement import (
     Shape,
     Verification,
 )
+from seatrial.model.words import count, verb
 
 FORMAT = 2
 
@@ -183,7 +184,9 @@ def _corruptions(sample: Timed, nodes: Sequence[str], ranks: Sequence[int]) -> t
     if not sample.errors:
         return ()
     if not len(sample.errors_by_rank) == len(sample.first_errors) == len(ranks):
-        raise msgspec.ValidationError(f"{sample.errors} wrong bytes, and not how many each of {len(ranks)} ranks got")
+        raise msgspec.ValidationError(
+            f"{sample.errors} wrong bytes, and not how many each of {count(len(ranks), 'rank')} got"
+        )
     received = zip(ranks, sample.errors_by_rank, sample.first_errors, strict=True)
     return tuple(
         Corruption(
@@ -216,7 +219,10 @@ def check_header(header: Mapping[str, Any], wanted_ranks: int | None) -> None:
             other_mpi_type=True,
         )
     if ranks != wanted_ranks:
-        raise LaunchError(f"{wanted_ranks} ranks were asked for and {ranks} came up.", "Look into the run's logs.")
+        raise LaunchError(
+            f"{count(wanted_ranks, 'rank')} {verb(wanted_ranks, 'was', 'were')} asked for and {ranks} came up.",
+            "Look into the run's logs.",
+        )
 
 
 def nodes_by_rank(

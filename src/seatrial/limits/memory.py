@@ -8,6 +8,7 @@ from seatrial.limits.microarchitectures import CHANNEL_BYTES, Memory, Microarchi
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Dimm
 from seatrial.model.limit import Limit, LimitTerm, NoLimit, Terms, least
+from seatrial.model.words import count
 
 _PLAIN_DDR = re.compile(r"(?<!LP)DDR[2345]?(?!\w)")
 
@@ -60,10 +61,11 @@ def _from_modules(path: str, dimms: Sequence[Dimm], facts: NodeFacts) -> Limit |
         speeds.append(min(configured))
     total = sum(speeds)
     term = LimitTerm(
-        name=f"{path.partition(' > ')[0]}: {len(speeds)} channels of {dimms[0].kind} at {_speeds(speeds)}",
+        name=f"{path.partition(' > ')[0]}: {count(len(speeds), 'channel')} of {dimms[0].kind} at {_speeds(speeds)}",
         bytes_per_s=channel_bytes_per_s(total),
         inputs={"channels": float(len(speeds)), "mean_transfers_per_s": total / len(speeds)},
-        source=f"channel and configured speed of {len(dimms)} modules ({facts.memory.source}) on {facts.hostname}",
+        source=f"channel and configured speed of {count(len(dimms), 'module')} ({facts.memory.source}) on "
+        f"{facts.hostname}",
         formula=f"channels * mean_transfers_per_s * {CHANNEL_BYTES}",
     )
     return least(path, Terms(terms=(term,)))

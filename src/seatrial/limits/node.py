@@ -9,6 +9,7 @@ from seatrial.limits.rails import Flow, Rail, together
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import PciDevice, PciKind
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit, Terms, least
+from seatrial.model.words import count
 
 IDLE_GPU = "a GPU lowers the speed of its link while it is idle; read under load, the limit may be higher"
 
@@ -58,7 +59,7 @@ def summed(owner: str, terms: tuple[LimitTerm, ...]) -> LimitTerm:
     inputs = {f"port_{number}": term.bytes_per_s for number, term in enumerate(terms, start=1)}
     kinds = ", ".join(dict.fromkeys(term.name.rpartition(": ")[2] for term in terms))
     return LimitTerm(
-        name=f"{owner}: {len(terms)} ports together, {kinds}",
+        name=f"{owner}: {count(len(terms), 'port')} together, {kinds}",
         bytes_per_s=sum(inputs.values()),
         inputs=inputs,
         source="; ".join(term.source for term in terms),

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 
 from seatrial.model.hardware import PciDevice, PciKind
+from seatrial.model.words import count
 from seatrial.node.frame import Frame, whole_number
 from seatrial.node.pci_link import LINK_FILES, PCI, Link, link_of, read_links, why_no_cell, why_no_payload
 
@@ -62,7 +63,7 @@ def read_pci(frame: Frame) -> tuple[tuple[PciDevice, ...], dict[str, str]]:
     lacking = [each.address for each in physical if each.path[-1].max_payload_bytes is None]
     if lacking:
         why = why_no_payload(frame, lacking[0])
-        absent["pci.max_payload_bytes"] = f"{len(lacking)} of {len(physical)} devices: {why}"
+        absent["pci.max_payload_bytes"] = f"{len(lacking)} of {count(len(physical), 'device')}: {why}"
     return devices, absent
 
 

@@ -9,6 +9,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import RankPlace
 from seatrial.model.subject import CLUSTER, Subject, node
 from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.words import count
 
 SHARE_OF_ALL = 0.9
 """A violation on this share of the nodes is one finding of the cluster instead of one for each node."""
@@ -130,7 +131,7 @@ def findings_of(rule: Rule, readings: Readings) -> list[Finding]:
 
 def _of_cluster(rule: Rule, by_node: Mapping[str, Violation], known: int, readings: Readings) -> Finding:
     nodes = list(by_node)
-    who = f"All {len(nodes)} nodes" if len(nodes) >= known else f"{len(nodes)} of {known} nodes"
+    who = f"All {count(len(nodes), 'node')}" if len(nodes) >= known else f"{len(nodes)} of {known} nodes"
     who += " that report it" if known < len(readings.facts) else ""
     first = by_node[nodes[0]]
     differ = any(violation.details != first.details for violation in by_node.values())

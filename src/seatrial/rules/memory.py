@@ -8,6 +8,7 @@ from seatrial.model.hardware import Dimm
 from seatrial.model.hca import PortState
 from seatrial.model.units import memory, size
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count, verb
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
 from seatrial.rules.peers import compare_values, differs, items_differ
 
@@ -92,7 +93,8 @@ def slow_memory(readings: Readings) -> Iterator[Violation]:
         slow = [dimm for dimm in facts.memory.dimms if is_slow(dimm)]
         if slow:
             configured, rated = slow[0].configured_transfers_per_s, slow[0].rated_transfers_per_s
-            clause = f"{len(slow)} memory modules run at {transfers(configured)}, rated {transfers(rated)}"
+            modules = f"{count(len(slow), 'memory module')} {verb(len(slow), 'runs', 'run')}"
+            clause = f"{modules} at {transfers(configured)}, rated {transfers(rated)}"
             yield Violation(node=node, clause=clause, key=(configured, rated), details=len(slow))
     what = "the speed of its slowest memory module"
     yield from differs(what, slowest, show=transfers, worse=is_below)(readings)

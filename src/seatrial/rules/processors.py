@@ -7,6 +7,7 @@ from seatrial.drift.peer_groups import lone_machines
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import ProcessorFacts
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
 from seatrial.rules.peers import differs, items_differ, peers_with_same
 
@@ -111,7 +112,7 @@ def missing_cores(readings: Readings) -> Iterator[Violation]:
 def processor_counts(facts: NodeFacts) -> dict[str, int | None]:
     """Its number of processors, under a name that only comparable nodes share."""
     smt = {True: ", SMT on", False: ", SMT off", None: ""}[facts.processor.smt_active]
-    cores = "" if facts.cores is None else f" ({facts.cores} cores{smt})"
+    cores = "" if facts.cores is None else f" ({count(facts.cores, 'core')}{smt})"
     return {f"the number of its processors{cores}": facts.processors}
 
 
@@ -161,7 +162,7 @@ def other_machines(readings: Readings) -> Iterator[Violation]:
 def machine_text(facts: NodeFacts) -> str:
     """Vendor, product, processor and cores, as far as they are known."""
     firmware = facts.system.firmware
-    cores = f"{facts.cores} cores" if facts.cores else ""
+    cores = count(facts.cores, "core") if facts.cores else ""
     return ", ".join(filter(None, (f"{firmware.vendor} {firmware.product}".strip(), facts.cpu_model, cores)))
 
 

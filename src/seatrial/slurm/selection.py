@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import SlurmRequest
+from seatrial.model.words import count
 from seatrial.slurm import text as slurm_text
 from seatrial.slurm.text import NodeLine
 
@@ -68,7 +69,7 @@ def _constrained(
     fitting = tuple(line for line in mine if satisfies(constraint, features.get(line.node, ())))
     missing = [line.node for line in mine if line not in fitting] if wanted.nodes else []
     if missing or (mine and not fitting):
-        who = f"Node {missing[0]} does not satisfy" if missing else f"None of {len(mine)} nodes satisfies"
+        who = f"Node {missing[0]} does not satisfy" if missing else f"None of {count(len(mine), 'node')} satisfies"
         raise UsageError(f"{who} --constraint {constraint}.", "sinfo --format='%N %f' lists the features.")
     return fitting
 

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.model.words import count
 from seatrial.statistics.estimates import student_quantile
 from seatrial.statistics.segments import Interval
 
@@ -49,7 +50,7 @@ def fit_universal(sizes: Sequence[float], rates: Sequence[float]) -> Fit:
 
 def _fit(law: str, sizes: Sequence[float], rates: Sequence[float], terms: int) -> Fit:
     if len(set(sizes)) < FEWEST_SIZES:
-        return Fit(law=law, refused=f"{len(set(sizes))} sizes; {FEWEST_SIZES} are needed")
+        return Fit(law=law, refused=f"{count(len(set(sizes)), 'size')}; {FEWEST_SIZES} are needed")
     if not all(math.isfinite(rate) and rate > 0 for rate in rates):
         return Fit(law=law, refused="a rate is not positive")
     relative = np.array(sizes, dtype=np.float64) / min(sizes)

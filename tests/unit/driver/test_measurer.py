@@ -216,7 +216,7 @@ def test_with_one_node_left_there_is_nothing_to_measure(tmp_path: Path) -> None:
     assert set(scene.measurer.lost) == {"n1", "n2"}
     assert len(scene.launcher.rounds) == 2
     assert len(of_type(read_entries(scene.writer.folder), Delivered)) == len(scene.measurer.measurements) > 0
-    with pytest.raises(SeatrialError, match=r"1 of 3 nodes still answer.*n\[1-2\]: stopped answering"):
+    with pytest.raises(SeatrialError, match=r"Nodes that still answer: 1 of 3;.*n\[1-2\]: stopped answering"):
         scene.measurer.start()
 
 

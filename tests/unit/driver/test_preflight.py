@@ -73,4 +73,4 @@ def test_nodes_that_stop_answering_before_a_start_are_findings(tmp_path: Path) -
     outcome = run_check(CheckSettings(archive=tmp_path, run="silent"))
     assert {one.subject.text for one in outcome.judgement.findings} == {"node:n1", "node:n2"}
     assert outcome.judgement.exit_code is judge(read_run(outcome.folder)).exit_code is ExitCode.FINDINGS
-    assert "1 of 3 nodes still answer" in outcome.recorded.info.reason
+    assert "Nodes that still answer: 1 of 3" in outcome.recorded.info.reason

@@ -6,6 +6,7 @@ import msgspec
 
 from seatrial.model.benchmark import Label
 from seatrial.model.errors import UsageError
+from seatrial.model.words import count
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 MOST_REPETITIONS = 100
@@ -67,7 +68,7 @@ def parse_spec(text: str, source: str) -> Spec:
             )
     if not names or len(names) > MOST_BENCHMARKS or len(set(names)) < len(names):
         raise UsageError(
-            f"{source}: it has {len(names)} benchmarks, {len(set(names))} of them with different names.",
+            f"{source}: it has {count(len(names), 'benchmark')}, {len(set(names))} of them with different names.",
             f"Write 1 to {MOST_BENCHMARKS} tables [[benchmark]], each with its own name.",
         )
     for item in spec.benchmark:

@@ -8,6 +8,7 @@ import msgspec
 from seatrial.importers.series import ValueSeries
 from seatrial.model.errors import ExitCode
 from seatrial.model.verdict import Verdict, worst
+from seatrial.model.words import count
 from seatrial.statistics.change_points import ERROR_RATE, FEWEST, Change, SeriesChanges, find_changes
 
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.NOTE: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
@@ -104,7 +105,7 @@ def _undecided(changed: SeriesChanges, values: Sequence[float], better: Better) 
         return "every value is 0"
     zeros = sum(value == 0 for value in values)
     if zeros and min(values) >= 0 and (better is Better.HIGHER or _stray(values)):
-        return f"{zeros} of {len(values)} values {'is' if zeros == 1 else 'are'} 0"
+        return f"{zeros} of {count(len(values), 'value')} {'is' if zeros == 1 else 'are'} 0"
     if changed.detectable is None:
         return "a change of any size could have been missed"
     unseen = min(values) >= 0 and changed.detectable >= changed.pieces[0].mean

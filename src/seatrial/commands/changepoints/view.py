@@ -164,7 +164,7 @@ def _row(judged: JudgedSeries, change: Change) -> tuple[str, ...]:
 
 def _notes(judged: ChangesJudgement) -> Iterator[str]:
     expected = judged.error_rate * len(judged.series)
-    many = f": {expected:.2g} of {len(judged.series)} series" if len(judged.series) > 1 else ""
+    many = f": {expected:.2g} of {count(len(judged.series), 'series', 'series')}" if len(judged.series) > 1 else ""
     yield f"About {share(judged.error_rate)} at most of series without a change are reported as changed{many}."
     if spikes := [f"{one.series.name} ({len(one.analysis.spikes)})" for one in judged.series if one.analysis.spikes]:
         yield f"Single wild values, not counted as changes: {some(spikes, MOST_NAMES)}."

@@ -23,6 +23,7 @@ from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.run import RecordedRun
 from seatrial.model.subject import SubjectKind
+from seatrial.model.words import count
 from seatrial.pairs.load_rounds import again_rounds, first_rounds, in_blocks, leaves_of, load_shape
 from seatrial.pairs.separate_rounds import cables_known, on_two_levels
 from seatrial.pairs.survey import BANDWIDTH, thinned
@@ -68,7 +69,7 @@ def measure_loaded(
         measurer.remarks.append(why)
         return True
     most = max(map(len, rounds))
-    progress.stage(f"Measuring {len(measurer.nodes)} nodes under load, up to {most} pairs at once")
+    progress.stage(f"Measuring {count(len(measurer.nodes), 'node')} under load, up to {most} pairs at once")
     stage.run(rounds, min(deadline, monotonic_s() + max(SHARE * survey_s, LEAST_S)))
     return stage.again(evidence)
 

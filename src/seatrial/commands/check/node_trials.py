@@ -49,8 +49,8 @@ def try_nodes(frame: Run, settings: CheckSettings, deadline: float) -> None:
     done = trials.carry_out(rounds, min(monotonic_s() + longest_s, deadline))
     if done < len(rounds):
         remarks.append(
-            f"The trials of the nodes themselves were cut off after {done} of {len(rounds)} rounds, to save time: "
-            "`seatrial nodes` does all of them."
+            f"The trials of the nodes themselves were cut off after {done} of {count(len(rounds), 'round')}, to save "
+            "time: `seatrial nodes` does all of them."
         )
     again_s = AGAIN_S if trials.shared else 0.0
     if not trials.retest(repetitions, lambda number: min(monotonic_s() + max(AT_ONCE_S, again_s * number), deadline)):

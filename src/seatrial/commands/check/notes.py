@@ -27,7 +27,7 @@ from seatrial.model.pair_faults import Population, Resolution
 from seatrial.model.run import RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import count, natural_sorted, some
+from seatrial.model.words import count, natural_sorted, some, verb
 from seatrial.statistics.estimates import median
 
 MOST = 10
@@ -85,8 +85,9 @@ def _inferred_leaves(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], r
     groups = "; ".join(node_list(group) for group in leaves.groups[:MOST])
     more = f"; and {len(leaves.groups) - MOST} more" if len(leaves.groups) > MOST else ""
     return [
-        f"Inferred from latencies, since no leaf switches are known: {len(leaves.groups)} groups of nodes probably "
-        f"share one each ({groups}{more}), {duration(leaves.near_s)} one way within and {duration(leaves.far_s)} "
+        f"Inferred from latencies, since no leaf switches are known: {count(len(leaves.groups), 'group')} of nodes "
+        f"probably {verb(len(leaves.groups), 'shares one', 'share one each')} ({groups}{more}), "
+        f"{duration(leaves.near_s)} one way within and {duration(leaves.far_s)} "
         "between them. Nothing is judged by it; --leaves FILE makes them known."
     ]
 
@@ -128,7 +129,7 @@ def _undecided_note(pairs: Sequence[Pair], why: str, reasons: Mapping[Pair, str]
     names = [f"{source} to {target}" for source, target in pairs]
     if len(pairs) == 1:
         return f"{names[0]} is not decided: {reasons[pairs[0]]}."
-    return f"{len(pairs)} pairs are not decided ({some(names, MOST_NAMED)}): {why}."
+    return f"{count(len(pairs), 'pair')} {verb(len(pairs))} not decided ({some(names, MOST_NAMED)}): {why}."
 
 
 def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], references: References) -> list[str]:
@@ -140,7 +141,7 @@ def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], re
     if source in recorded.facts and target in recorded.facts:
         limit = path_limit(recorded.facts[source], recorded.facts[target])
         reason = limit.reason if isinstance(limit, NoLimit) else reason
-    scope = "any pair" if len(without) == len(evidence) else f"{len(without)} of {len(evidence)} pairs"
+    scope = "any pair" if len(without) == len(evidence) else f"{len(without)} of {count(len(evidence), 'pair')}"
     if not references.alike:
         return [f"Not judged: no limit is known ({reason}), and ranks of one machine are not peers of each other."]
     return [
@@ -173,7 +174,8 @@ def _not_again(evidence: Mapping[Pair, Evidence], references: References, suspic
             late.append(f"{pair[0]}-{pair[1]}")
     notes = once[:MOST]
     if len(once) > MOST:
-        notes.append(f"{len(once) - MOST} more ordered pairs were slow once but not when measured again alone.")
+        more = f"{count(len(once) - MOST, 'more ordered pair')} {verb(len(once) - MOST, 'was', 'were')}"
+        notes.append(f"{more} slow once but not when measured again alone.")
     if late:
         notes.append(f"Late once but not when measured again: {', '.join(late[:MOST])}.")
     return notes

@@ -46,6 +46,7 @@ from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import RecordedRun
 from seatrial.model.settings import CheckSettings
+from seatrial.model.words import count
 from seatrial.pairs.survey import LATENCY, PILOT, USUAL_REPETITIONS, SurveyPlan, bandwidth_shape
 from seatrial.statistics.estimates import median
 
@@ -159,12 +160,14 @@ class Check(Run):
         self._look_at_job()
         if self.past is not None:
             self._writer.describe(with_past(self._writer.info, self.past, self.measurer.nodes, self.facts))
-        self.progress.stage(f"Starting the probe on {len(self.measurer.nodes)} nodes")
+        self.progress.stage(f"Starting the probe on {count(len(self.measurer.nodes), 'node')}")
         self._start()
         self._settings = with_time_left(self._settings, self._began_s)
         deadline = monotonic_s() + self._settings.budget_s
         plan = self._plan()
-        self.progress.stage(f"Measuring {plan.design.planned_pairs} ordered pairs of {len(self.measurer.nodes)} nodes")
+        self.progress.stage(
+            f"Measuring {plan.design.planned_pairs} ordered pairs of {count(len(self.measurer.nodes), 'node')}"
+        )
         began = monotonic_s()
         in_time = self._survey_passes(plan, deadline)
         survey_s = monotonic_s() - began
@@ -280,7 +283,7 @@ class Check(Run):
             if not pairs:
                 break
             asked += pairs
-            self.progress.stage(f"Measuring {len(pairs)} pairs alone to distinguish suspects")
+            self.progress.stage(f"Measuring {count(len(pairs), 'pair')} alone to distinguish suspects")
             self.progress.rounds(len(pairs))
             rounds = [Round(phase=Phase.NEXT, repetition=step, shape=shape, pairs=(pair,)) for pair in pairs]
             if not self.measurer.run(rounds, deadline):

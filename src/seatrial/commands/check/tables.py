@@ -44,12 +44,14 @@ def _all_pairs_table(judgement: Judgement) -> Table:
     """All pairs, worst first; of more than 200 only those that did not pass, and of those the worst 200."""
     many = len(judgement.pairs) > MOST_ROWS
     pairs = pairs_worst_first(judgement, odd=many)
-    title = f"All {len(pairs)} pairs"
+    title = f"All {count(len(pairs), 'pair')}"
     left_out = ""
     if many:
         odd, pairs = pairs, pairs[:MOST_ROWS]
         title = "Pairs that did not pass"
-        left_out = f"Of {len(judgement.pairs)} pairs only those that did not pass are listed, {len(odd)} in all. "
+        left_out = (
+            f"Of {count(len(judgement.pairs), 'pair')} only those that did not pass are listed, {len(odd)} in all. "
+        )
         left_out += _cut(len(pairs), len(odd), "pair")
     return _pairs(judgement, pairs, title, "all-pairs", left_out=left_out.strip(), folded=True)
 
@@ -89,9 +91,9 @@ def _all_nodes_table(judgement: Judgement) -> Table:
     nodes = nodes_worst_first(judgement.nodes)
     many = len(nodes) > MOST_ROWS
     odd = [node for node in nodes if node.verdict is not Verdict.PASS] if many else nodes
-    left_out = f"Of {len(nodes)} nodes only those that did not pass are listed, {len(odd)} in all. " * many
+    left_out = f"Of {count(len(nodes), 'node')} only those that did not pass are listed, {len(odd)} in all. " * many
     left_out += _cut(min(len(odd), MOST_ROWS), len(odd), "node")
-    title = "Nodes that did not pass" if many else f"All {len(nodes)} nodes"
+    title = "Nodes that did not pass" if many else f"All {count(len(nodes), 'node')}"
     return _nodes(odd[:MOST_ROWS], title, "all-nodes", left_out=left_out.strip(), folded=True)
 
 

@@ -12,7 +12,7 @@ from seatrial.launch.environments.report import TaskReport
 from seatrial.model.launching import blocked, fine, last_lines, noted
 from seatrial.model.node_list import node_list
 from seatrial.model.verdict import Finding, FindingKind
-from seatrial.model.words import by_text
+from seatrial.model.words import by_text, count, verb
 from seatrial.node.mpi import told, told_apart
 from seatrial.slurm.text import complaint, launch_failures
 
@@ -122,7 +122,12 @@ def judge_programs(reports: Sequence[TaskReport], nodes: Sequence[str], probe: s
         found.append(noted(STEP, FindingKind.MPI_DIFFERS, f"Nodes have different MPI libraries ({each}).", remedy))
     if reports and not found:
         same = f", and the same {told(next(iter(libraries.values())))}" if libraries else ""
-        found.append(fine(STEP, f"{len(reports)} nodes have the probe and its libraries{same}."))
+        found.append(
+            fine(
+                STEP,
+                f"{count(len(reports), 'node')} {verb(len(reports), 'has', 'have')} the probe and its libraries{same}.",
+            )
+        )
     return found
 
 

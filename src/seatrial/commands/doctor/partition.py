@@ -96,7 +96,7 @@ def _nodes(name: str, values: Mapping[str, str], nodes: int) -> list[Finding]:
     most, least = values.get("MaxNodes", ""), values.get("MinNodes", "")
     if most.isdecimal() and nodes > int(most):
         limit = count(int(most), "node")
-        says = f"The partition {name} allows jobs of at most {limit} (MaxNodes), and {nodes} nodes are wanted."
+        says = f"The partition {name} allows jobs of at most {limit} (MaxNodes), and {nodes} are wanted."
         pair = f"Name at most {most} by --nodes, or choose another by --partition."
         found.append(_refuses(says, pair if int(most) > 1 else f"No pair fits into it. {OTHER}"))
     if least.isdecimal() and nodes < int(least):

@@ -38,6 +38,7 @@ from seatrial.model.launching import Examination, blocked, fine, noted, untried
 from seatrial.model.node_list import node_list
 from seatrial.model.settings import SiteSettings
 from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.words import count
 from seatrial.pairs.survey import LATENCY
 from seatrial.process.process import NOT_STARTED
 from seatrial.slurm import job as job_variables
@@ -216,7 +217,7 @@ class Doctor:
                 self._mpirun(launcher, nodes[:FEW])
         else:
             mpi = ""
-        self._progress.stage(f"Starting the probe on {len(nodes)} nodes")
+        self._progress.stage(f"Starting the probe on {count(len(nodes), 'node')}")
         if mpi is not None:
             self.remarks.append(starts.try_traffic(launcher, nodes, mpi, LATENCY))
 
@@ -234,7 +235,7 @@ class Doctor:
             self.remarks.append(untried("allocation", FindingKind.NO_ROOM, error.what, remedy))
             return ()
         waking = f"; Slurm wakes {', '.join(hosts.asleep)}" if hosts.asleep else ""
-        self._progress.stage(f"Waiting for {len(nodes)} nodes{waking}")
+        self._progress.stage(f"Waiting for {count(len(nodes), 'node')}{waking}")
         began = monotonic_s()
         try:
             launcher.allocate(nodes, self._lasts_s)
@@ -249,7 +250,7 @@ class Doctor:
 
     def _look_at(self, launcher: SlurmLauncher, nodes: tuple[str, ...]) -> tuple[str, ...]:
         """Names, clocks, the probe and its libraries on every node; those that answered and have them."""
-        self._progress.stage(f"Looking at {len(nodes)} nodes")
+        self._progress.stage(f"Looking at {count(len(nodes), 'node')}")
         asked_s = time.time()
         answer = launcher.report(nodes, node_identity.question(), {}, within=False, mpi="none")
         found = node_identity.parse_places(answer.stdout)
@@ -271,7 +272,7 @@ class Doctor:
         """Whether the environment, where there is one, lets a launch through."""
         if not launcher.environment:
             return True
-        self._progress.stage(f"Trying the environment on {len(nodes)} nodes")
+        self._progress.stage(f"Trying the environment on {count(len(nodes), 'node')}")
         found = starts.judge_environment_trial(try_out(launcher, nodes))
         self.remarks += found
         return not any(one.verdict is Verdict.BLOCKED for one in found)
@@ -282,7 +283,7 @@ class Doctor:
         others = [one for one in self._offered if one != chosen]
         tried = []
         for mpi in (chosen, *others):
-            self._progress.stage(f"Starting the probe on {len(nodes)} nodes by --mpi={mpi}")
+            self._progress.stage(f"Starting the probe on {count(len(nodes), 'node')} by --mpi={mpi}")
             tried.append(starts.try_start(launcher, nodes, mpi))
         self.remarks += starts.judge_types(tried, f"--mpi={chosen}")
         return next((mpi for mpi, one in zip((chosen, *others), tried, strict=True) if one.works), None)

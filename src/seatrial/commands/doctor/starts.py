@@ -14,6 +14,7 @@ from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.launching import blocked, fine, last_lines, noted, untried
 from seatrial.model.measurement import Phase, Round, Shape
 from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.words import count
 
 STEP = "start"
 START_TIMEOUT_S = 30.0
@@ -103,7 +104,8 @@ def _traffic(session: Session, shape: Shape, by: str) -> Finding:
         return blocked(
             STEP,
             FindingKind.NO_TRAFFIC,
-            f"{len(session.nodes)} ranks came up{by}, but no message gets from {pair[0]} to {pair[1]}: {error.what}",
+            f"{count(len(session.nodes), 'rank')} came up{by}, but no message gets from {pair[0]} to {pair[1]}: "
+            f"{error.what}",
             "Check whether a firewall blocks traffic between the nodes, and which network MPI uses.",
         )
     many = len(session.nodes)

@@ -10,7 +10,7 @@ from seatrial.model.fabric_map import DeviceKind, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import Finding, Verdict
-from seatrial.model.words import count, natural_sorted
+from seatrial.model.words import count, natural_sorted, verb
 from seatrial.render.escape import clean
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json
@@ -64,7 +64,8 @@ def _verdict(fabric: FabricMap, problems: Sequence[Finding]) -> tuple[Verdict, s
 def _map_lines(fabric: FabricMap, tables: TableReport | None) -> Iterator[str]:
     kinds = Counter(device.kind for device in fabric.devices)
     yield (
-        f"{kinds[DeviceKind.SWITCH]} switches, {kinds[DeviceKind.ADAPTER]} adapters, {len(fabric.links)} cables"
+        f"{count(kinds[DeviceKind.SWITCH], 'switch', 'switches')}, {count(kinds[DeviceKind.ADAPTER], 'adapter')}, "
+        f"{count(len(fabric.links), 'cable')}"
         f" ({fabric.source})"
     )
     rates = Counter((link.width, link.speed) for link in fabric.links)
@@ -75,7 +76,8 @@ def _map_lines(fabric: FabricMap, tables: TableReport | None) -> Iterator[str]:
     yield from _switch_lines(fabric)
     yield from _routes(tables)
     if fabric.unknown:
-        yield f"{len(fabric.unknown)} lines were not understood, the first: {clean(fabric.unknown[0][:80])!r}"
+        lines = f"{count(len(fabric.unknown), 'line')} {verb(len(fabric.unknown), 'was', 'were')} not understood"
+        yield f"{lines}, the first: {clean(fabric.unknown[0][:80])!r}"
 
 
 def _switch_lines(fabric: FabricMap) -> Iterator[str]:

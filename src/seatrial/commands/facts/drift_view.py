@@ -111,7 +111,7 @@ def _sentence_of(facts: Mapping[str, NodeFacts], differences: Sequence[Differenc
                 f"{wrong}no fact differs among {nodes}; only nodes of the same hardware are compared, of {kinds} kinds"
             )
         return f"{wrong}no fact differs among {nodes} that should be alike"
-    facts_differ = "1 fact differs" if len(differences) == 1 else f"{len(differences)} facts differ"
+    facts_differ = "1 fact differs" if len(differences) == 1 else f"{count(len(differences), 'fact')} differ"
     return f"{wrong}{facts_differ} among {nodes}; {len(odd)} of them {'is' if len(odd) == 1 else 'are'} odd"
 
 

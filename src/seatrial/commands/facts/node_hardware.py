@@ -70,7 +70,7 @@ def memory(facts: NodeFacts) -> Iterator[Row]:
     if modules.dimms:
         parts += [f"{_modules(filled)}, {count(len(modules.dimms) - len(filled), 'slot')} empty"]
         channels = {each.channel for each in filled if each.channel}
-        parts += [f"{len(channels)} channels in use"] if channels else []
+        parts += [f"{count(len(channels), 'channel')} in use"] if channels else []
     for word, errors in (("corrected", modules.corrected_errors), ("uncorrected", modules.uncorrected_errors)):
         parts += [f"{errors} {word} errors since boot"] if errors else []
     if parts:

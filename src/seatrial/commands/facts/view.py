@@ -61,9 +61,9 @@ def _sentence(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...]) -> str:
     if len(facts) == 1:
         what = f"facts of {next(iter(facts))}"
     elif len(kinds) == 1:
-        what = f"facts of {len(facts)} nodes, all alike in this summary"
+        what = f"facts of {count(len(facts), 'node')}, all alike in this summary"
     else:
-        what = f"facts of {len(facts)} nodes of {len(kinds)} kinds"
+        what = f"facts of {count(len(facts), 'node')} of {count(len(kinds), 'kind')}"
     what += f"; those of {few(broken, MOST_LETTERS)} broke off before their end" if broken else ""
     return f"{what}; not judged (--drift compares and judges)"
 

@@ -11,7 +11,7 @@ from seatrial.judgement.comparison.records import Suspect
 from seatrial.model.errors import ExitCode
 from seatrial.model.subject import FABRIC
 from seatrial.model.units import quantity
-from seatrial.model.words import count, some
+from seatrial.model.words import count, some, verb
 from seatrial.render.json import Json, number
 from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
 
@@ -38,7 +38,7 @@ def _blocks(history: History) -> Iterable[Block]:
     yield Table(
         columns=columns("run", "started", "#value", ""),
         rows=tuple(_row(history, place, changed=place in changed) for place in shown),
-        left_out=f"{shown.start} earlier runs are in the JSON." if shown.start else "",
+        left_out=f"{count(shown.start, 'earlier run')} {verb(shown.start)} in the JSON." if shown.start else "",
     )
     for explained in history.changes:
         yield Lines(title=_change_text(history, explained), rows=tuple(_suspects(explained)))

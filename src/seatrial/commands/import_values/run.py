@@ -12,6 +12,7 @@ from seatrial.commands.import_values.batches import Wanted, read_batches, runs_o
 from seatrial.driver.imported_run import times_of, write_batch
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Batch, Source
+from seatrial.model.words import count
 
 MOST_FILES = 5000
 STEM = 60
@@ -63,7 +64,7 @@ def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:
         else:
             files.append(path)
     if not 0 < len(files) <= MOST_FILES:
-        raise UsageError(f"There are {len(files)} files; 1 to {MOST_FILES} are read.", "Give other files.")
+        raise UsageError(f"There are {count(len(files), 'file')}; 1 to {MOST_FILES} are read.", "Give other files.")
     read, left_bytes = [], TABLES_BYTES
     named = {str(path) for path in paths}
     for path in files:

@@ -38,6 +38,7 @@ from seatrial.model.node_list import node_list
 from seatrial.model.placement import RankPlace, Start
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.settings import PlacementSettings
+from seatrial.model.words import count
 from seatrial.node.rank_places import rank_places
 from seatrial.pairs.rank_pairs import ROUNDS, lasting, pilot_shapes, placed_pairs, placed_rounds
 from seatrial.pairs.rounds import abba
@@ -150,11 +151,11 @@ class Placing(Run):
         return [lasting(shape, took[shape.kernel]) for shape in shapes]
 
     def _describe(self, starts: int) -> None:
-        statement = (
-            f"{len(self._found.ranks)} ranks on {len(self._found.by_host)} nodes where the launch line puts them; "
-        )
+        ranks, nodes = count(len(self._found.ranks), "rank"), count(len(self._found.by_host), "node")
+        statement = f"{ranks} on {nodes} where the launch line puts them; "
         statement += (
-            f"{len(self._pairs)} pairs at once, {starts} launches under this and {starts} under the advised placement."
+            f"{count(len(self._pairs), 'pair')} at once, {count(starts, 'launch', 'launches')} under this and {starts} "
+            "under the advised placement."
             if starts
             else "nothing was to be measured."
         )

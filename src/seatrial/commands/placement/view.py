@@ -98,7 +98,7 @@ def _terminal(placement: Placement, width: int) -> Iterator[Block]:
         yield Paragraph(text="Recommended launch line:")
         rankfile = _rankfile(placement)
         if len(rankfile) > MOST_COPIED:
-            text = f"(with rankfile.txt, {len(rankfile)} lines, from the folder logs of the archived run)"
+            text = f"(with rankfile.txt, {count(len(rankfile), 'line')}, from the folder logs of the archived run)"
             yield Paragraph(text=text, tight=True)
             rankfile = ()
         yield Copy(lines=(*_here_document(rankfile), shlex.join(placement.advised_line)), tight=True)

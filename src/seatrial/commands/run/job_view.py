@@ -6,7 +6,7 @@ from seatrial.commands.run.job import Job, NodeView, Phase
 from seatrial.drift.flat_fields import ranges
 from seatrial.model import units
 from seatrial.model.node_list import node_list
-from seatrial.model.words import count
+from seatrial.model.words import count, verb
 from seatrial.render.json import Json, number
 from seatrial.render.pair_view import limit_text
 from seatrial.render.plots import Bar, Bars
@@ -67,7 +67,7 @@ def _nodes(job: Job) -> Table:
         aside="Traffic, errors and clocks are those of the whole node, from before the job to after it.",
         columns=columns("node", "#ranks", "processors", "~limit of its paths", "~carried by", "#clock", "~state"),
         rows=tuple(_row(node) for node in job.nodes[:MOST_NODES]),
-        left_out=f"{left} more nodes are in the JSON report." if left > 0 else "",
+        left_out=f"{count(left, 'more node')} {verb(left)} in the JSON report." if left > 0 else "",
         stacked=True,
     )
 

@@ -15,7 +15,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import node_of
 from seatrial.model.settings import RunSettings, SiteSettings
-from seatrial.model.words import count
+from seatrial.model.words import count, verb
 
 LAST_LEVEL = 3
 
@@ -38,7 +38,8 @@ def chosen_nodes(settings: RunSettings, launch: Launch, hosts: Hosts) -> tuple[s
     if len(hosts.nodes) < wanted:
         why = grouped(hosts.left_out)
         raise SeatrialError(
-            f"{count(wanted, 'node')} are needed, and {len(hosts.nodes)} can be used{f' ({why})' if why else ''}.",
+            f"{count(wanted, 'node')} {verb(wanted)} needed, and {len(hosts.nodes)} can be used"
+            f"{f' ({why})' if why else ''}.",
             "Name others with --nodes, or give a smaller --node-count.",
         )
     if settings.ranks % wanted:

@@ -12,7 +12,7 @@ from seatrial.model.benchmark_run import StepResult
 from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import count
+from seatrial.model.words import count, verb
 from seatrial.render.benchmark_output import output_blocks, output_fields, output_sentence
 from seatrial.render.json import Json
 from seatrial.render.pair_view import run_line
@@ -130,7 +130,7 @@ def _page(run: RunInfo, result: RunResult) -> Iterator[Block]:
             title="Placement of ranks",
             columns=columns("node", "#rank of the node", "processors"),
             rows=rows[:MOST_RANKS],
-            left_out=f"{left} more ranks are in the JSON report." if left > 0 else "",
+            left_out=f"{count(left, 'more rank')} {verb(left)} in the JSON report." if left > 0 else "",
         )
     yield Copy(title="Commands", lines=tuple(shlex.join(step.argv) for step in result.steps))
     if result.plan and result.plan.notes:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from seatrial.commands.scale.measured import Series
 from seatrial.commands.scale.series import Planned
 from seatrial.model.node_list import node_list
-from seatrial.model.words import count
+from seatrial.model.words import count, verb
 from seatrial.render.json import Json
 from seatrial.render.report import Block, Items, Lines, Report, Table, columns
 
@@ -66,7 +66,7 @@ def preview_report(name: str, planned: Sequence[Planned], node_hours: float) -> 
                 )
                 for item in planned[:MOST_ROWS]
             ),
-            left_out=f"{left} more runs are in the JSON report." if left > 0 else "",
+            left_out=f"{count(left, 'more run')} {verb(left)} in the JSON report." if left > 0 else "",
         )
 
     return Report(

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from seatrial.model.measurement import Conditions, GroupMeasurement
 from seatrial.model.node_trials import Measure, NodeConditions, NodeFigures, NodeTrials
 from seatrial.model.units import share
+from seatrial.model.words import count
 
 BUSY = 0.05
 """Of one processor: other processes that used more are worth a note, whatever the peers do."""
@@ -34,15 +35,15 @@ def condition_notes(trials: NodeTrials) -> tuple[str, ...]:
     """Nodes that were throttled, or that did something else, while they were measured."""
     notes = [note for figures in trials.figures for note in _notes(figures)]
     more = len(notes) - MOST_NOTES
-    return (*notes[:MOST_NOTES], *([f"The same holds for {more} more nodes: see --json."] if more > 0 else []))
+    return (*notes[:MOST_NOTES], *([f"The same holds for {count(more, 'more node')}: see --json."] if more > 0 else []))
 
 
 def _notes(figures: NodeFigures) -> Iterator[str]:
     conditions, others = figures.conditions, figures.values.get(Measure.OTHERS)
     if conditions and conditions.throttles:
         yield (
-            f"The cores of {figures.node} were throttled for heat {conditions.throttles} times while it was measured: "
-            "its figures are those of a hot node."
+            f"The cores of {figures.node} were throttled for heat {count(conditions.throttles, 'time')} while it "
+            "was measured: its figures are those of a hot node."
         )
     if others and others.value > BUSY:
         yield (

@@ -9,6 +9,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Kernel
 from seatrial.model.node_trials import Measure, NodeFigures, NodeLimits
+from seatrial.model.words import count
 
 QUANTUM_CYCLES = 2_400_000
 """Of one quantum of noise_work on x86-64: 400,000 steps of three shifts and three exclusive ors, one cycle each, each
@@ -36,7 +37,9 @@ def limits_of(figures: NodeFigures, facts: NodeFacts | None, cores: int) -> Node
         memory_share=moved / memory if moved and memory else None,
         observed_hz=hertz,
         flops_per_s=peak,
-        flops_source=f"{cores} cores x {rate[0]} per cycle ({rate[1]}) x observed frequency" if rate and peak else "",
+        flops_source=f"{count(cores, 'core')} x {rate[0]} per cycle ({rate[1]}) x observed frequency"
+        if rate and peak
+        else "",
         arithmetic_share=fma.value / peak if fma and peak else None,
         unknown=reasons,
     )

@@ -8,6 +8,7 @@ from seatrial.lab.simulator.score import Claim, Fault, Match, Truth
 from seatrial.lab.simulator.totals import Share, Totals, totals
 from seatrial.lab.simulator.trial import Trial
 from seatrial.model.subject import Direction, Subject
+from seatrial.model.words import count
 from seatrial.render.escape import clean
 
 MEGABYTE = 1e6
@@ -51,7 +52,7 @@ def trial_line(trial: Trial) -> str:
     )
     return (
         f"Seed {trial.seed}: {'right' if score.right else 'WRONG'}, {trial.verdict}, {len(score.faults)} planted, "
-        f"{len(score.claims)} findings, {trial.cost.measurements} measurements, {trial.cost.cpu_s:.1f} s"
+        f"{count(len(score.claims), 'finding')}, {trial.cost.measurements} measurements, {trial.cost.cpu_s:.1f} s"
         + "".join(f"; {part}" for part in parts)
     )
 

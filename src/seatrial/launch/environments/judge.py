@@ -8,6 +8,7 @@ from seatrial.failures.environments import why_not_entered
 from seatrial.failures.start_failure import ENTERED
 from seatrial.launch.environments.environment import Environment, Where
 from seatrial.launch.environments.report import TaskReport
+from seatrial.model.words import count
 from seatrial.node.mpi import told, told_apart
 from seatrial.slurm.text import complaint, launch_failures
 
@@ -112,7 +113,7 @@ def _repeated(tried: Tried) -> Iterable[EnvironmentFault]:
     if len(tried.within) > len(tried.nodes):
         yield EnvironmentFault(
             what=f"{tried.environment.spec} runs what it is given more than once "
-            f"({len(tried.nodes)} tasks started, {len(tried.within)} answered).",
+            f"({count(len(tried.nodes), 'task')} started, {len(tried.within)} answered).",
             remedy='Have it run its command once, at its end, by exec "$@".',
             fatal=True,
         )

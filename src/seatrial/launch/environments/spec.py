@@ -15,6 +15,7 @@ from seatrial.launch.environments.kinds import (
 )
 from seatrial.launch.environments.module_systems import MODULE, SPACK, SPACK_ENV
 from seatrial.model.errors import UsageError
+from seatrial.model.words import count
 
 KINDS = (
     MODULE,
@@ -46,7 +47,7 @@ def parse_environment(text: str, wrap: str = AUTO) -> Environment:
         raise UsageError(f"--wrap {wrap!r} is not one of {', '.join(WRAPS)}.")
     if len(text) > LONGEST:
         raise UsageError(
-            f"--environment {text[:SHOWN]!r}... has {len(text)} characters, and at most {LONGEST} are taken.",
+            f"--environment {text[:SHOWN]!r}... has {count(len(text), 'character')}, and at most {LONGEST} are taken.",
             "Put what it loads into a script, and name that: script:/PATH/PROGRAM.",
         )
     if not text.strip():

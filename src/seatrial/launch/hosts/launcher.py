@@ -31,6 +31,7 @@ from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeCause, NodeState
+from seatrial.model.words import count
 from seatrial.process.process import Completed
 
 START_TIMEOUT_S = 60.0
@@ -84,7 +85,7 @@ class HostsLauncher:
         )
         if len(left_out) == len(answers):
             first = left_out[0]
-            every = f"None of the {len(answers)} hosts can" if len(answers) > 1 else "The host cannot"
+            every = f"None of the {count(len(answers), 'host')} can" if len(answers) > 1 else "The host cannot"
             raise LaunchError(f"{every} be measured; {first.node}: {first.reason}.", REMEDY, transient=False)
         nodes = tuple(host for host, answer in answers.items() if not answer.failure)
         self._names = {}

@@ -96,7 +96,7 @@ def test_a_probe_that_died_once_is_started_again(tmp_path: Path) -> None:
 def test_a_node_that_is_gone_ends_the_run_and_is_named(tmp_path: Path) -> None:
     found = plain(carry_out(Launcher(dies_at={"n2": 20}), tmp_path))
     assert (found.verdict, found.complete) == (Verdict.INCONCLUSIVE, False)
-    assert "the default was measured once, and 3 are needed. 1 of 2 nodes still answer" in found.reason
+    assert "the default was measured once, and 3 are needed. Nodes that still answer: 1 of 2" in found.reason
     assert "n2: stopped answering in mid-run" in found.reason
     assert not [one for one in found.effects if one.variant.name == "hobbled TCP" and one.failure]
     text = transports_text(found, width=400)

@@ -11,6 +11,7 @@ from seatrial.model.subject import Direction
 from seatrial.model.subject import pair as pair_subject
 from seatrial.model.units import BANDWIDTH, LATENCY, bandwidth, duration, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.words import count
 from seatrial.statistics.estimates import paired, too_few
 
 MORE_THAN_EVEN = 0.1
@@ -120,8 +121,8 @@ def _cause(carried: float, gain: RailRatio, singles: Sequence[RailCurve]) -> tup
     even = len(singles) * strength(slowest)
     if strength(slowest) < PEERS_FLOOR * best and carried <= (1 + MORE_THAN_EVEN) * even:
         return (
-            f"no more than the rate of {slowest.variant} on each of {len(singles)} rails ({bandwidth(even)}), as where "
-            "messages are split into equal parts and the slowest rail sets the pace",
+            f"no more than the rate of {slowest.variant} on each of {count(len(singles), 'rail')} ({bandwidth(even)}), "
+            "as where messages are split into equal parts and the slowest rail sets the pace",
             f"Repair {slowest.variant}; until then leave it out, or give the MPI the rails' true rates.",
         )
     if gain.ratio.high < NO_GAIN:
