@@ -214,6 +214,8 @@ class Storage(msgspec.Struct, frozen=True, kw_only=True):
     """Data went through the page cache on some rank, since the file system refuses O_DIRECT."""
     failures: dict[str, str] = {}
     """Node -> why it could not use the folder."""
+    broken: dict[str, str] = {}
+    """Those of them on which the file system itself failed, by an error of input or output for example."""
     invalid: tuple[str, ...] = ()
     """Figures that cannot be those of storage, in sentences."""
 

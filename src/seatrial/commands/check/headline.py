@@ -8,6 +8,7 @@ from seatrial.commands.check.comparisons import NOTHING
 from seatrial.commands.check.findings import BEST_PAIRS
 from seatrial.commands.check.own_job import of_machine
 from seatrial.commands.check.past import past_text
+from seatrial.judgement.nodes.storage import broken_text
 from seatrial.model import units
 from seatrial.model.judgement import Judgement
 from seatrial.model.node_trials import USEFUL, Measure, NodeTrials
@@ -53,7 +54,10 @@ def headline(run: RunInfo, judgement: Judgement) -> Headline:
     lost = judgement.lost or run.lost
     if lost:
         what.append(f"{count(len(lost), 'node')} not measured")
-    if not judgement.complete:
+    broken = broken_text(judgement.trials.storage) if judgement.trials else ""
+    if broken:
+        what = [f"{broken}; {what[0]}", *what[1:]] if word == INCOMPLETE else [*what, broken]
+    if not judgement.complete and (run.reason or not broken or run.ending is not Ending.COMPLETE):
         what.append(f"incomplete: {why_incomplete(run)}")
     return Headline(word=word, what=", ".join(what))
 

@@ -107,7 +107,10 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
             *capped_notes(recorded.info.capped_pairs),
             *(*past.notes, *trial_notes(trials, recorded.facts)),
         ),
-        complete=recorded.info.ending is Ending.COMPLETE and bool(pairs) and not _missing(recorded, pairs, findings),
+        complete=recorded.info.ending is Ending.COMPLETE
+        and bool(pairs)
+        and not _missing(recorded, pairs, findings)
+        and not (trials.storage and trials.storage.broken),
         design=_counted(recorded),
         loaded=loaded.loaded,
         trials=trials if trials.figures else None,

@@ -1,7 +1,7 @@
 """The trial of storage: the rates of each node, those of all nodes together, and what limits them, in words."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from msgspec.structs import replace
 
@@ -9,7 +9,7 @@ from seatrial.model.measurement import GroupMeasurement, Kernel
 from seatrial.model.node_trials import Measure, NodeFigures, NodeLimits, Runs, Storage, StorageRates
 from seatrial.model.placement import node_of
 from seatrial.model.units import bandwidth, share
-from seatrial.model.words import count, some
+from seatrial.model.words import by_text, count, some
 from seatrial.pairs.storage_rounds import STORAGE_KERNELS, STREAM, STREAMS, TOTAL
 from seatrial.statistics.estimates import median
 
@@ -35,10 +35,16 @@ REASONS = {
     27: "file too large (ulimit -f)",
     28: "no space left",
     30: "the file system is read-only",
+    107: "the file system is not connected",
+    108: "the file system was shut down",
+    110: "the file system does not answer",
     116: "stale file handle",
+    121: "remote input/output error",
     122: "the quota is exceeded",
 }
 """errno of Linux (errno(3))."""
+BROKEN = frozenset({5, 30, 107, 108, 110, 116, 121})
+"""Those of a file system that is out of order. Others are of a folder that a node does not see, or may not fill."""
 
 
 def storage_runs(measured: Iterable[GroupMeasurement]) -> dict[Measure, Runs]:
@@ -66,6 +72,7 @@ def storage_of(measurements: Sequence[GroupMeasurement], figures: Sequence[NodeF
         read=_rates(tried, figures, Kernel.STORAGE_READ),
         cached=any(delivered.conditions is not None and delivered.conditions.cached for delivered in tried),
         failures=_failures(tried),
+        broken=_failures(tried, BROKEN),
     )
 
 
@@ -105,12 +112,15 @@ def storage_notes(storage: Storage | None) -> Iterator[str]:
             "The file system refuses O_DIRECT: each write includes fdatasync, and the node's cache was dropped before "
             "reading."
         )
-    by_reason: dict[str, list[str]] = defaultdict(list)
-    for name, why in storage.failures.items():
-        by_reason[why].append(name)
-    for why, names in by_reason.items():
+    for why, names in by_text(storage.failures.items()).items():
         yield f"Storage was not measured on {some(names, MOST_NAMED)}: {why}."
     yield from storage.invalid[:MOST_NAMED]
+
+
+def broken_text(storage: Storage | None) -> str:
+    """`storage failed on n3: input/output error`: the first reason, with its nodes; empty where none failed."""
+    names_of = by_text(storage.broken.items()) if storage else {}
+    return next((f"storage failed on {some(names, MOST_NAMED)}: {why}" for why, names in names_of.items()), "")
 
 
 def in_words(rates: StorageRates) -> str:
@@ -171,10 +181,11 @@ def _rates(tried: Sequence[GroupMeasurement], figures: Sequence[NodeFigures], ke
     )
 
 
-def _failures(tried: Iterable[GroupMeasurement]) -> dict[str, str]:
+def _failures(tried: Iterable[GroupMeasurement], wanted: Set[int] = frozenset()) -> dict[str, str]:
+    """Node -> why; `wanted`: only these errors, which all are where it is empty."""
     failed: dict[str, str] = {}
     for measurement in tried:
         number = measurement.conditions.failed if measurement.conditions is not None else 0
-        if number and measurement.variant != TOTAL:
+        if number and (number in wanted or not wanted) and measurement.variant != TOTAL:
             failed[node_of(measurement.nodes[0])] = REASONS.get(number, f"error {number}")
     return failed

@@ -16,12 +16,14 @@ from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.commands.check.view import check_report
 from seatrial.driver.node_trials import RETESTS
 from seatrial.driver.run import Run
+from seatrial.judgement.nodes.storage import REASONS
 from seatrial.launch.contract import PLAIN, Manner
 from seatrial.model.errors import ExitCode
-from seatrial.model.measurement import GroupMeasurement, GroupRound, Kernel
+from seatrial.model.measurement import Conditions, GroupMeasurement, GroupRound, Kernel
 from seatrial.model.run import RecordedRun
 from seatrial.model.settings import CheckSettings, Trial
 from seatrial.model.verdict import FindingKind, Verdict
+from seatrial.pairs.storage_rounds import STORAGE_KERNELS
 from seatrial.render.text import as_text
 from tests.support.builders import Cluster, names, sail, slow_part
 from tests.support.node_series import GOOD, Machine, deliver, facts, recorded
@@ -71,6 +73,46 @@ def test_without_trials_the_report_says_that_they_are_missing() -> None:
     judgement = judge(run)
     assert "each node by itself (seatrial nodes)" in not_tested(run.info, judgement)
     assert check_fields(run.info, judgement, run.facts)["trials"] is None
+
+
+@pytest.mark.parametrize(
+    ("errno", "passes"), [(5, False), (30, False), (116, False), (107, False), (2, True), (13, True), (28, True)]
+)
+def test_storage_that_is_out_of_order_is_no_pass(errno: int, passes: bool) -> None:
+    """A folder that the nodes do not see is not a fault of theirs; an input/output error is one of the site's."""
+    storage = recorded(dict.fromkeys(FOUR, GOOD), trials=(Trial.MEMORY, Trial.STORAGE)).group_measurements
+    failing = tuple(
+        msgspec.structs.replace(one, conditions=Conditions(wall_s=1.0, failed=errno))
+        if one.shape.kernel in STORAGE_KERNELS and one.nodes[0].startswith("n3")
+        else one
+        for one in storage
+    )
+    run = msgspec.structs.replace(check_with({}), group_measurements=failing)
+    judgement = judge(run)
+    first = headline(run.info, judgement)
+    report = check_report(run.info, judgement, run.facts)
+    assert "Storage was not measured on n3: " in " ".join(as_text(report).split())
+    if passes:
+        assert (first.word, report.exit_code) == ("PASS", ExitCode.PASS)
+        return
+    assert (first.word, report.exit_code) == ("INCOMPLETE", ExitCode.INCOMPLETE)
+    assert first.what.startswith(f"storage failed on n3: {REASONS[errno]}; 4 nodes, ")
+    assert check_fields(run.info, judgement, run.facts)["trials"]["storage"]["broken"] == {"n3": REASONS[errno]}
+
+
+def test_a_finding_comes_before_storage_that_is_out_of_order() -> None:
+    whole = recorded({**dict.fromkeys(FOUR, GOOD), "n1": Machine(memory=0.7)}, trials=(Trial.MEMORY, Trial.STORAGE))
+    failing = tuple(
+        msgspec.structs.replace(one, conditions=Conditions(wall_s=1.0, failed=5))
+        if one.shape.kernel in STORAGE_KERNELS
+        else one
+        for one in whole.group_measurements
+    )
+    run = msgspec.structs.replace(check_with({}), group_measurements=failing)
+    first = headline(run.info, judge(run))
+    assert first.word == "SLOW"
+    assert first.what.startswith("n1: STREAM ")
+    assert first.what.endswith("storage failed on n1, n2, n3, n4: input/output error")
 
 
 @pytest.mark.parametrize("memory", [0.7, 1.0])
