@@ -10,7 +10,7 @@ from seatrial.model.node_trials import Collective, Measure, NodeFigures, NodeLim
 from seatrial.model.units import SHARE
 from seatrial.render.fields import estimate_fields
 from seatrial.render.json import Json
-from seatrial.render.report import Table, columns
+from seatrial.render.report import Lines, Table, columns
 
 SHOWN = (
     Measure.TRIAD, Measure.CORE_TRIAD, Measure.CHASE, Measure.FMA, Measure.SLOWEST_CORE, Measure.NOISE, Measure.OTHERS,
@@ -18,6 +18,15 @@ SHOWN = (
 HEADS = ("triad", "one core", "latency", "arithmetic", "slowest core", "noise", "others")
 SCHEDULER = (Measure.SWITCH, Measure.WAKE, Measure.TIMER, Measure.SLICE, Measure.STINT, Measure.LATE)
 SCHEDULER_HEADS = ("switch", "wake", "timer", "slice", "stint", "late")
+LEGEND = {
+    Measure.SWITCH: "a byte to another process on the same core, and back",
+    Measure.WAKE: "a byte to a process on another core, and back",
+    Measure.TIMER: "how late a process wakes up from a sleep of 1 ms",
+    Measure.SLICE: "longest time off a core that a process shares with another thread",
+    Measure.STINT: "how long that thread has the core at once",
+    Measure.LATE: "how late a node comes to a barrier, as a share of the work before it",
+}
+"""What the columns of the scheduler's table are, each in one line."""
 STORAGE = (Measure.STREAM_WRITE, Measure.STREAM_READ, Measure.NODE_WRITE, Measure.NODE_READ, Measure.FILES)
 STORAGE_HEADS = ("one stream writes", "reads", "streams of a node write", "read", "file")
 MOST_ROWS = 40
@@ -73,10 +82,12 @@ def _node(figures: NodeFigures, limits: NodeLimits) -> Json:
     }
 
 
-def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table]:
-    """The figures of each node with what their peers do, limits, and noise."""
+def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table | Lines]:
+    """The figures of each node with what their peers do, limits, and noise; a legend where heads are too short."""
     yield from _figures(trials, title, SHOWN, HEADS)
     yield from _figures(trials, "Scheduler", SCHEDULER, SCHEDULER_HEADS)
+    if legend := tuple(_legend(trials)):
+        yield Lines(rows=legend, tight=True)
     yield from _figures(trials, "Storage", STORAGE, STORAGE_HEADS)
     if rows := tuple(_limit_rows(trials)):
         yield Table(title="Limits", columns=LIMIT_HEAD, rows=rows)
@@ -105,6 +116,12 @@ def _figures(trials: NodeTrials, title: str, measured: Sequence[Measure], heads:
         rows=(*(_row(figures, measures) for figures in trials.figures[:MOST_ROWS]), *_peers(trials, measures)),
         left_out=f"{more} more: --json has all." if more > 0 else "",
     )
+
+
+def _legend(trials: NodeTrials) -> Iterator[tuple[str, str]]:
+    for measure, head in zip(SCHEDULER, SCHEDULER_HEADS, strict=True):
+        if _any(trials, measure):
+            yield head, LEGEND[measure]
 
 
 def storage_lines(storage: Storage | None) -> Iterator[tuple[str, str]]:
