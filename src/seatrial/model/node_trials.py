@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from seatrial.model.measurement import Estimate
+from seatrial.model.measurement import Estimate, Kernel
 from seatrial.model.settings import Trial
 from seatrial.model.units import BANDWIDTH, FLOP_RATE, LATENCY, SHARE
 from seatrial.model.verdict import Finding, FindingKind
@@ -154,6 +154,16 @@ class NodeConditions(msgspec.Struct, frozen=True, kw_only=True):
     watts: float | None = None
 
 
+class WrongResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Results of one kernel that are known to be wrong."""
+
+    kernel: Kernel
+    ranks: tuple[str, ...]
+    """Those of the node that got them."""
+    nodes: tuple[str, ...]
+    """All nodes that took part: the data came from any of them."""
+
+
 class NodeFigures(msgspec.Struct, frozen=True, kw_only=True):
     """All figures of one node."""
 
@@ -169,8 +179,8 @@ class NodeFigures(msgspec.Struct, frozen=True, kw_only=True):
     noise: Noise | None = None
     conditions: NodeConditions | None = None
     wrong_bytes: int = 0
-    wrong_kernels: tuple[str, ...] = ()
-    """Kernels whose results were wrong."""
+    wrong: tuple[WrongResult, ...] = ()
+    """One for each kernel whose results were wrong."""
     verified: int = 0
     """Iterations whose results were compared."""
 

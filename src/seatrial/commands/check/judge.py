@@ -107,10 +107,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
             *capped_notes(recorded.info.capped_pairs),
             *(*past.notes, *trial_notes(trials, recorded.facts)),
         ),
-        complete=recorded.info.ending is Ending.COMPLETE
-        and bool(pairs)
-        and not _missing(recorded, pairs, findings)
-        and not (trials.storage and trials.storage.broken),
+        complete=_complete(recorded, pairs, findings, trials),
         design=_counted(recorded),
         loaded=loaded.loaded,
         trials=trials if trials.figures else None,
@@ -185,6 +182,14 @@ def _populations(suspicion: Suspicion) -> tuple[Population, ...]:
     if suspicion.located is None or suspicion.slow:
         return ()
     return tuple(one for one in suspicion.located.populations if one.metric == BANDWIDTH)
+
+
+def _complete(
+    recorded: RecordedRun, pairs: Sequence[PairVerdict], findings: Sequence[Finding], trials: NodeTrials
+) -> bool:
+    """Whether all that was planned was measured, and storage did not fail on a node."""
+    ended = recorded.info.ending is Ending.COMPLETE and bool(pairs)
+    return ended and not _missing(recorded, pairs, findings) and not (trials.storage and trials.storage.broken)
 
 
 def _missing(recorded: RecordedRun, pairs: Sequence[PairVerdict], findings: Sequence[Finding]) -> list[frozenset[str]]:

@@ -12,7 +12,9 @@ from seatrial.judgement.nodes.noise import noise_of
 from seatrial.judgement.nodes.recurrence import recurrence_of
 from seatrial.judgement.nodes.storage import storage_runs
 from seatrial.model.measurement import Estimate, GroupMeasurement, Kernel, Phase
-from seatrial.model.node_trials import Measure, NodeFigures, Noise, Runs
+from seatrial.model.node_trials import Measure, NodeFigures, Noise, Runs, WrongResult
+from seatrial.model.placement import node_of
+from seatrial.model.words import natural_sorted
 from seatrial.pairs.node_rounds import ALL, CORE, FAR, NODE, WIDTHS
 from seatrial.statistics.estimates import median, median_estimate
 
@@ -43,14 +45,41 @@ def figures_of(measurements: Iterable[GroupMeasurement]) -> tuple[NodeFigures, .
     """The figures of each node, in the order in which they were measured first."""
     parts: dict[str, list[GroupMeasurement]] = defaultdict(list)
     measured = [measurement for measurement in measurements if measurement.phase is Phase.NODES]
+    wrong: dict[str, list[WrongResult]] = defaultdict(list)
     for measurement in measured:
         for name, part in by_node(measurement):
             parts[name].append(part)
+            if part.errors:
+                wrong[name].append(_wrong(part, measurement))
     late = late_runs(measured)
-    return tuple(_figures(name, delivered, late.get(name, {})) for name, delivered in parts.items())
+    return tuple(
+        _figures(name, delivered, late.get(name, {}), _by_kernel(wrong[name])) for name, delivered in parts.items()
+    )
 
 
-def _figures(name: str, measured: Sequence[GroupMeasurement], late: Runs) -> NodeFigures:
+def _wrong(part: GroupMeasurement, whole: GroupMeasurement) -> WrongResult:
+    """What a node got wrong; `whole`: the operation, of which the node had a part."""
+    ranks = natural_sorted({one.target for one in part.corruptions} or set(part.nodes))
+    nodes = natural_sorted(set(map(node_of, whole.nodes)))
+    return WrongResult(kernel=whole.shape.kernel, ranks=tuple(ranks), nodes=tuple(nodes))
+
+
+def _by_kernel(wrong: Iterable[WrongResult]) -> tuple[WrongResult, ...]:
+    """Each kernel once, with all its ranks and nodes."""
+    merged: dict[Kernel, WrongResult] = {}
+    for result in wrong:
+        before = merged.get(result.kernel, result)
+        merged[result.kernel] = WrongResult(
+            kernel=result.kernel,
+            ranks=tuple(natural_sorted({*before.ranks, *result.ranks})),
+            nodes=tuple(natural_sorted({*before.nodes, *result.nodes})),
+        )
+    return tuple(merged.values())
+
+
+def _figures(
+    name: str, measured: Sequence[GroupMeasurement], late: Runs, wrong: tuple[WrongResult, ...]
+) -> NodeFigures:
     usable = [
         measurement
         for measurement in measured
@@ -80,7 +109,6 @@ def _figures(name: str, measured: Sequence[GroupMeasurement], late: Runs) -> Nod
         **storage_runs(usable),
     }
     runs = {measure: values for measure, values in candidates.items() if values}
-    wrong = [measurement for measurement in measured if measurement.errors]
     return NodeFigures(
         node=name,
         runs=runs,
@@ -94,8 +122,8 @@ def _figures(name: str, measured: Sequence[GroupMeasurement], late: Runs) -> Nod
         },
         noise=_noise(usable),
         conditions=conditions_of(measured),
-        wrong_bytes=sum(measurement.errors for measurement in wrong),
-        wrong_kernels=tuple(dict.fromkeys(str(measurement.shape.kernel) for measurement in wrong)),
+        wrong_bytes=sum(measurement.errors for measurement in measured),
+        wrong=wrong,
         verified=sum(measurement.verified for measurement in measured),
     )
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from seatrial.judgement.nodes.peers import Outlier
-from seatrial.model.node_trials import NodeFigures
 from seatrial.model.subject import node
 from seatrial.model.units import SHARE, estimate, quantity, share
 from seatrial.model.verdict import Finding, FindingKind
@@ -65,19 +64,4 @@ def _explained(link: Finding, slow: Finding) -> Finding:
         link,
         statement=f"{link.statement} The node itself is slow as well ({slow.brief}), which may be the reason.",
         remedy=f"First see the finding {slow.kind} on this node. {link.remedy}",
-    )
-
-
-def wrong_result(figures: NodeFigures) -> Finding:
-    """A node whose processor or memory gave results that are known to be wrong."""
-    kernels = " and ".join(figures.wrong_kernels)
-    return Finding(
-        kind=FindingKind.WRONG_RESULT,
-        subject=node(figures.node),
-        verdict=FindingKind.WRONG_RESULT.verdict,
-        statement=f"{count(figures.wrong_bytes, 'byte')} of the results of {kernels} on {figures.node} are wrong. "
-        "Every result is known exactly, so this is silent data corruption and no noise.",
-        remedy="Take the node out of service. Use nothing that it computed until this is explained: run the trial "
-        "again, test its memory (memtest86+), look for machine checks (rasdaemon, mcelog), and replace the processor.",
-        brief=f"wrong results of {kernels}",
     )

@@ -8,10 +8,11 @@ from seatrial.drift.peer_groups import one_kernel
 from seatrial.judgement.nodes.collectives import clocks_of, collectives_of
 from seatrial.judgement.nodes.conditions import condition_notes
 from seatrial.judgement.nodes.figures import figures_of
-from seatrial.judgement.nodes.findings import slow_node, wrong_result
+from seatrial.judgement.nodes.findings import slow_node
 from seatrial.judgement.nodes.limits import limits_of
 from seatrial.judgement.nodes.peers import Outlier, compare, outliers
 from seatrial.judgement.nodes.storage import impossible, storage_notes, storage_of, without
+from seatrial.judgement.nodes.wrong_results import wrong_results
 from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import GroupMeasurement, Kernel
@@ -38,7 +39,7 @@ def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, N
         clocks=clocks_of(measurements),
         storage=storage,
         findings=(
-            *(wrong_result(each) for each in figures if each.wrong_bytes),
+            *wrong_results(figures),
             *_slow([one for one in outliers(figures, comparisons) if one.proved], by_node),
         ),
     )

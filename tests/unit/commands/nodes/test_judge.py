@@ -1,18 +1,21 @@
 """Nodes of known truth: the slow one is named with its figure and its facts, the others are not."""
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
-from seatrial.commands.nodes.judge import judge_nodes
+from seatrial.commands.nodes.judge import NodesResult, judge_nodes
 from seatrial.model.errors import ExitCode
 from seatrial.model.hardware import MemoryFacts
-from seatrial.model.measurement import Conditions, Kernel
+from seatrial.model.measurement import Conditions, Corruption, Kernel
 from seatrial.model.node_trials import Measure
 from seatrial.model.placement import node_of
 from seatrial.model.run import Ending
 from seatrial.model.settings import Trial
+from seatrial.model.subject import CLUSTER
 from seatrial.model.verdict import FindingKind, Verdict
-from seatrial.pairs.storage_rounds import STORAGE_KERNELS
+from seatrial.pairs.storage_rounds import STORAGE_KERNELS, STREAM
 from tests.support.builders import names
 from tests.support.node_series import (
     CORE_FLOPS_PER_S,
@@ -121,6 +124,55 @@ def test_a_wrong_result_is_silent_data_corruption(kernel: Kernel) -> None:
     assert (finding.kind, finding.subject.text) == (FindingKind.WRONG_RESULT, "node:n2")
     assert (finding.names_fault, result.word, result.exit_code) == (True, "INVALID", ExitCode.FINDINGS)
     assert f"results of {kernel} on n2 are wrong" in finding.statement
+
+
+def with_wrong(kernel: Kernel, targets: Sequence[str], nodes: Sequence[str] = FIVE) -> NodesResult:
+    """A run in which these ranks got 8 wrong bytes in each operation of that kernel."""
+    run = recorded(dict.fromkeys(nodes, GOOD))
+    broken = []
+    for one in run.group_measurements:
+        got = [place for place in one.nodes if place in targets and one.shape.kernel is kernel]
+        wrong = tuple(Corruption(source="", target=place, wrong_bytes=8, first_byte=0) for place in got)
+        broken.append(msgspec.structs.replace(one, errors=8 * len(wrong), corruptions=wrong))
+    return judge_nodes(msgspec.structs.replace(run, group_measurements=tuple(broken)))
+
+
+def test_a_wrong_allreduce_of_several_nodes_blames_no_processor() -> None:
+    """Its data came from all nodes over the network: what separates the causes is said instead."""
+    allreduce = [one for one in recorded(dict.fromkeys(FIVE, GOOD)).group_measurements
+                 if one.shape.kernel is Kernel.ALLREDUCE]  # fmt: skip
+    rank = allreduce[0].nodes[1]
+    (finding,) = with_wrong(Kernel.ALLREDUCE, [rank]).findings
+    assert (finding.kind, finding.subject.text) == (FindingKind.WRONG_RESULT, "node:n2")
+    assert f"results of allreduce are wrong on 1 rank: {rank}." in finding.statement
+    assert (
+        "5 nodes took part (n1, n2, n3, n4, n5): a processor or the memory of any of them can be" in finding.statement
+    )
+    assert "and so can the network between these nodes" in finding.statement
+    assert "--trials memory,arithmetic" in finding.remedy
+    assert "seatrial check --nodes n1,n2,n3,n4,n5 --verify" in finding.remedy
+    assert "replace" not in finding.remedy
+
+
+def test_a_wrong_allreduce_on_several_nodes_is_one_finding() -> None:
+    places = recorded(dict.fromkeys(FIVE, GOOD)).group_measurements
+    ranks = next(one.nodes for one in places if one.shape.kernel is Kernel.ALLREDUCE)
+    (three,) = with_wrong(Kernel.ALLREDUCE, ranks[1:4]).findings
+    assert [subject.name for subject in (three.subject, *three.ambiguous_with)] == ["n2", "n3", "n4"]
+    (every,) = with_wrong(Kernel.ALLREDUCE, ranks).findings
+    assert (every.subject, every.ambiguous_with) == (CLUSTER, ())
+    assert "wrong on 5 ranks" in every.statement
+
+
+def test_wrong_data_of_storage_blame_the_file_system_too() -> None:
+    run = recorded(dict.fromkeys(FIVE, GOOD), trials=(Trial.STORAGE,))
+    targets = [
+        one.nodes[0] for one in run.group_measurements if one.variant == STREAM and one.nodes[0].startswith("n4")
+    ]
+    (finding,) = with_wrong(Kernel.STORAGE_READ, targets).findings
+    assert (
+        "The file system, the way to it, or the memory or a processor of the node can be the cause" in finding.statement
+    )
 
 
 def test_a_trial_that_shows_nothing_is_no_pass() -> None:
