@@ -24,11 +24,16 @@ LEGEND = {
     Measure.TIMER: "how late a process wakes up from a sleep of 1 ms",
     Measure.SLICE: "longest time off a core that a process shares with another thread",
     Measure.STINT: "how long that thread has the core at once",
+    Measure.STREAM_WRITE: "one stream, into a new file of its own",
+    Measure.STREAM_READ: "one stream",
+    Measure.NODE_WRITE: "several streams of the node together",
+    Measure.NODE_READ: "the same, reading",
+    Measure.FILES: "time to make an empty file, look at it and remove it",
     Measure.LATE: "how late a node comes to a barrier, as a share of the work before it",
 }
-"""What the columns of the scheduler's table are, each in one line."""
+"""What the columns of the tables of scheduler and storage are, each in one line."""
 STORAGE = (Measure.STREAM_WRITE, Measure.STREAM_READ, Measure.NODE_WRITE, Measure.NODE_READ, Measure.FILES)
-STORAGE_HEADS = ("one stream writes", "reads", "streams of a node write", "read", "file")
+STORAGE_HEADS = ("write", "read", "node writes", "node reads", "file")
 MOST_ROWS = 40
 LIMIT_HEAD = columns("node", "#triad", "#of channels", "#arithmetic", "#of peak", "#frequency")
 NUMA_HEAD = columns("node", "core of", "#memory of NUMA node: latency")
@@ -86,9 +91,9 @@ def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table | Lines]
     """The figures of each node with what their peers do, limits, and noise; a legend where heads are too short."""
     yield from _figures(trials, title, SHOWN, HEADS)
     yield from _figures(trials, "Scheduler", SCHEDULER, SCHEDULER_HEADS)
-    if legend := tuple(_legend(trials)):
-        yield Lines(rows=legend, tight=True)
+    yield from _legend(trials, SCHEDULER, SCHEDULER_HEADS)
     yield from _figures(trials, "Storage", STORAGE, STORAGE_HEADS)
+    yield from _legend(trials, STORAGE, STORAGE_HEADS)
     if rows := tuple(_limit_rows(trials)):
         yield Table(title="Limits", columns=LIMIT_HEAD, rows=rows)
     if rows := tuple(_noise_rows(trials)):
@@ -118,10 +123,11 @@ def _figures(trials: NodeTrials, title: str, measured: Sequence[Measure], heads:
     )
 
 
-def _legend(trials: NodeTrials) -> Iterator[tuple[str, str]]:
-    for measure, head in zip(SCHEDULER, SCHEDULER_HEADS, strict=True):
-        if _any(trials, measure):
-            yield head, LEGEND[measure]
+def _legend(trials: NodeTrials, measured: Sequence[Measure], heads: Sequence[str]) -> Iterator[Lines]:
+    """What the columns of a table are; nothing where none was measured."""
+    shown = [(head, LEGEND[measure]) for measure, head in zip(measured, heads, strict=True) if _any(trials, measure)]
+    if shown:
+        yield Lines(rows=tuple(shown), tight=True)
 
 
 def storage_lines(storage: Storage | None) -> Iterator[tuple[str, str]]:

@@ -70,6 +70,13 @@ def test_what_was_not_measured_is_refused(words: tuple[str, ...], said: str, arc
     assert said in capsys.readouterr().err
 
 
+def test_few_of_many_metrics_are_listed(archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: Read) -> None:
+    """The curves of one run have some hundred."""
+    monkeypatch.setattr("seatrial.commands.history.run.MOST_METRICS", 1, raising=False)
+    assert run(["history", "weather", "--archive", str(archive)]) == 64
+    assert "Measured were: bandwidth 1 MiB x 4 and 1 more." in capsys.readouterr().err
+
+
 def test_an_archive_without_runs_or_without_values_is_refused(
     tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: Read
 ) -> None:

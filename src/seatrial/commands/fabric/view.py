@@ -55,7 +55,7 @@ def _verdict(fabric: FabricMap, problems: Sequence[Finding]) -> tuple[Verdict, s
     if not fabric.links:
         return Verdict.NOT_RUN, "The map has no cables: nothing was checked."
     if problems:
-        return Verdict.INCONCLUSIVE, f"The map is incomplete; nothing is wrong with the {size} that it has."
+        return Verdict.INCONCLUSIVE, f"The map is incomplete; nothing is wrong with its {size}."
     rates = "each as fast as its peers" if any(link.width for link in fabric.links) else "their rates not reported"
     unread = f" {count(len(fabric.unknown), 'line')} of the map not understood." if fabric.unknown else ""
     return Verdict.PASS, f"{size}, {rates}, none missing.{unread}"

@@ -20,7 +20,7 @@ from seatrial.statistics.change_points import Change, find_changes
 
 ALL_RUNS = ".."
 """Every closed run of the archive."""
-MOST_NODES = 8
+MOST_NODES = MOST_METRICS = 8
 """Names of nodes in an error message."""
 PERMITTED = frozenset({"command", "mpi-library", "cluster"})
 """Conditions that may change over time: an upgrade of the MPI is what a history should show."""
@@ -58,7 +58,7 @@ def _nothing(
         )
     of_metric = [table for table in tables if table.metric.name.startswith(name)]
     if not of_metric:
-        names = ", ".join(dict.fromkeys(table.metric.name for table in tables))
+        names = some(list(dict.fromkeys(table.metric.name for table in tables)), MOST_METRICS)
         return UsageError(f"No run of {archive} measured {name!r}.", f"Measured were: {names}.")
     nodes = natural_sorted({node for table in of_metric for pair in table.pairs for node in pair})
     return UsageError(

@@ -9,7 +9,7 @@ from seatrial.render.escape import shorten
 from seatrial.render.report import Table, columns
 
 MOST_ROWS = 24
-MOST_LETTERS = 70
+MOST_LETTERS = 100
 """Of what sets a limit, or why it is not known: the terms follow below."""
 
 
