@@ -23,9 +23,9 @@ MOST_PASSING = 2000
 passes. The attempts go on while any of them recovers, in at most this many rounds each: a retest takes far longer."""
 MOST_ATTEMPTS = 8
 """In all. The last ones are of one pair at a time, while traffic passes."""
-PASSING_ROUNDS = 256
+PASSING_ROUNDS = 2000
 """Where nothing of ours was in the way in the survey either, the first attempt takes this many rounds, or as many as
-there are pairs: at once it would meet the same traffic again."""
+there are pairs: at once, or within a second, it would meet the same traffic again."""
 
 
 class Growing(Protocol):

@@ -3,7 +3,7 @@ change the verdicts on their pairs.
 """
 
 from collections import ChainMap
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -13,10 +13,16 @@ from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
 from seatrial.locate.explanation import Blamed
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import RETEST_RUNS
+from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.separate_rounds import on_shared_cables
+
+LEAST_OWN = 2
+"""Pairs that a slow bundle does not explain, by which a node is suspected."""
+NO_SLOWER = 0.03
+"""Than the bundle that it crosses, as a share: that bundle explains it."""
 
 
 class Proofs(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,10 +67,39 @@ def prove_bandwidth(
         {pair: evidence[pair].bandwidth[Phase.RETEST].waited for pair in runs},
     )
     proofs = _Proofs(judged, look, lambda pair: on_shared_cables(pair, references.fabric))
-    for group in groups:
+    for group in _beside_bundles(groups, look, references.fabric):
         proofs.take(group, look.of(group.pairs))
     proofs.look_at_controls(runs.keys() - {pair for group in groups for pair in group.pairs})
     return proofs.made()
+
+
+def _beside_bundles(groups: Sequence[Blamed], look: SecondLook, fabric: Wiring) -> Iterator[Blamed]:
+    """The groups, nodes without those of their pairs that a slow bundle of cables explains.
+
+    A node with `LEAST_OWN` pairs besides stays a suspect; of fewer, other jobs' traffic on the way may be the reason,
+    so that each is a suspect by itself. What is slower than the bundle is not explained by it.
+    """
+    bundles = [(group.components, look.of(group.pairs)) for group in groups if group.is_wide]
+    for group in groups:
+        explained = {
+            pair
+            for parts, bundle in bundles
+            if group.is_own and bundle.outcome is Outcome.CONFIRMED
+            for pair in group.pairs
+            if not parts.isdisjoint(fabric.path(*pair)) and _as_good(look.of([pair]), bundle)
+        }
+        left = group.pairs - explained
+        if not explained or len(left) >= LEAST_OWN:
+            yield Blamed(group.components, left)
+        else:
+            yield from (Blamed(frozenset(), frozenset([pair])) for pair in sorted(left))
+
+
+def _as_good(pair: Verified, bundle: Verified) -> bool:
+    """Whether the pair delivers what the bundle permits."""
+    if pair.of_peers is None or bundle.of_peers is None:
+        return False
+    return pair.of_peers.value >= (1 - NO_SLOWER) * bundle.of_peers.value
 
 
 def prove_latency(
@@ -181,7 +216,8 @@ class _Proofs:
         return True
 
     def _outcome(self, group: Blamed, verified: Verified) -> Outcome:
-        """Traffic of one other job may fill a whole retest; a single pair on its way is convicted by two.
+        """Traffic of one other job may fill a whole retest; a single pair on its way is convicted by two, and only if
+        these did not meet traffic: several jobs together may leave it no pause.
 
         A bundle of cables whose every pair was slow need not be on one level: they meet different traffic.
         """
@@ -190,7 +226,8 @@ class _Proofs:
             return verified.outcome
         outcome = verified.if_shared
         once = verified.runs < LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS
-        if outcome is Outcome.CONFIRMED and once and shared and not group.components:
+        doubtful = once or not verified.one_level
+        if outcome is Outcome.CONFIRMED and doubtful and shared and not group.components:
             return Outcome.OPEN
         return outcome
 

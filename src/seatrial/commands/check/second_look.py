@@ -46,6 +46,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     runs: int = 0
     steady: bool = True
     """All runs lie on one level, as a fault makes them, or the better ones of many do; traffic comes and goes."""
+    one_level: bool = True
+    """All runs do: no traffic was met on the way."""
     waits: Waits | None = None
     """Where bad runs are explained by ranks that waited for a processor."""
 
@@ -111,8 +113,10 @@ class SecondLook:
         waits = self._waits(own) if outcome is Outcome.UNSTABLE else None
         if waits is not None:
             outcome = Outcome.OPEN
-        steady = self._one_level(pooled) or self._one_level_below_traffic(pooled, least)
-        return Verified(outcome=outcome, of_peers=_share(pooled), runs=count, steady=steady, waits=waits)
+        level = self._one_level(pooled)
+        steady = level or self._one_level_below_traffic(own, margins, count)
+        share = _share(pooled)
+        return Verified(outcome=outcome, of_peers=share, runs=count, steady=steady, one_level=level, waits=waits)
 
     def long_waits(self, nodes: Collection[str], pairs: Collection[Pair]) -> LongWaits | None:
         """Of these nodes the one whose rank waited longer for a processor than those of the controls; None: none."""
@@ -139,15 +143,19 @@ class SecondLook:
     def _one_level(self, pooled: Sequence[float]) -> bool:
         return max(pooled) - min(pooled) <= max(ONE_LEVEL, SCATTERS * math.sqrt(2) * self._noise)
 
-    def _one_level_below_traffic(self, pooled: Sequence[float], margins: Sequence[float]) -> bool:
+    def _one_level_below_traffic(
+        self, own: Mapping[Pair, Sequence[float]], margins: Mapping[Pair, Sequence[float]], count: int
+    ) -> bool:
         """Whether the better half of many runs lies on one level, and none is good.
 
         Traffic of others only takes from a part, and it pauses. Over several looks the better runs show the part
-        alone: a healthy one would have been good at least once.
+        alone: a healthy one would have been good at least once. Of several pairs the best in each run counts: what
+        the others meet elsewhere on their ways says nothing of the part.
         """
-        bad = sorted(value for value, margin in zip(pooled, margins, strict=True) if margin < 0)
-        enough = len(pooled) >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS and len(bad) == len(pooled)
-        return enough and self._one_level(bad[len(bad) // 2 :])
+        best = [max(runs[run] for runs in own.values() if run < len(runs)) for run in range(count)]
+        good = any(margin >= 0 for runs in margins.values() for margin in runs)
+        enough = count >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS and not good
+        return enough and self._one_level(sorted(best)[count // 2 :])
 
     def _relative(self, pair: Pair) -> list[float]:
         """Its runs less what the controls of the same run show."""

@@ -1,5 +1,6 @@
 """The main job from end to end, over recordings and over clusters that misbehave."""
 
+import gc
 import random
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from seatrial.archive.reader import read_entries, read_info, read_run
 from seatrial.archive.run_recovery import partial_folders
 from seatrial.commands.check.judge import judge
-from seatrial.commands.check.run import CheckOutcome, run_check
+from seatrial.commands.check.run import COLLECTIONS, CheckOutcome, rare_collections, run_check
 from seatrial.commands.check.survey_plan import default_pairs_at_once
 from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.fabric import Component
@@ -377,3 +378,11 @@ def test_a_disturbed_retest_is_said(sea_trial: SeaTrial) -> None:
     assert outcome.judgement.findings == ()
     assert any("no part is reported for latency" in note for note in outcome.judgement.notes)
     assert outcome.judgement.exit_code is ExitCode.INCOMPLETE
+
+
+def test_the_search_for_cycles_is_rare_in_a_check_and_as_before_after_it() -> None:
+    before = gc.get_threshold()
+    with pytest.raises(LaunchError), rare_collections():
+        assert gc.get_threshold() == COLLECTIONS != before
+        raise LaunchError("no start")
+    assert gc.get_threshold() == before

@@ -1,8 +1,14 @@
 """A part that comes and goes takes all its pairs with it; other jobs' traffic takes those that share its way."""
 
 import math
+from collections.abc import Iterator
 
+from seatrial.commands.check.retest_verdicts import _beside_bundles, _Proofs
 from seatrial.commands.check.second_look import Outcome, SecondLook, Verified
+from seatrial.locate.evidence import Pair
+from seatrial.locate.explanation import Blamed
+from seatrial.model.fabric import Component
+from seatrial.model.subject import Direction
 
 GOOD, BAD = 48.5, 34.0
 CONTROLS = {("c1", "c2"): [GOOD] * 12, ("c3", "c4"): [GOOD + 0.02] * 12, ("c5", "c6"): [GOOD - 0.02] * 12}
@@ -74,3 +80,65 @@ def test_a_control_alone_in_a_run_does_not_hide_the_noise() -> None:
         {**part, **controls}, lambda _, run: math.log(run / GOOD), set(part), effect=-math.log1p(-0.03), scatter=0.001
     )
     assert look.of(part).outcome is not Outcome.UNSTABLE
+
+
+def test_the_best_pair_of_each_run_shows_a_slow_cable_beside_traffic_elsewhere_on_the_ways() -> None:
+    """From a simulated fabric with background jobs: a cable at 80 %, whose pairs met other traffic at other times."""
+    one = [12.9, 38.8, 38.8, 12.9, 38.8, 24.2] * 2
+    other = [38.8, 24.3, 12.9, 38.8, 12.9, 38.7] * 2
+    assert verified(one, other).if_shared is Outcome.CONFIRMED
+    assert verified(one[:6], other[:6]).if_shared is Outcome.OPEN
+    assert verified(one, [*other[:-1], GOOD]).if_shared is Outcome.OPEN
+
+
+PAIR = ("a0", "b0")
+
+
+def test_a_single_pair_that_met_traffic_is_not_convicted() -> None:
+    """From a simulated fabric with background jobs: several jobs on one cable leave hardly a pause."""
+    alone = Blamed(frozenset(), frozenset([PAIR]))
+    for runs, outcome in (
+        ([33.9, 33.9, 19.4, 33.9, 12.1, 33.9] * 2, Outcome.OPEN),
+        ([33.9] * 12, Outcome.CONFIRMED),
+        ([33.9] * 6, Outcome.OPEN),
+    ):
+        look = SecondLook({PAIR: runs, **CONTROLS}, lambda _, run: math.log(run / GOOD), {PAIR}, 0.03, 0.001)
+        proofs = _Proofs({}, look, lambda _: True)
+        assert proofs._outcome(alone, look.of([PAIR])) is outcome
+
+
+class OneSpine:
+    """Pairs that begin with s cross the spine."""
+
+    def path(self, source: str, target: str) -> Iterator[Component]:
+        yield NODE
+        if target.startswith("s"):
+            yield SPINE
+
+
+NODE = Component(kind="node", name="n", direction=Direction.OUT)
+SPINE = Component(kind="spine", name="spine", direction=Direction.BOTH)
+ACROSS = {("x", f"s{number}"): [42.7] * 6 for number in range(8)}
+
+
+def beside_the_spine(rates: dict[Pair, list[float]]) -> list[Blamed]:
+    """What remains of a suspected node with these runs, beside a spine at 88 %."""
+    groups = [Blamed(frozenset([SPINE]), frozenset(ACROSS)), Blamed(frozenset([NODE]), frozenset(rates))]
+    suspected = {pair for group in groups for pair in group.pairs}
+    runs = {**ACROSS, **rates, **CONTROLS}
+    look = SecondLook(runs, lambda _, run: math.log(run / GOOD), suspected, 0.03, 0.001)
+    spine, *others = _beside_bundles(groups, look, OneSpine())  # type: ignore[arg-type]
+    assert spine == groups[0]
+    return others
+
+
+def test_a_node_is_not_suspected_for_pairs_that_a_slow_spine_explains() -> None:
+    """From a simulated fabric: three of four pairs crossed a spine at 88 %, the fourth met traffic of other jobs."""
+    explained = {("n", f"s{number}"): [42.7, 28.1, *[42.7] * 4] for number in range(3)}
+    fourth = ("n", "b")
+    assert beside_the_spine({**explained, fourth: [GOOD, 33.9] * 3}) == [Blamed(frozenset(), frozenset([fourth]))]
+    assert beside_the_spine(explained) == []
+    both = {fourth: [33.9] * 6, ("n", "c"): [33.9] * 6}
+    assert beside_the_spine({**explained, **both}) == [Blamed(frozenset([NODE]), frozenset(both))]
+    slower = {pair: [33.9] * 6 for pair in (*explained, fourth)}
+    assert beside_the_spine(slower) == [Blamed(frozenset([NODE]), frozenset(slower))]
