@@ -75,7 +75,7 @@ def _nodes(job: Job) -> Table:
 def _row(node: NodeView) -> tuple[str, ...]:
     masks = " | ".join(ranges(cpus) for cpus in node.cpus[:4]) + (" ..." if len(node.cpus) > 4 else "")
     limit = limit_text(node.limit) if node.limit else "not known"
-    return (node.node, str(node.ranks), masks, limit, _carried(node), _clock(node), _state(node))
+    return (node.node, str(node.ranks or ""), masks, limit, _carried(node), _clock(node), _state(node))
 
 
 def _carried(node: NodeView) -> str:

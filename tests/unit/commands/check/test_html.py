@@ -58,6 +58,14 @@ class Page(HTMLParser):
         return next(a["content"] or "" for tag, a in self.elements if tag == "meta" and a.get("http-equiv"))
 
 
+def test_a_number_of_runs_is_not_torn_apart_in_a_narrow_column() -> None:
+    """In print `n =` ended a line, and the number stood alone on the next."""
+    page = check_page(run_info(), slow_node(), facts())
+    cells = re.findall(r'<td[^>]*class="number"[^>]*>([^<]*)</td>', page)
+    assert any("n\u00a0=\u00a06" in cell for cell in cells)
+    assert not any("n = " in cell for cell in cells)
+
+
 def test_the_page_says_what_matters() -> None:
     page = Page(check_page(run_info(), slow_node(), facts()))
     said = " ".join(page.seen.split())

@@ -89,6 +89,14 @@ def test_the_page_has_bars_of_both_and_a_row_for_the_node() -> None:
     assert row[5:] == ("3.00 to 2.00 GHz", "2 thermal throttles, 3 errors or drops of interfaces")
 
 
+def test_a_program_that_is_not_of_mpi_has_no_number_of_ranks() -> None:
+    """0 ranks would be wrong: it ran, with threads."""
+    facts = node(sent=100, data=1000, throttles=7, dropped=1, hertz=3.0e9)
+    blocks = job_blocks(job_of(STEPS, read(gromacs()), {}, {"n1": facts}, {"n1": facts}))
+    (table,) = (block for block in blocks if isinstance(block, Table))
+    assert table.rows[0][:3] == ("n1", "", "")
+
+
 def test_a_job_without_phases_and_facts_has_only_its_programs() -> None:
     bare = job_of(STEPS, Output(benchmark="own"), {}, {}, {})
     assert [type(block) for block in job_blocks(bare)] == [Bars]
