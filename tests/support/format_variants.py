@@ -123,12 +123,46 @@ def fio_terse() -> str:
     return "a: (g=0): rw=write, bs=1M\nb: (g=0): rw=read, bs=1M\n" + "\n".join(lines) + "\n"
 
 
+def fio_2() -> str:
+    """fio 2.x, whose KB are 1024 bytes."""
+    return (
+        "test: (g=0): rw=randwrite, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=32\nfio-2.2.10\n"
+        "Starting 1 process\n\ntest: (groupid=0, jobs=1): err= 0: pid=12345: Mon Jan  1 00:00:00 2018\n"
+        "  write: io=1024.0MB, bw=104857KB/s, iops=26214, runt= 10000msec\n\nRun status group 0 (all jobs):\n"
+        "  WRITE: io=1024.0MB, aggrb=104857KB/s, minb=104857KB/s, maxb=104857KB/s, mint=10000msec, maxt=10000msec\n\n"
+        "Disk stats (read/write):\n  sda: ios=0/262144, merge=0/0, ticks=0/100, in_queue=100, util=99.00%\n"
+    )
+
+
+def mdtest_of_creation() -> str:
+    """mdtest with -C: rows of what was not requested are zero."""
+    zeros = "0.000          0.000          0.000          0.000"
+    return (
+        "-- started at 11/23/2026 10:00:00 --\n\nmdtest-3.3.0 was launched with 4 total task(s) on 2 node(s)\n"
+        "Command line used: mdtest '-n' '100' '-FC' '-d' '/scratch/Tr'\n4 tasks, 400 files\n\n"
+        "SUMMARY rate: (of 1 iterations)\n"
+        "   File creation        1000.500       1000.500       1000.500          0.000\n"
+        f"   File stat         {zeros}\n   File read         {zeros}\n   File removal      {zeros}\n"
+        "   Tree creation          50.500         50.500         50.500          0.000\n"
+        f"   Tree removal      {zeros}\n-- finished at 11/23/2026 10:00:30 --\n"
+    )
+
+
+def ior_stonewall() -> str:
+    """IOR with -D: it writes for a time, and moves less than the file has."""
+    text = ior_3_0().replace("1024.00    1048576", "512.00     1048576").replace("Max Write: 1024", "Max Write: 512")
+    moved = "WARNING: Using actual aggregate bytes moved = 2147483648.\n"
+    return text.replace("Summary:\n", "Summary:\n\tstonewallingTime = 4\n").replace(
+        "write     512", f"{moved}write     512"
+    )
+
+
 VARIANTS = {
     "osu": (osu_windows, osu_put, osu_non_blocking),
     "imb": (imb_modes,),
     "stream": (stream_fortran,),
-    "ior": (ior_3_0, ior_json),
-    "mdtest": (mdtest_4,),
-    "fio": (fio_terse,),
+    "ior": (ior_3_0, ior_json, ior_stonewall),
+    "mdtest": (mdtest_4, mdtest_of_creation),
+    "fio": (fio_terse, fio_2),
 }
 """Name of the benchmark -> complete outputs that pass all gates."""

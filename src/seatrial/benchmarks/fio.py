@@ -17,6 +17,15 @@ JOB = re.compile(
 )
 DECLARED = re.compile(r"^\S.*?: \(g=(?P<group>\d{1,6})\): rw=(?P<mode>\w+),")
 VERSION = re.compile(r"^fio-(\d\S*)\s*$")
+OLD_DIRECTION = re.compile(
+    r"^\s+(?P<direction>read|write|trim)\s*: io=\S+, bw=(?P<bw>\d{1,15}(?:\.\d+)?)(?P<unit>[KMGT]?B)/s, "
+    r"iops=(?P<iops>\d{1,15}(?:\.\d+)?[kMG]?), runt="
+)
+OLD_TOTAL = re.compile(
+    r"^\s+(?P<direction>READ|WRITE|TRIM): io=(?P<io>\d{1,15}(?:\.\d+)?)(?P<io_unit>[KMGT]?B), "
+    r"aggrb=(?P<bw>\d{1,15}(?:\.\d+)?)(?P<unit>[KMGT]?B)/s, .*maxt=\s*(?P<most>\d{1,12})msec"
+)
+"""Of fio 2.x, whose KB are 1024 bytes."""
 DIRECTION = re.compile(
     r"^\s+(?P<direction>read|write|trim)\s*: IOPS="
     r"(?P<iops>\d{1,15}(?:\.\d+)?[kMG]?), BW=(?P<bw>\d{1,15}(?:\.\d+)?)(?P<unit>[KMGT]?i?B)/s"
@@ -40,6 +49,7 @@ SIZES = {
     **{f"{letter}B": 1000**power for power, letter in enumerate(("", "K", "M", "G", "T"))},
     **{f"{letter}iB": 1024**power for power, letter in enumerate(("", "K", "M", "G", "T")) if letter},
 }
+OLD_SIZES = {f"{letter}B": 1024**power for power, letter in enumerate(("", "K", "M", "G", "T"))}
 READS = {"read", "randread", "rw", "readwrite", "randrw", "randreadwrite"}
 WRITES = {"write", "randwrite", "rw", "readwrite", "randrw", "randreadwrite", "trimwrite"}
 FEWEST_TICKS = 20
@@ -171,30 +181,40 @@ def _text(text: str) -> Output:
             reading.evidence("jobs", whole_number(head["jobs"]), line)
             if int(head["error"]):
                 reading.breach(FindingKind.PROGRAM_FAILED, f"job {job!r}: error {head['error']}", line)
-        elif direction := DIRECTION.match(line.text):
-            _direction(reading, line, direction, job)
+        elif direction := _form(line.text, DIRECTION, OLD_DIRECTION):
+            _direction(reading, line, *direction, job)
         elif head := GROUP.match(line.text):
             group = head["group"]
             totals[group] = set()
-        elif (total := TOTAL.match(line.text)) and group:
-            totals[group].add(total["direction"].lower())
-            _total(reading, line, total, group)
+        elif group and (total := _form(line.text, TOTAL, OLD_TOTAL)):
+            totals[group].add(total[0]["direction"].lower())
+            _total(reading, line, *total, group)
     _complete(reading, modes, totals)
     return reading.output()
 
 
-def _direction(reading: Reading, line: Line, match: "re.Match[str]", job: str) -> None:
+def _form(
+    text: str, now: "re.Pattern[str]", before: "re.Pattern[str]"
+) -> "tuple[re.Match[str], dict[str, int]] | None":
+    """The match of the form of 3.x, or of that of 2.x, with the units that it means."""
+    if match := now.match(text):
+        return match, SIZES
+    old = before.match(text)
+    return (old, OLD_SIZES) if old else None
+
+
+def _direction(reading: Reading, line: Line, match: "re.Match[str]", sizes: dict[str, int], job: str) -> None:
     labels: dict[str, Label] = {"job": job, "direction": match["direction"]}
-    reading.result("bandwidth_bytes_per_s", match["bw"], line, SIZES.get(match["unit"], 1), labels=labels)
+    reading.result("bandwidth_bytes_per_s", match["bw"], line, sizes.get(match["unit"], 1), labels=labels)
     letter = match["iops"][-1] if match["iops"][-1].isalpha() else ""
     reading.result("rate_per_s", match["iops"].removesuffix(letter), line, PREFIXES[letter], labels=labels)
 
 
-def _total(reading: Reading, line: Line, match: "re.Match[str]", group: str) -> None:
+def _total(reading: Reading, line: Line, match: "re.Match[str]", sizes: dict[str, int], group: str) -> None:
     direction = match["direction"].lower()
-    unit = SIZES.get(match["unit"], 1)
+    unit = sizes.get(match["unit"], 1)
     reading.result("bandwidth_bytes_per_s", match["bw"], line, unit, {"group": group, "direction": direction})
-    moved, rate = number_of(match["io"]) * SIZES.get(match["io_unit"], 1), number_of(match["bw"]) * unit
+    moved, rate = number_of(match["io"]) * sizes.get(match["io_unit"], 1), number_of(match["bw"]) * unit
     _plausible(reading, f"group {group} {direction}", number_of(match["most"]), moved, rate, line)
     if not math.isfinite(moved) or not moved:
         reading.breach(FindingKind.WORK_SKIPPED, f"group {group} moved no data", line)

@@ -31,6 +31,7 @@ MOST_ERRORS = 0.01
 """Share of wrong updates that RandomAccess permits."""
 MOST_FFT_ERROR = 1e-9
 """A double-precision FFT of 10⁸ elements has 10⁻¹⁴."""
+RATES = ("rate_flops_per_s", "updates_per_s", "bandwidth_bytes_per_s")
 NOT_RUN = -1.0
 """What the summary has for a part that was not run."""
 
@@ -87,6 +88,8 @@ def _summary(reading: Reading, lines: "list[Line]") -> None:
             reading.evidence(EVIDENCE[key], whole_number(value[:18]), line)
         unit = next(((metric, factor) for pattern, metric, factor in UNITS if pattern.search(key)), None)
         if unit is None or _float(value) == NOT_RUN:
+            if unit and unit[0] in RATES and (reading.value("ranks") or 0) != 1:
+                reading.breach(FindingKind.WORK_SKIPPED, f"{key} is -1: this part was not run", line)
             continue
         reading.result(unit[0], value, line, unit[1], {"part": key})
         if key.endswith("_ErrorsFraction") and not _float(value) <= MOST_ERRORS:

@@ -29,6 +29,7 @@ SIZE = re.compile(rf"^\s*aggregate file\s?size\s*[:=]\s*(?P<size>{NUMBER}) (?P<u
 API = re.compile(r"^\s*api\s*[:=]\s*(?P<api>\S+)")
 LAYOUT = re.compile(r"^\s*access\s*[:=]\s*(?P<layout>\S.*\S)")
 COMMAND = re.compile(r"^Command line(?: used)?\s*:\s*(?P<words>.*)$")
+STONEWALL = re.compile(r"^\s*stonewallingTime\s*[:=]\s*[1-9]|^Using stonewalling = [1-9]")
 MOVED = re.compile(r"Using actual aggregate bytes moved = (?P<moved>\d{1,18})")
 EXPECTED = re.compile(r"Expected aggregate file size\s*= (?P<bytes>\d{1,18})")
 UNITS = {"bytes": 1, **{unit: 1 << 10 * power for power, unit in enumerate(("KiB", "MiB", "GiB", "TiB", "PiB"), 1)}}
@@ -52,6 +53,8 @@ class Run(msgspec.Struct):
     rows: dict[str, int] = msgspec.field(default_factory=dict)
     """Operation -> rows of the table."""
     maxima: set[str] = msgspec.field(default_factory=set)
+    stonewalled: bool = False
+    """Whether it writes for a time, and may move less than the size of the file (-D)."""
     total_s: float = 0.0
     finished: bool = False
 
@@ -122,6 +125,8 @@ def _row(reading: Reading, run: Run, line: Line) -> None:
         return
     run.total_s += time_s
     coarse = 0.5 * 10 ** -len(time.partition(".")[2]) / time_s if time_s > 0 else 0.0
+    if run.stonewalled and moved <= run.bytes * (1 + AGREEMENT + coarse):
+        return
     if run.bytes and time_s > 0 and abs(moved / run.bytes - 1) > AGREEMENT + coarse:
         reading.breach(
             FindingKind.NUMBERS_DISAGREE,
@@ -156,8 +161,10 @@ def _warning(reading: Reading, run: Run, line: Line) -> None:
     elif expected := EXPECTED.search(line.text):
         run.bytes = float(expected["bytes"])
     elif moved := MOVED.search(line.text):
-        if run.bytes and whole_number(moved["moved"]) < run.bytes:
+        if run.bytes and whole_number(moved["moved"]) < run.bytes and not run.stonewalled:
             reading.breach(FindingKind.WORK_SKIPPED, "fewer bytes were moved than requested", line)
+    elif STONEWALL.match(line.text):
+        run.stonewalled = True
     elif re.match(r"(?:ior )?ERROR", line.text):
         reading.breach(FindingKind.PROGRAM_FAILED, "IOR reports an error", line)
     elif re.match(r"(?:ior )?WARNING", line.text):

@@ -18,6 +18,11 @@ SUMMARY = re.compile(
     r"^SUMMARY(?: (?P<what>rate|time))?(?: \(in [\w/]+\))?:?\s*\(?(?:of (?P<iterations>\d{1,9}) iterations?\)?)?"
 )
 COUNT = re.compile(r"^(?P<ranks>\d{1,9}) tasks, (?P<items>\d{1,12}) (?P<kind>files(?:/directories)?|directories)")
+COMMAND = re.compile(r"^Command line used:\s*(?P<words>.*)$")
+PHASES = {"C": "creation", "T": "stat", "E": "read", "r": "removal"}
+"""Option -> the operations that it selects; without any of them all are carried out."""
+WITH_VALUE = "abdefGiIlnNpsVwWxX"
+"""Options of one letter that take a value, which may follow at once."""
 ROW = re.compile(
     rf"^\s*(?P<operation>(?:File|Directory|Tree) (?:creation|stat|read|removal|rename))\s*:?\s+"
     rf"(?:{NUMBER}\s+{NUMBER}\s+{NUMBER}\s+)?"  # since 4.0: most, least and mean of a rank
@@ -30,6 +35,7 @@ def parse(text: str) -> Output:
     reading = Reading("mdtest", text)
     runs, ends, rows, times = 0, 0, 0, False
     began: datetime | None = None
+    phases: set[str] = set()
     for line in reading.whole_lines:
         if start := START.search(line.text):
             runs, rows, times = runs + 1, 0, False
@@ -44,19 +50,50 @@ def parse(text: str) -> Output:
                 reading.evidence("iterations", whole_number(summary["iterations"]), line)
         elif row := ROW.match(line.text):
             rows += 1
-            _row(reading, line, row, times)
+            if _carried_out(row, phases):
+                _row(reading, line, row, times)
         elif clock := BEGAN.match(line.text):
             began = _moment(clock["time"])
         elif clock := FINISHED.match(line.text):
             ends += 1
             _end(reading, line, began, _moment(clock["time"]), rows)
-        elif re.search(r"(?i)^(?:ERROR|mdtest: error)|\bfailed\b.*\berrno\b", line.text):
-            reading.breach(FindingKind.PROGRAM_FAILED, "mdtest reports an error", line)
+        else:
+            phases = _remark(reading, line, phases)
     if not runs:
         reading.lack("it has no run (mdtest-... was launched with ...)")
     if ends < runs:
         reading.lack("the closing line (-- finished at ... --) is missing")
     return reading.output()
+
+
+def _remark(reading: Reading, line: Line, phases: set[str]) -> set[str]:
+    """The command line, whose operations are returned, or an error."""
+    if command := COMMAND.match(line.text):
+        return _phases(command["words"])
+    if re.search(r"(?i)^(?:ERROR|mdtest: error)|\bfailed\b.*\berrno\b", line.text):
+        reading.breach(FindingKind.PROGRAM_FAILED, "mdtest reports an error", line)
+    return phases
+
+
+def _phases(words: str) -> set[str]:
+    """Operations that the options select; empty: all."""
+    selected = set()
+    for word in words.replace("'", "").replace('"', "").split()[1:]:
+        if not word.startswith("-") or word.startswith("--"):
+            continue
+        for letter in word[1:]:
+            if letter in WITH_VALUE:
+                break
+            if letter in PHASES:
+                selected.add(PHASES[letter])
+    return selected
+
+
+def _carried_out(row: "re.Match[str]", phases: set[str]) -> bool:
+    """mdtest prints zeros for operations that were not requested."""
+    zeros = not any(number_of(row[name]) for name in ("most", "least", "mean", "deviation"))
+    operation = row["operation"].rpartition(" ")[2]
+    return not zeros or not (operation == "rename" or (phases and operation not in phases))
 
 
 def _row(reading: Reading, line: Line, row: "re.Match[str]", times: bool) -> None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from seatrial.importers.osu import RANK
+from seatrial.benchmarks.line_prefixes import plain
 from seatrial.model.benchmark import Breach, Evidence, Label, Output, Result
 from seatrial.model.verdict import FindingKind
 
@@ -16,8 +16,6 @@ MOST_TEXT = 200
 """Characters of a line that a breach shows."""
 MOST_BREACHES = 50
 """Of one kind; a run that diverged has thousands."""
-LABELLED = 0.9
-"""Share of lines that begin with a rank, from which on the launcher put it there."""
 NO_NEWLINE = "its last line has no newline: the end was cut off"
 FAILURES = re.compile(
     r"(?i)\bsegmentation fault\b|\bcaught signal \d|\*{3} process received signal|\bMPI_ABORT was invoked\b"
@@ -31,8 +29,10 @@ FAILURES = re.compile(
     r"|Transport retry count exceeded"
 )
 FAILURE_WORDS = (
-    "segmentation fault", "caught signal ", "process received signal", "mpi_abort was invoked", "fatal error in ",
-    "exited on signal ", "slurmstepd: error: ", "out of memory", "srun: error: ", "bad termination of one",
+    "segmentation fault", "signal ", "mpi_abort", "fatal error in ", "error occurred in mpi", "mpi_errors_are_fatal",
+    "process returned", "processes returned", "exited with non-zero", "bad termination of one", "slurmstepd: error: ",
+    "out of memory", "srun: error: ", "killed", "aborted", "bus error", "double free", "free(): ", "malloc(): ",
+    "corrupted size", "terminate called ", "forrtl: ", "program received ", "cuda error", "transport retry count",
 )  # fmt: skip
 """A line that matches FAILURES contains one of them; most lines contain none, and are passed over quickly."""
 
@@ -79,10 +79,10 @@ class Reading:
         self.version = ""
         self.ends_whole = text.endswith("\n")
         """Whether the last line is complete."""
-        lines = text.replace("\r\n", "\n").split("\n")
+        lines = plain(text, moments=False).split("\n")
         if not lines[-1]:
             lines.pop()
-        self.lines = [Line(place, line) for place, line in enumerate(_without_ranks(lines), 1)]
+        self.lines = [Line(place, line) for place, line in enumerate(lines, 1)]
         self._results: list[Result] = []
         self._evidence: list[Evidence] = []
         self._breaches: list[Breach] = []
@@ -214,12 +214,3 @@ def failures(lines: Iterable[Line]) -> Iterator[Line]:
         folded = line.text.casefold()
         if any(word in folded for word in FAILURE_WORDS) and FAILURES.search(line.text):
             yield line
-
-
-def _without_ranks(lines: list[str]) -> list[str]:
-    """Lines without what mpirun --tag-output or srun --label put before each."""
-    written = [line for line in lines if line.strip()]
-    labelled = sum(bool(RANK.match(line)) for line in written)
-    if not written or labelled < LABELLED * len(written):
-        return lines
-    return [RANK.sub("", line, count=1) for line in lines]

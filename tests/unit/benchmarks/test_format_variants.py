@@ -1,5 +1,6 @@
 """Numbers and gates of forms that other versions and options print. That all are complete: test_completeness.py."""
 
+import re
 import time
 
 import pytest
@@ -9,6 +10,7 @@ from seatrial.benchmarks.gates import judge
 from seatrial.model.benchmark import Output
 from tests.support import benchmark_outputs as outputs
 from tests.support import format_variants as variants
+from tests.support.paths import DATA
 
 
 def parsed(text: str) -> Output:
@@ -129,3 +131,30 @@ def test_a_program_of_openfoam_without_steps_of_time_is_timed() -> None:
     assert (output.missing, output.breaches) == ((), ())
     assert output.values("execution_time_s") == [0.5]
     assert "run-too-short" in breaches(outputs.foam_head("simpleFoam") + body)
+
+
+def test_units_of_fio_2_are_powers_of_1024() -> None:
+    output = parsed(variants.fio_2())
+    assert output.values("bandwidth_bytes_per_s") == [104857 * 1024] * 2
+    assert output.values("rate_per_s") == [26214]
+    assert breaches(variants.fio_2().replace("aggrb=104857", "aggrb=904857")) == ["numbers-disagree"]
+
+
+def test_operations_of_mdtest_that_were_not_requested_have_no_numbers() -> None:
+    text = variants.mdtest_of_creation()
+    operations = {item.labels["operation"] for item in parsed(text).results}
+    assert operations == {"file creation", "tree creation"}
+    assert "zero-result" in breaches(text.replace("'-FC'", "'-FCT'"))
+    assert "zero-result" in breaches(text.replace("'-FC'", "'-F'"))
+
+
+def test_ior_moves_less_only_with_a_stonewall() -> None:
+    text = variants.ior_stonewall()
+    assert breaches(text) == []
+    assert "work-skipped" in breaches(text.replace("stonewallingTime = 4", "stonewallingTime = 0"))
+    assert "numbers-disagree" in breaches(text.replace("write     512.00", "write     5120.00"))
+
+
+def test_parts_of_hpcc_that_were_not_run_are_named() -> None:
+    text = re.sub(r"StarDGEMM_Gflops=\S+", "StarDGEMM_Gflops=-1", (DATA / "benchmarks/hpcc-1.5.0.out").read_text())
+    assert [breach.reason for breach in parsed(text).breaches] == ["StarDGEMM_Gflops is -1: this part was not run"]

@@ -86,6 +86,15 @@ def test_a_baseline_of_times_is_a_share_of_speed(folder: Path, capsys: pytest.Ca
     assert "its reference is not known" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_baseline_that_failed_is_no_reference(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = (folder / "heat.sh").read_text().partition("\n")[2]
+    program(folder, "echo Solved in 100 ms; echo Segmentation fault; echo Done")
+    assert run(["acceptance", "run", spec(folder, "most = 1.0"), "--run", "old"]) == 1
+    program(folder, whole)
+    assert run(["acceptance", "run", spec(folder, 'of_baseline = 0.8\nbaseline = "old-heat-1"')]) == 1
+    assert "its reference is not known (of old-heat-1: not a valid run)" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_run_that_fails_leaves_it_incomplete_and_is_repeated_later(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -111,6 +120,8 @@ def test_what_does_not_fit_the_node_hours_is_not_started(folder: Path, capsys: p
     [
         ("least = 1", "colour = 1", "unknown field `colour`"),
         ("", "", "compares with nothing"),
+        ("of_limit = -0.9", "", "is not a number, or a share that is not above 0"),
+        ("least = nan", "", "is not a number, or a share that is not above 0"),
         ("of_baseline = 0.9", "", "of_baseline and baseline go together"),
         ('least = 1\n[[benchmark]]\nname = "heat"\nbenchmark = "hpl"', "", "1 of them with different names"),
         ('least = 1\n[[benchmark.threshold]]\nmetric = "speed"\nleast = 1', "", "has no metric 'speed'"),

@@ -119,7 +119,8 @@ def _checks(
     value = median(values) if values else None
     limit = good[-1].limits.get(threshold.metric)
     earlier = baselines.get(threshold.baseline)
-    before = _best(earlier, threshold, more=more) if earlier is not None else None
+    valid = earlier is not None and word_of_output(earlier) == Verdict.PASS
+    before = _best(earlier, threshold, more=more) if earlier is not None and valid else None
     comparisons = (
         (threshold.least, threshold.least, True, "least"),
         (threshold.most, threshold.most, False, "most"),
@@ -133,7 +134,7 @@ def _checks(
             threshold.of_baseline,
             _part(before, threshold.of_baseline, more=more),
             more,
-            f"of {threshold.baseline}: {_text(before, metric.unit)}",
+            f"of {threshold.baseline}: {_text(before, metric.unit) if valid or earlier is None else 'not a valid run'}",
         ),
     )
     for given, bound, at_least, reference in comparisons:
@@ -172,7 +173,7 @@ def _missed(item: Item, check: Checked) -> Finding:
     if check.value is None:
         brief = f"no number of {metric} has the labels of the threshold"
     elif check.bound is None:
-        brief = f"{metric} {units.in_unit(check.value, check.unit)}, its reference is not known"
+        brief = f"{metric} {units.in_unit(check.value, check.unit)}, its reference is not known ({check.reference})"
     else:
         value, bound = units.two_in_unit(check.value, check.bound, check.unit)
         brief = f"{metric} {value}, the bound is {bound} ({check.reference})"

@@ -1,5 +1,6 @@
 """The file of an acceptance: benchmarks, how often each is run, and what its numbers must reach."""
 
+import math
 import re
 
 import msgspec
@@ -90,6 +91,15 @@ def _check(item: Item, source: str) -> None:
             raise UsageError(
                 f"{source}: {item.name}: the threshold of {threshold.metric} compares with nothing.",
                 "Give least, most, of_limit or of_baseline.",
+            )
+        shares = (threshold.of_limit, threshold.of_baseline)
+        if any(value is not None and not math.isfinite(value) for value in given) or any(
+            value is not None and value <= 0 for value in shares
+        ):
+            raise UsageError(
+                f"{source}: {item.name}: the threshold of {threshold.metric} is not a number, or a share that is not "
+                "above 0.",
+                "Write least and most as finite numbers, and shares like 0.9.",
             )
         if (threshold.of_baseline is None) != (not threshold.baseline):
             raise UsageError(

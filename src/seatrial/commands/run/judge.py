@@ -3,8 +3,9 @@
 import msgspec
 
 from seatrial.benchmarks import gates
-from seatrial.benchmarks.catalogue import detected
+from seatrial.benchmarks.catalogue import BENCHMARKS, detected
 from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.line_prefixes import plain
 from seatrial.commands.run.job import Job, job_of
 from seatrial.failures.start_failure import explain
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
@@ -90,7 +91,7 @@ def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
 
 def _output(benchmark: Benchmark, plan: Plan | None, steps: tuple[StepResult, ...]) -> Output:
     """What was read of the judged programs' outputs, one after the other."""
-    text = "".join(step.output for step in steps if step.judged)
+    text = plain("".join(step.output for step in steps if step.judged), moments=benchmark.name in BENCHMARKS)
     if not text:
         return Output(benchmark=benchmark.name, missing=("it printed nothing",) if steps else ("it was not started",))
     if plan is not None and plan.largest_bytes and benchmark.parse_up_to is not None:

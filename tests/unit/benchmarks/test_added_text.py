@@ -1,0 +1,77 @@
+"""What terminals, launchers, loggers and scripts add to an output does not change how it is judged."""
+
+from collections.abc import Callable
+
+import pytest
+
+from seatrial.benchmarks import gates
+from seatrial.benchmarks.catalogue import parse_as, parse_auto
+from seatrial.benchmarks.generic import generic_benchmark
+from seatrial.benchmarks.line_prefixes import plain
+from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
+from seatrial.model.errors import UsageError
+from tests.support import benchmark_outputs as outputs
+
+PREFIXES = (
+    "0: ", "07: ", "[1,0]<stdout>: ", "[1,0]<stdout>:", "[prterun-n1-123@1,0]<stdout>: ", "[0] ",
+    "Nov 23 17:00:01 ", "Mon Nov 23 17:00:01 2026<stdout>: ", "2026-11-23T17:00:01.123Z ", "[2026-11-23 17:00:01] ",
+    "17:00:01 ", "2026-11-23 17:00:01 [1,3]<stdout>: ",
+)  # fmt: skip
+MADE = (outputs.osu, outputs.hpl, outputs.netpipe, outputs.fio_json, outputs.imb, outputs.stream, outputs.hpcg,
+        outputs.openfoam, outputs.mdtest, outputs.fio_text)  # fmt: skip
+WARNINGS = (
+    "[1700000000.123456] [n1:1234:0]  parser.c:1885 UCX  WARN  unused env variable: UCX_IB\n"
+    "srun: warning: can't run 1 processes on 2 nodes, setting nnodes to 1\n"
+    "[n1:12345] 3 more processes have sent help message help-mpi-btl-openib.txt / no device params found\n"
+)
+
+
+def word(text: str) -> str:
+    benchmark, output = parse_auto(text)
+    return word_of_output(gates.judge(benchmark, output) if benchmark else output)
+
+
+def prefixed(text: str, prefix: str) -> str:
+    return "".join(f"{prefix}{line}\n" for line in text.split("\n")[:-1])
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("made", MADE[:4])
+def test_ranks_and_times_before_each_line_are_passed_over(made: Callable[[], str], prefix: str) -> None:
+    text = prefixed(made(), prefix)
+    assert word(text) == "PASS"
+    assert word(text[: text.rindex("\n", 0, len(text) * 3 // 4) + 1]) == INCOMPLETE
+    assert word(text[: len(prefix) + 1]) == INCOMPLETE
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_marks_colours_and_warnings_are_passed_over(made: Callable[[], str]) -> None:
+    text = made()
+    assert word("\ufeff" + text) == "PASS"
+    assert word(text.replace("\n", "\r\n")) == "PASS"
+    assert word("".join(f"\x1b[1;32m{line}\x1b[0m\n" for line in text.split("\n")[:-1])) == "PASS"
+    assert word(WARNINGS + text + WARNINGS) == "PASS"
+    assert word(WARNINGS + text[: text.rindex("\n", 0, len(text) * 3 // 4) + 1] + WARNINGS) == INCOMPLETE
+
+
+def test_sizes_and_rows_are_no_prefixes() -> None:
+    for made in (*MADE, outputs.ior, outputs.hpcc, outputs.gromacs, outputs.espresso):
+        assert plain(made()) == made()
+
+
+def test_times_before_lines_are_left_to_the_patterns_of_a_site() -> None:
+    own = generic_benchmark("name = 'x'\n[metrics.s_s]\npattern = '^\\d\\d:\\d\\d:\\d\\d solved in (\\S+)'\n", "x.toml")
+    assert parse_as(own, "17:00:01 solved in 5.0\n").values("s_s") == [5.0]
+
+
+@pytest.mark.parametrize(
+    ("start", "remedy"),
+    [
+        (b"\x1f\x8b\x08\0\0\0", "gunzip"), (b"BZh91AY\0", "bunzip2"), (b"\xfd7zXZ\0\0", "unxz"),
+        (b"\x28\xb5\x2f\xfd\0", "unzstd"), (b"PK\x03\x04\0", "unzip"), ("# OSU MPI".encode("utf-16"), "iconv"),
+    ],
+)  # fmt: skip
+def test_a_compressed_file_is_refused_with_what_unpacks_it(start: bytes, remedy: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_auto((start * 20).decode("utf-8", errors="replace"))
+    assert remedy in str(refused.value)
