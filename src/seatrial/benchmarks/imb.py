@@ -1,5 +1,6 @@
 """Intel MPI Benchmarks: a table for each benchmark and number of processes; formats of 2.x to 2021."""
 
+import itertools
 import re
 
 import msgspec
@@ -95,7 +96,7 @@ def _tables(reading: Reading) -> list[Table]:
             tables[-1].columns = text.split()
         elif re.search(r"(?i)out-of-mem|!! Attention|does not fit into memory", text):
             reading.breach(FindingKind.WORK_SKIPPED, "IMB left out sizes for lack of memory", line)
-        elif tables[-1].columns and ROW.match(text):
+        elif tables[-1].columns and ROW.match(text) and len(text.split()) >= len(tables[-1].columns):
             tables[-1].rows.append((line, dict(zip(tables[-1].columns, text.split(), strict=False))))
     return tables
 
@@ -181,6 +182,7 @@ def _judge(reading: Reading, table: Table) -> None:
 def _complete(reading: Reading, tables: list[Table], text: str) -> None:
     """The closing line with the empty line below it, and every table up to the largest size."""
     largest = reading.search(LARGEST.pattern)
+    doubling = largest is not None
     for table in tables:
         name = f"the table of {table.name} on {table.processes} processes (line {table.title.number})"
         if not table.rows:
@@ -189,6 +191,10 @@ def _complete(reading: Reading, tables: list[Table], text: str) -> None:
             last = _size(table.rows[-1][1])
             if last < whole_number(largest[1]["bytes"]):
                 reading.lack(f"{name} ends at {last} bytes, not at {largest[1]['bytes']}")
+            sizes = [_size(row) for _, row in table.rows]
+            gaps = [after for before, after in itertools.pairwise(sizes) if doubling and 0 < 2 * before < after]
+            if gaps:
+                reading.lack(f"{name} has no row before {gaps[0]} bytes: lines are missing")
     end = END.search(text)
     for name, line in _listed(reading):
         if end and tables and not any(_plain(table.name) == name for table in tables):

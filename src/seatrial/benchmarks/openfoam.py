@@ -144,6 +144,7 @@ BENCHMARK = Benchmark(
         FindingKind.CONSTANT_RESULTS,
         FindingKind.RUN_TOO_SHORT,
         FindingKind.RANKS_DIFFER,
+        FindingKind.ITERATIONS_DIFFER,
         FindingKind.CLOCK_BACKWARDS,
         FindingKind.MESH_DIFFERS,
         FindingKind.PROGRAM_FAILED,

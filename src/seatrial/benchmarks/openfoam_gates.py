@@ -1,11 +1,13 @@
 """Validity gates of one OpenFOAM log: what shows that a solver left out work or printed nonsense."""
 
+import itertools
 import math
 import re
 
 from seatrial.benchmarks.openfoam_log import Step
 from seatrial.benchmarks.reading import Line, Reading, number_of
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 
 WARNING = re.compile(r"^(?:\[\d+\] )?--> FOAM (?:IO )?Warning")
 ERROR = re.compile(
@@ -31,6 +33,12 @@ CONTINUITY = re.compile(r"^\w.* continuity errors : sum local = (?P<local>[^\s,]
 MOST_RESIDUAL = 1e3
 """Residuals of a solution are at most about 1: OpenFOAM divides them by its size."""
 FEWEST_CONSTANT = 10
+FEWEST_S = 0.2
+"""ExecutionTime has hundredths of a second: fewer than 20 make a rate uncertain by more than 5 %."""
+MOST_CELLS_PER_S = 1e8
+"""That one rank can iterate over: each takes a kilobyte of memory traffic at the least."""
+EVEN, MOSTLY = 0.01, 0.9
+"""Steps of time are even if this share of them has the same width, within a hundredth."""
 CONVERGED_RESIDUAL = 1e-6
 """Below it coefficients may well have stopped changing."""
 
@@ -52,8 +60,7 @@ def judge_solver(reading: Reading, step: Step) -> None:
         reading.lack(f"the log of {step.program} has no ExecutionTime")
     if not step.iterations and not (step.program in WITHOUT_STEPS and step.residuals):
         reading.breach(FindingKind.RUN_TOO_SHORT, f"{step.program} did no iteration", step.start)
-    elif timed and timed[-1].execution_s == 0 and len(timed) > 1:
-        reading.breach(FindingKind.RUN_TOO_SHORT, f"{len(timed)} iterations took no time", timed[-1].time_line)
+    _duration(reading, step)
     if step.converged and step.converged != len(step.iterations):
         reading.breach(
             FindingKind.ITERATIONS_DIFFER,
@@ -64,6 +71,36 @@ def judge_solver(reading: Reading, step: Step) -> None:
         reading.breach(
             FindingKind.RANKS_DIFFER, f"{step.ranks} processes, {step.listed + 1} of them listed", step.ranks_line
         )
+
+
+def _duration(reading: Reading, step: Step) -> None:
+    """The iterations took as long as their clock can show, and as the cells need; none is missing between them."""
+    timed = [item for item in step.iterations if item.execution_s is not None]
+    taken_s = (timed[-1].execution_s or 0.0) if timed else 0.0
+    if len(timed) > 1 and taken_s < FEWEST_S:
+        reading.breach(
+            FindingKind.RUN_TOO_SHORT,
+            f"{count(len(timed), 'iteration')} took {timed[-1].printed_execution} s: too short for a rate",
+            timed[-1].time_line,
+        )
+    cells = reading.value("cells")
+    if len(timed) > 1 and isinstance(cells, int) and cells * len(timed) > MOST_CELLS_PER_S * step.ranks * taken_s > 0:
+        reading.breach(
+            FindingKind.RUN_TOO_SHORT,
+            f"{count(len(timed), 'iteration')} of {cells} cells in {timed[-1].printed_execution} s: too fast",
+            timed[-1].time_line,
+        )
+    steps = [after.time - before.time for before, after in itertools.pairwise(step.iterations)]
+    usual = sorted(steps)[len(steps) // 2] if len(steps) >= FEWEST_CONSTANT else 0.0
+    even = sum(abs(width - usual) <= EVEN * usual for width in steps)
+    for before, after, width in zip(step.iterations, step.iterations[1:], steps, strict=False):
+        if usual > 0 and even >= len(steps) * MOSTLY and width > (2 - EVEN) * usual:
+            reading.breach(
+                FindingKind.ITERATIONS_DIFFER,
+                f"Time = {after.time:g} follows {before.time:g}: iterations between them are missing",
+                after.line,
+            )
+            break
 
 
 def _numbers(reading: Reading, step: Step) -> None:
@@ -156,6 +193,17 @@ def _constant(reading: Reading, step: Step) -> None:
                 FindingKind.CONSTANT_RESULTS, f"the residual of {field} is the same in all {len(history)} solutions",
                 history[-1][0],
             )  # fmt: skip
+    solved = [(line, iterations) for history in step.residuals.values() for line, _, _, iterations in history]
+    if (
+        solved
+        and not any(iterations for _, iterations in solved)
+        and any(_large(history[-1][1]) for history in step.residuals.values())
+    ):
+        reading.breach(
+            FindingKind.WORK_SKIPPED,
+            f"all {len(solved)} solutions took 0 iterations: nothing was solved",
+            solved[-1][0],
+        )
     unsettled = any(_large(history[-1][1]) for history in step.residuals.values())
     for name, values in step.coefficients.items():
         constant = len(values) >= FEWEST_CONSTANT and len({printed for _, printed in values}) == 1

@@ -179,6 +179,8 @@ def _judge(reading: Reading, table: Table) -> None:
                     reading.breach(
                         FindingKind.NUMBERS_DISAGREE, "bandwidth is not message size times messages per second", line
                     )
+    if table.one_row and (zeros := [line for _, line, fields in table.rows if fields and number_of(fields[0]) == 0]):
+        reading.breach(FindingKind.ZERO_RESULT, "an operation between ranks took no time", zeros[0])
     values = {fields[0] for _, _, fields in table.rows if fields}
     if len(table.rows) >= FEWEST_CONSTANT and len(values) == 1 and len({size for size, _, _ in table.rows}) > 1:
         reading.breach(

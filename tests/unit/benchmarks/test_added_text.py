@@ -11,6 +11,7 @@ from seatrial.benchmarks.line_prefixes import plain
 from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
 from seatrial.model.errors import UsageError
 from tests.support import benchmark_outputs as outputs
+from tests.support.application_outputs import espresso, gromacs
 
 PREFIXES = (
     "0: ", "07: ", "[1,0]<stdout>: ", "[1,0]<stdout>:", "[prterun-n1-123@1,0]<stdout>: ", "[0] ",
@@ -55,7 +56,7 @@ def test_marks_colours_and_warnings_are_passed_over(made: Callable[[], str]) -> 
 
 
 def test_sizes_and_rows_are_no_prefixes() -> None:
-    for made in (*MADE, outputs.ior, outputs.hpcc, outputs.gromacs, outputs.espresso):
+    for made in (*MADE, outputs.ior, outputs.hpcc, gromacs, espresso):
         assert plain(made()) == made()
 
 

@@ -48,9 +48,21 @@ def without_residuals() -> str:
     return re.sub(r".*Initial residual.*\n", "", PITZ)
 
 
+def without_step_of_time() -> str:
+    """A log of OpenFOAM without one of its iterations."""
+    text = outputs.openfoam()
+    begin, end = (text.index(f"Time = {step}\n") for step in (8, 9))
+    return text[:begin] + text[end:]
+
+
 @pytest.mark.parametrize(
     ("text", "gate"),
     [
+        (without_step_of_time(), "iterations-differ"),
+        (outputs.openfoam(seconds=0.1), "run-too-short"),
+        (outputs.openfoam(cells=10**12), "run-too-short"),
+        (re.sub(r"No Iterations \d+", "No Iterations 0", PITZ), "work-skipped"),
+        ("# OSU MPI Barrier Latency Test v5.9\n# Avg Latency(us)\n             0.00\n", "zero-result"),
         (outputs.hpl().replace(" 100.00 ", "   0.00 "), "run-too-short"),
         (outputs.hpl(residual="1.13e+05"), "residual-failed"),
         (re.sub(r"0\.\d{6}", "0.000000", outputs.stream()), "run-too-short"),
@@ -132,6 +144,18 @@ def test_a_row_without_its_number_is_missing() -> None:
     assert not judged(last_row("4194304\n")).complete
     rates = outputs.osu_rates().splitlines(keepends=True)
     assert not judged("".join([*rates[:-1], "4194304   12345.79\n"])).complete
+
+
+def test_rows_of_imb_that_are_missing_or_cut_off_are_seen() -> None:
+    text = outputs.imb()
+    assert "before 131072 bytes" in judged(re.sub(r"\n +65536 .*", "", text)).missing[0]
+    assert not judged(re.sub(r"(\n +4194304) .*", r"\1", text)).complete
+    chosen = re.sub(
+        r"\n +65536 .*",
+        "",
+        text.replace("# Maximum message length in bytes:   4194304", "# Message lengths were user defined"),
+    )
+    assert judged(chosen).complete
 
 
 STEPS = "   nsteps                         = 200"
