@@ -194,12 +194,12 @@ def _text(text: str) -> Output:
 
 
 def _form(
-    text: str, now: "re.Pattern[str]", before: "re.Pattern[str]"
+    text: str, newer: "re.Pattern[str]", older: "re.Pattern[str]"
 ) -> "tuple[re.Match[str], dict[str, int]] | None":
     """The match of the form of 3.x, or of that of 2.x, with the units that it means."""
-    if match := now.match(text):
+    if match := newer.match(text):
         return match, SIZES
-    old = before.match(text)
+    old = older.match(text)
     return (old, OLD_SIZES) if old else None
 
 

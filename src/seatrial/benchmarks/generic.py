@@ -197,6 +197,9 @@ def _parse(spec: Spec, rules: dict[str, Any], shown: dict[str, Any], text: str) 
     for name, count in counted.items():
         if not count:
             reading.lack(f"no line has {name} ({spec.metrics[name].pattern})")
+    for name, item in spec.evidence.items():
+        if item.equals is not None and reading.value(name) is None:
+            reading.breach(FindingKind.WORK_DIFFERS, f"no line shows {name}, which must be {item.equals}", START)
     for name, gate in spec.gates.items():
         _gate(reading, GATES[name], gate, lines)
     if spec.complete and not any(re.search(spec.complete, line.text) for line in lines):

@@ -29,7 +29,7 @@ FAILURES = re.compile(
     r"|Transport retry count exceeded"
 )
 FAILURE_WORDS = (
-    "segmentation fault", "signal ", "mpi_abort", "fatal error in ", "error occurred in mpi", "mpi_errors_are_fatal",
+    "segmentation fault", "signal", "mpi_abort", "fatal error in ", "error occurred in mpi", "mpi_errors_are_fatal",
     "process returned", "processes returned", "exited with non-zero", "bad termination of one", "slurmstepd: error: ",
     "out of memory", "srun: error: ", "killed", "aborted", "bus error", "double free", "free(): ", "malloc(): ",
     "corrupted size", "terminate called ", "forrtl: ", "program received ", "cuda error", "transport retry count",

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from seatrial.benchmarks import gates
-from seatrial.benchmarks.catalogue import parse_auto
+from seatrial.benchmarks.catalogue import parse_as, parse_auto
+from seatrial.benchmarks.generic import generic_benchmark
 from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
 from seatrial.model.benchmark import Output
 from tests.support import benchmark_outputs as outputs
@@ -180,3 +181,12 @@ def test_fewer_steps_than_nsteps_on_the_command_line_are_invalid() -> None:
     line = "Overriding nsteps with value passed on the command line: 400 steps, 0.8 ps\n"
     output = judged(WATER.replace("Started mdrun", f"{line}\nStarted mdrun"))
     assert "-nsteps has 400 steps, the log 200" in output.breaches[0].reason
+
+
+def test_work_that_a_site_demands_and_no_line_shows_is_not_done() -> None:
+    own = generic_benchmark(
+        "name = 'x'\n[metrics.s_s]\npattern = 'in (\\S+)'\n[evidence.sites]\npattern = 'sites (\\d+)'\nequals = 64\n",
+        "x.toml",
+    )
+    assert not parse_as(own, "sites 64\ndone in 5.0\n").breaches
+    assert parse_as(own, "done in 5.0\n").breaches[0].reason == "no line shows sites, which must be 64"
