@@ -57,12 +57,9 @@ def everything(plan: LabPlan) -> dict[str, object]:
     return found
 
 
-def slurmd(plan: LabPlan, node: str) -> list[str]:
-    return [state_letter(pid) for pid in named(pids_in([plan.space(node)]), "slurmd")]
-
-
-def sleepers(plan: LabPlan, node: str) -> list[str]:
-    return [state_letter(pid) for pid in named(pids_in([plan.space(node)]), "sleep")]
+def states(plan: LabPlan, node: str, name: str = "slurmd") -> list[str]:
+    """Of the node's processes of that program."""
+    return [state_letter(pid) for pid in named(pids_in([plan.space(node)]), name)]
 
 
 def plant(plan: LabPlan, kind: str, subject: str, **values: object) -> None:
@@ -122,15 +119,17 @@ def test_corrupted_data(lab4: LabPlan, direction: Direction | None) -> None:
 def test_lives_end_or_stand_still_and_come_back(lab4: LabPlan, in_lab: InLab, kind: str, left: list[str]) -> None:
     before = everything(lab4)
     job = in_lab(lab4, ["sbatch", "--parsable", "-w", "n3", "-o", "/dev/null", "--wrap", "sleep 60"]).stdout.strip()
-    assert eventually(lambda: sleepers(lab4, "n3") == ["S"] and slurmd(lab4, "n3") == ["S"])
+    assert eventually(lambda: states(lab4, "n3", "sleep") == ["S"] and states(lab4, "n3") == ["S"])
     plant(lab4, kind, "n3")
     rest = {"node-down": [], "node-hung": ["T"]}.get(kind, ["S"])
-    assert eventually(lambda: slurmd(lab4, "n3") == left), "a signal strikes when the kernel gets to it"
-    assert eventually(lambda: sleepers(lab4, "n3") == rest)
+    assert eventually(lambda: states(lab4, "n3") == left), "a signal strikes when the kernel gets to it"
+    assert eventually(lambda: states(lab4, "n3", "sleep") == rest)
+    assert eventually(lambda: states(lab4, "n3", "sshd") == (rest if lab4.ssh else []))
     assert eventually(lambda: (link(lab4, "n3", "eth0")["operstate"] == "DOWN") == (kind == "node-down"))
     in_lab(lab4, ["scancel", job])
     planting.clear(lab4.name)
-    assert eventually(lambda: sleepers(lab4, "n3") == [])
+    assert eventually(lambda: states(lab4, "n3", "sleep") == [])
+    assert states(lab4, "n3", "sshd") == (["S"] if lab4.ssh else [])
     assert node_states(lab4)["n3"] in SETTLED
     assert eventually(lambda: everything(lab4) == before), everything(lab4)
     done = in_lab(lab4, ["srun", "-N4", "hostname"])

@@ -11,7 +11,7 @@ from pathlib import Path
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.host_argv import inside, settings
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
-from seatrial.lab.cluster.processes import call
+from seatrial.lab.cluster.processes import call, named, pids_in
 from seatrial.model.errors import SeatrialError
 
 FOLDER = "ssh"
@@ -86,6 +86,12 @@ def start_sshd(plan: LabPlan, node: str) -> None:
     program = shutil.which("sshd") or "/usr/sbin/sshd"  # it has to be started by its full path
     key, log = f"{SYSTEM_FOLDER}/{node}", str(state.folder(plan.name) / "log" / f"sshd-{node}.log")
     call(inside(plan, node, [program, "-f", f"{SYSTEM_FOLDER}/sshd_config", "-h", key, "-E", log]))
+
+
+def restart_sshd(plan: LabPlan, node: str) -> None:
+    """Start the server of a node again, if the lab has one on every node and this one is gone."""
+    if plan.ssh and not named(pids_in([plan.space(node)]), "sshd"):
+        start_sshd(plan, node)
 
 
 def without_slurm(

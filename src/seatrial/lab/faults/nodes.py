@@ -6,6 +6,7 @@ from seatrial.lab.cluster.daemons import alive, revive, start_slurmd, wait_until
 from seatrial.lab.cluster.network import port
 from seatrial.lab.cluster.plan import FABRIC, LabPlan
 from seatrial.lab.cluster.processes import batch, kill_all, named, pids_in, send, stop_all
+from seatrial.lab.cluster.ssh import restart_sshd
 from seatrial.lab.faults.base import Fault, Parameters
 
 
@@ -40,8 +41,9 @@ def power_off(plan: LabPlan, node: str, _parameters: Parameters) -> None:
 
 
 def power_on(plan: LabPlan, node: str) -> None:
-    """Bring the links up, start slurmd, and wait until Slurm trusts the node."""
+    """Bring the links up, start the daemons, and wait until Slurm trusts the node."""
     batch("ip", plan.space(FABRIC), [f"link set {port(node, rail)} up" for rail in range(plan.rails)])
+    restart_sshd(plan, node)
     restart_slurmd(plan, node)
 
 
