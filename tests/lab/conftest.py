@@ -46,8 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def standing_lab4(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
     """Raised once. The folder of pytest's temporary files is seen in the nodes."""
-    shared = str(tmp_path_factory.getbasetemp())
-    plan = make_plan(name=f"s{os.getpid()}", nodes=4, folders=(*needed_folders(), shared))
+    folders = (*needed_folders(), str(tmp_path_factory.getbasetemp()))
+    plan = make_plan(name=f"s{os.getpid()}", nodes=4, ssh=shutil.which("sshd") is not None, folders=folders)
     raise_lab(plan)
     try:
         yield plan
@@ -66,21 +66,12 @@ def lab4(standing_lab4: LabPlan) -> Iterator[LabPlan]:
         run(as_user(standing_lab4, ["scancel", "--user=root"]), timeout_s=60)
 
 
-@pytest.fixture(scope="session")
-def ssh_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
-    """Four nodes with an sshd each; pytest's folder is seen in the nodes.
-
-    Its links are slow, so that they and not the cores bound an MPI whose ranks spin while they wait.
-    """
-    if shutil.which("sshd") is None:
+@pytest.fixture
+def ssh_lab(lab4: LabPlan) -> LabPlan:
+    """The same nodes, with an sshd each."""
+    if not lab4.ssh:
         pytest.skip("openssh-server is not installed")
-    shared = str(tmp_path_factory.getbasetemp())
-    plan = make_plan(name=f"h{os.getpid()}", nodes=4, rate="250mbit", ssh=True, folders=(*needed_folders(), shared))
-    raise_lab(plan)
-    try:
-        yield plan
-    finally:
-        stop.raze(plan.name)
+    return lab4
 
 
 @pytest.fixture
