@@ -57,9 +57,10 @@ class Killer:
         self._thread.join()
 
 
-def one_run(plan: LabPlan, archive: Path, node: str, *, once: bool, draw: random.Random) -> dict[str, Any]:
-    """A check with kills: what was killed, and what its report says."""
-    argv = as_user(plan, [sys.executable, "-m", "seatrial", "check", "--json", "--archive", str(archive)])
+def one_run(plan: LabPlan, archive: Path, node: str, *options: str, once: bool, draw: random.Random) -> dict[str, Any]:
+    """A check with these options, and with kills: what was killed, and what its report says."""
+    words = [sys.executable, "-m", "seatrial", "check", *options, "--json", "--archive", str(archive)]
+    argv = as_user(plan, words)
     killer = Killer(plan, node, once=once, draw=draw)
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)

@@ -36,7 +36,7 @@ def mpi_crashed(archive: Path, found: dict[str, Any]) -> bool:
 
 
 def test_a_rank_killed_in_each_session_is_a_finding_on_its_node(lab4: LabPlan, tmp_path: Path) -> None:
-    attempt = partial(one_run, lab4, tmp_path, "n3", once=False, draw=random.Random(1))
+    attempt = partial(one_run, lab4, tmp_path, "n3", "--no-nodes", once=False, draw=random.Random(1))
     found = decided(attempt, partial(mpi_crashed, tmp_path))
     assert not faults(found, once=False), found
     losses = losses_in(tmp_path)
@@ -46,7 +46,7 @@ def test_a_rank_killed_in_each_session_is_a_finding_on_its_node(lab4: LabPlan, t
 
 @pytest.mark.alone
 def test_a_rank_killed_once_is_a_note(lab4: LabPlan, tmp_path: Path) -> None:
-    attempt = partial(one_run, lab4, tmp_path, "n2", once=True, draw=random.Random(2))
+    attempt = partial(one_run, lab4, tmp_path, "n2", "--no-nodes", once=True, draw=random.Random(2))
     found = decided(attempt, lambda one: one["verdict"] == "INCONCLUSIVE" or mpi_crashed(tmp_path, one))
     assert not faults(found, once=True), found
     assert (found["exit"], found["verdict"], found["complete"]) == (0, "PASS", True)
