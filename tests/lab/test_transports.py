@@ -1,16 +1,14 @@
 """The transport that Open MPI takes by itself, on nodes whose settings choose none, proved by ablation."""
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from seatrial.lab.cluster import stop
+from seatrial.lab.cluster import state
 from seatrial.lab.cluster.host_argv import as_user
-from seatrial.lab.cluster.plan import LabPlan, MpiSettings, make_plan
-from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.lab.cluster.plan import LabPlan, MpiSettings, parameters
 from seatrial.process.process import run
 from tests.lab.waiting import decided, inconclusive
 from tests.support.json_objects import parsed
@@ -19,19 +17,19 @@ pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
 
 @pytest.fixture
-def unset2(tmp_path: Path) -> Iterator[LabPlan]:
-    folders = (*needed_folders(), str(tmp_path))
-    plan = make_plan(name=f"t{os.getpid()}", nodes=2, folders=folders, mpi_settings=MpiSettings.NONE)
-    raise_lab(plan)
+def unset(lab4: LabPlan) -> Iterator[LabPlan]:
+    """The settings of MPI that all hosts see choose nothing meanwhile."""
+    file = state.folder(lab4.name) / "overlay" / "openmpi"
+    file.write_text(parameters(MpiSettings.NONE))
     try:
-        yield plan
+        yield lab4
     finally:
-        stop.raze(plan.name)
+        file.write_text(parameters(lab4.mpi_settings))
 
 
-def test_the_default_is_ofi_and_absent_devices_are_invalid(unset2: LabPlan, tmp_path: Path) -> None:
-    asked = ["transports", "--archive", str(tmp_path), "--json", "--starts"]
-    argv = as_user(unset2, [sys.executable, "-m", "seatrial", *asked])
+def test_the_default_is_ofi_and_absent_devices_are_invalid(unset: LabPlan, tmp_path: Path) -> None:
+    asked = ["transports", "--nodes", "n1,n3", "--archive", str(tmp_path), "--json", "--starts"]
+    argv = as_user(unset, [sys.executable, "-m", "seatrial", *asked])
     starts = iter("357")  # what is lost in noise takes more of them
     done = decided(lambda: run([*argv, next(starts)], timeout_s=300), inconclusive)
     assert done.stdout, done.stderr
