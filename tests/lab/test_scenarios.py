@@ -25,8 +25,9 @@ ELSEWHERE = {"node-link-60", "node-down", "slurmd-killed", "slurmd-stopped", "up
 the failures of nodes and examines them closer; test_check_cables has the two uplinks."""
 MIXED = {"governor", "pcie-width", "mount-missing", "firmware", "scheduler-granularity", "sysctl"}
 """Planted here three at a time, by facts-mixed and facts-mixed-2."""
-HERE_TOO = {"node-link-93", "link-drop-50", "trunk-50-loaded"}
-"""Of the scenarios that `make series` runs many times each; test_allocation.py checks a healthy lab of four nodes."""
+HERE_TOO = {"node-link-93", "link-drop-50"}
+"""Of the scenarios that `make series` runs many times each; test_allocation.py checks a healthy lab of four nodes, and
+trunk-50-sparse is trunk-50-loaded with fewer pairs."""
 TRIALS = {
     "core-hog", "cpu-quota", "memory-hog", "cpu-hog", "core-hog-check", "cpu-quota-check", "healthy-4-nodes",
     "healthy-4-trials", "slow-mount", "slow-mount-check", "healthy-4-storage",
