@@ -43,7 +43,7 @@ def ours(lab: LabPlan) -> dict[str, str]:
 def check_under_way(lab: LabPlan, folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
     """The driver of a check whose job runs, and that job's number."""
     before = set(ours(lab))
-    argv = [*SEATRIAL, "check", "--no-nodes", "--archive", str(folder), "--nodes", "n[1-2]", "--budget", "20s"]
+    argv = [*SEATRIAL, "check", "--no-nodes", "--archive", str(folder), "--nodes", "n[1-2]", "--budget", "8s"]
     with subprocess.Popen(as_user(lab, argv), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
         try:
             assert eventually(lambda: "RUNNING" in {state for job, state in ours(lab).items() if job not in before})
@@ -102,7 +102,7 @@ def test_a_run_whose_salloc_is_killed_goes_on_and_gives_its_nodes_back(lab4: Lab
 def test_a_detached_check_with_findings_is_a_completed_job(lab4: LabPlan, tmp_path: Path) -> None:
     planting.plant(lab4.name, "mtu", "n2", Parameters(mtu=1400))
     before = set(ours(lab4))
-    options = ["--archive", str(tmp_path), "--nodes", "n[1-4]", "--budget", "20s", "--run", "later"]
+    options = ["--archive", str(tmp_path), "--nodes", "n[1-4]", "--budget", "8s", "--run", "later"]
     typed(lab4, *SEATRIAL, "check", "--detach", "--no-nodes", *options)
     (job,) = set(ours(lab4)) - before
     assert eventually(lambda: ours(lab4)[job] not in ("PENDING", "RUNNING", "COMPLETING"), timeout_s=120)

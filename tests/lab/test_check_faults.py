@@ -35,12 +35,12 @@ def lab(lab4: LabPlan) -> LabPlan:
 
 
 @pytest.fixture
-def started(lab: LabPlan, tmp_path: Path) -> "Iterator[Callable[[], subprocess.Popen[str]]]":
+def started(lab: LabPlan, tmp_path: Path) -> "Iterator[Callable[..., subprocess.Popen[str]]]":
     processes: list[subprocess.Popen[str]] = []
 
-    def start() -> "subprocess.Popen[str]":
+    def start(*more: str) -> "subprocess.Popen[str]":
         options = ["--no-nodes", "--no-loaded", "--json", "--round-timeout", "8s", "--archive", str(tmp_path)]
-        argv = as_user(lab, [*SEATRIAL, "check", *options])
+        argv = as_user(lab, [*SEATRIAL, "check", *options, *more])
         argv = ["env", "--default-signal=INT", *argv]  # tests that run in the background inherit it as ignored
         pipe = subprocess.PIPE
         processes.append(subprocess.Popen(argv, stdout=pipe, stderr=pipe, text=True, start_new_session=True))
@@ -64,7 +64,7 @@ def wait_for_measurements(archive: Path, count: int) -> Path:
 
 
 def test_killing_the_driver_loses_no_delivered_sample(
-    lab: LabPlan, started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path
+    lab: LabPlan, started: "Callable[..., subprocess.Popen[str]]", tmp_path: Path
 ) -> None:
     process = started()
     journal = wait_for_measurements(tmp_path, 20)
@@ -94,8 +94,8 @@ def recover(archive: Path, *options: str, elsewhere: bool = False) -> dict[str, 
     return found
 
 
-def test_a_check_under_way_is_not_recovered(started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path) -> None:
-    process = started()
+def test_a_check_under_way_is_not_recovered(started: "Callable[..., subprocess.Popen[str]]", tmp_path: Path) -> None:
+    process = started("--budget", "10s")
     wait_for_measurements(tmp_path, 5)
     for _ in range(19):
         left = recover_runs(tmp_path)
@@ -114,7 +114,7 @@ def test_a_check_under_way_is_not_recovered(started: "Callable[[], subprocess.Po
 
 
 def test_a_check_that_is_closed_by_force_keeps_all_it_measured(
-    started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path
+    started: "Callable[..., subprocess.Popen[str]]", tmp_path: Path
 ) -> None:
     process = started()
     wait_for_measurements(tmp_path, 20)
@@ -130,7 +130,7 @@ def test_a_check_that_is_closed_by_force_keeps_all_it_measured(
 
 
 def test_ctrl_c_keeps_what_was_measured(
-    lab: LabPlan, started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path
+    lab: LabPlan, started: "Callable[..., subprocess.Popen[str]]", tmp_path: Path
 ) -> None:
     process = started()
     wait_for_measurements(tmp_path, 20)
@@ -149,7 +149,7 @@ def test_ctrl_c_keeps_what_was_measured(
     ("kind", "in_mid_run"), [("slurmd-killed", True), ("node-down", True), ("slurmd-stopped", False)]
 )
 def test_a_node_that_fails_is_named_and_the_others_are_measured(
-    lab: LabPlan, started: "Callable[[], subprocess.Popen[str]]", tmp_path: Path, kind: str, in_mid_run: bool
+    lab: LabPlan, started: "Callable[..., subprocess.Popen[str]]", tmp_path: Path, kind: str, in_mid_run: bool
 ) -> None:
     passed: set[tuple[str, str]] = set()
 

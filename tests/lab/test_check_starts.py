@@ -122,7 +122,7 @@ def test_a_full_disk_ends_with_a_sentence_and_keeps_the_samples(lab4: LabPlan, t
 def test_a_detached_check_is_collected_later(lab4: LabPlan, tmp_path: Path) -> None:
     """With the verdict and the exit code that the job's own report has, whatever they are on busy cores."""
     archive = ["--archive", str(tmp_path)]
-    options = [*archive, "--nodes", "n[1-2]", "--budget", "20s", "--run", "later"]
+    options = [*archive, "--nodes", "n[1-2]", "--budget", "6s", "--run", "later"]
     done = run(as_user(lab4, [*SEATRIAL, "check", "--detach", "--no-nodes", *options]), timeout_s=60)
     assert done.returncode == 0, done.stderr
     collect = as_user(lab4, [*SEATRIAL, "runs", "collect", "later", *archive, "--json"])

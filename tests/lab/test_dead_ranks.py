@@ -36,7 +36,7 @@ def mpi_crashed(archive: Path, found: dict[str, Any]) -> bool:
 
 
 def test_a_rank_killed_in_each_session_is_a_finding_on_its_node(lab4: LabPlan, tmp_path: Path) -> None:
-    attempt = partial(one_run, lab4, tmp_path, "n3", "--no-nodes", once=False, draw=random.Random(1))
+    attempt = partial(one_run, lab4, tmp_path, "n3", "--no-nodes", "--no-loaded", once=False, draw=random.Random(1))
     found = decided(attempt, partial(mpi_crashed, tmp_path))
     assert not faults(found, once=False), found
     losses = losses_in(tmp_path)
@@ -67,9 +67,8 @@ def small_memory() -> Iterator[Path]:
 
 def test_a_rank_that_the_kernel_kills_for_want_of_memory(lab4: LabPlan, tmp_path: Path, small_memory: Path) -> None:
     """The cgroup is not Slurm's, which therefore says no more than Killed; the kernel's counter says the rest."""
-    argv = as_user(
-        lab4, [sys.executable, "-m", "seatrial", "check", "--no-nodes", "--json", "--archive", str(tmp_path)]
-    )
+    words = [sys.executable, "-m", "seatrial", "check", "--no-nodes", "--no-loaded", "--json"]
+    argv = as_user(lab4, [*words, "--archive", str(tmp_path)])
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     moved: set[int] = set()
     deadline = time.monotonic() + LONG_S
