@@ -78,8 +78,9 @@ def test_killing_the_driver_loses_no_delivered_sample(
     times = sum(len(one.measurement.times_s) for one in of_type(read_entries(folder), Delivered))
     assert query_samples([samples_file(folder)], "SELECT count(*) FROM samples WHERE NOT warm") == [(times,)]
     report = run([*SEATRIAL, "report", "--archive", str(tmp_path), "--json"], timeout_s=60)
-    assert report.returncode == 2
-    assert parsed(report.stdout)["complete"] is False
+    judged = parsed(report.stdout)
+    assert judged["complete"] is False
+    assert report.returncode == (1 if judged["findings"] else 2)  # there is one where others took the cores
     queued = as_user(lab, ["squeue", "-h", "-t", "PD,R"])
     assert eventually(lambda: run(queued, timeout_s=30).stdout == ""), "nobody gave its allocation back"
 
@@ -136,9 +137,9 @@ def test_ctrl_c_keeps_what_was_measured(
     wait_for_measurements(tmp_path, 20)
     os.kill(process.pid, signal.SIGINT)
     stdout, stderr = process.communicate(timeout=120)
-    assert process.returncode == 2, stderr
     assert stdout, stderr
     judged = parsed(stdout)
+    assert process.returncode == (1 if judged["findings"] else 2), stderr
     assert judged["complete"] is False
     assert "Interrupted" in " ".join(judged["notes"])
     assert not list(tmp_path.glob(f"*{PARTIAL}"))
