@@ -11,6 +11,7 @@ from seatrial.archive.export import sample_counts, samples_problem
 from seatrial.archive.liveness import Life, presumed
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.samples import NoDuckdb
+from seatrial.model.placement import node_of
 from seatrial.model.run import RunInfo, run_kind
 
 CLOSED = "closed"
@@ -63,7 +64,7 @@ def list_archive(archive: Path, node: str = "") -> list[RunRow]:
 
 def _has(info: RunInfo, node: str) -> bool:
     """Whether the run was to measure the node."""
-    return node in info.nodes or any(state.node == node for state in info.lost)
+    return node in {*info.nodes, *map(node_of, info.nodes)} or any(state.node == node for state in info.lost)
 
 
 def _counts(infos: Mapping[Path, RunInfo]) -> Mapping[Path, int | DamagedRun | None]:
@@ -93,7 +94,7 @@ def _row(folder: Path, info: RunInfo | DamagedRun, samples: int | DamagedRun | N
         started=info.started,
         ending=DAMAGED if problem else info.ending.value,
         launcher=info.launcher,
-        nodes=len(info.nodes),
+        nodes=len(set(map(node_of, info.nodes))),
         samples=None if isinstance(samples, DamagedRun) else samples,
         folder=str(folder),
         state=DAMAGED if problem else state,

@@ -22,6 +22,7 @@ from seatrial.model.errors import SeatrialError
 from seatrial.model.fabric import Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Verification
+from seatrial.model.placement import node_of
 from seatrial.model.run import Design, Ending, NodeCause, NodeState, RecordedRun, RunInfo, RunKind
 from seatrial.model.settings import CheckSettings, Settings, SiteSettings
 from seatrial.model.words import count
@@ -126,9 +127,9 @@ class Run:
         Raises LaunchError.
         """
         waking = f"; Slurm wakes {', '.join(asleep)}" if asleep else ""
-        self.progress.stage(f"Waiting for {count(len(nodes), 'node')}{waking}")
+        self.progress.stage(f"Waiting for {count(len(set(map(node_of, nodes))), 'node')}{waking}")
         granted = self.allocate(nodes, seconds)
-        self.progress.stage(f"Reading the facts of {count(len(granted), 'node')}")
+        self.progress.stage(f"Reading the facts of {count(len(set(map(node_of, granted))), 'node')}")
         self.inspect(granted)
         return granted
 

@@ -42,6 +42,14 @@ def test_failed_and_node_select(archive: Path, capsys: Said) -> None:
     assert listed(capsys, "--node", "n9") == f"No runs of n9 in {archive}.\n"
 
 
+def test_ranks_of_one_machine_are_one_node(archive: Path, capsys: Said) -> None:
+    """A run on a login node has the places vm:0 and vm:1."""
+    record(Cluster(nodes=("vm:0", "vm:1", "other:0")), archive, "local")
+    (row,) = parsed(listed(capsys, "--node", "vm", "--json"))["runs"]
+    assert (row["run"], row["nodes"]) == ("local", 2)
+    assert listed(capsys, "--node", "vm:1") == listed(capsys, "--node", "vm")
+
+
 def test_a_lost_or_damaged_line_is_made_again(archive: Path, capsys: Said) -> None:
     first = listed(capsys)
     kept = archive / "slow" / headlines.FILE
