@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from tests.support.paths import ROOT
 
@@ -28,20 +28,29 @@ PRELOADED = (
 
 
 class Server:
-    """The process that is forked."""
+    """The process that is forked. `variables`: what it needs at its start, such as those of the locale."""
 
-    def __init__(self) -> None:
+    def __init__(self, variables: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, **variables},
         )  # ended by the end of its input, when this process ends
 
     def run(
-        self, words: Sequence[str], folder: Path, environment: Mapping[str, str], memory_bytes: int
+        self,
+        words: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        memory_bytes: int = resource.RLIM_INFINITY,
     ) -> subprocess.CompletedProcess[str]:
         """Carry out `seatrial WORDS` in the folder. Raises TimeoutExpired where it blocks; then all are killed."""
         assert self._process.stdin
         assert self._process.stdout
-        with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        with _any_text() as output, _any_text() as errors:
             streams = [f"/proc/{os.getpid()}/fd/{stream.fileno()}" for stream in (output, errors)]
             request = {"words": list(words), "folder": str(folder), "environment": dict(environment),
                        "streams": streams, "memory_bytes": memory_bytes}  # fmt: skip
@@ -57,10 +66,14 @@ class Server:
             return subprocess.CompletedProcess(list(words), code, output.read(), errors.read())
 
 
+def _any_text() -> IO[str]:
+    return tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogateescape")
+
+
 @functools.cache
-def server() -> Server:
-    """The only one of this process."""
-    return Server()
+def server(**variables: str) -> Server:
+    """The only one of this process that was started with these variables."""
+    return Server(variables)
 
 
 def serve() -> None:
