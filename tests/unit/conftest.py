@@ -2,14 +2,23 @@
 
 import gc
 from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from seatrial.archive import closing
+from seatrial.archive.samples import NotInstalled
 from tests.support.clocks import clock_restored
 from tests.support.launchers import launching_with
 
 SOURCE_READERS = ("test_house.py", "test_wording.py", "test_architecture.py")
 """Files of tests that parse all sources. pytest-xdist gives the first tests to one process, which parses them once."""
+
+
+WITHOUT_SAMPLES = ("lab/simulator/", "commands/", "driver/", "cli/test_curve", "cli/test_saturate", "cli/test_rails")
+"""Tests whose runs are closed as where DuckDB is not installed: it takes as long as all else of a small run. What
+closing writes is tested in archive and cli, and whatever reads samples makes them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,6 +35,22 @@ def pytest_collection_finish() -> None:
 def pytest_sessionfinish() -> None:
     """Libraries complain at the end of the process about objects that are still frozen."""
     gc.unfreeze()
+
+
+@pytest.fixture
+def with_samples() -> None:
+    """For a test that looks at the samples of a run that it closes."""
+
+
+@pytest.fixture(autouse=True)
+def _duckdb_where_it_matters(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = request.path.relative_to(Path(__file__).parent).as_posix()
+    if path.startswith(WITHOUT_SAMPLES) and "with_samples" not in request.fixturenames:
+        monkeypatch.setattr(closing, "write_samples", _left_out)
+
+
+def _left_out(folder: Path, run: str) -> NoReturn:
+    raise NotInstalled("samples.parquet is left out by this test.")
 
 
 @pytest.fixture(autouse=True)

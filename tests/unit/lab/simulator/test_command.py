@@ -63,7 +63,7 @@ def test_the_exit_code_shows_a_miss(capsys: pytest.CaptureFixture[str]) -> None:
     assert "WRONG" in capsys.readouterr().out
 
 
-def test_runs_and_pages_are_written_where_asked(tmp_path: Path) -> None:
+def test_runs_and_pages_are_written_where_asked(tmp_path: Path, with_samples: None) -> None:
     page = tmp_path / "page.html"
     simulate("fat-tree:24", faults=1, seed=4, routed=True, archive=tmp_path / "runs", run="sim", html=page)
     info = json.loads((tmp_path / "runs" / "sim" / "run.json").read_text())
