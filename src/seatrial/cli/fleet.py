@@ -8,14 +8,17 @@ import typer
 
 from seatrial.archive import run_sets
 from seatrial.archive.inputs import TABLES_BYTES
+from seatrial.benchmarks.catalogue import detected
 from seatrial.cli.options import Archive, AsJson, Junit, Runs, archive_folder, read_text, read_texts, share_of
 from seatrial.cli.outcome import Files, show
 from seatrial.commands.fleet import judge as fleet_judge
 from seatrial.commands.fleet import view as fleet_view
+from seatrial.commands.fleet.outputs import table_of_outputs
 from seatrial.driver import facts_reading
 from seatrial.importers import fleets
 from seatrial.judgement.comparison import node_values
 from seatrial.model.errors import UsageError
+from seatrial.model.words import count
 
 if TYPE_CHECKING:
     from seatrial.model.facts import NodeFacts
@@ -53,13 +56,20 @@ def fleet(
     if bool(files) == bool(runs):
         raise UsageError("Either files or --runs must be given.", "Give one of them.")
     tables: dict[str, fleets.FleetTable] = {}
+    outputs: dict[str, str] = {}
     for file in files or ():
         if file.is_dir():
-            part = fleets.read_outputs(read_texts(file), column)
+            texts = read_texts(file)
+            table = table_of_outputs(texts, column)
+            tables[str(file)] = table or fleets.FleetTable(values=fleets.read_outputs(texts, column))
+        elif detected(text := read_text(file, TABLES_BYTES)):
+            outputs[file.name if file.name not in outputs else str(file)] = text
         else:
-            tables[str(file)] = fleets.read_fleet_table(read_text(file, TABLES_BYTES), column)
-            part = tables[str(file)].values
-        for node, numbers in part.items():
+            tables[str(file)] = fleets.read_fleet_table(text, column)
+    if table := table_of_outputs(outputs, column):
+        tables[count(len(outputs), "output")] = table
+    for table in tables.values():
+        for node, numbers in table.values.items():
             values.setdefault(node, []).extend(numbers)
     judged = fleet_judge.judge_nodes(values, higher_is_better=better == "higher", effect=share_of(effect, "--effect"))
     if facts_of := _facts(folder, facts, runs):

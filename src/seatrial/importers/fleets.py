@@ -35,6 +35,8 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
     """The column of the order of the runs."""
     without_value: tuple[str, ...] = ()
     """The node of each row that has no value."""
+    left_out: tuple[str, ...] = ()
+    """Files whose output has no value, each with the reason."""
 
 
 def read_fleet(text: str, column: str = "") -> Fleet:

@@ -188,7 +188,8 @@ def _taken(table: FleetTable) -> str:
     gaps = len(table.without_value)
     of = some(tuple(dict.fromkeys(table.without_value)), MOST_NAMES)
     left = f"{count(gaps, 'value')} {verb(gaps)} missing, of {of}." if gaps else ""
-    return " ".join(filter(None, (columns_, left)))
+    files = f"Left out: {'; '.join(table.left_out[:MOST_NAMES])}." if table.left_out else ""
+    return " ".join(filter(None, (columns_, left, files)))
 
 
 def _row(node: NodeRuns) -> tuple[str, ...]:

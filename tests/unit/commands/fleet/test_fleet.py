@@ -11,6 +11,7 @@ from seatrial.commands.fleet.view import fleet_report
 from seatrial.importers.fleets import read_fleet, read_fleet_table, read_outputs
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
+from tests.support.benchmark_outputs import hpl, stream
 from tests.support.builders import Cluster
 from tests.support.facts_examples import server
 from tests.support.json_objects import frame
@@ -255,3 +256,25 @@ def test_large_medians_have_a_prefix_and_no_exponent(tmp_path: Path, capsys: pyt
     assert "94.2 k" in out
     assert "Median 117.8 k;" in out
     assert "e+0" not in out
+
+
+def test_outputs_that_do_not_pass_their_gates_have_no_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = stream()
+    wrong = good.replace("Solution Validates", "Failed Validation on array a[]")
+    for node, text in {"n1": good, "n2": good, "n3": wrong, "n4": good[: len(good) // 2], "n5": good}.items():
+        (tmp_path / f"{node}-stream.out").write_text(text)
+    files = [str(path) for path in sorted(tmp_path.iterdir())]
+    for words in (files, [str(tmp_path)]):
+        run(["fleet", *words, "--json"])
+        report = frame(capsys.readouterr().out)["data"]
+        assert sorted(node["node"] for node in report["nodes"]) == ["n1", "n2", "n5"]
+        assert sorted(report["without_value"]) == ["n3", "n4"]
+        run(["fleet", *words])
+        assert "n3-stream.out (the arrays do not have" in " ".join(capsys.readouterr().out.split())
+
+
+def test_outputs_of_two_benchmarks_are_no_fleet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "n1.out").write_text(stream())
+    (tmp_path / "n2.out").write_text(hpl())
+    assert run(["fleet", str(tmp_path)]) == 64
+    assert "n2.out is of hpl, other files are of stream" in capsys.readouterr().err
