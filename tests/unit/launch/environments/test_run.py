@@ -15,6 +15,7 @@ from seatrial.commands.placement.run import run_placement
 from seatrial.driver.detached import settings_within
 from seatrial.driver.site import choose_launcher, environment_of
 from seatrial.driver.submitted import read_settings, write_settings
+from seatrial.launch import probe_build
 from seatrial.launch.environments.environment import Where
 from seatrial.launch.environments.spec import parse_environment
 from seatrial.launch.local import LocalLauncher
@@ -24,6 +25,7 @@ from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.settings import CheckSettings, PlacementSettings
 from seatrial.process.process import run
 from tests.support import wrapper_programs
+from tests.support.made_once import made_once
 
 MPIS = {"openmpi": Family.OPEN_MPI, "mpich": Family.MPICH}
 
@@ -45,15 +47,21 @@ def probe() -> Path:
 
 
 @pytest.fixture
-def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Modules openmpi and mpich, each of which makes mpicc another one."""
+def modules(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Modules openmpi and mpich, each of which makes mpicc another one; the folder of the probes built with them."""
     if not Path("/usr/share/modules/init/sh").exists():
         pytest.skip("environment modules are not installed")
-    files = tmp_path / "modulefiles" / "mpi"
-    files.mkdir(parents=True)
-    for mpi in MPIS:
-        (files / mpi).write_text(f"#%Module\nprepend-path PATH {folder_of(mpi, tmp_path)}\n")
-    monkeypatch.setenv("MODULEPATH", str(files.parent))
+
+    def make(folder: Path) -> None:
+        files = folder / "modulefiles" / "mpi"
+        files.mkdir(parents=True)
+        for mpi in MPIS:
+            programs = folder_of(mpi, folder).relative_to(folder)
+            (files / mpi).write_text(f"#%Module\nprepend-path PATH {folder.with_name('modules') / programs}\n")
+
+    made = made_once(tmp_path_factory, "modules", make)
+    monkeypatch.setenv("MODULEPATH", str(made / "modulefiles"))
+    return made.with_name("modules-probes")
 
 
 @pytest.mark.usefixtures("modules")
@@ -65,10 +73,9 @@ def test_a_module_decides_which_mpi_is_found(mpi: str) -> None:
     assert Path(found.mpirun).parts[-3:] == (mpi, "bin", "mpiexec")
 
 
-@pytest.mark.usefixtures("modules")
-def test_a_module_decides_which_mpi_is_built_with_and_measured(tmp_path: Path) -> None:
+def test_a_module_decides_which_mpi_is_built_with_and_measured(tmp_path: Path, modules: Path) -> None:
     settings = CheckSettings(
-        archive=tmp_path, launcher="local", budget_s=1, environment="module:mpi/mpich", probe_dir=tmp_path / "probes"
+        archive=tmp_path, launcher="local", budget_s=1, environment="module:mpi/mpich", probe_dir=modules
     )
     outcome = run_check(settings)
     info = read_info(outcome.folder)
@@ -127,7 +134,11 @@ def test_a_script_wraps_launcher_or_ranks(tmp_path: Path, probe: Path) -> None:
     assert started == {"auto": ["mpiexec"], "inside": ["seatrial-probe", "seatrial-probe"]}
 
 
-def test_a_probe_belongs_to_its_environment(tmp_path: Path) -> None:
+def test_a_probe_belongs_to_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    (sources / "main.c").write_text("int main(void) { return 0; }\n")
+    monkeypatch.setattr(probe_build, "source_folder", lambda _: sources)
     record = tmp_path / "started"
     wrap = wrapper_programs.put(tmp_path, "wrap", f'#!/bin/sh\nprintf "%s\\n" "$2" >>{record}\nshift\nexec "$@"\n')
     one, other = (parse_environment(f"script:{wrap} {value}") for value in "bc")
@@ -169,15 +180,14 @@ def test_the_command_line_and_the_site_name_an_environment(tmp_path: Path) -> No
     assert "--wrap 'x' is not one of auto, inside, outside" in wrong.stderr
 
 
-@pytest.mark.usefixtures("modules")
-def test_a_launch_line_finds_its_mpirun_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_launch_line_finds_its_mpirun_in_the_environment(
+    tmp_path: Path, modules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
         monkeypatch.setenv(name, "1")
     libraries = {}
     for mpi in MPIS:
-        site = CheckSettings(
-            archive=tmp_path, environment=f"module:mpi/{mpi}", probe_dir=tmp_path / "probes", run=f"line-{mpi}"
-        )
+        site = CheckSettings(archive=tmp_path, environment=f"module:mpi/{mpi}", probe_dir=modules, run=f"line-{mpi}")
         found = run_placement(PlacementSettings(site=site, words=("mpiexec", "-n", "1", "/bin/true"), starts=0))
         info = read_info(found.folder)
         assert (info.environment, info.wrap) == (f"module:mpi/{mpi}", "outside")
