@@ -28,10 +28,11 @@ lint: setup-test
 probe: setup-test
 	$(MAKE) -C probe strict test
 
-# Half as many workers again as there are cores: many tests wait for programs that they started.
+# Half as many workers again as there are cores: many tests wait for programs that they started. Each begins with a part
+# of its own, so that what the tests of a file share is made once, and takes tests of others when it has done its part.
 WORKERS ?= $(shell expr $$(nproc) \* 3 / 2)
 unit: setup-test
-	sh scripts/in_memory.sh $(PYTEST) tests/unit -m "not alone" -n $(WORKERS)
+	sh scripts/in_memory.sh $(PYTEST) tests/unit -m "not alone" -n $(WORKERS) --dist worksteal
 
 lab-test: lab-beside lab-alone
 
