@@ -55,7 +55,7 @@ def test_a_good_run_passes_and_shows_its_rate() -> None:
         (recorded(output=hpl(time=1.0)), 1, "above-limit"),
         (recorded(ranks="8"), 1, "ranks-differ: line "),
         (recorded(returncode=1), 1, "program-failed"),
-        (recorded(output=hpl()[:1200]), 2, "is missing"),
+        (recorded(output=hpl()[:1200]), 2, "has no end (End of Tests.)"),
         (recorded(output=""), 2, "it printed nothing"),
         (recorded(output=hpl()[:1200], returncode=137, errors=KILLED), 2, "hpl was killed by signal 9"),
         (recorded(output=hpl()[:1200], returncode=-15, timed_out=True), 2, "did not finish within --budget"),
