@@ -50,6 +50,8 @@ def parse(text: str) -> Output:
         elif name == "Summary":
             _summary(reading, lines)
         _checks(reading, name, lines)
+    if reading.values_of("rate_flops_per_s") and not any(name == "HPL" for name, _ in parts):
+        reading.breach(FindingKind.RESIDUAL_MISSING, "the section of HPL, which checks its result, is missing")
     _clock(reading)
     _complete(reading, text, len(starts), parts)
     return reading.output()

@@ -8,6 +8,7 @@ import msgspec
 
 from seatrial.benchmarks.catalogue import parse_auto
 from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.gates import judge
 from seatrial.importers.fleets import OUTPUT_NAME
 from seatrial.model.benchmark import Better, Output
 from seatrial.model.errors import UsageError
@@ -28,6 +29,7 @@ def output_batch(source: Source, text: str) -> Batch:
     if benchmark is None or not output.complete:
         why = output.missing[0] if output.missing else "it is not the output of a known benchmark"
         raise UsageError(f"The output is not complete: {why}.", "Leave this file out, or run the benchmark again.")
+    output = judge(benchmark, output)
     if output.breaches:
         raise UsageError(f"The output is not valid: {output.breaches[0].reason}.", "Leave this file out.")
     match = OUTPUT_NAME.fullmatch(source.file.rpartition("/")[2])

@@ -158,3 +158,10 @@ def test_ior_moves_less_only_with_a_stonewall() -> None:
 def test_parts_of_hpcc_that_were_not_run_are_named() -> None:
     text = re.sub(r"StarDGEMM_Gflops=\S+", "StarDGEMM_Gflops=-1", (DATA / "benchmarks/hpcc-1.5.0.out").read_text())
     assert [breach.reason for breach in parsed(text).breaches] == ["StarDGEMM_Gflops is -1: this part was not run"]
+
+
+def test_hpcc_without_the_section_of_hpl_is_not_checked() -> None:
+    text = (DATA / "benchmarks/hpcc-1.5.0.out").read_text()
+    assert "residual-missing" in breaches(
+        text[: text.index("Begin of HPL section")] + text[text.index("End of HPL section") :]
+    )

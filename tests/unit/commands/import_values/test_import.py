@@ -181,3 +181,12 @@ def test_unlike_or_unusable_input_is_refused_and_nothing_is_written(
     assert imported(tmp_path / "archive", *paths, *words) == 64
     assert said in capsys.readouterr().err
     assert not list((tmp_path / "archive").glob("*"))
+
+
+def test_an_output_whose_numbers_are_not_valid_is_not_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "".join([*osu().splitlines(keepends=True)[:-1], "4194304     inf\n"])
+    assert imported(tmp_path / "archive", written(tmp_path, "n1.out", text)) == 64
+    assert "The output is not valid" in capsys.readouterr().err
+    assert not (tmp_path / "archive").exists()
