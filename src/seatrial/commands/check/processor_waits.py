@@ -18,6 +18,9 @@ from seatrial.statistics.rank_sum import rank_sum_tail
 
 ERROR_RATE = 0.01
 """Of runs whose times have nothing to do with the waiting, this share is excused."""
+CROWDED = 0.9
+"""Of the time: where ranks wait this long in good runs too, the little that is left of a core decides what a run
+delivers, and nothing is learned about a link that comes and goes."""
 LEAST_EXCESS = 0.05
 """Of the time: a rank that waits less than this longer than its peers is worth no word."""
 EXPLAINED = 0.75
@@ -38,8 +41,9 @@ class Waits(msgspec.Struct, frozen=True):
 def excused_by_waiting(runs: Sequence[tuple[float, float]], bad_below: float) -> Waits | None:
     """The waits that explain the bad runs, or None where they do not explain them.
 
-    They do where a rank waited longer in the bad runs than in the others, as ranks show, and by at least as much of
-    the time as the bad runs lack.
+    They do where a rank waited longer in the bad runs than in the others, as ranks show, and by at least the time that
+    the bad runs took longer: of good runs that last 1, bad ones last 1 / (1 - lost), and each waits its share of that.
+    Where all runs waited for nearly all of their time, no test is needed.
 
     `runs`: logarithm over the peers, and the waited share of the time, of each run. `bad_below`: a logarithm.
     """
@@ -48,8 +52,10 @@ def excused_by_waiting(runs: Sequence[tuple[float, float]], bad_below: float) ->
     if not bad or not good:
         return None
     waits = Waits(median([waited for _, waited in bad]), median(good))
+    if min(waits.bad, waits.good) >= CROWDED:
+        return waits
     lost = 1 - math.exp(median([value for value, _ in bad]))
-    if waits.bad - waits.good < lost:
+    if waits.bad - waits.good < lost * (1 - waits.good):
         return None
     return waits if _longer([waited for _, waited in bad], good) else None
 

@@ -18,6 +18,13 @@ BESIDE_A_HOG = [
     (0.89, 0.86), (0.88, 0.98), (0.99, 0.58), (0.96, 0.92), (0.89, 0.94), (0.96, 0.75), (0.94, 0.83), (1.0, 0.52),
     (0.89, 1.0), (1.0, 0.53), (0.86, 0.89), (1.0, 0.8), (0.81, 0.86), (0.99, 0.82), (0.99, 0.61), (0.89, 0.82),
 ]  # fmt: skip
+# The same where four programs more wanted those cores: ranks wait nearly all the time, and hardly longer in bad runs.
+CROWDED = [
+    (0.82, 1.03), (0.84, 0.99), (0.82, 1.04), (0.88, 1.0), (0.82, 0.99), (0.82, 1.01), (0.9, 1.02),
+    (0.81, 1.03), (0.9, 1.0), (0.9, 1.05), (0.82, 1.0), (1.01, 0.96), (1.0, 0.86), (1.01, 0.54), (0.82, 1.03),
+    (1.0, 0.96), (0.84, 1.01), (1.0, 0.95), (1.0, 0.95), (0.88, 1.0), (0.82, 1.01), (1.01, 0.53), (0.98, 0.96),
+    (0.9, 1.03),
+]  # fmt: skip
 
 
 def in_logs(runs: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -27,6 +34,20 @@ def in_logs(runs: list[tuple[float, float]]) -> list[tuple[float, float]]:
 def test_waiting_explains_the_runs_in_which_a_rank_waited_longest() -> None:
     waits = excused_by_waiting(in_logs(BESIDE_A_HOG), BAD_BELOW)
     assert waits == Waits(bad=0.89, good=0.75)
+
+
+def test_ranks_that_wait_nearly_all_the_time_lose_much_by_waiting_a_little_longer() -> None:
+    waits = excused_by_waiting(in_logs(CROWDED), BAD_BELOW)
+    assert waits is not None and waits.bad - waits.good < 0.1
+
+
+def test_a_link_that_comes_and_goes_is_not_excused_where_all_ranks_wait_long() -> None:
+    rng = random.Random(6)
+    excused = 0
+    for _ in range(2000):
+        runs = [(share, rng.uniform(0.7, 0.85)) for share in [0.5] * 6 + [1.0] * 6]
+        excused += excused_by_waiting(in_logs(runs), BAD_BELOW) is not None
+    assert excused <= 2000 * ERROR_RATE
 
 
 def test_a_link_that_comes_and_goes_is_not_excused_by_waits_of_other_runs() -> None:
