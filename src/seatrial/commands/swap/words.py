@@ -7,7 +7,7 @@ from seatrial.importers.columns import MISSING, Column, read_columns
 from seatrial.model import formats
 from seatrial.model.errors import UsageError
 from seatrial.model.part_swap import JOINT, Step, SwapHistory
-from seatrial.model.words import count
+from seatrial.model.words import count, verb
 
 WORDS = {"good": True, "bad": False}
 MOST_PLACES = 8
@@ -175,7 +175,8 @@ def _check_step(history: SwapHistory, step: Step) -> None:
     names = [history.place_name(place) for place in step.places]
     if not 2 <= len(names) <= MOST_PLACES:
         raise UsageError(
-            f"There are {count(len(names), 'place')}.", f"Name 2 to {MOST_PLACES}; at least one that is good."
+            f"There {verb(len(names))} {count(len(names), 'place')}.",
+            f"Name 2 to {MOST_PLACES}; at least one that is good.",
         )
     moved = [(kind, place[kind]) for place in step.places for kind in history.movable if kind in place]
     twice = next((each for each in [*names, *moved] if [*names, *moved].count(each) > 1), None)

@@ -74,7 +74,7 @@ def test_a_measurement_between_two_places(capsys: pytest.CaptureFixture[str]) ->
         (["start", "new"], "Either places or --from"),
         (["start", "new", "node"], "'node' is not a valid place"),
         (["start", "new", "node=n1,card=c1", "node=n2,card=c1"], "'card c1' is in two places at once"),
-        (["start", "new", "node=n1,card=c1"], "There are 1 places"),
+        (["start", "new", "node=n1,card=c1"], "There is 1 place."),
         (["start", "new", *PLACES, "--fixed", "rack"], "No part is of the kind 'rack'"),
         (["start", "new", *PLACES, "--fixed", "node,slot,card,cable"], "No kind of part can be moved"),
         (["start", "new", "node=n1,card=c+1", "node=n2,card=c2"], "'c+1' has one of the characters"),
