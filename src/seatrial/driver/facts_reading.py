@@ -263,7 +263,9 @@ def _of_texts(texts: Mapping[str, str], silent: Mapping[str, str]) -> FactsRead:
 def _some(read: FactsRead, label: Path) -> None:
     if not read.facts:
         node, why = next(iter(read.silent.items()))
-        raise SeatrialError(f"None of the {count(len(read.silent), 'machine')} in {label} can be read; {node}: {why}")
+        tried = len(read.silent)
+        none = f"None of the {tried} machines in {label} can" if tried > 1 else f"The machine in {label} cannot"
+        raise SeatrialError(f"{none} be read; {node}: {why}")
 
 
 def _plain(path: Path) -> str:

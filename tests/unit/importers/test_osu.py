@@ -114,7 +114,7 @@ def test_many_pairs_a_node() -> None:
         ),
         ("# n1 n2\n" + bandwidth(10) + "# n2 n1\n" + bandwidth(10) + "# n1 n3\n" + bandwidth(9, (1, 2)), "n1 n3"),
         ("# n1 n2\n# OSU MPI Latency Test v7\n# Size Latency (us) Validation\n8 1.0 Fail\n", "own check of the data"),
-        ("# n1 n2\n# OSU MPI Latency Test v7\n# Size Latency (us)\n", "end before 1 bytes: all"),
+        ("# n1 n2\n# OSU MPI Latency Test v7\n# Size Latency (us)\n", "ends before 1 byte: all"),
     ],
 )
 def test_what_proves_nothing_is_refused(text: str, said: str) -> None:

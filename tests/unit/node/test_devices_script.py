@@ -101,7 +101,7 @@ def test_what_an_ordinary_user_sees_of_the_configuration_space_is_asked_once(tmp
     facts = parse_facts(text)
     assert facts.pci[0].path[-1].max_payload_bytes is None
     assert facts.absent["pci.max_payload_bytes"] == (
-        f"1 of 1 devices: /{BUS}/{CARD}/config: 64 of 256 bytes are readable; the rest needs root"
+        f"1 of 1 device: /{BUS}/{CARD}/config: 64 of 256 bytes are readable; the rest needs root"
     )
 
 

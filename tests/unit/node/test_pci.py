@@ -147,7 +147,7 @@ def test_a_virtual_function_shares_the_link_of_its_physical_one() -> None:
     assert absent["pci.0000:41:00.2.path.0000:41:00.2.current_width"].endswith(
         "contains '0'; a virtual function shares the link of 0000:41:00.0"
     )
-    assert absent["pci.max_payload_bytes"].startswith("1 of 1 devices: ")
+    assert absent["pci.max_payload_bytes"].startswith("1 of 1 device: ")
 
 
 def test_payload_and_link_from_the_configuration_space() -> None:
@@ -181,7 +181,7 @@ def test_payload_and_link_from_the_configuration_space() -> None:
 def test_why_the_payload_is_not_known(line: str, why: str) -> None:
     devices, absent = read_pci(frame_of({"0000:41:00.0": ("0x020000", "0x8086", "0x1521", "0", *GEN3_X8)}, line))
     assert devices[0].path[-1].max_payload_bytes is None
-    assert absent["pci.max_payload_bytes"] == f"1 of 1 devices: {PCI}/0000:41:00.0/config: {why}"
+    assert absent["pci.max_payload_bytes"] == f"1 of 1 device: {PCI}/0000:41:00.0/config: {why}"
 
 
 def test_sysfs_is_believed_before_the_configuration_space() -> None:

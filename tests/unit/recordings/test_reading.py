@@ -228,7 +228,7 @@ def test_streams_of_a_folder_and_of_a_tar(tmp_path: Path) -> None:
 
 def test_a_folder_of_bad_streams_alone_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.facts").write_text("#seatrial-facts 7 bad\n")
-    with pytest.raises(SeatrialError, match="None of the 1 machines"):
+    with pytest.raises(SeatrialError, match=r"The machine in .* cannot be read"):
         read_recording(tmp_path)
 
 
