@@ -8,6 +8,7 @@ import numpy as np
 
 from seatrial.locate.rows import Flags
 from seatrial.model.pair_table import Reals
+from seatrial.statistics.estimates import array_median
 
 CUT = 4.685
 """Residual scales beyond which a cell has no weight: 95 % efficiency where the noise is normal ..."""
@@ -154,8 +155,8 @@ def _centred(level: float, out: Reals, into: Reals, reference: Flags) -> tuple[f
 
 def location(values: Reals) -> float:
     """Biweight location of a few numbers: the centre of the majority, nearly as sharp as a mean."""
-    centre = float(np.median(values))
-    width = CUT * NORMAL * float(np.median(np.abs(values - centre)))
+    centre = array_median(values)
+    width = CUT * NORMAL * array_median(np.abs(values - centre))
     if width == 0:
         return centre
     for _ in range(3):
@@ -178,4 +179,4 @@ def _first_scale(y: Reals, level: float, out: Reals, into: Reals, reference: Fla
     rows = places[::step]
     residual = y[np.ix_(rows, places)] - level - out[rows, None] - into[places]
     known = np.abs(residual[np.isfinite(residual)])
-    return NORMAL * float(np.median(known)) if known.size else 0.0
+    return NORMAL * array_median(known) if known.size else 0.0

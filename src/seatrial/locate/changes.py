@@ -23,6 +23,7 @@ from seatrial.locate.uplinks import FEWEST_GROUPS, FEWEST_NODES
 from seatrial.model.pair_faults import Change, ChangeKind
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject
+from seatrial.statistics.estimates import array_median
 
 MOST_PASSES = 10
 """How often what is found is taken out and the rest looked at again."""
@@ -109,7 +110,7 @@ def _change(
     """The record of one change."""
     series, names = table.series, labels[0]
     subject, direction = table.parts.subject(found.part, *labels)
-    good, bad = (to_loss(-float(np.median(series.log[rows])), metric) for rows in (found.good, found.bad))
+    good, bad = (to_loss(-array_median(series.log[rows]), metric) for rows in (found.good, found.bad))
     ends = zip(series.source[found.bad].tolist(), series.target[found.bad].tolist(), strict=True)
     others = {table.parts.subject(part, *labels)[0] for part in alike}
     kind, since, (before, after) = ChangeKind.FLAPPING, _first_bad(series, found), (good, bad)

@@ -6,6 +6,7 @@ import numpy as np
 from seatrial.locate.rows import Flags
 from seatrial.locate.significance import relative_scale
 from seatrial.model.pair_table import Indices, PairTable, Places, Reals
+from seatrial.statistics.estimates import array_median
 
 APART = 6.0
 """The two sizes lie at least this many scatters of the near one apart (late nodes spread the far one) ..."""
@@ -59,7 +60,7 @@ def topology_classes(table: PairTable) -> Classes | None:
             continue
         if near[core & inside].mean() < PURE or (~near[core & ~inside]).mean() < PURE:
             continue
-        near_s, far_s = float(np.median(latency[core & near])), float(np.median(latency[core & ~near]))
+        near_s, far_s = array_median(latency[core & near]), array_median(latency[core & ~near])
         for node in np.flatnonzero(alone).tolist():
             group[node] = _nearest(node, group, alone, source, target, latency)
         return Classes(groups=_named(table.nodes, group), near_s=near_s, far_s=far_s)
@@ -84,7 +85,7 @@ def _cuts(latency: Reals) -> list[float]:
     for place in wide[np.argsort(-steps[wide], kind="stable")][:MOST_CUTS].tolist():
         cut = least + place
         below, above = ordered[:cut], ordered[cut:]
-        low, high = float(np.median(below)), float(np.median(above))
+        low, high = array_median(below), array_median(above)
         if high >= RATIO * low and high - low >= APART * relative_scale(below) * low:
             cuts.append(float(ordered[cut]))
     return cuts
@@ -96,7 +97,7 @@ def _nearest(node: int, group: Indices, alone: Flags, source: Places, target: Pl
     other = np.where(source[own] == node, target[own], source[own])
     values = latency[own]
     found = sorted(
-        (float(np.median(values[(group[other] == label) & ~alone[other]])), int(label))
+        (array_median(values[(group[other] == label) & ~alone[other]]), int(label))
         for label in np.unique(group[other][~alone[other]])
     )
     if len(found) < FEWEST_GROUPS or found[1][0] < RATIO * found[0][0]:

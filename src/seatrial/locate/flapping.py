@@ -8,6 +8,7 @@ import numpy as np
 from seatrial.locate.rows import Flags
 from seatrial.locate.steps import ERRORS, SLACK_BAD, Table, partners, raw_gap
 from seatrial.model.pair_table import Indices, Reals
+from seatrial.statistics.estimates import array_median
 from seatrial.statistics.rank_sum import count_tail
 
 SCATTERS = 4.0
@@ -134,7 +135,7 @@ def period(time_s: Reals, bad: Flags) -> float | None:
     gaps = np.diff(np.unique(time_s))
     if span <= 0 or not len(gaps):
         return None
-    shortest, longest = GAPS * float(np.median(gaps)), span / 2
+    shortest, longest = GAPS * array_median(gaps), span / 2
     if shortest >= longest:
         return None
     steps = np.arange(1 / longest, 1 / shortest, 1 / (FINENESS * span))

@@ -14,6 +14,7 @@ from seatrial.locate.uplinks import half_scatter
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, node, uplink
+from seatrial.statistics.estimates import array_median
 
 BAND = 0.5
 """A pair that lacks less than this part of what makes a pair bad is clearly good."""
@@ -119,7 +120,7 @@ def _effect(
     alive = losses[np.isfinite(losses)]
     own = relative_scale(np.exp(-alive)) if len(alive) > 2 else scatter
     error = MEDIAN_ERROR * max(scatter, own) / float(np.sqrt(len(rows)))
-    loss = float(np.median(losses))
+    loss = array_median(losses)
     p = float(adjusted_p(np.array([min(loss / error, 1e6)]), parts, max(len(log) - 1, 1))[0])
     return PartEffect(subjects=subjects, direction=direction, loss=loss, error=error, p=p, rows=rows)
 
@@ -137,7 +138,7 @@ def _over_peers(rows: Rows, group: Indices) -> Reals:
     if rows.nodes <= TINY:
         best = np.sort(log)[-2:]
         return log - float(best[np.isfinite(best)].mean() if np.isfinite(best).any() else 0)
-    reference = np.full(len(log), float(np.median(log)))
+    reference = np.full(len(log), array_median(log))
     if (~far).sum() >= FEWEST_PEERS:
         reference[~far] = np.median(log[~far])
     if far.sum() >= FEWEST_PEERS:
@@ -150,11 +151,11 @@ def _between_groups(log: Reals, here: Indices, there: Indices) -> float:
 
     A slow uplink is on two of three ways between three groups, and on half of those between four.
     """
-    usual = float(np.median(log))
+    usual = array_median(log)
     ways, where = np.unique((here + 1) * (int(there.max()) + 3) + there, return_inverse=True)
     if len(ways) < FEWEST_WAYS:
         return usual
-    second = sorted(float(np.median(log[where == way])) for way in range(len(ways)))[-2]
+    second = sorted(array_median(log[where == way]) for way in range(len(ways)))[-2]
     apart = max(float(np.log(BETTER)), SCATTERS * half_scatter(np.exp(log - usual)))
     return second if second > usual + apart else usual
 

@@ -10,6 +10,7 @@ from seatrial.locate.rows import Flags
 from seatrial.locate.significance import critical_value, detectable
 from seatrial.locate.thresholds import Effects
 from seatrial.model.pair_table import Indices, Reals
+from seatrial.statistics.estimates import array_median
 
 WAYS = 3
 """Tests of each node: what leaves it, what enters it, both together."""
@@ -148,8 +149,8 @@ def _natural(effect: Reals, error: Reals, critical: float) -> float:
         if usual.sum() < FEWEST_CELLS:
             return 0.0
         values = effect[usual]
-        total = NORMAL * float(np.median(np.abs(values - np.median(values))))
-        noise = float(np.median(error[usual])) * (1 + UPPER_NORMAL * SCALE_ERROR / math.sqrt(len(values)))
+        total = NORMAL * array_median(np.abs(values - array_median(values)))
+        noise = array_median(error[usual]) * (1 + UPPER_NORMAL * SCALE_ERROR / math.sqrt(len(values)))
         before, natural = natural, math.sqrt(max(total**2 - noise**2, 0.0))
         if natural <= before * 1.001:
             break

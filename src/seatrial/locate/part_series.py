@@ -12,6 +12,7 @@ import numpy as np
 from seatrial.locate.rows import Flags
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject, node, uplink
+from seatrial.statistics.estimates import array_median
 
 UPPER = 0.75
 """A part's level is this quantile of its values in the best stretch of time ..."""
@@ -169,8 +170,8 @@ def scatter_of(values: Reals) -> float:
     """Robust standard deviation; of the better half, where the worse half scatters more."""
     centre = np.median(values)
     better = values[values >= centre]
-    whole = NORMAL * float(np.median(np.abs(values - centre)))
-    half = HALF_NORMAL * NORMAL * float(np.median(np.abs(better - np.median(better))))
+    whole = NORMAL * array_median(np.abs(values - centre))
+    half = HALF_NORMAL * NORMAL * array_median(np.abs(better - array_median(better)))
     return max(min(whole, half), LEAST_SCATTER)
 
 
@@ -178,7 +179,7 @@ def usual_level(values: Reals) -> float:
     """What undisturbed values lie around, where more than a quarter of all are undisturbed and the others are lower."""
     upper = float(np.quantile(values, UPPER))
     near = values[np.abs(values - upper) <= NEAR * scatter_of(values)]
-    return float(np.median(near)) if len(near) else upper
+    return array_median(near) if len(near) else upper
 
 
 def apart_groups(groups: "list[tuple[int, ...]]", nodes: int, fewest_groups: int, fewest_nodes: int) -> Indices:
@@ -239,7 +240,7 @@ def _step(series: Series, effect: float) -> Reals | None:
     pairs, moved = _moved(series, later)
     if len(moved) < FEWEST_ROWS:
         return None
-    size = float(np.median(moved))
+    size = array_median(moved)
     if abs(size) < effect / 2:
         return None
     # Nodes move with the pairs that happen to be measured later; a pair that stays where it was is no change of all.

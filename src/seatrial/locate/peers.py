@@ -10,6 +10,7 @@ import numpy as np
 from seatrial.locate.rows import Flags
 from seatrial.locate.significance import NORMAL
 from seatrial.model.pair_table import Reals
+from seatrial.statistics.estimates import array_median
 
 Pair = tuple[str, str]
 UPPER = 0.75
@@ -87,12 +88,12 @@ class PeerTable:
         core = every
         for _ in range(MOST_ROUNDS):
             core = every[every > rough - CORE * scatter]
-            centre = float(np.median(core))
-            wider = NORMAL * float(np.median(np.abs(core - centre)))
+            centre = array_median(core)
+            wider = NORMAL * array_median(np.abs(core - centre))
             if wider <= scatter * 1.01:
                 break
             scatter = wider
-        return Peers(log=float(np.median(core)), scatter=scatter)
+        return Peers(log=array_median(core), scatter=scatter)
 
     def _rough(self, logs: Reals, known: Flags) -> float:
         """The median over nodes of each node's UPPER quantile."""
@@ -113,7 +114,7 @@ class PeerTable:
         apart = apart[np.isfinite(apart)]
         if len(apart) < FEWEST_EXCESSES or not apart.any():
             return float("inf")
-        return NORMAL * float(np.median(apart)) / float(np.sqrt(2))
+        return NORMAL * array_median(apart) / float(np.sqrt(2))
 
 
 def peers_of(values: Mapping[Pair, float]) -> Peers | None:
@@ -125,16 +126,16 @@ def peers_of(values: Mapping[Pair, float]) -> Peers | None:
 
 def _above(logs: Reals, rough: float) -> float:
     excess = logs[logs > rough] - rough
-    return float(np.median(excess)) / TAIL if len(excess) >= FEWEST_EXCESSES else float("inf")
+    return array_median(excess) / TAIL if len(excess) >= FEWEST_EXCESSES else float("inf")
 
 
 def _few(logs: Reals) -> float:
     """Two numbers alone do not show whether they differ by noise."""
-    return NORMAL * float(np.median(np.abs(logs - np.median(logs)))) if len(logs) > 2 else 0.0
+    return NORMAL * array_median(np.abs(logs - array_median(logs))) if len(logs) > 2 else 0.0
 
 
 def _better_half(logs: Reals) -> float:
     better = np.sort(logs)[len(logs) // 2 :]
     if len(better) < FEWEST_EXCESSES:
         return float("inf")
-    return HALF_NORMAL * NORMAL * float(np.median(np.abs(better - np.median(better))))
+    return HALF_NORMAL * NORMAL * array_median(np.abs(better - array_median(better)))

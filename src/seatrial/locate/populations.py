@@ -6,6 +6,7 @@ import numpy as np
 from seatrial.locate.additive import BLOCK, NORMAL, Fit
 from seatrial.locate.rows import Flags
 from seatrial.model.pair_table import Reals
+from seatrial.statistics.estimates import array_median
 
 UPPER = 0.8
 """A node's pace is this quantile of its cells: of a good node up to four partners in five may be slow."""
@@ -43,7 +44,7 @@ def split(y: Reals, least_gap: float) -> Split | None:
         return None
     cut = first + int(np.argmax(steps))
     below, above = ordered[:cut], ordered[cut:]
-    gap = float(np.median(above) - np.median(below))
+    gap = array_median(above) - array_median(below)
     scatter = max(_scatter(below), _scatter(above))
     if gap < least_gap or gap < APART * scatter or steps.max() < gap / 2:
         return None
@@ -77,7 +78,7 @@ def upper_quantiles(y: Reals) -> Reals:
 
 
 def _scatter(values: Reals) -> float:
-    return NORMAL * float(np.median(np.abs(values - np.median(values))))
+    return NORMAL * array_median(np.abs(values - array_median(values)))
 
 
 # Distances: pairs of two distances are brought to one level, so that each can be compared with every other.

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Indices, PairTable, Places, Reals
 from seatrial.model.units import LATENCY
+from seatrial.statistics.estimates import array_median
 
 Flags = NDArray[np.bool_]
 LEAST, MOST = 1e-15, 1e15
@@ -72,7 +73,7 @@ def rows_of(table: PairTable, metric: str) -> Rows | None:
 def _logarithms(values: Reals, metric: str) -> tuple[Reals, float]:
     """Relative to the median, -inf where dead; and the median."""
     alive = (values > LEAST) & (values < MOST)
-    median = float(np.median(values[alive])) if alive.any() else float("nan")
+    median = array_median(values[alive]) if alive.any() else float("nan")
     log: Reals = np.full(len(values), -np.inf, dtype=np.float32 if len(values) > SINGLE_PRECISION_ROWS else np.float64)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         np.log(values / median, out=log, where=alive, casting="same_kind")

@@ -6,6 +6,7 @@ from statistics import NormalDist
 import numpy as np
 
 from seatrial.model.pair_table import Reals
+from seatrial.statistics.estimates import array_median
 
 ERROR_RATE = 0.01
 """Probability that a healthy table gets any name at all; shared among all tests of the table (Bonferroni)."""
@@ -66,7 +67,7 @@ def resolution(values: Reals) -> float:
     known = _finite(values)
     if not known.size:
         return 0.0
-    centre = float(np.median(known))
+    centre = array_median(known)
     apart = known - centre
     np.abs(apart, out=apart)
     near = known[apart <= NEAR * abs(centre)]
@@ -85,10 +86,10 @@ def relative_scale(values: Reals) -> float:
     Never zero, so that equal or quantised values divide by something. `values` must be positive and not empty.
     """
     known = _finite(values)
-    centre = float(np.median(known))
+    centre = array_median(known)
     apart = known - centre
     np.abs(apart, out=apart)
-    robust = NORMAL * float(np.median(apart, overwrite_input=True))
+    robust = NORMAL * array_median(apart)
     del apart
     return max(robust / centre, resolution(known) / math.sqrt(12) / centre, FLOOR)
 

@@ -8,6 +8,7 @@ from seatrial.locate.significance import ERROR_RATE, adjusted_p, critical_value
 from seatrial.locate.thresholds import Effects
 from seatrial.model.pair_faults import Instability
 from seatrial.model.pair_table import Indices, Reals
+from seatrial.statistics.estimates import array_median
 
 MOST_CHANCE = 0.01
 """Expected number of pairs that are bad in both directions by chance alone, up to which such a pair is named."""
@@ -122,7 +123,7 @@ def _varying_rows(rows: Rows, scale: float, critical: float, effects: Effects) -
     with np.errstate(invalid="ignore"):
         ranges = np.minimum(rows.best[several] - rows.worst[several], 1e9)
     if len(several) >= FEWEST_REPEATED:
-        scale = max(scale, float(np.median(ranges)) / RANGE)
+        scale = max(scale, array_median(ranges) / RANGE)
     varies: Indices = several[ranges > max(effects.pair, critical * np.sqrt(2) * scale)]
     return varies
 

@@ -9,6 +9,7 @@ import numpy as np
 from seatrial.locate.part_series import Parts, Series, is_later
 from seatrial.locate.rows import Flags
 from seatrial.model.pair_table import Indices, Reals
+from seatrial.statistics.estimates import array_median
 from seatrial.statistics.rank_sum import counted_tests, rank_sum_tail
 
 FEWEST = 3
@@ -187,14 +188,14 @@ def _all_partners(table: Table, part: int, bad: Indices, gap: float) -> bool:
 
     Otherwise a single pair, or another part that some of these rows cross, explains it.
     """
-    middle = float(np.median(table.lack[bad])) + gap / 2
+    middle = array_median(table.lack[bad]) + gap / 2
     for ends in partners(table, part, bad):
         names, which = np.unique(ends, return_inverse=True)
         if len(names) < 2:
             return False
         values = [table.lack[bad][which == place] for place in range(len(names))]
         likely = _wrong_side(gap, table.scatter, np.array([float(len(one)) for one in values]))
-        if _too_many(sum(float(np.median(one)) > middle for one in values), likely, SLACK_BAD):
+        if _too_many(sum(array_median(one) > middle for one in values), likely, SLACK_BAD):
             return False
     return True
 
@@ -224,7 +225,7 @@ def _worse_than_others(table: Table, part: int, bad: Indices, good: Indices, dur
     beside = beside - np.median(otherwise if len(otherwise) >= FEWEST_CONTROLS else table.lack[~mine])
     both = _ranks(np.concatenate([lost, beside]))
     likely = rank_sum_tail(float(both[: len(bad)].sum()), len(bad), len(both))
-    if likely > CONTROL_P or float(np.median(beside)) < float(np.median(lost)) / 2:
+    if likely > CONTROL_P or array_median(beside) < array_median(lost) / 2:
         return False
     gap = float(np.median(table.lack[good]) - np.median(table.lack[bad]))
     apart = np.median(_beside(table, ~mine, good)) - np.median(_beside(table, ~mine, bad))

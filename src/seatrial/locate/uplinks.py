@@ -11,6 +11,7 @@ from seatrial.locate.significance import NORMAL, adjusted_p, critical_value, rel
 from seatrial.locate.thresholds import SCATTERS, Effects
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction
+from seatrial.statistics.estimates import array_median
 
 FEWEST_GROUPS = 3
 """Of two groups both uplinks lie on the same pairs, and there is nothing to compare with."""
@@ -66,7 +67,7 @@ def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) 
         return Uplinks(slow=(), explained=None)
     log = pace[far] - _reference(pace[far])
     ratio = np.exp(log)
-    scatter = max(half_scatter(ratio), float(np.median(noise[far])))
+    scatter = max(half_scatter(ratio), array_median(noise[far]))
     lack = max(1 - np.exp(-effects.chosen(scatter)), SCATTERS * scatter)
     count = len(sizes)
     ends = np.stack([here[far], there[far] + count], axis=1).ravel()
@@ -104,7 +105,7 @@ def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals
             cells = rows[:, members[there]]
             cells = cells[np.isfinite(cells)]
             if cells.size:
-                own = NORMAL * float(np.median(np.abs(cells - np.median(cells))))
+                own = NORMAL * array_median(np.abs(cells - np.median(cells)))
                 found.append(
                     (here, there, float(np.quantile(cells, UPPER)), QUANTILE_ERROR * own / np.sqrt(len(cells)))
                 )
@@ -113,7 +114,7 @@ def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals
 
 
 def _reference(pace: Reals) -> float:
-    usual = float(np.median(pace))
+    usual = array_median(pace)
     second = float(np.sort(pace)[-2])
     apart = max(float(np.log(BETTER)), SCATTERS * half_scatter(np.exp(pace - usual)))
     return second if second > usual + apart else usual

@@ -7,6 +7,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from seatrial.model.measurement import Estimate
 
 WANTED_CONFIDENCE = 0.95
 WANTED_DEVIATIONS = 1.96
+FEW_TO_SORT = 1000
+"""Of more values numpy's partition is as fast as sorting."""
 EXACT_RUNS = 20_000
 """Beyond it the binomial distribution is nearly normal, and exact sums would take seconds to hours."""
 
@@ -26,6 +29,18 @@ def median(values: Sequence[float]) -> float:
     ordered = sorted(values)
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def array_median(values: NDArray[np.floating[Any]]) -> float:
+    """`numpy.median` of all values, at a tenth of its time where they are few. NaN among them, or none: NaN."""
+    count = values.size
+    if not 0 < count <= FEW_TO_SORT:
+        return float(np.median(values))
+    ordered = np.sort(values, axis=None)
+    half = count // 2
+    if np.isnan(ordered[-1]):  # sorted last
+        return math.nan
+    return float(ordered[half] if count % 2 else (ordered[half - 1] + ordered[half]) / 2)
 
 
 def coverage(runs: int, rank: int) -> float:

@@ -3,6 +3,7 @@
 import math
 import random
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.statistics.estimates import (
+    array_median,
     coverage,
     mean_estimate,
     median,
@@ -244,3 +246,19 @@ def test_one_block_gives_no_interval() -> None:
 def test_what_has_no_ratio_is_refused(pairs: list[tuple[float, float]]) -> None:
     with pytest.raises(ValueError, match="no ratios"):
         paired_ratio(pairs, 0.95)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 999, 1000, 1001, 5000])
+def test_the_median_of_an_array_is_numpys(count: int, kind: type[np.floating[Any]]) -> None:
+    values = np.random.default_rng(count).normal(size=count).astype(kind)
+    before = values.copy()
+    assert array_median(values) == float(np.median(values))
+    assert np.array_equal(values, before)
+    values[0] = np.nan
+    assert math.isnan(array_median(values))
+
+
+def test_the_median_of_a_table_is_that_of_all_its_cells() -> None:
+    table = np.arange(6.0).reshape(2, 3)
+    assert array_median(table) == 2.5
