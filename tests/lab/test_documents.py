@@ -74,7 +74,8 @@ UNDECIDED = ("collect", "local", "history", "compare", "plan ", "soak", "swap st
 AS_TESTED = {
     "--minutes 60": "--minutes 0.1",
     "seatrial nodes": "seatrial nodes --repetitions 1 --trials memory,noise",
-    "curve n1 n2 --budget 10s": "curve n1 n2 --budget 15s --per-octave 1",
+    "curve n1 n2 --budget 10s": "curve n1 n2 --budget 11s --per-octave 1",
+    "saturate n1 n2 --budget 10s": "saturate n1 n2 --budget 5s",
 }
 """Less of what takes an hour or a minute, and a curve whose points all have several round trips."""
 SEARCH = ("swap", "start", "gpu", "node=n1,card=c1", "node=n2,card=c2")
