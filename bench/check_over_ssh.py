@@ -6,13 +6,12 @@ python -m bench.check_over_ssh --runs 20 --percent 60          (as root; raises 
 import argparse
 import json
 import sys
-import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.lab_loop import count_wrong, four_nodes
+from bench.lab_loop import count_wrong, four_nodes, own_folder
 
 from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.plan import LabPlan
@@ -54,7 +53,7 @@ def main() -> int:
     more = ["--no-nodes"] if given.no_nodes else []
     wrong = 0
     with (
-        tempfile.TemporaryDirectory(dir=Path.cwd()) as archive,
+        own_folder() as archive,
         four_nodes("ssh", ssh=True, folders=(archive,)) as plan,
     ):
         for mpi in (given.only,) if given.only else UNBOUND:

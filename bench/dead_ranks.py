@@ -9,12 +9,11 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
 
-from bench.lab_loop import count_wrong, four_nodes
+from bench.lab_loop import count_wrong, four_nodes, own_folder
 
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
@@ -102,7 +101,7 @@ def main() -> int:
     asked = parser.parse_args()
     draw = random.Random(asked.seed)
     missed = 0
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder, four_nodes("dead") as plan:
+    with own_folder() as folder, four_nodes("dead") as plan:
         archive = asked.archive or Path(folder)
 
         def one(*, once: bool) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 import json
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from seatrial.lab.cluster import stop
@@ -22,6 +24,13 @@ def four_nodes(name: str, *, rate: str = "1gbit", ssh: bool = False, folders: Se
         yield plan
     finally:
         stop.raze(plan.name)
+
+
+def own_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for archives that the nodes see too; below build/, since a bench that is killed leaves it behind."""
+    home = Path.cwd() / "build"
+    home.mkdir(exist_ok=True)
+    return tempfile.TemporaryDirectory(dir=home)
 
 
 def count_wrong(title: str, runs: int, one_run: Callable[[int], dict[str, Any]]) -> int:

@@ -9,13 +9,12 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.lab_loop import count_wrong, four_nodes
+from bench.lab_loop import count_wrong, four_nodes, own_folder
 
 from seatrial.archive import layout
 from seatrial.lab.cluster.host_argv import as_user
@@ -142,7 +141,7 @@ def main() -> int:
     given = parser.parse_args()
     draw = random.Random(given.seed)
     wrong = 0
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder, four_nodes("live") as plan:
+    with own_folder() as folder, four_nodes("live") as plan:
         archive = Path(folder)
         if given.only != "dead":
             wrong += count_wrong("live", given.runs, lambda number: live_run(plan, archive, f"live{number:02d}", draw))
