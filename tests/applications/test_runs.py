@@ -77,21 +77,37 @@ def test_quantum_espresso(lab2: LabPlan, archive: Path) -> None:
     assert (evidence(report, "atoms"), evidence(report, "ranks"), evidence(report, "nodes")) == (8, 2, 2)
 
 
+ITERATIONS = 20
+"""Fewer take less than 20 ticks of the clock in OpenFOAM's log, which is no rate."""
+
+
 def test_pitz_daily(lab2: LabPlan, archive: Path, tmp_path: Path) -> None:
     needs("simpleFoam")
     case = pitz_daily(tmp_path / "pitz")
     for ranks, nodes in SIZES:
-        words = ("openfoam", "--case", case, "--set", "end=4", "--ranks", ranks, "--node-count", nodes)
+        words = ("openfoam", "--case", case, "--set", f"end={ITERATIONS}", "--ranks", ranks, "--node-count", nodes)
         report = carried_out(lab2, archive, *words)
-        assert (evidence(report, "cells"), evidence(report, "iterations")) == (12225, 4)
+        assert (evidence(report, "cells"), evidence(report, "iterations")) == (12225, ITERATIONS)
 
 
 def test_the_motor_bike_is_meshed_once_and_its_curve_has_one_mesh(lab2: LabPlan, archive: Path, tmp_path: Path) -> None:
     needs("simpleFoam")
-    words = ["openfoam", "--set", "end=4", "--run", "meshed", "--keep", "--ranks", 1]
+    words = ["openfoam", "--set", f"end={ITERATIONS}", "--run", "meshed", "--keep", "--ranks", 1]
     carried_out(lab2, archive, *words, "--case", motor_bike(tmp_path / "bike"))
     case = only_mesh(archive / ".scratch" / "meshed", tmp_path / "mesh")
-    words = ["openfoam", "--case", case, "--set", "end=4", "--cores", "1,2,4", "--spread", 2, "--run", "bike"]
+    words = [
+        "openfoam",
+        "--case",
+        case,
+        "--set",
+        f"end={ITERATIONS}",
+        "--cores",
+        "1,2,4",
+        "--spread",
+        2,
+        "--run",
+        "bike",
+    ]
     (curve,) = carried_out(lab2, archive, *words, command="scale")["curves"]
     assert [point["size"] for point in curve["points"]] == [1, 2, 4]
     assert curve["gates"] == []
@@ -103,7 +119,7 @@ def test_the_motor_bike_is_meshed_once_and_its_curve_has_one_mesh(lab2: LabPlan,
 def test_lost_patches_are_invalid_and_named(lab2: LabPlan, archive: Path, tmp_path: Path) -> None:
     needs("simpleFoam")
     case = without_bike(tmp_path / "lost")
-    words = ("openfoam", "--case", case, "--set", "end=4", "--ranks", 2, "--node-count", 2)
+    words = ("openfoam", "--case", case, "--set", f"end={ITERATIONS}", "--ranks", 2, "--node-count", 2)
     report = carried_out(lab2, archive, *words, code=1)
     assert report["headline"].startswith("INVALID  openfoam: work-skipped: ")
     assert "patches are missing: motorBikeGroup" in report["headline"]
