@@ -40,11 +40,13 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     runs: tuple[StoredRun, ...]
 
-    def values(self) -> list[ValuesFile]:
-        """Where the values of each run are. Raises DamagedRun, SeatrialError."""
+    def values(self, *, trials: bool = False) -> list[ValuesFile]:
+        """Where the values of each run are. `trials`: also those of the trials of nodes at the end of a check, which
+        `seatrial nodes` has anyway. Raises DamagedRun, SeatrialError.
+        """
         sampled = [run.folder for run in self.runs if not run.in_baseline and run.summary.kind != RunKind.IMPORT]
         samples = dict(zip(sampled, samples_files(sampled), strict=True))
-        return [_values(run, samples) for run in self.runs]
+        return [_values(run, samples, trials=trials) for run in self.runs]
 
     @property
     def summaries(self) -> tuple[RunSummary, ...]:
@@ -63,14 +65,16 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
         return parse_all(self.newest_facts()[1])
 
 
-def _values(run: StoredRun, samples: Mapping[Path, Path]) -> ValuesFile:
+def _values(run: StoredRun, samples: Mapping[Path, Path], *, trials: bool) -> ValuesFile:
+    wanted = run.summary.kind == RunKind.NODES or (trials and run.summary.kind == RunKind.CHECK)
+    trials_of = run.folder if wanted else None
     if run.in_baseline:
         path = run.folder / baselines.VALUES_FILE
         check_inside(run.folder, path)
-        return ValuesFile(path=path, run=run.summary.run, in_baseline=True)
+        return ValuesFile(path=path, run=run.summary.run, in_baseline=True, trials_of=trials_of)
     if run.summary.kind == RunKind.IMPORT:
         return ValuesFile(path=run.folder, run=run.summary.run, imported=True)
-    return ValuesFile(path=samples[run.folder], run=run.summary.run)
+    return ValuesFile(path=samples[run.folder], run=run.summary.run, trials_of=trials_of)
 
 
 def find_runs(archive: Path, words: str) -> StoredSet:
@@ -125,9 +129,12 @@ def without(chosen: StoredSet, others: StoredSet) -> StoredSet:
     return msgspec.structs.replace(chosen, runs=left)
 
 
-def load_tables(sets: Sequence[StoredSet]) -> tuple[MetricTable, ...]:
-    """All metrics of all runs, in the order of the sets. Raises DamagedRun, TooLittleMemory, SeatrialError."""
-    files = [file for chosen in sets for file in chosen.values()]
+def load_tables(sets: Sequence[StoredSet], *, trials: bool = False) -> tuple[MetricTable, ...]:
+    """All metrics of all runs, in the order of the sets. `trials`: as `StoredSet.values` takes it.
+
+    Raises DamagedRun, TooLittleMemory, SeatrialError.
+    """
+    files = [file for chosen in sets for file in chosen.values(trials=trials)]
     if not files:
         raise SeatrialError("There are no runs to read.")
     return read_tables(files)

@@ -4,6 +4,7 @@ A value is what reports mean by latency and bandwidth (`locate.evidence.run_valu
 a round, and of that the median over the rounds of a pair. Pairs that a check measured again alone, or with fewer at
 once, have the value of those rounds, since the others may have shared cables. Several ranks of a node at once
 (`seatrial saturate`) count as one pair of nodes that carries the sum. Rounds whose data arrived wrong do not count.
+Figures of trials of nodes are those of their reports, each node as a pair with itself.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,16 +16,18 @@ import msgspec
 import numpy as np
 
 from seatrial.archive.journal import ValuesImported, of_type
+from seatrial.archive.node_values import insert_trials
 from seatrial.archive.reader import read_entries
 from seatrial.archive.samples import exactly, opened, read_errors, system_errors
 from seatrial.model.imported import Sense
 from seatrial.model.measurement import Kernel, Phase
+from seatrial.model.node_trials import Measure
 from seatrial.model.run_values import Compared, Metric, MetricTable
 
 if TYPE_CHECKING:
     import duckdb
 
-KERNELS: dict[str, Kernel | Sense] = {one.value: one for one in (*Kernel, *Sense)}
+KERNELS: dict[str, Kernel | Sense | Measure] = {one.value: one for one in (*Kernel, *Sense, *Measure)}
 LEVELS = tuple(Compared)
 MEMORY = "1GB"
 """For DuckDB; what does not fit goes to a temporary file."""
@@ -93,7 +96,8 @@ FROM rounds WHERE value > 0 GROUP BY phase, variant, kernel, message_bytes, wind
 """
 """Of two iterations the first and the last are all: a slow fabric has time for no more, and its ends were compared."""
 IMPORTED = f"INSERT INTO run_values VALUES (?, '{Phase.IMPORTED.value}', ?, ?, 0, 0, ?, ?, ?, NULL, NULL, 1, 1, 0)"  # noqa: S608
-KEPT = "INSERT INTO run_values SELECT ?, * EXCLUDE (run) FROM samples WHERE run = ?"
+TRIED = "SELECT count(*) > 0 FROM (SELECT 1 FROM samples WHERE phase = ? LIMIT 1)"
+KEPT = "INSERT INTO run_values SELECT ?, * EXCLUDE (run) FROM samples WHERE run = ? AND (phase <> ? OR ?)"
 
 
 class ValuesFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +109,8 @@ class ValuesFile(msgspec.Struct, frozen=True, kw_only=True):
     in_baseline: bool = False
     imported: bool = False
     """Then the path is that of the run's folder."""
+    trials_of: Path | None = None
+    """The folder of the run (or baseline) whose figures of trials of nodes are wanted, too; None: they are not."""
 
 
 def read_tables(files: Sequence[ValuesFile]) -> tuple[MetricTable, ...]:
@@ -152,16 +158,22 @@ def _loaded(files: Sequence[ValuesFile]) -> "Iterator[duckdb.DuckDBPyConnection]
         for number, file in enumerate(files):
             if file.imported:
                 _insert(connection, number, file.path)
-                continue
-            with read_errors():
-                samples = connection.read_parquet(exactly(file.path))
-                connection.register("samples", samples)
-                if file.in_baseline:
-                    connection.execute(KEPT, [number, file.run])
-                else:
-                    _reduce(connection, number)
-                connection.unregister("samples")
+            elif _load(connection, number, file) and file.trials_of is not None:
+                insert_trials(connection, number, file.trials_of)
         yield connection
+
+
+def _load(connection: "duckdb.DuckDBPyConnection", number: int, file: ValuesFile) -> bool:
+    """The values of one file; whether there are trials of nodes besides, of which the journal has the figures."""
+    with read_errors():
+        connection.register("samples", connection.read_parquet(exactly(file.path)))
+        if file.in_baseline:
+            connection.execute(KEPT, [number, file.run, Phase.NODES.value, file.trials_of is not None])
+        else:
+            _reduce(connection, number)
+        ((tried,),) = connection.execute(TRIED, [Phase.NODES.value]).fetchall()
+        connection.unregister("samples")
+    return bool(tried) and not file.in_baseline
 
 
 def _insert(connection: "duckdb.DuckDBPyConnection", number: int, folder: Path) -> None:

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 from msgspec.structs import asdict, replace
 
-from seatrial.archive import baselines
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import (
     AsJson,
+    Baseline,
     FabricDevice,
     FabricFile,
     Html,
@@ -26,15 +26,15 @@ from seatrial.cli.options import (
 )
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import Shared, refuse_idle_only, settings_of
+from seatrial.cli.site_options import Shared, known_baseline, refuse_idle_only, settings_of
 from seatrial.commands.check import dry_run as check_dry_run
 from seatrial.commands.check import run as check_run
 from seatrial.commands.check import view as check_view
 from seatrial.driver import detached as driver_detached
 from seatrial.driver import submitted as driver_submitted
 from seatrial.model.errors import UsageError
+from seatrial.model.run import RunKind
 from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings
-from seatrial.render.escape import clean
 from seatrial.render.report import Report
 
 SHARED = Shared(defaults={"budget": time_text(DEFAULTS.budget_s)})
@@ -102,10 +102,7 @@ def check(
             help="Smallest latency excess that counts as a fault.  [default: 10 % and 0.3 µs]", metavar="SHARE"
         ),
     ] = "",
-    baseline: Annotated[
-        str,
-        typer.Option(help="Also compare with these runs: a baseline, or runs as compare takes them.", metavar="NAME"),
-    ] = "",
+    baseline: Baseline = "",
     settings_file: Annotated[
         Path | None,
         typer.Option(
@@ -134,7 +131,7 @@ def check(
         fabric=file_or_live(fabric),
         routes=file_or_live(routes),
         device=device,
-        baseline=known_baseline(context, site.archive, baseline),
+        baseline=known_baseline(context, site.archive, baseline, RunKind.CHECK),
         leaves=str(Path(leaves).absolute()) if leaves else "",
         effect=share_of(effect, "--effect") if effect else None,
         latency_effect=share_of(latency_effect, "--latency-effect") if latency_effect else None,
@@ -165,16 +162,6 @@ def answer_time(context: typer.Context) -> float:
     source = context.get_parameter_source("budget")
     given = source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")
     return 0.0 if given else OWN_JOB_ANSWER_S
-
-
-def known_baseline(context: typer.Context, archive: Path, name: str) -> str:
-    """The baseline to compare with; one of the site's file counts from the moment it is set."""
-    source = context.get_parameter_source("baseline")
-    if name and source is not None and source.name == "DEFAULT_MAP" and not baselines.versions(archive, name):
-        what = f"The site's baseline {name!r} is not set in {archive}: not compared with the past."
-        print(clean(what), file=sys.stderr)
-        return ""
-    return name
 
 
 def measure(settings: CheckSettings, *, as_json: bool, nagios: bool, files: Files) -> int:

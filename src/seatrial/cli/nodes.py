@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.cli.options import AsJson, Html, Junit, Markdown, Storage, parse_nodes
+from seatrial.cli.options import AsJson, Baseline, Html, Junit, Markdown, Storage, parse_nodes
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import Shared, settings_of
+from seatrial.cli.site_options import Shared, known_baseline, settings_of
 from seatrial.commands.nodes import run as nodes_run
 from seatrial.commands.nodes import view as nodes_view
 from seatrial.model.errors import UsageError
+from seatrial.model.run import RunKind
 from seatrial.model.settings import NODES_REPETITIONS, NodesSettings, Trial
 
 ALL = ",".join(Trial)
@@ -30,6 +31,7 @@ def nodes(
     repetitions: Annotated[
         int, typer.Option(help="How often each trial is carried out.", min=1, metavar="N")
     ] = NODES_REPETITIONS,
+    baseline: Baseline = "",
     as_json: AsJson = False,
     html: Html = None,
     markdown: Markdown = None,
@@ -40,7 +42,10 @@ def nodes(
     processors = max(len(os.sched_getaffinity(0)), 1)
     site = replace(site, nodes=() if site.replay else parse_nodes(names, "NODES"), ranks=processors)
     folder = storage and storage.absolute()
-    settings = NodesSettings(site=site, trials=trials_of(trials), repetitions=repetitions, storage=folder)
+    settings = NodesSettings(
+        site=site, trials=trials_of(trials), repetitions=repetitions, storage=folder,
+        baseline=known_baseline(context, site.archive, baseline, RunKind.NODES),
+    )  # fmt: skip
     with progress_on(sys.stderr) as progress:
         outcome = nodes_run.run_nodes(settings, progress)
     report = nodes_view.nodes_report(outcome.recorded.info, outcome.result)

@@ -56,6 +56,10 @@ Storage = Annotated[
         help="Folder in which storage is tried; all nodes must see it.  [default: the archive]", metavar="DIR"
     ),
 ]
+Baseline = Annotated[
+    str,
+    typer.Option(help="Also compare with these runs: a baseline, or runs as compare takes them.", metavar="NAME"),
+]
 RoutesFile = Annotated[
     str,
     typer.Option("--routes", help="The fabric's forwarding tables: output of dump_fts, or live.", metavar="FILE"),

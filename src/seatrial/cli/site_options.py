@@ -7,13 +7,14 @@
 import sys
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast
 
 import msgspec
 import typer
 from typer.core import TyperCommand
 
-from seatrial.archive import reader
+from seatrial.archive import baselines, reader
 from seatrial.cli.options import (
     Archive,
     EnvironmentSpec,
@@ -48,7 +49,9 @@ from seatrial.cli.options import (
 )
 from seatrial.cli.site_file import site_defaults
 from seatrial.model.errors import UsageError
+from seatrial.model.run import RunKind
 from seatrial.model.settings import DEFAULTS, PAIR_BUDGET_S, SiteSettings, SlurmRequest
+from seatrial.render.escape import clean
 
 
 class SharedOptions(NamedTuple):
@@ -206,3 +209,18 @@ def refuse_idle_only(site: SiteSettings) -> None:
     """Raises UsageError where a job is to be submitted and must not wait in the queue."""
     if site.idle_only:
         raise UsageError("--idle-only never waits in the queue, and --detach always does.", "Give only one of them.")
+
+
+def known_baseline(context: typer.Context, archive: Path, name: str, kind: RunKind) -> str:
+    """The baseline to compare with; one of the site's file counts from the moment it is set, for its kinds of runs."""
+    source = context.get_parameter_source("baseline")
+    if not name or source is None or source.name != "DEFAULT_MAP":
+        return name
+    if not baselines.versions(archive, name):
+        missing = f"is not set in {archive}"
+    elif kind not in {run.kind for run in baselines.read_baseline(baselines.folder_of(archive, name)).runs}:
+        missing = f"has no run of `{kind.command}`"
+    else:
+        return name
+    print(clean(f"The site's baseline {name!r} {missing}: not compared with the past."), file=sys.stderr)
+    return ""

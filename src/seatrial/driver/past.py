@@ -13,11 +13,13 @@ from seatrial.judgement.comparison.conditions import unlike_runs
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Kernel, Phase
+from seatrial.model.node_trials import Measure
 from seatrial.model.own_job import EarlierRun
 from seatrial.model.past import FactChange, Past
-from seatrial.model.run import RunInfo, RunKind
-from seatrial.model.run_values import MetricTable, Reals
-from seatrial.model.settings import CheckSettings
+from seatrial.model.placement import node_of
+from seatrial.model.run import RunInfo, run_kind
+from seatrial.model.run_values import MetricTable, Reals, RunSummary
+from seatrial.model.settings import CheckSettings, NodesSettings
 
 NOT_YET_KNOWN = ("mpi-library", "ranks-per-node")
 """Conditions that the start of the probe decides; of these the report says whether they differ."""
@@ -25,28 +27,30 @@ MOST_CHANGES = 500
 KERNELS = (Kernel.ONEWAY, Kernel.PINGPONG)
 
 
-def find_past(settings: CheckSettings, info: RunInfo) -> StoredSet | None:
+def find_past(settings: CheckSettings | NodesSettings, info: RunInfo) -> StoredSet | None:
     """The runs that `--baseline` names, before anything is measured; None without it.
 
     Raises UsageError where there are none, or they were measured under other conditions or on other nodes; DamagedRun.
     """
     if not settings.baseline:
         return None
-    stored = find_runs(settings.archive, settings.baseline)
-    checks = tuple(run for run in stored.runs if run.summary.kind == RunKind.CHECK and run.summary.run != info.run)
-    if not checks:
-        raise UsageError(f"--baseline: {settings.baseline} has no run of `seatrial check`.", "Name other runs.")
-    stored = msgspec.structs.replace(stored, runs=checks)
-    own = summary_of(read_info(settings.replay)) if settings.replay else summary_of(info)
+    kind = run_kind(info)
+    stored = find_runs(settings.site.archive, settings.baseline)
+    runs = tuple(run for run in stored.runs if run.summary.kind == kind and run.summary.run != info.run)
+    if not runs:
+        raise UsageError(f"--baseline: {settings.baseline} has no run of `{kind.command}`.", "Name other runs.")
+    stored = msgspec.structs.replace(stored, runs=runs)
+    replay = settings.site.replay
+    own = summary_of(read_info(replay)) if replay else summary_of(info)
     unlike = [each for each in unlike_runs(stored.summaries, [own]) if each.condition not in NOT_YET_KNOWN]
     if unlike:
         named = "; ".join(f"{each.condition}: {each.first} and {each.second}" for each in unlike)
         raise UsageError(
-            f"--baseline: {settings.baseline} was not measured under the conditions of this check ({named}).",
+            f"--baseline: {settings.baseline} was not measured under the conditions of this run ({named}).",
             "Name other runs, or set a baseline of this configuration.",
         )
-    if not {node for run in checks for node in run.summary.nodes} & set(info.nodes):
-        raise UsageError(f"--baseline: {settings.baseline} has none of the nodes of this check.", "Name other runs.")
+    if not {node for run in runs for node in run.summary.nodes} & set(info.nodes):
+        raise UsageError(f"--baseline: {settings.baseline} has none of the nodes of this run.", "Name other runs.")
     return stored
 
 
@@ -57,15 +61,15 @@ def with_past(info: RunInfo, stored: StoredSet, nodes: Sequence[str], facts: Map
 
 def read_past(stored: StoredSet, nodes: Sequence[str], facts: Mapping[str, NodeFacts]) -> Past:
     """`nodes`: those of the check; `facts`: theirs now. Raises DamagedRun, TooLittleMemory."""
-    metrics = load_tables([stored])
+    metrics = load_tables([stored], trials=True)
     tables = {kernel: _survey(metrics, kernel) for kernel in KERNELS}
     wanted = frozenset(nodes)
+    figures = [table for table in metrics if isinstance(table.metric.kernel, Measure)]
     facts_run, texts = stored.newest_facts()
     before = parse_all({node: text for node, text in texts.items() if node in facts})
     return Past(
         name=stored.name,
-        runs=tuple(_values(tables, row, run.summary.run, run.summary.started, wanted)
-                   for row, run in enumerate(stored.runs)),
+        runs=tuple(_values(tables, figures, row, run.summary, wanted) for row, run in enumerate(stored.runs)),
         mpi_library=stored.runs[-1].summary.mpi_library,
         facts_run=facts_run if before else "",
         changed=tuple(
@@ -83,9 +87,13 @@ def _survey(tables: Sequence[MetricTable], kernel: Kernel) -> MetricTable | None
 
 
 def _values(
-    tables: Mapping[Kernel, MetricTable | None], row: int, run: str, started: str, nodes: frozenset[str]
+    tables: Mapping[Kernel, MetricTable | None],
+    figures: Sequence[MetricTable],
+    row: int,
+    run: RunSummary,
+    nodes: frozenset[str],
 ) -> EarlierRun:
-    """The best pair of each node in one run; only pairs of which the check has both nodes."""
+    """The best pair of each node in one run, and its figures; only pairs of which this run has both nodes."""
     sent: dict[str, float] = {}
     received: dict[str, float] = {}
     late: dict[str, float] = {}
@@ -99,7 +107,15 @@ def _values(
             else:
                 for name in (source, target):
                     late[name] = min(late.get(name, value), value)
-    return EarlierRun(run=run, started=started, out_bytes_per_s=sent, in_bytes_per_s=received, latency_s=late)
+    hosts = {node_of(name) for name in nodes}
+    tried = {
+        table.metric.name: {name: value for (name, _), value in _pairs(table, row) if name in hosts}
+        for table in figures
+    }
+    return EarlierRun(
+        run=run.run, started=run.started, out_bytes_per_s=sent, in_bytes_per_s=received, latency_s=late,
+        figures={name: values for name, values in tried.items() if values}, seatrial=run.seatrial,
+    )  # fmt: skip
 
 
 def _pairs(table: MetricTable | None, row: int) -> list[tuple[tuple[str, str], float]]:

@@ -32,6 +32,10 @@ class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
     """The same of what it received."""
     latency_s: dict[str, float] = {}
     """One way, to the partner with the least."""
+    figures: dict[str, dict[str, float]] = {}
+    """Of trials of the nodes themselves: name of the `run_values.Metric` -> node -> value."""
+    seatrial: str = ""
+    """The version that measured; empty where it is not kept."""
 
 
 class OwnJob(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 import msgspec
 
 from seatrial.model.measurement import Estimate
+from seatrial.model.node_trials import Measure
 from seatrial.model.own_job import EarlierRun
 
 Scalar = str | int | float | bool | None
@@ -39,13 +40,16 @@ class PastRatio(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     metric: str
-    """`out` and `in`: bandwidth of its best pair; `latency`: one way, of its nearest pair."""
+    """`out` and `in`: bandwidth of its best pair; `latency`: one way, of its nearest pair; else a figure's name."""
     ratio: Estimate
     """Now over then; infinite bounds where one run cannot give any."""
     slower: bool
     """Beyond chance and beyond the practical effect."""
+    figure: Measure | None = None
+    """Of trials of the nodes themselves."""
 
     @property
     def loss(self) -> float:
         """Of speed, as a share; negative: a gain."""
-        return 1 - (1 / self.ratio.value if self.metric == "latency" else self.ratio.value)
+        less = self.metric == "latency" if self.figure is None else not self.figure.more_is_better
+        return 1 - (1 / self.ratio.value if less else self.ratio.value)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from seatrial.model.imported import Sense
 from seatrial.model.measurement import Kernel, Phase
-from seatrial.model.units import BANDWIDTH, FLOP_RATE, LATENCY, size
+from seatrial.model.node_trials import Measure
+from seatrial.model.units import BANDWIDTH, FLOP_RATE, LATENCY, SHARE, size
 
 Reals = NDArray[np.float64]
 
@@ -31,23 +32,28 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
     phase: Phase
     variant: str
-    """Name of the setting; of a saturation the number of ranks at once; else empty."""
-    kernel: Kernel | Sense
-    """Of imported values which of them are good; `variant` is then their name and unit."""
+    """Name of the setting; of a saturation the number of ranks at once; of storage the folder; else empty."""
+    kernel: Kernel | Sense | Measure
+    """Of imported values which of them are good; `variant` is then their name and unit. Of trials the figure."""
     message_bytes: int
+    """Of memory trials the bytes of an array, as a power of two."""
     window_messages: int
 
     @property
     def unit(self) -> str:
         """`latency_s` or `bandwidth_bytes_per_s`."""
-        if self.imported:
+        if isinstance(self.kernel, Measure):
+            return "" if self.kernel.metric == SHARE else self.kernel.metric
+        if isinstance(self.kernel, Sense):
             return UNITS.get(self.variant.rpartition(" [")[2].removesuffix("]"), "")
         return LATENCY if self.kernel is Kernel.PINGPONG else BANDWIDTH
 
     @property
     def name(self) -> str:
         """As reports and `seatrial history` name it: `bandwidth 1 MiB x 4`, `latency 8 B`."""
-        if self.imported:
+        if isinstance(self.kernel, Measure):
+            return self._figure(self.kernel)
+        if isinstance(self.kernel, Sense):
             return self.variant
         words = "latency" if self.unit == LATENCY else "bandwidth"
         both = " both ways" if self.kernel is Kernel.BOTHWAY else ""
@@ -59,12 +65,20 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
     @property
     def sign(self) -> int:
         """+1 where a larger value is slower, -1 where it is faster."""
+        if isinstance(self.kernel, Measure):
+            return -1 if self.kernel.more_is_better else 1
         return 1 if self.kernel in (Kernel.PINGPONG, Sense.LOWER) else -1
 
     @property
-    def imported(self) -> bool:
-        """Whether another program measured it; its columns are then nodes, each as a pair with itself."""
-        return isinstance(self.kernel, Sense)
+    def of_nodes(self) -> bool:
+        """Whether its columns are nodes, each as a pair with itself: figures of trials, and imported values."""
+        return isinstance(self.kernel, Sense | Measure)
+
+    def _figure(self, measure: Measure) -> str:
+        """`STREAM triad of all cores, arrays of 64 MiB`; a share is the time that the work takes with it."""
+        where = f", {self.variant}" if self.variant else ""
+        arrays = f", arrays of {size(self.message_bytes)}" if self.message_bytes else ""
+        return f"{'slowdown by ' if measure.metric == SHARE else ''}{measure.label}{arrays}{where}"
 
 
 class MetricTable(msgspec.Struct, frozen=True, kw_only=True):

@@ -217,6 +217,8 @@ class NodesSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
     repetitions: int = NODES_REPETITIONS
     storage: Path | None = None
     """The folder in which storage is tried; None: the archive."""
+    baseline: str = ""
+    """As of a check."""
 
 
 class SoakSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="soak"):

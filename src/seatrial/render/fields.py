@@ -1,10 +1,12 @@
 """JSON fields that several reports share. Base units; null for what is unknown."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 
 from seatrial.model.measurement import Estimate
+from seatrial.model.past import Past, PastRatio
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.render import finding_text
@@ -87,6 +89,22 @@ def estimate_fields(estimate: Estimate | None) -> Json | None:
     """A number with its interval, in base units; None stays None."""
     fields = _estimate(estimate)
     return None if fields is None else msgspec.structs.asdict(fields)
+
+
+def past_fields(past: Past | None, ratios: Sequence[PastRatio]) -> Json | None:
+    """What the nodes of a run were compared with from the past; None without a baseline."""
+    if past is None:
+        return None
+    return {
+        "name": past.name,
+        "runs": [one.run for one in past.runs],
+        "facts_run": past.facts_run,
+        "changed": [msgspec.to_builtins(one) for one in past.changed],
+        "nodes": [
+            {"node": one.node, "metric": one.metric, "ratio": estimate_fields(one.ratio), "slower": one.slower}
+            for one in ratios
+        ],
+    }
 
 
 def _estimate(estimate: Estimate | None) -> EstimateFields | None:

@@ -82,7 +82,7 @@ def test_an_archive_without_runs_or_without_values_is_refused(
 ) -> None:
     assert run(["history", "bandwidth", "--archive", str(tmp_path)]) == 64
     assert f"{tmp_path} has no closed run. Measure first" in capsys.readouterr().err
-    monkeypatch.setattr(history_run, "load_tables", lambda _: ())
+    monkeypatch.setattr(history_run, "load_tables", lambda *_, **__: ())
     assert run(["history", "bandwidth", "--archive", str(archive)]) == 64
     assert "like the newest, s9 (check), have no values of pairs. Name other runs" in capsys.readouterr().err
 

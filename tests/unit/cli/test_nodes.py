@@ -42,9 +42,12 @@ def test_this_machine_is_measured_kept_and_replayed(archive: Path, capsys: pytes
     kept = read_run(archive / "first")
     assert kept.info.kind is RunKind.NODES
     assert len(kept.group_measurements) >= 3
-    assert run(["nodes", *QUICK[3:], "--replay", "first", "--run", "again", "--json"]) == 0
+    assert run(["nodes", *QUICK[3:], "--replay", "first", "--run", "again", "--baseline", "first", "--json"]) == 0
     again = parsed(capsys.readouterr().out)
     assert again["nodes"] == report["nodes"]
+    ratios = {one["metric"]: one["ratio"]["value"] for one in again["past"]["nodes"]}
+    assert ratios.keys() >= {"arithmetic of all cores", "arithmetic of the slowest core"}
+    assert set(ratios.values()) == {1.0}, "compared with itself"
     assert run(["report", "first"]) == 0
     assert "at least 3 nodes of one model are needed" in " ".join(capsys.readouterr().out.split())
 

@@ -73,7 +73,8 @@ def _set(stored: StoredSet) -> RunSet:
 def write(archive: Path, name: str, runs: StoredSet, replaced: int) -> baselines.Baseline:
     """Write the next version. Raises SeatrialError where somebody else has changed it meanwhile."""
     facts_run, facts = runs.newest_facts()
-    return baselines.write_baseline(archive, name, runs.summaries, runs.values(), facts, facts_run, replaces=replaced)
+    values = runs.values(trials=True)
+    return baselines.write_baseline(archive, name, runs.summaries, values, facts, facts_run, replaces=replaced)
 
 
 def read_all(archive: Path) -> tuple[tuple[baselines.Baseline, ...], tuple[Damaged, ...]]:

@@ -29,7 +29,8 @@ def hidden(change: Replacement) -> tuple[Changed, ...]:
 
 def hidden_text(row: Changed) -> str:
     """n3: bandwidth 1 MiB x 4 20.1 % slower, 12.1 GB/s before, 9.7 GB/s in the new runs."""
-    name = "all pairs" if row.subject.kind is SubjectKind.FABRIC else row.subject.name
+    everything = "all nodes" if row.metric.of_nodes else "all pairs"
+    name = everything if row.subject.kind is SubjectKind.FABRIC else row.subject.name
     before, after = (quantity(value, row.metric.unit) for value in (row.before, row.after))
     certain = "" if row.outcome is Outcome.SLOWER else ", in too few runs to be certain"
     return f"{name}: {row.metric.name} lost {share(row.loss)}, {before} → {after}{certain}"

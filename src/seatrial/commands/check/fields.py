@@ -1,8 +1,6 @@
 """The JSON fields of a check's report; docs/report.md describes each of them."""
 
-from collections.abc import Mapping, Sequence
-
-import msgspec
+from collections.abc import Mapping
 
 from seatrial.commands.check.headline import machine
 from seatrial.commands.check.ticket import ticket
@@ -10,9 +8,8 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Before, Judgement, Loaded, NodeVerdict, PairVerdict, Power
 from seatrial.model.limit import Limit
 from seatrial.model.own_job import OwnJob
-from seatrial.model.past import Past, PastRatio
 from seatrial.model.run import Design, NodeState, RunInfo
-from seatrial.render.fields import estimate_fields
+from seatrial.render.fields import estimate_fields, past_fields
 from seatrial.render.json import Json, finite, number
 from seatrial.render.node_trials import trial_fields
 
@@ -43,23 +40,10 @@ def check_fields(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
         "trials": trial_fields(judgement.trials) if judgement.trials else None,
         "own_job": _own_job(run, run.own_job, judgement, facts) if run.own_job else None,
         "before": [_before(before) for before in judgement.before],
-        "past": _past(run.past, judgement.past) if run.past else None,
+        "past": past_fields(run.past, judgement.past),
         "notes": list(judgement.notes),
         "lost": [_lost(state) for state in judgement.lost or run.lost],
         "design": _design(design) if design else None,
-    }
-
-
-def _past(past: Past, ratios: Sequence[PastRatio]) -> Json:
-    return {
-        "name": past.name,
-        "runs": [one.run for one in past.runs],
-        "facts_run": past.facts_run,
-        "changed": [msgspec.to_builtins(one) for one in past.changed],
-        "nodes": [
-            {"node": one.node, "metric": one.metric, "ratio": estimate_fields(one.ratio), "slower": one.slower}
-            for one in ratios
-        ],
     }
 
 

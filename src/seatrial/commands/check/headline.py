@@ -7,8 +7,8 @@ import msgspec
 from seatrial.commands.check.comparisons import NOTHING
 from seatrial.commands.check.findings import BEST_PAIRS
 from seatrial.commands.check.own_job import of_machine
-from seatrial.commands.check.past import past_text
 from seatrial.judgement.nodes.storage import broken_text
+from seatrial.judgement.past import references_text
 from seatrial.model import units
 from seatrial.model.judgement import Judgement
 from seatrial.model.node_trials import USEFUL, Measure, NodeTrials
@@ -64,10 +64,8 @@ def headline(run: RunInfo, judgement: Judgement) -> Headline:
 
 def _references(past: Past, judgement: Judgement) -> str:
     """What the nodes were compared with, and the one that lost most since then."""
-    slowest = max(judgement.past, key=lambda one: one.loss)
-    least = f"{slowest.node} lost most, {units.share(slowest.loss)}" if slowest.loss > 0 else "no node is slower"
     limits = "limits, " if any(pair.limit for pair in judgement.pairs) else ""
-    return f"compared with {limits}peers and the past ({past_text(past)}: {least})"
+    return f"compared with {limits}peers and the past ({references_text(past, judgement.past)})"
 
 
 def _outcome(verdict: Verdict, judgement: Judgement) -> str:

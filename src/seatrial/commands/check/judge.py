@@ -22,7 +22,6 @@ from seatrial.commands.check.notes import make_notes, powers, unsure_notes
 from seatrial.commands.check.own_job import job_findings
 from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
 from seatrial.commands.check.part_changes import changed_parts, flapping_as_one, since_when
-from seatrial.commands.check.past import judge_past
 from seatrial.commands.check.rail_suspects import told_by_rail
 from seatrial.commands.check.require_retest import only_proved
 from seatrial.commands.check.suspects import Suspicion
@@ -40,6 +39,7 @@ from seatrial.drift.network_differences import tcp_resent_between
 from seatrial.judgement.corrupt_data import corrupt_flows, corruption_findings
 from seatrial.judgement.nodes.findings import with_slow_nodes
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes
+from seatrial.judgement.past import judge_past
 from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.judgement.rank_notes import first_ranks
@@ -89,7 +89,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     pairs = with_corruption(with_reasons(judged, recorded.info.capped_pairs), corrupt_flows(recorded.measurements))
     before = compare(recorded.info.own_job, judge_nodes(recorded, pairs, findings))
     findings += slower_findings(before, findings, recorded.facts)
-    findings += (past := judge_past(recorded.info, judge_nodes(recorded, pairs, ()), recorded.facts, findings)).findings
+    findings += (past := judge_past(recorded, judge_nodes(recorded, pairs, ()), trials, findings)).findings
     return Judgement(
         pairs=pairs,
         nodes=judge_nodes(recorded, pairs, findings),

@@ -32,7 +32,7 @@ def read_history(archive: Path, name: str, subject: Subject, runs: str = "") -> 
     newest = chosen.runs[-1]
     alike = [run for run in chosen.runs if _alike(run, newest)]
     chosen = msgspec.structs.replace(chosen, runs=tuple(alike))
-    tables = load_tables([chosen])
+    tables = load_tables([chosen], trials=True)
     leaf_of = {node: leaf for run in alike for node, leaf in run.summary.leaf_of.items()}
     histories = []
     for table in tables:

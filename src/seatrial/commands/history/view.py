@@ -31,7 +31,8 @@ def history_report(histories: Sequence[History]) -> Report:
 
 
 def _blocks(history: History) -> Iterable[Block]:
-    name = "all pairs" if history.subject == FABRIC else history.subject.name
+    everything = "all nodes" if history.metric.of_nodes else "all pairs"
+    name = everything if history.subject == FABRIC else history.subject.name
     yield Paragraph(text=f"{history.metric.name} of {name}: {summary(history)}", strong=True)
     changed = {explained.change.index for explained in history.changes}
     shown = range(max(len(history.runs) - MOST_VALUES, 0), len(history.runs))

@@ -8,10 +8,12 @@ import msgspec
 from seatrial.judgement.nodes.peers import FEWEST_PEERS
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.judgement.outcome import failure_of
+from seatrial.judgement.past import judge_past, references_text
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Kernel
 from seatrial.model.node_trials import USEFUL, Measure, NodeTrials
+from seatrial.model.past import PastRatio
 from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings, Trial
@@ -41,6 +43,8 @@ class NodesResult(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     trials: NodeTrials
     notes: tuple[str, ...]
+    past: tuple[PastRatio, ...] = ()
+    """Each node compared with the runs of a baseline."""
 
     @property
     def exit_code(self) -> ExitCode:
@@ -62,18 +66,21 @@ def judge_nodes(recorded: RecordedRun) -> NodesResult:
     """The judgement, computed from the samples and facts alone."""
     trials = judge_trials(recorded.group_measurements, recorded.facts)
     findings = (*trials.findings, *judge_deaths(recorded).findings)
+    past = judge_past(recorded, (), trials, findings)
+    findings += past.findings
     measured = {each.node for each in trials.figures}
     missing = sorted({node_of(name) for name in recorded.info.nodes} - measured)
     ended = recorded.info.ending is Ending.COMPLETE
     complete = ended and not missing and not _without_storage(trials) and _all_measured(recorded)
-    reason = _reason(recorded, trials, missing, complete=complete)
+    reason = _reason(recorded, trials, missing, past.ratios, complete=complete)
     return NodesResult(
         verdict=_verdict(trials, findings),
         reason=reason,
         complete=complete,
         findings=findings,
         trials=trials,
-        notes=(*run_notes(recorded, reason, findings), *trial_notes(trials, recorded.facts)),
+        notes=(*run_notes(recorded, reason, findings), *past.notes, *trial_notes(trials, recorded.facts)),
+        past=past.ratios,
     )
 
 
@@ -112,7 +119,9 @@ def _all_measured(recorded: RecordedRun) -> bool:
     return all_tried and all(times >= repetitions for times in times_of.values())
 
 
-def _reason(recorded: RecordedRun, trials: NodeTrials, missing: Sequence[str], *, complete: bool) -> str:
+def _reason(
+    recorded: RecordedRun, trials: NodeTrials, missing: Sequence[str], past: Sequence[PastRatio], *, complete: bool
+) -> str:
     """What the verdict rests on, and why the run is not complete."""
     if not trials.figures:
         return failure_of(recorded) or "nothing was measured"
@@ -131,6 +140,8 @@ def _reason(recorded: RecordedRun, trials: NodeTrials, missing: Sequence[str], *
         elif coarse := len(kinds) - len(trials.useful):
             vary = "varies" if coarse == 1 else "vary"
             sentence += f"; {coarse} of these {vary} too much to show a node that is {share(USEFUL)} worse"
+    if recorded.info.past and past:
+        sentence += f"; compared with the past ({references_text(recorded.info.past, past)})"
     lacking = _without_storage(trials)
     if lacking:
         sentence += f"; storage not on {some(lacking, MOST_NAMED)}"

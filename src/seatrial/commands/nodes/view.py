@@ -8,6 +8,7 @@ from seatrial.model import subject
 from seatrial.model.node_trials import Measure, NodeFigures
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
+from seatrial.render.fields import past_fields
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json
 from seatrial.render.node_trials import resolution, storage_lines, trial_fields, trial_tables
@@ -22,7 +23,7 @@ def nodes_report(run: RunInfo, result: NodesResult) -> Report:
         sentence=sentence_of(result.findings) or result.reason,
         exit_code=result.exit_code,
         run=run,
-        payload=lambda: nodes_fields(result),
+        payload=lambda: nodes_fields(run, result),
         terminal=lambda _: _blocks(result),
         page=lambda: _page(run, result),
         about=run_line(run),
@@ -31,12 +32,13 @@ def nodes_report(run: RunInfo, result: NodesResult) -> Report:
     )
 
 
-def nodes_fields(result: NodesResult) -> Json:
+def nodes_fields(run: RunInfo, result: NodesResult) -> Json:
     """docs/nodes.md describes each field."""
     return {
         "reason": result.reason,
         "complete": result.complete,
         **trial_fields(result.trials),
+        "past": past_fields(run.past, result.past),
         "notes": list(result.notes),
     }
 

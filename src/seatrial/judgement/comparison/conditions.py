@@ -103,7 +103,7 @@ def _nothing_shared(tables: Sequence[MetricTable], first: int) -> Unlike:
     for begin, end in ((0, first), (first, None)):
         names = {
             table.metric.name
-            if table.metric.imported
+            if table.metric.of_nodes
             else f"{table.metric.kernel.value} of {size(table.metric.message_bytes)}"
             for table in tables
             if any(level is not None for level in table.compared[begin:end])

@@ -145,7 +145,7 @@ def _notes(
     elif min(rows) == 1:
         notes.append(f"One set has one run: how much runs vary is known from the {max(rows)} runs of the other alone.")
     if any(metric.pairs.slower + metric.pairs.faster + metric.pairs.same + metric.pairs.inconclusive == 0
-           and not metric.metric.imported for metric in metrics):  # fmt: skip
+           and not metric.metric.of_nodes for metric in metrics):  # fmt: skip
         notes.append("No pair was measured in both sets: nodes are compared over the pairs that each run drew.")
     shared = {metric.metric for metric in metrics}
     apart = [table for table in tables if table.metric not in shared]

@@ -78,7 +78,7 @@ def _needs(table: MetricTable, effect: float, leaf_of: Mapping[str, str], hours:
     count = len(table.values)
     doubled = table.rows([*range(count), count - 1])
     pairs = pair_columns(doubled, count)
-    if table.metric.imported:
+    if table.metric.of_nodes:
         pairs = node_columns(doubled, count, leaf_of) or pairs
     if not pairs.names or len(pairs.first) < FEWEST_RUNS:
         return []

@@ -30,7 +30,7 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True):
 
 def pair_columns(table: MetricTable, first: int) -> Columns:
     """Pairs with a value in both sets. The first `first` rows of the table are the first set."""
-    if table.metric.imported:
+    if table.metric.of_nodes:
         return Columns(names=(), first=np.empty((0, 0)), second=np.empty((0, 0)))
     return _common_columns(table, first)
 
@@ -59,7 +59,7 @@ def node_columns(table: MetricTable, first: int, leaf_of: Mapping[str, str]) -> 
     value of pairs below one leaf switch, or of pairs below two. Latency depends on distance: without known leaves its
     nodes are not compared then.
     """
-    if table.metric.imported:
+    if table.metric.of_nodes:
         own = _common_columns(table, first)
         names = tuple(name.partition(">")[0] for name in own.names)
         return Columns(names=names, first=own.first, second=own.second, over_pairs=False) if names else None

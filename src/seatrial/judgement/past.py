@@ -1,7 +1,11 @@
-"""Nodes compared with what they did in the runs of a baseline: the third reference, beside limits and peers."""
+"""Nodes compared with what they did in the runs of a baseline: the third reference, beside limits and peers.
+
+Of links the best pair of each node counts, of trials of nodes each figure. All of them are one family of tests.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -10,12 +14,15 @@ from numpy.typing import NDArray
 from seatrial.drift.fact_words import value_text
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.judgement.comparison.records import ERROR_RATE
+from seatrial.judgement.nodes.run_values import node_values
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import NodeVerdict
 from seatrial.model.measurement import Estimate
+from seatrial.model.node_trials import Measure, NodeTrials
 from seatrial.model.own_job import EarlierRun
 from seatrial.model.past import Past, PastRatio
-from seatrial.model.run import RunInfo
+from seatrial.model.placement import node_of
+from seatrial.model.run import RecordedRun, RunInfo
 from seatrial.model.run_values import Reals
 from seatrial.model.subject import CLUSTER, Subject, SubjectKind, node
 from seatrial.model.units import share
@@ -34,6 +41,17 @@ MOST_ALIKE = 0.5
 MOST_NODES, MOST_FACTS = 6, 3
 OUT, IN, LATENCY = "out", "in", "latency"
 WORDS = {OUT: "bandwidth out", IN: "bandwidth in", LATENCY: "latency"}
+Latest = Mapping[str, Mapping[str, float | None]]
+"""Metric -> node -> value of this run; None: not measured."""
+
+
+class Line(NamedTuple):
+    """The smallest loss of one metric that matters, as a share of speed."""
+
+    effect: float
+    of_one_run: float = ONE_RUN_EFFECT
+    """Where the past is one run."""
+    figure: Measure | None = None
 
 
 class PastJudgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,32 +63,56 @@ class PastJudgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_past(
-    info: RunInfo, nodes: Sequence[NodeVerdict], facts: Mapping[str, NodeFacts], others: Sequence[Finding]
+    recorded: RecordedRun, nodes: Sequence[NodeVerdict], trials: NodeTrials, others: Sequence[Finding]
 ) -> PastJudgement:
-    """`nodes`: best values of each; `others`: findings that are there already."""
-    ratios = compare_past(info.past, nodes, facts, info.effect, info.latency_effect)
-    return PastJudgement(
-        ratios=ratios,
-        findings=tuple(past_findings(info.past, ratios, others)),
-        notes=tuple(past_notes(info.past, ratios, info.nodes, info.mpi_library)),
-    )
-
-
-def compare_past(
-    past: Past | None,
-    nodes: Sequence[NodeVerdict],
-    facts: Mapping[str, NodeFacts],
-    effect: float | None = None,
-    latency_effect: float | None = None,
-) -> tuple[PastRatio, ...]:
-    """Every node in every metric that both have. Where nodes share a kernel, its scheduler decides on latencies."""
-    if past is None:
-        return ()
-    latest = {
+    """`nodes`: best pairs of each, where pairs were measured; `others`: findings that are there already."""
+    info = recorded.info
+    if info.past is None:
+        return PastJudgement()
+    figures, lines = _figures(recorded, trials)
+    effect = EFFECT if info.effect is None else info.effect
+    late = LATENCY_EFFECT if info.latency_effect is None else info.latency_effect
+    lines = {OUT: Line(effect), IN: Line(effect), LATENCY: Line(late), **lines}
+    latest: Latest = {
         OUT: {one.node: one.best_out_bytes_per_s for one in nodes},
         IN: {one.node: one.best_in_bytes_per_s for one in nodes},
         LATENCY: {one.node: one.best_latency_s for one in nodes},
+        **figures,
     }
+    ratios = compare_past(_of_kernels(info.past, info.seatrial), latest, recorded.facts, lines)
+    return PastJudgement(
+        ratios=ratios,
+        findings=tuple(past_findings(info.past, ratios, others)),
+        notes=tuple(past_notes(info, info.past, ratios)),
+    )
+
+
+def _of_kernels(past: Past, seatrial: str) -> Past:
+    """Without figures that kernels of other versions measured."""
+    runs = (run if run.seatrial in ("", seatrial) else msgspec.structs.replace(run, figures={}) for run in past.runs)
+    return msgspec.structs.replace(past, runs=tuple(runs))
+
+
+def _figures(recorded: RecordedRun, trials: NodeTrials) -> tuple[Latest, dict[str, Line]]:
+    """Of the trials of nodes, by the name of the metric.
+
+    Beside one run, a figure must have lost more than what would distinguish a node from its peers, too.
+    """
+    latest: dict[str, dict[str, float | None]] = {}
+    lines: dict[str, Line] = {}
+    coarse = trials.resolutions
+    for figure in node_values(recorded.group_measurements, recorded.info.settings):
+        measure = figure.metric.kernel
+        if isinstance(measure, Measure):
+            lines[figure.metric.name] = Line(measure.effect, max(ONE_RUN_EFFECT, coarse.get(measure, 0.0)), measure)
+            latest.setdefault(figure.metric.name, {})[figure.node] = figure.value
+    return latest, lines
+
+
+def compare_past(
+    past: Past, latest: Latest, facts: Mapping[str, NodeFacts], lines: Mapping[str, Line]
+) -> tuple[PastRatio, ...]:
+    """Every node in every metric that both have. Where nodes share a kernel, its scheduler decides on latencies."""
     compared = {}
     for metric, values in latest.items():
         names, columns = _columns([_of(run, metric) for run in past.runs], values)
@@ -78,18 +120,13 @@ def compare_past(
             compared[metric] = (names, columns, compare_runs(*columns))
     chance = adjusted_together([comparison.subjects.p_value for *_, comparison in compared.values()])
     apart = adjusted_together([comparison.subjects.relative_p for *_, comparison in compared.values()])
-    least = {
-        OUT: EFFECT if effect is None else effect,
-        LATENCY: LATENCY_EFFECT if latency_effect is None else latency_effect,
-    }
-    least[IN] = least[OUT]
     return tuple(
         ratio
         for (metric, (names, columns, comparison)), p_values, relative in zip(
             compared.items(), chance, apart, strict=True
         )
         for ratio in _judged(
-            metric, names, columns, comparison, _certain(comparison, p_values, relative), least[metric]
+            metric, names, columns, comparison, _certain(comparison, p_values, relative), lines[metric]
         )
     )
 
@@ -100,14 +137,15 @@ def _judged(
     columns: tuple[Reals, Reals],
     comparison: RunComparison,
     certain: NDArray[np.bool_],
-    effect: float,
+    line: Line,
 ) -> Iterator[PastRatio]:
     """The nodes of one metric. Of one run in the past nothing is certain, and only a large loss counts."""
     then, latest = columns
     alone = len(then) == 1
-    least = max(effect, ONE_RUN_EFFECT) if alone else effect
+    least = max(line.effect, line.of_one_run) if alone else line.effect
     for place, name in enumerate(names):
-        ratio = PastRatio(node=name, metric=metric, ratio=_estimate(comparison, place, len(then)), slower=False)
+        estimate = _estimate(comparison, place, len(then))
+        ratio = PastRatio(node=name, metric=metric, ratio=estimate, slower=False, figure=line.figure)
         large = ratio.loss > least
         if metric == LATENCY:
             more_s = float(latest[0, place]) * ratio.loss
@@ -116,7 +154,8 @@ def _judged(
 
 
 def _of(run: EarlierRun, metric: str) -> Mapping[str, float]:
-    return {OUT: run.out_bytes_per_s, IN: run.in_bytes_per_s, LATENCY: run.latency_s}[metric]
+    best = {OUT: run.out_bytes_per_s, IN: run.in_bytes_per_s, LATENCY: run.latency_s}
+    return best[metric] if metric in best else run.figures.get(metric, {})
 
 
 def _columns(
@@ -193,7 +232,8 @@ def _finding(past: Past, ratio: PastRatio, subject: Subject, statement: str) -> 
 def _how_much(past_ratio: PastRatio, *, brief: bool = False) -> str:
     """Bandwidth out 12 % lower (95 % CI -13 % to -11 %)."""
     ratio = past_ratio.ratio
-    text = f"{WORDS[past_ratio.metric]} {share(abs(ratio.value - 1))} {'higher' if ratio.value > 1 else 'lower'}"
+    what = WORDS.get(past_ratio.metric, past_ratio.metric)
+    text = f"{what} {share(abs(ratio.value - 1))} {'higher' if ratio.value > 1 else 'lower'}"
     if brief:
         return text
     if not math.isfinite(ratio.high):
@@ -208,6 +248,13 @@ def past_text(past: Past) -> str:
     return f"{count(len(past.runs), 'run')} of {past.name}, {when}"
 
 
+def references_text(past: Past, ratios: Sequence[PastRatio]) -> str:
+    """`5 runs of good, 2026-11-01 to 2026-11-05: n3 lost most, 1.2 %`."""
+    slowest = max(ratios, key=lambda one: one.loss)
+    least = f"{slowest.node} lost most, {share(slowest.loss)}" if slowest.loss > 0 else "no node is slower"
+    return f"{past_text(past)}: {least}"
+
+
 def _changed(past: Past, nodes: "Sequence[str] | Mapping[str, PastRatio]") -> str:
     """Which facts changed on these nodes since the newest run with facts."""
     if not past.facts_run:
@@ -219,18 +266,21 @@ def _changed(past: Past, nodes: "Sequence[str] | Mapping[str, PastRatio]") -> st
     return f"Changed since {past.facts_run}: {some(texts, MOST_FACTS)}."
 
 
-def past_notes(past: Past | None, ratios: Sequence[PastRatio], nodes: Sequence[str], mpi_library: str) -> list[str]:
+def past_notes(info: RunInfo, past: Past, ratios: Sequence[PastRatio]) -> list[str]:
     """What qualifies the comparison with the past."""
-    if past is None:
-        return []
     notes = []
     compared = {one.node for one in ratios}
-    if missing := [name for name in nodes if name not in compared]:
+    if missing := [name for name in info.nodes if not {name, node_of(name)} & compared]:
         notes.append(f"Not compared with the past, for {past.name} has no value of them: {some(missing, MOST_NODES)}.")
     if len(past.runs) == 1:
         least = share(ONE_RUN_EFFECT)
         what = f"{past.name} is one run, which does not show how much runs vary"
         notes.append(f"{what}: losses below {least} do not count.")
-    if past.mpi_library and mpi_library and past.mpi_library != mpi_library:
-        notes.append(f"The MPI library is not that of {past.name}: {past.mpi_library} then, {mpi_library} now.")
+    if past.mpi_library and info.mpi_library and past.mpi_library != info.mpi_library:
+        notes.append(f"The MPI library is not that of {past.name}: {past.mpi_library} then, {info.mpi_library} now.")
+    if older := sorted({one.seatrial for one in past.runs if one.figures and one.seatrial} - {info.seatrial}):
+        notes.append(
+            f"Trials of nodes by another version of seatrial ({', '.join(older)}) are not compared with the past: its "
+            "kernels may differ."
+        )
     return notes

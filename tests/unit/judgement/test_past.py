@@ -138,7 +138,7 @@ def test_what_cannot_be_a_reference_is_refused_before_anything_is_measured(
     assert "environment: module:mpich and none" in capsys.readouterr().err
     record(Cluster(nodes=("m1", "m2", "m3", "m4")), archive, "elsewhere")
     assert check(archive, "today", "--baseline", "elsewhere") == 64
-    assert "has none of the nodes of this check" in capsys.readouterr().err
+    assert "has none of the nodes of this run" in capsys.readouterr().err
 
 
 def test_a_site_names_a_baseline_that_counts_from_the_moment_it_is_set(

@@ -1,0 +1,52 @@
+"""The figures of node trials of one run, from its journal: of the samples alone the conditions would be missing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from seatrial.archive import layout
+from seatrial.archive.inputs import JOURNAL_BYTES, JOURNAL_LINE_BYTES
+from seatrial.archive.journal import GroupDelivered, decode
+from seatrial.archive.reader import read_info
+from seatrial.archive.run_files import DamagedRun, opened_inside
+from seatrial.judgement.nodes.run_values import NodeValue, node_values
+from seatrial.model.measurement import GroupMeasurement, Phase
+
+if TYPE_CHECKING:
+    import duckdb
+
+GROUP = b'"entry":"group-measurement"'
+
+
+NODES = f"INSERT INTO run_values VALUES (?, '{Phase.NODES.value}', ?, ?, ?, 0, ?, ?, ?, NULL, ?, 1, 1, 0)"  # noqa: S608
+"""A row of the table that `run_values` describes."""
+
+
+def insert_trials(connection: "duckdb.DuckDBPyConnection", number: int, folder: Path) -> None:
+    """Add the figures of a closed run, in which a node is a pair with itself. Raises DamagedRun."""
+    rows = [
+        (number, one.metric.variant, one.metric.kernel.value, one.metric.message_bytes, one.node, one.node, one.value,
+         one.spread)
+        for one in read_node_values(folder)
+    ]  # fmt: skip
+    if rows:
+        connection.executemany(NODES, rows)
+
+
+def read_node_values(folder: Path) -> tuple[NodeValue, ...]:
+    """Of a closed run. Raises DamagedRun."""
+    measured = tuple(one for one in _group_measurements(folder) if one.phase is Phase.NODES)
+    return tuple(node_values(measured, read_info(folder).settings))
+
+
+def _group_measurements(folder: Path) -> Iterator[GroupMeasurement]:
+    """Only these lines are decoded: of a check most are those of pairs."""
+    try:
+        with opened_inside(folder, folder / layout.JOURNAL_FILE, JOURNAL_BYTES) as journal:
+            while line := journal.readline(JOURNAL_LINE_BYTES + 1):
+                if GROUP in line:
+                    yield from (one.measurement for one in decode([line]) if isinstance(one, GroupDelivered))
+    except (OSError, msgspec.MsgspecError) as error:
+        raise DamagedRun(f"The journal of {folder} cannot be read: {error}.") from error
