@@ -18,12 +18,11 @@ from seatrial.driver import facts_reading
 from seatrial.importers import fleets
 from seatrial.judgement.comparison import node_values
 from seatrial.model.errors import UsageError
+from seatrial.model.imported import SENSES, Sense
 from seatrial.model.words import count
 
 if TYPE_CHECKING:
     from seatrial.model.facts import NodeFacts
-
-BETTER = ("higher", "lower")
 
 
 def fleet(
@@ -34,7 +33,10 @@ def fleet(
     column: Annotated[
         str, typer.Option(help="Column of the values; of STREAM Copy, Scale, Add or Triad.", metavar="NAME")
     ] = "",
-    better: Annotated[str, typer.Option(help="Which values are good: higher or lower.", metavar="WHICH")] = "higher",
+    better: Annotated[
+        str,
+        typer.Option(help="Which values are good: higher or lower.  [default: by the metric]", metavar="WHICH"),
+    ] = "",
     effect: Annotated[str, typer.Option(help="Smallest loss of a node that matters.", metavar="SHARE")] = "2%",
     facts: Annotated[
         str,
@@ -49,13 +51,12 @@ def fleet(
     junit: Junit = None,
 ) -> int:
     """Judge one benchmark's values from many nodes: which are slow, which had single bad runs, what would be found."""
-    if better not in BETTER:
+    if better and better not in SENSES:
         raise UsageError(f"--better {better!r} is not known.", "Write higher or lower.")
     folder = archive_folder(archive)
-    values: fleets.Fleet = _of_runs(folder, runs, column) if runs else {}
     if bool(files) == bool(runs):
         raise UsageError("Either files or --runs must be given.", "Give one of them.")
-    tables: dict[str, fleets.FleetTable] = {}
+    tables = {runs: _of_runs(folder, runs, column)} if runs else {}
     outputs: dict[str, str] = {}
     for file in files or ():
         if file.is_dir():
@@ -68,10 +69,7 @@ def fleet(
             tables[str(file)] = fleets.read_fleet_table(text, column)
     if table := table_of_outputs(outputs, column):
         tables[count(len(outputs), "output")] = table
-    for table in tables.values():
-        for node, numbers in table.values.items():
-            values.setdefault(node, []).extend(numbers)
-    judged = fleet_judge.judge_nodes(values, higher_is_better=better == "higher", effect=share_of(effect, "--effect"))
+    judged = fleet_judge.judge_tables(tables, SENSES.get(better), effect=share_of(effect, "--effect"))
     if facts_of := _facts(folder, facts, runs):
         judged = fleet_judge.with_facts(judged, facts_of)
     return show(fleet_view.fleet_report(judged, tables), as_json=as_json, files=Files(junit=junit))
@@ -84,10 +82,12 @@ def _facts(archive: Path, facts: str, runs: str) -> "Mapping[str, NodeFacts]":
     return run_sets.find_runs(archive, runs).parsed_facts() if runs else {}
 
 
-def _of_runs(archive: Path, runs: str, column: str) -> fleets.Fleet:
+def _of_runs(archive: Path, runs: str, column: str) -> fleets.FleetTable:
     """The values of the nodes in runs of the archive."""
     chosen = run_sets.find_runs(archive, runs)
     table = node_values.metric_named(run_sets.load_tables([chosen]), column)
-    return node_values.values_by_node(
-        table, {name: leaf for run in chosen.summaries for name, leaf in run.leaf_of.items()}
+    leaf_of = {name: leaf for run in chosen.summaries for name, leaf in run.leaf_of.items()}
+    return fleets.FleetTable(
+        values=node_values.values_by_node(table, leaf_of),
+        sense=Sense.LOWER if table.metric.sign > 0 else Sense.HIGHER,
     )

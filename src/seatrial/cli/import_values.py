@@ -27,9 +27,12 @@ def import_values(
     ] = None,
     metric: Annotated[str, typer.Option(help="Name of the metric of a series or fleet.", metavar="NAME")] = "",
     unit: Annotated[str, typer.Option(help="Its unit: B/s, s, flop/s or any other.", metavar="UNIT")] = "",
-    better: Annotated[str, typer.Option(help="Which of its values are good: higher or lower.", metavar="WHICH")] = (
-        "higher"
-    ),
+    better: Annotated[
+        str,
+        typer.Option(
+            help="Which of its values are good: higher or lower.  [default: by its name and unit]", metavar="WHICH"
+        ),
+    ] = "",
     name: Annotated[
         str, typer.Option(help="Names of the runs: NAME-0001, ...  [default: by file and checksum]", metavar="NAME")
     ] = "",
@@ -40,10 +43,10 @@ def import_values(
     """Write values that were measured elsewhere into the archive, for compare, history, plan, fleet, changepoints."""
     if form and form not in import_batches.FORMS:
         raise UsageError(f"--as {form!r} is not known.", f"Write one of {', '.join(import_batches.FORMS)}.")
-    if better not in SENSES:
+    if better and better not in SENSES:
         raise UsageError(f"--better {better!r} is not known.", "Write higher or lower.")
     wanted = import_batches.Wanted(
-        form=form, columns=tuple(column or ()), metric=metric, unit=unit, sense=SENSES[better]
+        form=form, columns=tuple(column or ()), metric=metric, unit=unit, sense=SENSES.get(better)
     )
     imported = import_run.import_files(
         archive_folder(archive), files, wanted, name=run_name(name), cluster=cluster, command=sys.argv[1:]

@@ -9,6 +9,7 @@ import msgspec
 from seatrial.importers.columns import MISSING, Column, checked, json_value, read_columns
 from seatrial.importers.series import TIME_NAMES
 from seatrial.model.errors import UsageError
+from seatrial.model.imported import Sense, sense_of
 
 NODE_NAMES = frozenset({"node", "nodes", "host", "hostname", "nodename", "nodelist", "server", "name"})
 RUN_NAMES = frozenset({"run", "iter", "iteration", "rep", "repetition", "repeat", "trial", "time", "date", "timestamp"})
@@ -35,6 +36,8 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
     """The column of the order of the runs."""
     without_value: tuple[str, ...] = ()
     """The node of each row that has no value."""
+    sense: Sense | None = None
+    """Which values are good, as far as the file says or the column's name shows."""
     left_out: tuple[str, ...] = ()
     """Files whose output has no value, each with the reason."""
 
@@ -156,5 +159,6 @@ def _table(fleet: Mapping[str, Sequence[float]], nodes: str = "", column: str = 
         nodes=nodes,
         column=column,
         runs=runs,
+        sense=sense_of(column),
         without_value=tuple(node for node, values in fleet.items() for value in values if math.isnan(value)),
     )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from seatrial.model.errors import UsageError
-from seatrial.model.imported import ALL_NODES, ImportedValue, Sense
+from seatrial.model.imported import ALL_NODES, ImportedValue, Sense, sense_of
 from seatrial.model.words import count
 
 TIME = "job_completion_time"
@@ -18,7 +18,6 @@ NAMES = ("name", "unique_name", "display_name", "info")
 INFO = re.compile(r"(?P<test>.+?) on (?P<place>\S+) using (?P<environ>\S+)")
 VARIABLE = re.compile(r"(?P<name>[^=|]+)=(?P<value>[-+.\deE]+|null|None|nan)")
 BOUNDS = re.compile(r"\(l=(?P<lower>[^,)]*), *u=(?P<upper>[^)]*)\)")
-LOWER_UNITS = frozenset({"s", "ms", "us", "µs", "ns", "sec", "secs", "seconds", "minutes", "min"})
 MISSING = frozenset({"", "null", "none", "nan", "na"})
 REMEDY = "Give perflogs as ReFrame writes them: TIME|reframe VERSION|TEST on SYSTEM using ENVIRON|...|VAR=VALUE|..."
 
@@ -66,12 +65,11 @@ def _named(cells: Mapping[str, str], number: int) -> Iterator[Row]:
         variable = column.removesuffix("_value")
         if variable == column or text.lower() in MISSING:
             continue
-        sense = _sense(cells.get(f"{variable}_unit", ""), cells.get(f"{variable}_lower", ""),
-                       cells.get(f"{variable}_upper", ""))  # fmt: skip
+        words = (cells.get(f"{variable}_{word}", "") for word in ("unit", "lower", "upper"))
         value = ImportedValue(
             metric=f"{test} {variable}" + (f" ({where})" if where else ""),
             unit=cells.get(f"{variable}_unit", ""),
-            sense=sense,
+            sense=_sense(variable, *words),
             node=node,
             value=_number(text, number),
         )
@@ -90,19 +88,19 @@ def _plain(cells: Sequence[str], number: int) -> Iterator[Row]:
         bounds = next((found for one in rest if (found := BOUNDS.search(one))), None)
         unit = rest[-1] if rest and not rest[-1].startswith("ref=") else ""
         test = f"{info['test']} {match['name']} ({info['place']} {info['environ']})" if info else match["name"]
-        sense = _sense(unit, bounds["lower"] if bounds else "", bounds["upper"] if bounds else "")
+        sense = _sense(match["name"], unit, bounds["lower"] if bounds else "", bounds["upper"] if bounds else "")
         value = _number(match["value"], number)
         yield cells[0], tasks, ImportedValue(metric=test, unit=unit, sense=sense, node=ALL_NODES, value=value)
 
 
-def _sense(unit: str, lower: str, upper: str) -> Sense:
-    """A reference that is only bounded below is better higher; else the unit decides: times are better lower."""
+def _sense(name: str, unit: str, lower: str, upper: str) -> Sense:
+    """A reference that is only bounded below is better higher; else unit and name decide: times are better lower."""
     bounded = [text.strip().lower() not in MISSING for text in (lower, upper)]
     if bounded == [True, False]:
         return Sense.HIGHER
     if bounded == [False, True]:
         return Sense.LOWER
-    return Sense.LOWER if unit.strip().lower() in LOWER_UNITS else Sense.HIGHER
+    return sense_of(name, unit) or Sense.HIGHER
 
 
 def _number(text: str, line: int) -> float:

@@ -1,6 +1,7 @@
 """Values that other programs measured, as `seatrial import` keeps them: what, on which node, when, from which file."""
 
 import enum
+import re
 
 import msgspec
 
@@ -17,6 +18,28 @@ class Sense(enum.StrEnum):
 
 SENSES = {"higher": Sense.HIGHER, "lower": Sense.LOWER}
 """By the word that --better takes."""
+TIME_UNITS = frozenset({"s", "ms", "us", "µs", "ns", "sec", "secs", "seconds", "minutes", "min"})
+TIMES = frozenset({
+    "time", "times", "seconds", "sec", "secs", "latency", "elapsed", "wall", "walltime", "wallclock", "duration",
+    "runtime", "delay", "jitter",
+})  # fmt: skip
+RATES = frozenset({"rate", "rates", "bandwidth", "bw", "throughput", "speed", "speedup", "efficiency", "per", "iops"})
+QUANTITIES = re.compile(r"[kmgtp]?i?(?:b|byte|bytes|bit|bits|flop|flops|op|ops|msg|messages|steps)")
+"""What is counted in a rate, as in MB_s."""
+
+
+def sense_of(name: str, unit: str = "") -> Sense | None:
+    """By the unit, or by the words of the name: `hpl_time_s` is lower, `triad_MB_s` higher; None: neither says so."""
+    if unit:
+        return Sense.LOWER if unit.strip().lower() in TIME_UNITS else Sense.HIGHER
+    words = re.findall(r"[a-zµ]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+    if RATES.intersection(words):
+        return Sense.HIGHER
+    if TIMES.intersection(words):
+        return Sense.LOWER
+    if any(map(QUANTITIES.fullmatch, words)):
+        return Sense.HIGHER
+    return Sense.LOWER if words and words[-1] in TIME_UNITS - {"min"} else None
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):

@@ -80,6 +80,11 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
         arrays = f", arrays of {size(self.message_bytes)}" if self.message_bytes else ""
         return f"{'slowdown by ' if measure.metric == SHARE else ''}{measure.label}{arrays}{where}"
 
+    @property
+    def together(self) -> str:
+        """What all its columns together are."""
+        return "all nodes" if self.of_nodes else "all pairs"
+
 
 class MetricTable(msgspec.Struct, frozen=True, kw_only=True):
     """The values of one metric: rows are runs, columns are pairs of nodes."""

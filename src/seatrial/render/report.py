@@ -107,9 +107,12 @@ class Table(Block, frozen=True, kw_only=True):
 
 
 def columns(*titles: str) -> tuple[Column, ...]:
-    """Columns by their titles; # before a title marks numbers, ~ marks sentences."""
+    """Columns by their titles; # before a title marks numbers, ~ marks sentences, = marks words that are not broken."""
     marks = {"#": Align.NUMBER, "~": Align.SENTENCES}
-    return tuple(Column(title=title.lstrip("#~"), align=marks.get(title[:1], Align.WORDS)) for title in titles)
+    return tuple(
+        Column(title=title.lstrip("#~="), align=marks.get(title[:1], Align.WORDS), unbroken=title.startswith("="))
+        for title in titles
+    )
 
 
 def first_rows(heads: tuple[Column, ...], rows: Sequence[tuple[str, ...]], most: int = 40) -> Iterator[Table]:

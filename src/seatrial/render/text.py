@@ -1,5 +1,6 @@
 """A report for a terminal: as wide as the terminal, with or without colours."""
 
+import re
 from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 LEAST_WIDTH = 40
 GAP = 2
 """Blanks between columns."""
+BREAKS = re.compile(r" (?!%)")
+"""Where a heading is broken: not between a number and its unit."""
 LEAST_WORDS = 12
 """Characters to which a column of words may shrink before numbers are broken."""
 STYLES = {
@@ -148,7 +151,7 @@ def _table(block: Table, width: int) -> "RichTable":
     gaps = GAP * (len(titles) - 1)
     numbers = [place for place, column in enumerate(block.columns) if column.align is Align.NUMBER]
     if gaps + sum(max(len(title), cell) for title, cell in zip(titles, cells, strict=True)) > width:
-        titles = [title.replace(" ", "\n") if place in numbers else title for place, title in enumerate(titles)]
+        titles = [BREAKS.sub("\n", title) if place in numbers else title for place, title in enumerate(titles)]
     words = [min(max(len(titles[place]), cells[place]), LEAST_WORDS) for place in range(len(titles))]
     firm = gaps + sum(_widest(titles[n], cells[n]) if n in numbers else words[n] for n in range(len(titles))) <= width
     table = _grid(headed=any(titles))

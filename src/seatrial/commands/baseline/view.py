@@ -29,8 +29,7 @@ def hidden(change: Replacement) -> tuple[Changed, ...]:
 
 def hidden_text(row: Changed) -> str:
     """n3: bandwidth 1 MiB x 4 20.1 % slower, 12.1 GB/s before, 9.7 GB/s in the new runs."""
-    everything = "all nodes" if row.metric.of_nodes else "all pairs"
-    name = everything if row.subject.kind is SubjectKind.FABRIC else row.subject.name
+    name = row.metric.together if row.subject.kind is SubjectKind.FABRIC else row.subject.name
     before, after = (quantity(value, row.metric.unit) for value in (row.before, row.after))
     certain = "" if row.outcome is Outcome.SLOWER else ", in too few runs to be certain"
     return f"{name}: {row.metric.name} lost {share(row.loss)}, {before} → {after}{certain}"
@@ -82,7 +81,7 @@ def list_report(baseline: Sequence[Baseline], damaged: Sequence[Damaged], archiv
 
 
 def _list_blocks(baseline: Sequence[Baseline], damaged: Sequence[Damaged], archive: str) -> Iterable[Block]:
-    head = columns("baseline", "#version", "made", "#runs", "command", "#nodes", "names of runs")
+    head = columns("baseline", "#version", "=made", "#runs", "command", "#nodes", "names of runs")
     if baseline:
         yield Table(columns=head, rows=tuple(_row(each) for each in baseline))
     elif not damaged:
@@ -127,7 +126,7 @@ def show_report(versions: Sequence[Baseline], damaged: Sequence[Damaged]) -> Rep
 
 def _show_blocks(newest: Baseline, earlier: Sequence[Baseline], damaged: Sequence[Damaged]) -> Iterable[Block]:
     yield Paragraph(text=f"{newest.name}, version {newest.version}, made {newest.made}", strong=True)
-    head = columns("run", "command", "started", "#nodes", "launcher", "MPI library")
+    head = columns("run", "command", "=started", "#nodes", "launcher", "MPI library")
     yield Table(
         columns=head,
         rows=tuple(

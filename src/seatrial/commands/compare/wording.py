@@ -127,7 +127,9 @@ def _others(comparison: Comparison, worst: Changed) -> str:
         return ""
     rows = [row for metric in comparison.metrics for row in (metric.together, *metric.changed)]
     names = dict.fromkeys(
-        subject_name(row, 0) if row.subject.kind is not SubjectKind.FABRIC else f"all pairs in {row.metric.name}"
+        subject_name(row, 0)
+        if row.subject.kind is not SubjectKind.FABRIC
+        else f"{row.metric.together} in {row.metric.name}"
         for row in rows
         if row.outcome is worst.outcome and row is not worst and row.subject != worst.subject
     )

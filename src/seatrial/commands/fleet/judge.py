@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from seatrial.importers.fleets import FleetTable
 from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
+from seatrial.model.imported import Sense
 from seatrial.model.verdict import Verdict, worst
 from seatrial.statistics.fleets import EFFECT, FleetResult, NodeRuns, judge_fleet
 
@@ -22,6 +24,10 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     result: FleetResult | None
     effect: float
     higher_is_better: bool
+    sense_known: bool = True
+    """Whether the caller or the metric says so; else it is assumed."""
+    ahead: tuple[str, ...] = ()
+    """Nodes that would be slow if it were the other way round, the farthest from their peers first."""
     unmeasured: tuple[str, ...]
     all_zero: tuple[str, ...] = ()
     """The nodes, where every value of all of them is 0."""
@@ -35,6 +41,11 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     def exit_code(self) -> ExitCode:
         """1 for nodes that are slow or unstable, 2 for what is undecided or missing."""
         return EXIT_CODES.get(self.verdict, ExitCode.INCOMPLETE)
+
+    @property
+    def sense_needed(self) -> bool:
+        """Whether a node is only healthy if higher values are better, which nothing says."""
+        return not self.sense_known and bool(self.ahead) and not (self.slow or self.unstable)
 
     @property
     def slow(self) -> tuple[NodeRuns, ...]:
@@ -93,6 +104,29 @@ def judge_nodes(
         all_zero=all_zero,
         verdict=Verdict.INCONCLUSIVE if all_zero else _verdict(result, effect, unmeasured),
     )
+
+
+def judge_tables(
+    tables: Mapping[str, FleetTable], sense: Sense | None = None, *, effect: float = EFFECT
+) -> FleetJudgement:
+    """All tables as one fleet. `sense`: None: as their metric is, else higher is better. Raises UsageError.
+
+    Without a known sense a node far better than the others may be the slow one, which is not a PASS.
+    """
+    senses = {table.sense for table in tables.values() if table.sense}
+    if sense is None and len(senses) > 1:
+        raise UsageError("Higher values are better in some files, lower ones in others.", "Judge them one by one.")
+    sense = sense or next(iter(senses), None)
+    values: dict[str, list[float]] = {}
+    for table in tables.values():
+        for node, numbers in table.values.items():
+            values.setdefault(node, []).extend(numbers)
+    judged = judge_nodes(values, higher_is_better=sense is not Sense.LOWER, effect=effect)
+    positive = {node: [value for value in runs if value] for node, runs in values.items()}
+    other = judge_nodes(positive, higher_is_better=not judged.higher_is_better, effect=effect)
+    ahead = tuple(node.node for node in (*other.slow, *other.suspected))
+    judged = msgspec.structs.replace(judged, sense_known=sense is not None, ahead=ahead)
+    return msgspec.structs.replace(judged, verdict=Verdict.INCONCLUSIVE) if judged.sense_needed else judged
 
 
 def with_facts(judged: FleetJudgement, facts: Mapping[str, NodeFacts]) -> FleetJudgement:

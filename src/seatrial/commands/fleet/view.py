@@ -35,7 +35,7 @@ def fleet_report(judged: FleetJudgement, tables: Mapping[str, FleetTable] = {}) 
 def _reason(node: NodeRuns) -> str:
     """Why a node has its verdict, for a test case; empty for PASS."""
     if node.slow or node.suspected:
-        return f"{share(node.loss)} below its peers in {count(len(node.values), 'run')}"
+        return f"{share(node.loss)} worse than its peers in {count(len(node.values), 'run')}"
     bad = f"{len(node.bad_runs)} of {count(len(node.values), 'run')} bad"
     return f"{bad}, the worst {share(node.worst_run_loss)} below its median" if node.bad_runs else ""
 
@@ -46,6 +46,8 @@ def fleet_fields(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Js
     return {
         "effect": judged.effect,
         "better": "higher" if judged.higher_is_better else "lower",
+        "better_known": judged.sense_known,
+        "ahead": list(judged.ahead),
         "slow": [node.node for node in judged.slow],
         "unstable": [node.node for node in judged.unstable],
         "suspected": [node.node for node in judged.suspected],
@@ -139,7 +141,8 @@ def _verdict_text(judged: FleetJudgement, names: int, *, short: bool) -> str:
         named = some([f"{node.node} {share(node.loss)}" for node in judged.slow], names)
         unstable = f"; {len(judged.unstable)} unstable" if judged.unstable else ""
         among = "" if short else f", among {nodes}"
-        return f"{named} below {verb(len(judged.slow), 'its', 'their')} peers{unstable}{among}"
+        below = "below" if judged.higher_is_better else "worse than"
+        return f"{named} {below} {verb(len(judged.slow), 'its', 'their')} peers{unstable}{among}"
     if judged.unstable:
         listed = some([node.node for node in judged.unstable], names)
         return f"single bad runs on {len(judged.unstable)} of {nodes}: {listed}; none is slow"
@@ -151,17 +154,17 @@ def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: 
     nodes = count(len(result.nodes), "node")
     if judged.suspected:
         return f"low with too few runs to confirm it: {some([node.node for node in judged.suspected], names)}"
+    if judged.sense_needed:
+        return f"{some(judged.ahead, names)} above {verb(len(judged.ahead), 'its', 'their')} peers: is higher better?"
     if result.populations:
         sizes = " and ".join(str(len(group)) for group in result.populations)
         return f"two populations of {sizes} nodes; each node was compared with its own"
     if not result.enough:
         return f"{nodes}, and at least {FEWEST_NODES} are needed to compare them with each other"
+    loss = "a loss of" if short else "a node that loses"
     if judged.verdict is Verdict.INCONCLUSIVE:
-        hidden = "a loss of" if short else "a node that loses"
-        return f"the scatter hides {hidden} less than {share(result.detectable)}"
-    if short:
-        return f"{nodes} alike; a loss of {share(result.detectable)} would show"
-    return f"{nodes} alike; a node that loses {share(result.detectable)} would have been named"
+        return f"the scatter hides {loss} less than {share(result.detectable)}"
+    return f"{nodes} alike; {loss} {share(result.detectable)} would {'show' if short else 'have been named'}"
 
 
 def _blocks(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Iterator[Block]:
@@ -205,6 +208,17 @@ def _row(node: NodeRuns) -> tuple[str, ...]:
 
 
 def _notes(judged: FleetJudgement, result: FleetResult) -> Iterator[str]:
+    if not judged.sense_known:
+        yield (
+            "Nothing says which values are good, so higher ones were taken to be. Say which with --better higher or "
+            "--better lower."
+        )
+    if judged.ahead:
+        below = "above" if judged.higher_is_better else "below"
+        listed = some(judged.ahead, MOST_NAMES)
+        way = "Higher is better; " if judged.higher_is_better else "Lower is better; "
+        ahead = f"{listed} {verb(len(judged.ahead), 'is', 'are')} far {below} the others."
+        yield f"{way}{ahead}" if judged.sense_known else ahead
     yield (
         f"Median {prefixed(result.median)}; one run scatters by {share(result.run_scatter)}, healthy nodes by "
         f"{share(result.node_scatter)}. Slow is a node that loses {share(result.threshold)} or more; a loss of "

@@ -14,6 +14,7 @@ from seatrial.model.units import quantity
 from seatrial.model.words import count, some, verb
 from seatrial.render.json import Json, number
 from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
+from seatrial.statistics.change_points import Change
 
 MOST_VALUES = 30
 MOST_SUSPECTS = 5
@@ -24,20 +25,44 @@ def history_report(histories: Sequence[History]) -> Report:
     """Values over runs, and changes. Too few runs to find any are incomplete."""
     enough = all(each.found.enough for each in histories)
     return Report(
+        answers=True,
+        sentence=_sentence(histories),
         exit_code=ExitCode.PASS if enough else ExitCode.INCOMPLETE,
         payload=lambda: {"histories": [_fields(each) for each in histories]},
-        terminal=lambda _: [block for each in histories for block in _blocks(each)],
+        terminal=lambda _: [block for each in histories for block in _blocks(each, named=len(histories) > 1)],
     )
 
 
-def _blocks(history: History) -> Iterable[Block]:
-    everything = "all nodes" if history.metric.of_nodes else "all pairs"
-    name = everything if history.subject == FABRIC else history.subject.name
-    yield Paragraph(text=f"{history.metric.name} of {name}: {summary(history)}", strong=True)
+def _sentence(histories: Sequence[History]) -> str:
+    """The latest change of the first metric that has one, and where there are more metrics, how many changed."""
+    changed = [each for each in histories if each.changes]
+    first = (changed or histories)[0]
+    more = f"; {len(changed)} of {count(len(histories), 'metric')} changed" if len(histories) > 1 else ""
+    if not changed:
+        return f"{_named(first)}: {summary(first)}{more}"
+    last = first.changes[-1].change
+    since = first.runs[last.index].started
+    return f"{_named(first)}: {_percent(last)} since {since}; {summary(first)}{more}"
+
+
+def _named(history: History) -> str:
+    """latency 8 B of n3."""
+    name = history.metric.together if history.subject == FABRIC else history.subject.name
+    return f"{history.metric.name} of {name}"
+
+
+def _percent(change: Change) -> str:
+    return f"{math.expm1(change.after - change.before) * 100:+.1f} %"
+
+
+def _blocks(history: History, *, named: bool) -> Iterable[Block]:
+    """`named`: there are others, so each begins with its name."""
+    if named:
+        yield Paragraph(text=f"{_named(history)}: {summary(history)}", strong=True)
     changed = {explained.change.index for explained in history.changes}
     shown = range(max(len(history.runs) - MOST_VALUES, 0), len(history.runs))
     yield Table(
-        columns=columns("run", "started", "#value", ""),
+        columns=columns("run", "=started", "#value", ""),
         rows=tuple(_row(history, place, changed=place in changed) for place in shown),
         left_out=f"{count(shown.start, 'earlier run')} {verb(shown.start)} in the JSON." if shown.start else "",
     )
@@ -65,10 +90,9 @@ def _row(history: History, place: int, *, changed: bool) -> tuple[str, ...]:
 def _change_text(history: History, explained: Explained) -> str:
     change = explained.change
     before, after = (quantity(math.exp(level), history.metric.unit) for level in (change.before, change.after))
-    percent = math.expm1(change.after - change.before) * 100
     since = history.runs[change.index]
     between = f"between {explained.before.run} and {explained.after.run}, p = {change.p_value:.1g}"
-    return f"Since {since.run} ({since.started}): {before} → {after}, {percent:+.1f} %, {between}"
+    return f"Since {since.run} ({since.started}): {before} → {after}, {_percent(change)}, {between}"
 
 
 def _suspects(explained: Explained) -> Iterable[tuple[str, str]]:

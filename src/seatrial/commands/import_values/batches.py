@@ -13,7 +13,7 @@ from seatrial.importers.fleets import NODE_NAMES, read_fleet
 from seatrial.importers.reframe import is_perflog, read_perflog
 from seatrial.importers.series import read_series
 from seatrial.model.errors import UsageError
-from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source
+from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source, sense_of
 from seatrial.model.words import natural_sorted
 
 SERIES, FLEET, REFRAME, OUTPUTS = "series", "fleet", "reframe", "outputs"
@@ -30,7 +30,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...] = ()
     metric: str = ""
     unit: str = ""
-    sense: Sense = Sense.HIGHER
+    sense: Sense | None = None
+    """None: by the name and unit of each metric."""
 
 
 def read_batches(files: Sequence[tuple[Source, str]], wanted: Wanted) -> tuple[Batch, ...]:
@@ -144,7 +145,8 @@ def _of_perflog(source: Source, text: str) -> Iterator[Batch]:
 
 
 def _value(metric: str, wanted: Wanted, node: str, value: float) -> ImportedValue:
-    return _checked(ImportedValue(metric=metric, unit=wanted.unit, sense=wanted.sense, node=node, value=value))
+    sense = wanted.sense or sense_of(metric, wanted.unit) or Sense.HIGHER
+    return _checked(ImportedValue(metric=metric, unit=wanted.unit, sense=sense, node=node, value=value))
 
 
 def _checked(value: ImportedValue) -> ImportedValue:

@@ -2,39 +2,53 @@
 
 from collections.abc import Iterable
 
-from seatrial.judgement.comparison.planning import FEWEST_RUNS, Need, Plan
+from seatrial.judgement.comparison.planning import FEWEST_RUNS, Claim, Need, Plan
 from seatrial.model.errors import ExitCode
 from seatrial.model.units import share
 from seatrial.model.words import count, some
 from seatrial.render.json import Json, number
-from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
+from seatrial.render.report import Block, Lines, Report, Table, columns
 
 MOST_RUNS = 5
-UNKNOWN = "too many"
+UNKNOWN = "> 1000"
 
 
 def plan_report(plan: Plan) -> Report:
     """How many runs each claim needs. Without enough runs to know how much they vary it is incomplete."""
     return Report(
+        answers=True,
+        sentence=_sentence(plan),
         exit_code=ExitCode.PASS if plan.enough_known else ExitCode.INCOMPLETE,
         payload=lambda: _fields(plan),
         terminal=lambda _: _blocks(plan),
     )
 
 
+def _sentence(plan: Plan) -> str:
+    """What the first metric needs to show that all changed."""
+    if not plan.enough_known:
+        return (
+            f"{count(len(plan.runs), 'run')}: at least {FEWEST_RUNS} runs of common pairs are needed to know how much "
+            "runs vary. Measure again, then plan."
+        )
+    first = plan.needs[0]
+    needed = f"{first.runs} runs before and {first.runs} after" if first.runs else "More than 1000 runs"
+    shown = f"a change of {share(plan.effect)} of {first.metric.together} in {first.metric.name}"
+    return f"{needed} show {shown} with 90 % power"
+
+
 def _blocks(plan: Plan) -> Iterable[Block]:
     names = some([run.run for run in plan.runs], MOST_RUNS)
     if not plan.enough_known:
-        text = (
-            f"{count(len(plan.runs), 'run')} ({names}): at least {FEWEST_RUNS} runs of common pairs are needed to know "
-            "how much runs vary. Measure again, then plan."
-        )
-        yield Paragraph(text=text)
+        yield Lines(rows=(("from", names or "no run"),))
         return
-    yield Paragraph(text=f"To show a change of {share(plan.effect)} with 90 % power:", strong=True)
     head = columns("metric", "claim", "#one run varies by", "#runs before and after", "#more runs", "#node-hours")
     yield Table(columns=head, rows=tuple(map(_row, plan.needs)))
-    hours = "unknown" if plan.node_hours_a_run is None else f"{plan.node_hours_a_run:.3g} node-hours each"
+    hours = (
+        "how long one takes is unknown"
+        if plan.node_hours_a_run is None
+        else f"{plan.node_hours_a_run:.3g} node-hours each"
+    )
     yield Lines(
         rows=(
             ("from", f"{count(len(plan.runs), 'run')}: {names}; {count(plan.nodes, 'node')}, {hours}"),
@@ -47,7 +61,7 @@ def _blocks(plan: Plan) -> Iterable[Block]:
 def _row(need: Need) -> tuple[str, ...]:
     return (
         need.metric.name,
-        need.claim.value,
+        f"{need.metric.together} together changed" if need.claim is Claim.EVERYTHING else need.claim.value,
         f"{need.deviation * 100:.2g} %",
         str(need.runs or UNKNOWN),
         str(need.more_runs or UNKNOWN),

@@ -61,7 +61,7 @@ def plan_runs(
     runs: Sequence[RunSummary], tables: Sequence[MetricTable], effect: float, leaf_of: Mapping[str, str]
 ) -> Plan:
     """`tables`: the metrics of interest, one row for each of `runs`, which were all measured alike."""
-    hours = [len(run.nodes) * run.seconds / HOUR_S for run in runs if run.seconds is not None and run.nodes]
+    hours = [len(run.nodes) * run.seconds / HOUR_S for run in runs if run.seconds and run.nodes]
     cost = median(hours) if hours else None
     needs = [need for table in tables for need in _needs(table, effect, leaf_of, cost)]
     return Plan(

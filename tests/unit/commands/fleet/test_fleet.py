@@ -1,6 +1,7 @@
 """`seatrial fleet`: what it reads, its verdicts, and a recorded fleet."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -169,7 +170,7 @@ def test_each_node_is_a_test_case(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({**fleet(40), "n1": [0.0] * 5, "n2": []}))
     assert run(["fleet", str(tmp_path / "a.json"), "--junit", str(tmp_path / "j.xml")]) == 1
     written = (tmp_path / "j.xml").read_text()
-    assert 'name="node:n1">\n   <failure message="100 % below its peers in 5 runs" type="SLOW">' in written
+    assert 'name="node:n1">\n   <failure message="100 % worse than its peers in 5 runs" type="SLOW">' in written
     assert 'name="node:n2">\n   <skipped message="NOT_RUN: no value"/>' in written or "NOT_RUN: no value" in written
     assert 'name="node:n3"/>' in written
 
@@ -279,3 +280,41 @@ def test_outputs_of_two_benchmarks_are_no_fleet(tmp_path: Path, capsys: pytest.C
     (tmp_path / "n2.out").write_text(hpl())
     assert run(["fleet", str(tmp_path)]) == 64
     assert "n2.out is of hpl, other files are of stream" in capsys.readouterr().err
+
+
+def times(name: str, slow: float = 1.12) -> str:
+    """16 nodes, of which n7 takes longer."""
+    draw = random.Random(4)
+    rows = [
+        f"n{place},{3600 * draw.gauss(1, 0.004) * (slow if place == 7 else 1)}" for place in range(16) for _ in "123"
+    ]
+    return "\n".join([f"node,{name}", *rows])
+
+
+@pytest.mark.parametrize("name", ["hpl_time_s", "latency", "Elapsed seconds", "wallTime", "t_us"])
+def test_of_a_time_lower_values_are_good(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The node that takes longer would be the best one if higher were better."""
+    (tmp_path / "fleet.csv").write_text(times(name))
+    assert run(["fleet", str(tmp_path / "fleet.csv"), "--json"]) == 1
+    data = frame(capsys.readouterr().out)["data"]
+    assert (data["slow"], data["better"], data["better_known"]) == (["n7"], "lower", True)
+
+
+def test_without_a_known_direction_no_node_that_stands_out_passes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "fleet.csv").write_text(times("score"))
+    assert run(["fleet", str(tmp_path / "fleet.csv")]) == 2
+    assert capsys.readouterr().out.startswith("INCONCLUSIVE  n7 above its peers: is higher better?")
+    for better, code in (("higher", 0), ("lower", 1)):
+        assert run(["fleet", str(tmp_path / "fleet.csv"), "--better", better, "--json"]) == code
+        assert frame(capsys.readouterr().out)["data"]["ahead"] == (["n7"] if better == "higher" else [])
+    (tmp_path / "fleet.csv").write_text(times("score", slow=1.0))
+    assert run(["fleet", str(tmp_path / "fleet.csv")]) == 0
+
+
+def test_files_of_both_directions_are_no_fleet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("duration", "rate"):
+        (tmp_path / f"{name}.csv").write_text(times(name))
+    assert run(["fleet", str(tmp_path / "duration.csv"), str(tmp_path / "rate.csv")]) == 64
+    assert "lower ones in others" in capsys.readouterr().err

@@ -1,0 +1,30 @@
+"""Which values are good, by name and unit."""
+
+import pytest
+
+from seatrial.model.imported import Sense, sense_of
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "sense"),
+    [
+        ("triad_MB_s", "", Sense.HIGHER),
+        ("bandwidth 1 MiB x 4", "", Sense.HIGHER),
+        ("GFLOPS", "", Sense.HIGHER),
+        ("messages_per_second", "", Sense.HIGHER),
+        ("speed_s", "", Sense.HIGHER),
+        ("hpl_time_s", "", Sense.LOWER),
+        ("latency 8 B", "", Sense.LOWER),
+        ("latency", "", Sense.LOWER),
+        ("runTime", "", Sense.LOWER),
+        ("t_us", "", Sense.LOWER),
+        ("bw_min", "", Sense.HIGHER),
+        ("bw_min", "s", Sense.LOWER),
+        ("time", "GB/s", Sense.HIGHER),
+        ("score", "", None),
+        ("value", "", None),
+        ("", "", None),
+    ],
+)
+def test_sense(name: str, unit: str, sense: Sense | None) -> None:
+    assert sense_of(name, unit) is sense
