@@ -113,7 +113,7 @@ job_processors() { # of the job's cpuset, whose folder Slurm calls job_N: the co
   if [ -n "$line" ]; then printf '@value %s|%s\n' "$name" "$line"; else absent "$name" 'no cgroup of a job'; fi
 }
 
-processor_quotas() { # of the collector's control group and of all above it, each "QUOTA PERIOD" in microseconds
+processor_quotas() { # of the collector's control group and of all above it, each "QUOTA PERIOD FILE", in microseconds
   rows=''
   if locate /proc/self/cgroup; then
     groups=$found
@@ -135,10 +135,10 @@ quotas_above() { # GROUP FOLDER...: adds the quotas of it and of all above it to
     for folder; do
       place=/sys/fs/cgroup$folder$above
       if first_line "$place/cpu.max"; then
-        rows=$rows${rows:+;}$line
+        rows="$rows${rows:+;}$line $place/cpu.max"
       elif first_line "$place/cpu.cfs_quota_us"; then
         quota=$line
-        first_line "$place/cpu.cfs_period_us" && rows="$rows${rows:+;}$quota $line"
+        first_line "$place/cpu.cfs_period_us" && rows="$rows${rows:+;}$quota $line $place/cpu.cfs_quota_us"
       fi
     done
     [ -n "$above" ] || break

@@ -164,6 +164,8 @@ SUMMARIES: dict[Field, Callable[[Any], object]] = {
 LEFT_OUT: dict[Field, str] = {
     (NodeFacts, "absent"): "why a fact is missing, no fact: that it is missing shows in its own place",
     (ProcessorFacts, "present_hz"): "a sample of an instant for each processor",
+    (ProcessorFacts, "quota_file"): "the name of a control group, often of one job; quota_processors is what it leaves",
+    (ProcessorFacts, "quota_text"): "quota_processors in the words of a file",
 }
 """Fields that are left out -> why."""
 

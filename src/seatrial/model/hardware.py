@@ -51,6 +51,10 @@ class ProcessorFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Processors on which this job may run (its cpuset, and Cpus_allowed_list of the collector)."""
     quota_processors: float | None = None
     """How many processors' time its control groups leave to this job; -1: as much as there is."""
+    quota_file: str = ""
+    """Where the least of these quotas is set: `cpu.max`, or `cpu.cfs_quota_us`, of a control group ..."""
+    quota_text: str = ""
+    """... and the content of the file."""
 
 
 # Topology.

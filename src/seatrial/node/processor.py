@@ -3,6 +3,7 @@
 import functools
 import math
 import re
+from typing import NamedTuple
 
 from seatrial.model.hardware import IdleState, ProcessorFacts
 from seatrial.node.frame import Frame, whole_number
@@ -33,6 +34,7 @@ def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
     frequencies = read_frequencies(frame, absent)
     base, base_source = base_hz(frame, says.get("model name", ""))
     smt, throttle = frame.integer(SMT), throttle_events(frame)
+    quota = _least_quota(frame.values.get(QUOTAS, ""))
     facts = ProcessorFacts(
         vendor=says.get("vendor_id") or says.get("CPU implementer", ""),
         microcode=says.get("microcode", ""),
@@ -55,7 +57,9 @@ def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
         mitigations=_mitigations(frame),
         throttle_events=throttle,
         allowed=_allowed(frame),
-        quota_processors=_quota(frame.values.get(QUOTAS, "")),
+        quota_processors=_processors(quota),
+        quota_file=quota.file if quota else "",
+        quota_text=quota.content if quota and quota.file else "",
     )
     return facts, {**absent, **_absent(frame, facts)}
 
@@ -75,6 +79,8 @@ def _absent(frame: Frame, facts: ProcessorFacts) -> dict[str, str]:
         "throttle_events": (facts.throttle_events is not None, THROTTLE),
         "allowed": (facts.allowed, STATUS),
         "quota_processors": (facts.quota_processors is not None, QUOTAS),
+        "quota_file": (facts.quota_file, QUOTAS),
+        "quota_text": (facts.quota_text, QUOTAS),
     }
     absent = {f"processor.{name}": frame.reason(item) for name, (known, item) in told.items() if not known}
     if facts.turbo is None:
@@ -157,15 +163,31 @@ def _allowed(frame: Frame) -> Numbers:
     return tuple(sorted(allowed))
 
 
-def _quota(groups: str) -> float | None:
-    """The smallest of a control group and those above it, "QUOTA PERIOD" each; "max", or -1 with cgroup v1: none."""
+class _Quota(NamedTuple):
+    """What one control group leaves to its processes, in processors; infinite: as much as there is."""
+
+    processors: float
+    file: str = ""
+    content: str = ""
+
+
+def _least_quota(groups: str) -> _Quota | None:
+    """The smallest of a control group and those above it, "QUOTA PERIOD FILE" each; "max", or -1 in v1: none.
+
+    Earlier archives have no FILE.
+    """
     quotas = []
     for group in filter(None, groups.split(";")):
-        quota, _, period = group.partition(" ")
+        quota, period, file = (*group.split(" ", 2), "", "")[:3]
+        content = f"{quota} {period}" if file.endswith("/cpu.max") else quota
         if quota in ("max", "-1"):
-            quotas.append(math.inf)
+            quotas.append(_Quota(math.inf))
         elif (most := whole_number(quota)) and (every := whole_number(period)):
-            quotas.append(most / every)
-    if not quotas:
+            quotas.append(_Quota(most / every, file, content))
+    return min(quotas, key=lambda each: each.processors, default=None)
+
+
+def _processors(quota: _Quota | None) -> float | None:
+    if quota is None:
         return None
-    return min(quotas) if math.isfinite(min(quotas)) else -1.0
+    return quota.processors if math.isfinite(quota.processors) else -1.0

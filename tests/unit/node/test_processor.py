@@ -152,6 +152,21 @@ def test_the_least_quota_of_all_control_groups_counts(groups: str, quota: float 
     assert ("processor.quota_processors" in absent) is (quota is None)
 
 
+@pytest.mark.parametrize(
+    ("groups", "file", "text"),
+    [
+        ("max 100000 /sys/fs/cgroup/a/cpu.max;250000 100000 /sys/fs/cgroup/cpu.max",
+         "/sys/fs/cgroup/cpu.max", "250000 100000"),
+        ("-1 100000 /g/a/b/cpu.cfs_quota_us;4000 10000 /g/a b/cpu.cfs_quota_us", "/g/a b/cpu.cfs_quota_us", "4000"),
+        ("4000 10000", "", ""),
+        ("-1 100000 /g/cpu.cfs_quota_us", "", ""),
+    ],
+)  # fmt: skip
+def test_where_the_least_quota_is_set(groups: str, file: str, text: str) -> None:
+    facts, _ = processor_of(f"@value processor quotas|{groups}")
+    assert (facts.quota_file, facts.quota_text) == (file, text)
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("cgroup", "files", "quota"),
@@ -179,7 +194,10 @@ def test_quotas_of_a_group_and_of_all_above_it(
     write(tmp_path, "/proc/self/cgroup", cgroup)
     for name, content in files.items():
         write(tmp_path, f"/sys/fs/cgroup/{name}", f"{content}\n")
-    assert read_processor(collect(str(tmp_path), shell))[0].quota_processors == quota
+    facts, _ = read_processor(collect(str(tmp_path), shell))
+    assert facts.quota_processors == quota
+    limits = [name for name, content in files.items() if "period" not in name and not content.startswith(("max", "-1"))]
+    assert facts.quota_file == (f"/sys/fs/cgroup/{limits[0]}" if limits and quota is not None else "")
 
 
 def test_everything_that_is_not_known_has_its_reason() -> None:

@@ -25,6 +25,7 @@ from seatrial.model.imported import Sense
 from seatrial.model.run import RunInfo
 from seatrial.model.words import some
 
+Facts = Mapping[str, NodeFacts]
 MOST_TESTED = 3
 """Suspects that are taken back in turn, until one is confirmed."""
 MOST_NAMES = 6
@@ -61,16 +62,17 @@ def run_proof(request: Request, comparison: Comparison, progress: Progress) -> P
     Raises UsageError where there is nothing to measure with, and KeyboardInterrupt after the setting is restored.
     """
     before = find_runs(request.archive, request.first).parsed_facts()
-    newest = find_runs(request.archive, request.second).runs[-1]
+    changed = find_runs(request.archive, request.second)
+    newest = changed.runs[-1]
     if newest.in_baseline:
         raise UsageError(f"{request.second} is a baseline, and --prove needs runs.", "Name runs of the machine as B.")
-    return prove_suspects(request, comparison, before, read_info(newest.folder), progress)
+    return prove_suspects(request, comparison, (before, changed.parsed_facts()), read_info(newest.folder), progress)
 
 
 def prove_suspects(
-    request: Request, comparison: Comparison, before: Mapping[str, NodeFacts], info: RunInfo, progress: Progress
+    request: Request, comparison: Comparison, facts: tuple[Facts, Facts], info: RunInfo, progress: Progress
 ) -> Proved:
-    """`before`: facts before the change; `info`: of a run after it, which says how to measure and to reach nodes."""
+    """`facts`: before and after the change; `info`: of a run after it, which says how to measure and to reach nodes."""
     if lost_row(comparison) is None:
         note = "Nothing lost speed, so --prove had nothing to explain."
         return Proved(comparison=msgspec.structs.replace(comparison, notes=(*comparison.notes, note)))
@@ -80,7 +82,7 @@ def prove_suspects(
     unrestored = ""
     tested = 0
     for suspect in worth_testing(comparison):
-        reversal = reversal_of(suspect, before, slowest_node(comparison, suspect))
+        reversal = reversal_of(suspect, *facts, slowest_node(comparison, suspect))
         if isinstance(reversal, str) or isinstance(reach, str):
             proofs.append(_untestable(suspect, reversal if isinstance(reversal, str) else str(reach)))
             continue

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from seatrial.commands.compare.toggle import Step
-from seatrial.judgement.comparison.reversible import FileSetting
+from seatrial.judgement.comparison.records import FileSetting
 from seatrial.launch.hosts.ssh_argv import ssh_argv
 from seatrial.model.run import RunInfo
 from seatrial.model.settings import SiteSettings, SlurmRequest

@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 
 from seatrial.commands.soak.single_step import PEERS, Step, best_step
-from seatrial.judgement.nodes.figures import TRAFFIC, figures_of
+from seatrial.judgement.nodes.figures import sustained
 from seatrial.judgement.nodes.peers import FEWEST_PEERS
 from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement
-from seatrial.model.node_trials import Measure, NodeFigures, Runs
+from seatrial.model.node_trials import Measure, Runs
 from seatrial.model.placement import node_of
 from seatrial.model.units import SHARE
 from seatrial.statistics.autocorrelation import independent_share, residual_products, upper_autocorrelation
@@ -26,8 +26,6 @@ ERROR_RATE = 0.01
 """Of healthy soaks, the share in which a change may be reported, shared by all figures of all nodes."""
 EFFECTS = 2.0
 """Times the practical effect of a figure: what a soak reports."""
-STEADY = frozenset((*TRAFFIC, Kernel.FMA, Kernel.CHASE))
-"""Kernels that do the same work in each iteration, without waiting."""
 LINK, LINK_EFFECT = "bandwidth of its link", 0.05
 FEWEST_CYCLES = FEWEST
 
@@ -60,19 +58,6 @@ class Decline(msgspec.Struct, frozen=True, kw_only=True):
     """95 % interval of the change, over the whole soak for a drift."""
     cycles: int
     """How many show it."""
-
-
-def sustained(measurements: Iterable[GroupMeasurement]) -> tuple[NodeFigures, ...]:
-    """The figures with mean times in place of medians: a quota or a duty cycle stops few iterations, for long.
-
-    Pipes and noise keep their own: their times have long tails.
-    """
-    return figures_of(
-        msgspec.structs.replace(group, times_s=(math.fsum(group.times_s) / len(group.times_s),))
-        if group.shape.kernel in STEADY and group.times_s and min(group.times_s) > 0
-        else group
-        for group in measurements
-    )
 
 
 def courses(measurements: Sequence[GroupMeasurement], pairs: Iterable[Measurement]) -> list[Course]:

@@ -109,6 +109,16 @@ class Suspect(msgspec.Struct, frozen=True, kw_only=True):
     """The same for all suspects together."""
 
 
+class FileSetting(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting of a node: alternatives of where it is, its present content, and the one before the change."""
+
+    fact: str
+    places: tuple[tuple[str, ...], ...]
+    """Each alternative is a list of files with the same content."""
+    present: str
+    earlier: str
+
+
 class ProofOutcome(enum.StrEnum):
     """What taking a suspect back has shown."""
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 import msgspec
 
 from seatrial.drift.comparison import Value
-from seatrial.judgement.comparison.records import ChangedFact, Suspect
+from seatrial.judgement.comparison import quota
+from seatrial.judgement.comparison.records import ChangedFact, FileSetting, Suspect
 from seatrial.model.facts import NodeFacts
 from seatrial.node.mpi import is_variable
 
@@ -62,6 +63,7 @@ REVERSIBLE = (
         scope=Scope.NODE,
         paths=("/proc/sys/{name}",),
     ),
+    Reversible(pattern=quota.FACT, scope=Scope.NODE),
     Reversible(pattern=r"software\.mpi_settings\.([\w.-]+)", scope=Scope.JOB),
 )
 """Of the sysctls only those whose change harms nothing: not reserved memory, not what the kernel starts."""
@@ -69,16 +71,6 @@ EQUAL_PROCESSORS = re.compile(r"(\S+) × (\d+)")
 """How facts show a value that all processors have."""
 MPI_FILES = "OMPI_MCA_mca_base_param_files"
 """Names the file that Open MPI reads in place of the system's and the user's."""
-
-
-class FileSetting(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting of a node: alternatives of where it is, its present content, and the one before the change."""
-
-    fact: str
-    places: tuple[tuple[str, ...], ...]
-    """Each alternative is a list of files with the same content."""
-    present: str
-    earlier: str
 
 
 class Reversal(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +87,9 @@ class Reversal(msgspec.Struct, frozen=True, kw_only=True):
     """Open MPI's parameters before the change, for a file that `MPI_FILES` names; None: not needed."""
 
 
-def reversal_of(suspect: Suspect, before: Mapping[str, NodeFacts], slowest: str) -> Reversal | str:
+def reversal_of(
+    suspect: Suspect, before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts], slowest: str
+) -> Reversal | str:
     """What takes a suspect back, or why that is not possible. `slowest`: the node to change, where one is enough."""
     kind_of = {
         each.fact: kind for each in suspect.facts for kind in REVERSIBLE if re.fullmatch(kind.pattern, each.fact)
@@ -104,12 +98,13 @@ def reversal_of(suspect: Suspect, before: Mapping[str, NodeFacts], slowest: str)
         return f"{suspect.facts[0].fact} cannot be changed and restored while the node works"
     of_job = [each for each in suspect.facts if each.fact in kind_of and kind_of[each.fact].scope is Scope.JOB]
     of_node = [each for each in suspect.facts if each.fact in kind_of and each not in of_job]
-    files = [_file_setting(each, kind_of[each.fact]) for each in of_node]
-    unknown = [each.fact for each, setting in zip(of_node, files, strict=True) if setting is None]
-    if unknown:
-        return f"the values of {unknown[0]} cannot be written back"
-    everywhere = any(kind_of[each.fact].scope is Scope.ALL for each in of_node)
-    nodes = suspect.nodes if everywhere or of_job else (_chosen(suspect, slowest),)
+    node = _chosen(suspect, slowest)
+    settings_of = {each: _file_setting(each, kind_of[each.fact], before.get(node), after.get(node)) for each in of_node}
+    files = {each: setting for each, setting in settings_of.items() if isinstance(setting, FileSetting)}
+    if not files and not of_job:
+        return next(setting for setting in settings_of.values() if isinstance(setting, str))
+    everywhere = any(kind_of[each.fact].scope is Scope.ALL for each in files)
+    nodes = suspect.nodes if everywhere or of_job else (node,)
     environment: dict[str, str] = {}
     for changed in of_job:
         name = changed.fact.removeprefix("software.mpi_settings.")
@@ -122,9 +117,9 @@ def reversal_of(suspect: Suspect, before: Mapping[str, NodeFacts], slowest: str)
         settings = before[nodes[0]].software.mpi_settings
         parameters = {name: value for name, value in settings.items() if not is_variable(name)}
     return Reversal(
-        facts=(*of_node, *of_job),
+        facts=(*files, *of_job),
         nodes=nodes,
-        files=tuple(setting for setting in files if setting is not None),
+        files=tuple(files.values()),
         environment=environment,
         parameters=parameters,
     )
@@ -134,12 +129,16 @@ def _chosen(suspect: Suspect, slowest: str) -> str:
     return slowest if slowest in suspect.nodes else suspect.nodes[0]
 
 
-def _file_setting(changed: ChangedFact, kind: Reversible) -> FileSetting | None:
-    """None where a value is unknown, or processors differ."""
+def _file_setting(
+    changed: ChangedFact, kind: Reversible, before: NodeFacts | None, after: NodeFacts | None
+) -> FileSetting | str:
+    """`before`, `after`: of the node to change. Why it is left alone, where a value is unknown or processors differ."""
+    if kind.pattern == quota.FACT:
+        return quota.quota_setting(changed, before, after)
     match = re.fullmatch(kind.pattern, changed.fact)
     present, earlier = _content(changed.after, kind), _content(changed.before, kind)
     if match is None or not present[0] or not earlier[0] or present[1] != earlier[1]:
-        return None
+        return f"the values of {changed.fact} cannot be written back"
     name = match[1] if "/proc/sys/{name}" not in kind.paths else match[1].replace(".", "/")
     numbers = range(present[1])
     places = tuple(tuple(path.format(name=name, number=number) for number in numbers) for path in kind.paths)

@@ -1,5 +1,6 @@
 """The figures of each node from its measurements: rates and times, one value a repetition."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -40,6 +41,9 @@ TRAFFIC = {
     Kernel.MEMORY_READ: Traffic(1, 1),
 }
 
+STEADY = frozenset((*TRAFFIC, Kernel.FMA, Kernel.CHASE))
+"""Kernels that do the same work in each iteration, without waiting."""
+
 
 def figures_of(measurements: Iterable[GroupMeasurement]) -> tuple[NodeFigures, ...]:
     """The figures of each node, in the order in which they were measured first."""
@@ -54,6 +58,19 @@ def figures_of(measurements: Iterable[GroupMeasurement]) -> tuple[NodeFigures, .
     late = late_runs(measured)
     return tuple(
         _figures(name, delivered, late.get(name, {}), _by_kernel(wrong[name])) for name, delivered in parts.items()
+    )
+
+
+def sustained(measurements: Iterable[GroupMeasurement]) -> tuple[NodeFigures, ...]:
+    """The figures with mean times in place of medians: a quota or a duty cycle stops few iterations, for long.
+
+    Pipes and noise keep their own: their times have long tails.
+    """
+    return figures_of(
+        replace(group, times_s=(math.fsum(group.times_s) / len(group.times_s),))
+        if group.shape.kernel in STEADY and group.times_s and min(group.times_s) > 0
+        else group
+        for group in measurements
     )
 
 

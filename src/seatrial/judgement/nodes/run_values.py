@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.judgement.nodes.figures import figures_of
+from seatrial.judgement.nodes.figures import sustained
 from seatrial.judgement.nodes.limits import limits_of
 from seatrial.judgement.nodes.storage import impossible, without
 from seatrial.model.measurement import GroupMeasurement, Kernel, Phase
@@ -45,12 +45,13 @@ class NodeValue(msgspec.Struct, frozen=True, kw_only=True):
 def node_values(measurements: Sequence[GroupMeasurement], settings: Settings | None) -> Iterator[NodeValue]:
     """All figures of the trials of a run that can be compared with other runs. `settings`: of the run.
 
-    Figures of storage beyond what the node's memory does are left out, as in reports.
+    Rates are those of the whole time of a repetition, and not of its middle iteration as in reports: a quota stops few
+    iterations, for long. Figures of storage beyond what the node's memory does are left out, as in reports.
     """
     storage = settings.storage if isinstance(settings, CheckSettings | NodesSettings) else None
     folder = f"in {storage}" if storage else IN_ARCHIVE
     sizes = _array_bytes(measurements)
-    for figures in figures_of(measurements):
+    for figures in sustained(measurements):
         for measure, values in _comparable_runs(figures).items():
             metric = Metric(
                 phase=Phase.NODES,

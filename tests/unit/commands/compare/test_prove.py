@@ -12,8 +12,8 @@ from seatrial.commands.compare.toggle import Setting, Step, Toggle, run_toggled
 from seatrial.commands.compare.view import comparison_report
 from seatrial.driver.progress import Silent
 from seatrial.judgement.comparison.judge import RunSet, compare
-from seatrial.judgement.comparison.records import Comparison, ProofOutcome
-from seatrial.judgement.comparison.reversible import FileSetting, Reversal
+from seatrial.judgement.comparison.records import Comparison, FileSetting, ProofOutcome
+from seatrial.judgement.comparison.reversible import Reversal
 from seatrial.model import formats
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NetworkInterface, NodeFacts
@@ -67,7 +67,7 @@ class Node:
 
     def prove(self, comparison: Comparison, benchmark: tuple[str, ...], *, dry_run: bool = False) -> Proved:
         request = Request(archive=self.archive, first="a", second="b", benchmark=benchmark, blocks=1, dry_run=dry_run)
-        return prove_suspects(request, comparison, with_mtu(BEFORE), info(), Silent())
+        return prove_suspects(request, comparison, (with_mtu(BEFORE), with_mtu(AFTER)), info(), Silent())
 
 
 def info(launcher: str = "local", *command: str) -> RunInfo:
@@ -140,7 +140,7 @@ def test_a_setting_that_all_nodes_share_is_not_touched(node: Node, tmp_path: Pat
 def test_what_cannot_be_reached_or_measured_again(node: Node) -> None:
     comparison = node.comparison()
     request = Request(archive=node.archive, first="a", second="b", benchmark=("x",), blocks=1, dry_run=False)
-    proved = prove_suspects(request, comparison, with_mtu(BEFORE), info("import"), Silent())
+    proved = prove_suspects(request, comparison, (with_mtu(BEFORE), with_mtu(AFTER)), info("import"), Silent())
     assert "do not say how their nodes are reached" in proved.comparison.proofs[0].statement
     with pytest.raises(UsageError, match="do not say how to measure"):
         benchmark_of(info("import"))

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+import msgspec
 import pytest
 
-from seatrial.judgement.comparison.records import ChangedFact, Suspect
+from seatrial.judgement.comparison.records import ChangedFact, FileSetting, Suspect
 from seatrial.judgement.comparison.reversible import MPI_FILES, Reversal, reversal_of
+from seatrial.model.facts import NodeFacts
 from tests.support.facts_examples import server
 
 SOFTWARE = "software.mpi_settings"
@@ -27,7 +29,8 @@ def suspect(*cases: Case, nodes: tuple[str, ...] = ("n2", "n3")) -> Suspect:
 
 
 def taken_back(*cases: Case) -> Reversal | str:
-    return reversal_of(suspect(*cases), {name: server(name) for name in ("n2", "n3")}, "n3")
+    facts = {name: server(name) for name in ("n2", "n3")}
+    return reversal_of(suspect(*cases), facts, facts, "n3")
 
 
 @pytest.mark.parametrize(
@@ -89,5 +92,63 @@ def test_settings_of_mpi_change_in_the_job_alone() -> None:
 )
 def test_what_is_not_known_to_be_safe_is_left_alone(case: Case, why: str) -> None:
     found = taken_back(case)
+    assert isinstance(found, str)
+    assert why in found
+
+
+GROUP = "/sys/fs/cgroup/system.slice/slurmstepd.scope"
+QUOTA = "processor.quota_processors"
+
+
+def with_quota(processors: float | None, file: str = "", text: str = "") -> NodeFacts:
+    known = server("n3")
+    processor = msgspec.structs.replace(known.processor, quota_processors=processors, quota_file=file, quota_text=text)
+    return msgspec.structs.replace(known, processor=processor)
+
+
+def lifted(before: NodeFacts, after: NodeFacts) -> FileSetting | str:
+    changed = suspect(Case(QUOTA, None, None))
+    found = reversal_of(changed, {"n3": before}, {"n3": after}, "n3")
+    return found if isinstance(found, str) else found.files[0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "content"),
+    [
+        (with_quota(-1.0), with_quota(1.0, f"{GROUP}/cpu.max", "10000 10000"), ("10000 10000", "max")),
+        (
+            with_quota(-1.0),
+            with_quota(0.5, "/sys/fs/cgroup/cpu,cpuacct/slurm/uid_0/cpu.cfs_quota_us", "50000"),
+            ("50000", "-1"),
+        ),
+        (
+            with_quota(1.5, f"{GROUP}/cpu.max", "15000 10000"),
+            with_quota(1.0, f"{GROUP}/cpu.max", "10000 10000"),
+            ("10000 10000", "15000 10000"),
+        ),
+    ],
+)
+def test_a_quota_is_lifted_where_it_is_set(before: NodeFacts, after: NodeFacts, content: tuple[str, str]) -> None:
+    found = lifted(before, after)
+    assert isinstance(found, FileSetting)
+    assert found.places == ((after.processor.quota_file,),)
+    assert (found.present, found.earlier) == content
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        (with_quota(-1.0), with_quota(1.0), "is not known"),
+        (with_quota(-1.0), with_quota(1.0, f"{GROUP}/cpu.max", "x"), "is not known"),
+        (with_quota(-1.0), with_quota(1.0, "/sys/fs/cgroup/user.slice/cpu.max", "1 1"), "not one of Slurm"),
+        (with_quota(-1.0), with_quota(1.0, "/sys/fs/cgroup/cpu.max", "1 1"), "not a file of a control group"),
+        (with_quota(-1.0), with_quota(1.0, "/sys/fs/cgroup/../slurm/cpu.max", "1 1"), "not a file of a control"),
+        (with_quota(-1.0), with_quota(1.0, "/etc/slurm/cpu.max", "1 1"), "not a file of a control group"),
+        (with_quota(None), with_quota(1.0, f"{GROUP}/cpu.max", "1 1"), "before the change is not known"),
+        (with_quota(2.0, "/sys/fs/cgroup/slurm/cpu.max", "2 1"), with_quota(1.0, f"{GROUP}/cpu.max", "1 1"), "another"),
+    ],
+)
+def test_a_quota_of_anything_but_a_job_is_left_alone(before: NodeFacts, after: NodeFacts, why: str) -> None:
+    found = lifted(before, after)
     assert isinstance(found, str)
     assert why in found
