@@ -29,6 +29,7 @@ struct conditions {
     struct {
         int64_t wall_ns, millicelsius, minus_khz; /* 0: not known */
         int64_t failed;                           /* errno of a call on a file; 0: none failed */
+        int64_t library;                          /* that a kernel called, by its number; 0: none */
     } most;
 };
 

@@ -21,6 +21,7 @@ struct group {
     bool placed; /* memory lies where the kernel wants it */
     int64_t *entries_ns; /* of a kernel with arrivals: when this rank began each iteration */
     struct storage *storage; /* for a kernel that declares `stores` */
+    int64_t *library; /* for a kernel that calls one: which it found; 0: none */
     struct wrong *wrong; /* for a kernel that compares its own results */
     char *send, *receive; /* as much as the kernel declares; NULL: none */
 };

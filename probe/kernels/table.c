@@ -4,7 +4,7 @@ extern const struct kernel kernel_pingpong, kernel_oneway, kernel_bothway, kerne
 extern const struct kernel kernel_memory_copy, kernel_memory_scale, kernel_memory_add, kernel_memory_triad;
 extern const struct kernel kernel_memory_read, kernel_chase, kernel_fma, kernel_noise_work, kernel_noise_detour;
 extern const struct kernel kernel_pipe_switch, kernel_pipe_wake, kernel_timer_wake, kernel_time_slice, kernel_chase_far;
-extern const struct kernel kernel_allreduce, kernel_alltoall;
+extern const struct kernel kernel_allreduce, kernel_alltoall, kernel_dgemm;
 extern const struct kernel kernel_storage_write, kernel_storage_read, kernel_storage_files;
 
 const struct kernel *const kernels[] = {
@@ -31,6 +31,7 @@ const struct kernel *const kernels[] = {
     &kernel_storage_write,
     &kernel_storage_read,
     &kernel_storage_files,
+    &kernel_dgemm,
 };
 
 const size_t kernel_count = sizeof kernels / sizeof kernels[0];

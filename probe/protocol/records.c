@@ -131,6 +131,8 @@ static void compose_conditions(struct record *record, const struct conditions *f
         record_integer(record, "cached", found->sums.cached);
     if (found->most.failed > 0)
         record_integer(record, "failed", found->most.failed);
+    if (found->most.library > 0)
+        record_integer(record, "library", found->most.library);
 }
 
 void compose_sample(struct record *record, const struct sample *sample)

@@ -90,6 +90,7 @@ void part_run_group(struct part *part, const struct channels *channels)
     const struct kernel *kernel = part->kernel;
     struct wrong wrong = NOTHING_WRONG;
     struct storage storage = {.folder = job->folder};
+    int64_t library = 0;
     struct group group = {
         .comm = open_comm(part, channels),
         .rank = job->index,
@@ -100,6 +101,7 @@ void part_run_group(struct part *part, const struct channels *channels)
         .placed = part->placed,
         .entries_ns = part->entries_ns,
         .storage = &storage,
+        .library = &library,
         .wrong = &wrong,
         .send = part->send.block,
         .receive = part->receive.block,
@@ -120,6 +122,7 @@ void part_run_group(struct part *part, const struct channels *channels)
         verify(&group, 1, job->verify == VERIFY_ALL ? 1 + job->iterations : 1, &wrong);
     found.sums.cached = storage.cached;
     found.most.failed = storage.failed;
+    found.most.library = library;
     settle(part, &group, wrong);
     settle_conditions(part, &group, found);
     close_comm(part, &group.comm);

@@ -35,6 +35,7 @@ REPETITIONS = 9
 MEMORY_BYTES_PER_S = 40e9
 """As STREAM counts, of all cores of a node."""
 CORE_FLOPS_PER_S = 50e9
+DGEMM_SHARE = 0.9
 QUANTUM_S = 800e-6
 LOAD_S = 90e-9
 SWITCH_S, WAKE_S = 6e-6, 20e-6
@@ -70,6 +71,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """To a barrier after work, behind the first node."""
     clock_error_s: float = 2e-6
     storage: float = 1.0
+    blas: int = 4
+    """The library of DGEMM, by its number; 0: none."""
     wrong: Kernel | None = None
 
 
@@ -192,6 +195,9 @@ def _meeting(
     if wanted.shape.kernel is Kernel.TIME_SLICE:
         switches = round(STINTS * wanted.shape.iterations * machines[group[0].partition(":")[0]].stints)
         return {"conditions": Conditions(wall_s=0.05 * wanted.shape.iterations, switches=switches, faults=0)}
+    if wanted.shape.kernel is Kernel.DGEMM:
+        library = machines[group[0].partition(":")[0]].blas
+        return {"conditions": Conditions(wall_s=0.01 * wanted.shape.iterations, library=library)}
     if wanted.shape.kernel not in COLLECTIVE_KERNELS:
         return {}
     steps = wanted.shape.iterations
@@ -219,6 +225,9 @@ def _time_s(wanted: GroupRound, group: tuple[str, ...], machine: Machine, draw: 
         return shape.window * 12288 * shape.message_bytes / rate if shape.message_bytes <= 32 else 0.0
     if kernel in STORAGE_KERNELS:
         return _storage_s(wanted, group, machine)
+    if kernel is Kernel.DGEMM:
+        rows = round((shape.message_bytes / 8) ** 0.5)
+        return 2 * rows**3 / (DGEMM_SHARE * CORE_FLOPS_PER_S * machine.arithmetic) if machine.blas else 0.0
     delayed = group[0].endswith(":0") and draw.random() < 0.1
     return {
         Kernel.CHASE: 4096 * LOAD_S * machine.load,

@@ -144,7 +144,7 @@ extern const struct kernel kernel_pingpong, kernel_oneway, kernel_bothway;
 extern const struct kernel kernel_memory_copy, kernel_memory_scale, kernel_memory_add, kernel_memory_triad;
 extern const struct kernel kernel_memory_read, kernel_chase, kernel_fma, kernel_noise_work, kernel_noise_detour;
 extern const struct kernel kernel_pipe_switch, kernel_pipe_wake, kernel_timer_wake, kernel_time_slice, kernel_chase_far;
-extern const struct kernel kernel_barrier, kernel_allreduce, kernel_alltoall;
+extern const struct kernel kernel_barrier, kernel_allreduce, kernel_alltoall, kernel_dgemm;
 extern const struct kernel kernel_storage_write, kernel_storage_read, kernel_storage_files;
 
 /* One number of each block comes out other than is expected. */
@@ -169,6 +169,27 @@ static const struct kernel kernel_miscalculated = {
     .group = {.run = run_fma, .prepare = expect_another_number, .compares = true},
 };
 
+/* The first number of the first matrix changes after the expected product is known. */
+static void change_a_number(const struct group *group)
+{
+    kernel_dgemm.group.prepare(group);
+    ((double *)(void *)group->receive)[0] += 1;
+}
+
+static void run_dgemm(const struct group *group, int64_t count, int64_t *times_ns)
+{
+    kernel_dgemm.group.run(group, count, times_ns);
+}
+
+static const struct kernel kernel_misread = {
+    .name = "misread",
+    .measures = "",
+    .time_is = "",
+    .needs = NEEDS_SINGLE,
+    .sized = true,
+    .group = {.receive = MEMORY_THREE_MESSAGES, .run = run_dgemm, .prepare = change_a_number, .compares = true},
+};
+
 const struct kernel *const kernels[] = {
     &kernel_roll_call,    &kernel_everyone,    &kernel_alone,        &kernel_garbled,    &kernel_pingpong,
     &kernel_oneway,       &kernel_bothway,     &kernel_memory_copy,  &kernel_memory_scale, &kernel_memory_add,
@@ -176,6 +197,6 @@ const struct kernel *const kernels[] = {
     &kernel_noise_detour, &kernel_pipe_switch, &kernel_pipe_wake,    &kernel_miscalculated,
     &kernel_timer_wake,   &kernel_time_slice,  &kernel_chase_far,    &kernel_barrier,    &kernel_allreduce,
     &kernel_alltoall,     &kernel_dawdle,
-    &kernel_storage_write, &kernel_storage_read, &kernel_storage_files,
+    &kernel_storage_write, &kernel_storage_read, &kernel_storage_files, &kernel_dgemm, &kernel_misread,
 };
 const size_t kernel_count = sizeof kernels / sizeof kernels[0];

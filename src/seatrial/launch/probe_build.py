@@ -14,6 +14,8 @@ from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.process import run
 
 FLAGS = ("-std=c11", "-O2", "-pthread")
+LIBRARIES = ("-ldl",)
+"""Behind the sources, as linkers want it; part of the C library from glibc 2.34 on."""
 NAME = "seatrial-probe"
 OTHER_FOLDER = "Name a folder that you may write to and that all nodes see with --probe-dir."
 
@@ -35,7 +37,7 @@ def prebuilt(path: Path) -> Path:
 
 def key(mpi: Mpi, sources: list[Path], environment: Environment = NO_ENVIRONMENT) -> str:
     """16 hexadecimal digits that change with the sources, the flags, the environment, the compiler and its MPI."""
-    digest = hashlib.sha256(repr((mpi.mpicc, FLAGS, environment.spec)).encode())
+    digest = hashlib.sha256(repr((mpi.mpicc, FLAGS, LIBRARIES, environment.spec)).encode())
     for question in ("-show", "--version"):
         digest.update(run(environment.wrap([mpi.mpicc, question]), timeout_s=30).stdout.encode())
     for source in sources:
@@ -65,7 +67,9 @@ def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> 
             units = [str(source) for source in sources if source.suffix == ".c"]
             headers = str(source_folder("probe").resolve())
             inside = environment.seeing(str(target.parent.resolve()), headers)
-            done = run(inside.wrap([mpi.mpicc, *FLAGS, "-o", str(new), "-I", headers, *units]), timeout_s=120)
+            done = run(
+                inside.wrap([mpi.mpicc, *FLAGS, "-o", str(new), "-I", headers, *units, *LIBRARIES]), timeout_s=120
+            )
             full = re.search(r"No space left on device|Disk quota exceeded", done.stderr)
             if full:
                 raise LaunchError(f"The probe cannot be put into {folder}: {full.group()}.", OTHER_FOLDER)

@@ -67,6 +67,7 @@ class Kernel(enum.StrEnum):
     STORAGE_WRITE = "storage_write", Needs.GROUP
     STORAGE_READ = "storage_read", Needs.GROUP
     STORAGE_FILES = "storage_files", Needs.GROUP
+    DGEMM = "dgemm", Needs.SINGLE
 
 
 class Phase(enum.StrEnum):
@@ -207,6 +208,8 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Ranks whose files went through the page cache, since the file system refuses O_DIRECT."""
     failed: Count = 0
     """Error number (errno) of a call on a file; 0: none failed."""
+    library: Count = 0
+    """Which BLAS was called, by its number in docs/probe-protocol.md; 0: none."""
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -58,6 +58,7 @@ class Measure(enum.StrEnum):
         "slowest_core", Trial.ARITHMETIC, FindingKind.SLOW_ARITHMETIC, FLOP_RATE, "arithmetic of the slowest core",
         0.05,
     )  # fmt: skip
+    PRODUCT = "dgemm", Trial.ARITHMETIC, FindingKind.SLOW_ARITHMETIC, FLOP_RATE, "DGEMM of all cores", 0.05
     NOISE = "noise", Trial.NOISE, FindingKind.HIGH_NOISE, SHARE, "noise of the noisiest core", 0.005
     OTHERS = "others", Trial.NOISE, FindingKind.HIGH_NOISE, SHARE, "processor time of other processes", 0.005
     SWITCH = (
@@ -176,6 +177,8 @@ class NodeFigures(msgspec.Struct, frozen=True, kw_only=True):
     """By the NUMA node of the core and that of the memory: `0>1`; empty where there is only one, or it is unknown."""
     flops_by_width: dict[int, Estimate] = {}
     """All cores, by the bytes of a vector."""
+    blas: str | None = None
+    """The library that DGEMM was called of; empty: none was found, None: it was not tried."""
     noise: Noise | None = None
     conditions: NodeConditions | None = None
     wrong_bytes: int = 0

@@ -17,6 +17,9 @@ NODE_KERNELS = (Kernel.MEMORY_TRIAD, Kernel.MEMORY_COPY, Kernel.MEMORY_READ)
 """Scale and add are like copy and triad, and are measured once."""
 ONCE_KERNELS = (Kernel.MEMORY_SCALE, Kernel.MEMORY_ADD)
 FMA_WINDOW = 128
+PRODUCTS, PRODUCT_ROWS, PRODUCT_ROWS_OF_SHARED = 4, 512, 256
+"""Of DGEMM: calls, and rows of the matrices. A library that is not made for the processor takes 100 ms for 512."""
+DOUBLE_BYTES = 8
 FAR = "{}>{}"
 """Variant of chase_far: the NUMA node of the core, and that of the memory."""
 COLLECTIVE_KERNELS = frozenset((Kernel.BARRIER, Kernel.ALLREDUCE, Kernel.ALLTOALL))
@@ -34,7 +37,7 @@ MORE_QUANTA = 10
 
 TRIAL_KERNELS = {
     Trial.MEMORY: frozenset((*NODE_KERNELS, *ONCE_KERNELS, Kernel.CHASE, Kernel.CHASE_FAR)),
-    Trial.ARITHMETIC: frozenset((Kernel.FMA,)),
+    Trial.ARITHMETIC: frozenset((Kernel.FMA, Kernel.DGEMM)),
     Trial.NOISE: frozenset((Kernel.NOISE_WORK, Kernel.NOISE_DETOUR)),
     Trial.PIPE: frozenset((Kernel.PIPE_SWITCH, Kernel.PIPE_WAKE)),
     Trial.SCHEDULER: frozenset((Kernel.TIMER_WAKE, Kernel.TIME_SLICE)),
@@ -161,6 +164,10 @@ def _arithmetic(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) ->
         yield _round(
             repetition, Kernel.FMA, ALL, _each(nodes), iterations=extent.batches, message_bytes=width, window=FMA_WINDOW
         )
+    if extent.whole:
+        rows = PRODUCT_ROWS if extent.array_part == 1 else PRODUCT_ROWS_OF_SHARED
+        matrix = rows * rows * DOUBLE_BYTES
+        yield _round(repetition, Kernel.DGEMM, ALL, _each(nodes), iterations=PRODUCTS, message_bytes=matrix)
 
 
 def _noise(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Iterator[GroupRound]:

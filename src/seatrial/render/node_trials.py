@@ -36,6 +36,7 @@ STORAGE = (Measure.STREAM_WRITE, Measure.STREAM_READ, Measure.NODE_WRITE, Measur
 STORAGE_HEADS = ("write", "read", "node writes", "node reads", "file")
 MOST_ROWS = 40
 LIMIT_HEAD = columns("node", "#triad", "#of channels", "#arithmetic", "#of peak", "#frequency")
+PRODUCT_HEAD = columns("node", "#rate", "#of arithmetic", "library")
 NUMA_HEAD = columns("node", "core of", "#memory of NUMA node: latency")
 COLLECTIVE_HEAD = columns("operation", "#message", "#ranks", "~of", "#time")
 CLOCK_HEAD = columns("node", "#clock offset", "#wrong by at most", "#late", "#last of")
@@ -79,6 +80,7 @@ def _node(figures: NodeFigures, limits: NodeLimits) -> Json:
         "memory_bytes_per_s": {scope: estimate_fields(value) for scope, value in figures.memory_bytes_per_s.items()},
         "numa_latency_s": {cell: estimate_fields(value) for cell, value in figures.numa_latency_s.items()},
         "flops_by_width": {str(width): estimate_fields(value) for width, value in figures.flops_by_width.items()},
+        "blas": figures.blas,
         "noise": msgspec.to_builtins(figures.noise, str_keys=True),
         "conditions": msgspec.to_builtins(figures.conditions),
         "limits": msgspec.to_builtins(limits),
@@ -96,6 +98,8 @@ def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table | Lines]
     yield from _legend(trials, STORAGE, STORAGE_HEADS)
     if rows := tuple(_limit_rows(trials)):
         yield Table(title="Limits", columns=LIMIT_HEAD, rows=rows)
+    if rows := tuple(_product_rows(trials)):
+        yield Table(title="Product of matrices (DGEMM)", columns=PRODUCT_HEAD, rows=rows)
     if rows := tuple(_noise_rows(trials)):
         yield Table(title="Noise, and what it costs 1,000 and 10,000 ranks", columns=NOISE_HEAD, rows=rows)
     if rows := tuple(_numa_rows(trials)):
@@ -188,6 +192,15 @@ def _limit_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
             units.share(limits.arithmetic_share),
             f"{limits.observed_hz / 1e9:.2f} GHz" if limits.observed_hz else units.UNKNOWN,
         )
+
+
+def _product_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
+    """With the share of what the same cores do without a library."""
+    for figures in trials.figures[:MOST_ROWS]:
+        rate, arithmetic = figures.values.get(Measure.PRODUCT), figures.values.get(Measure.FMA)
+        if rate is not None:
+            part = units.share(rate.value / arithmetic.value if arithmetic else None)
+            yield figures.node, units.flops(rate.value), part, figures.blas or units.UNKNOWN
 
 
 def _noise_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:

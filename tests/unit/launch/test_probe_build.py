@@ -56,7 +56,7 @@ def test_it_is_not_built_twice(tmp_path: Path, sources: Path) -> None:
     assert build(mpi, tmp_path / "probes") == first
     (asked,) = (tmp_path / "asked").read_text().splitlines()
     assert asked.startswith("-std=c11 -O2 -pthread -o ")
-    assert asked.endswith("/main.c")
+    assert asked.endswith("/main.c -ldl")
 
 
 @pytest.mark.parametrize("name", ["main.c", "one.h", "new.c"])

@@ -76,6 +76,21 @@ def test_a_wrong_result_of_the_processor_is_counted_in_every_block(mpi: Mpi, pro
     assert (sample["errors"], sample["errors_by_rank"], sample["first_errors"]) == (wrong, [wrong], [24])
 
 
+def test_the_product_of_matrices_is_compared_and_a_wrong_row_is_found(mpi: Mpi, probe: Path) -> None:
+    """Where the system has no BLAS, the times are 0 and no library is named."""
+    odd, square, wrong, empty = samples(
+        mpi, probe, *({"kernel": kernel, "ranks": ranks, "message_bytes": 8 * rows * rows + more} for
+        kernel, ranks, rows, more in (("dgemm", [2, 0], 37, 5), ("dgemm", [1], 256, 0), ("misread", [3], 64, 0),
+        ("dgemm", [1], 0, 7))),
+    )  # fmt: skip
+    assert [(one["errors"], one["verified"]) for one in (*odd, *square, *empty)] == [(0, TIMED + 1)] * 4
+    assert empty[0]["times_s"] == [0.0] * TIMED
+    has_blas = {time_s > 0 for one in (*odd, *square) for time_s in one["times_s"]}
+    assert has_blas == {"library" in square[0]}
+    changed = 8 * (TIMED + 1) if "library" in square[0] else 0
+    assert (wrong[0]["errors"], wrong[0].get("first_errors", [0])) == (changed, [0])
+
+
 def test_noise_is_a_time_for_each_quantum(mpi: Mpi, probe: Path) -> None:
     work, detour = samples(mpi, probe, {"kernel": "noise_work", "ranks": [0]}, {"kernel": "noise_detour", "ranks": [0]})
     assert (work[0]["errors"], work[0]["verified"]) == (0, TIMED + 1)

@@ -37,7 +37,7 @@ def probe(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
     units = [*own, folder / "tests" / "kernels" / "table.c"]
 
     def compile_into(made: Path) -> None:
-        argv = [mpi.mpicc, "-std=c11", "-O1", "-I", folder, "-o", made / "seatrial-probe", *units]
+        argv = [mpi.mpicc, "-std=c11", "-O1", "-I", folder, "-o", made / "seatrial-probe", *units, "-ldl"]
         subprocess.run([*map(str, argv)], check=True)
 
     return made_once(tmp_path_factory, f"test-probe-{Path(mpi.mpicc).name}", compile_into) / "seatrial-probe"

@@ -16,7 +16,7 @@ from seatrial.model.measurement import Estimate, GroupMeasurement, Kernel, Phase
 from seatrial.model.node_trials import Measure, NodeFigures, Noise, Runs, WrongResult
 from seatrial.model.placement import node_of
 from seatrial.model.words import natural_sorted
-from seatrial.pairs.node_rounds import ALL, CORE, FAR, NODE, WIDTHS
+from seatrial.pairs.node_rounds import ALL, CORE, DOUBLE_BYTES, FAR, NODE, WIDTHS
 from seatrial.statistics.estimates import median, median_estimate
 
 LOADS_PER_CHASE = 4096
@@ -24,6 +24,11 @@ BURST_S = 12e-3
 """What the thread beside a rank works before it sleeps again."""
 FLOPS_PER_BYTE = 12288
 """Of one block of the arithmetic kernel, for each byte of its vectors."""
+
+BLAS = {
+    1: "MKL", 2: "Arm Performance Libraries", 3: "Cray LibSci", 4: "OpenBLAS", 5: "BLIS", 6: "FlexiBLAS", 7: "libblas",
+}  # fmt: skip
+"""By the number that the probe gives."""
 
 
 class Traffic(NamedTuple):
@@ -114,6 +119,7 @@ def _figures(
         Measure.CHASE: {number: value / LOADS_PER_CHASE for number, value in _medians(usable, Kernel.CHASE).items()},
         Measure.FMA: {number: sum(rates) for number, rates in cores.items()},
         Measure.SLOWEST_CORE: {number: min(rates) for number, rates in cores.items()},
+        Measure.PRODUCT: _products(usable),
         Measure.NOISE: _noise_runs(usable),
         Measure.OTHERS: _others(usable),
         Measure.SWITCH: _medians(usable, Kernel.PIPE_SWITCH),
@@ -137,6 +143,7 @@ def _figures(
             for width, repetitions in flops.items()
             if repetitions
         },
+        blas=_blas(measured),
         noise=_noise(usable),
         conditions=conditions_of(measured),
         wrong_bytes=sum(measurement.errors for measurement in measured),
@@ -168,6 +175,24 @@ def _rates(measured: Iterable[GroupMeasurement], width: int) -> dict[int, list[f
         if shape.kernel is Kernel.FMA and shape.message_bytes == width and measurement.variant == ALL:
             rates[measurement.repetition].append(shape.window * FLOPS_PER_BYTE * width / median(measurement.times_s))
     return rates
+
+
+def _products(measured: Iterable[GroupMeasurement]) -> Runs:
+    """Operations per second of DGEMM on all cores, by repetition."""
+    rates: Runs = defaultdict(float)
+    for measurement in measured:
+        shape = measurement.shape
+        if shape.kernel is Kernel.DGEMM:
+            rows = math.isqrt(shape.message_bytes // DOUBLE_BYTES)
+            rates[measurement.repetition] += 2 * rows**3 / median(measurement.times_s)
+    return dict(rates)
+
+
+def _blas(measured: Iterable[GroupMeasurement]) -> str | None:
+    """The library that the cores of a node called; of several the last in the table."""
+    tried = [one for one in measured if one.shape.kernel is Kernel.DGEMM]
+    library = max((one.conditions.library for one in tried if one.conditions), default=0)
+    return BLAS.get(library, "a BLAS") if library else ("" if tried else None)
 
 
 def _medians(measured: Iterable[GroupMeasurement], kernel: Kernel) -> Runs:

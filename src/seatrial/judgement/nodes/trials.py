@@ -20,8 +20,11 @@ from seatrial.model.node_trials import NodeFigures, NodeTrials, Storage
 from seatrial.model.placement import node_of
 from seatrial.model.settings import Trial
 from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.words import some
 
 NO_FACT = "No fact that is known to matter differs from its peers'."
+NO_BLAS = "the loader finds no BLAS there (a module, or LD_LIBRARY_PATH in the environment of the probe, names one)."
+MOST_NAMED = 4
 SHARED = "These nodes share one kernel and its cores, so their trials were carried out one after the other."
 
 
@@ -69,6 +72,8 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
         if not outlier.proved:
             label = outlier.comparison.measure.label
             notes.append(f"{outlier.node} was out of line in {label} and could not be measured again: not reported.")
+    if without := [figures.node for figures in trials.figures if figures.blas == ""]:
+        notes.append(f"DGEMM was not tried on {some(without, MOST_NAMED)}: {NO_BLAS}")
     return (*notes, *storage_notes(trials.storage), *condition_notes(trials))
 
 

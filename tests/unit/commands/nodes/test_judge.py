@@ -48,13 +48,22 @@ def test_the_figures_of_a_good_node_are_what_it_does() -> None:
     assert values[Measure.SWITCH] == pytest.approx(SWITCH_S)
     assert values[Measure.NOISE] == pytest.approx(0, abs=1e-9)
     assert set(result.trials.figures[0].flops_by_width) == {16, 32}
+    assert values[Measure.PRODUCT] == pytest.approx(0.9 * CORES * CORE_FLOPS_PER_S)
+    assert (result.trials.figures[0].blas, "DGEMM" in " ".join(result.notes)) == ("OpenBLAS", False)
+
+
+def test_a_node_without_a_blas_is_named_in_a_note_and_judged_by_the_rest() -> None:
+    result = judge_nodes(recorded(with_one(Machine(blas=0))))
+    assert (result.findings, result.verdict, result.complete) == ((), Verdict.PASS, True)
+    assert [note for note in result.notes if "DGEMM was not tried on n3: the loader finds no BLAS" in note]
+    assert [figures.blas for figures in result.trials.figures] == ["OpenBLAS", "OpenBLAS", "", "OpenBLAS", "OpenBLAS"]
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_good_nodes_pass(seed: int) -> None:
     result = judge_nodes(recorded(dict.fromkeys(FIVE, GOOD), seed=seed))
     assert (result.findings, result.verdict, result.exit_code) == ((), Verdict.PASS, ExitCode.PASS)
-    assert result.reason == "5 nodes measured, 5 compared with their peers in 19 figures"
+    assert result.reason == "5 nodes measured, 5 compared with their peers in 20 figures"
 
 
 @pytest.mark.parametrize(
