@@ -25,6 +25,12 @@
 #if defined(__aarch64__)
 #include <arm_neon.h>
 #endif
+#if defined(__aarch64__) && defined(__linux__) && (__GNUC__ >= 11 || __clang_major__ >= 17)
+#include <sys/auxv.h>
+#define HAS_SVE 1
+#else
+#define HAS_SVE 0
+#endif
 
 struct fma_tables fma_tables;
 
@@ -102,6 +108,48 @@ __attribute__((target("avx512f"))) static void block_64(double *results)
 #undef MULTIPLY_ADD
 #endif
 
+#if HAS_SVE
+#include <arm_sve.h>
+#define SVE __attribute__((target("+sve")))
+#undef ZERO
+#undef STEP
+#undef STORE
+#define ZERO(i) svfloat64_t s##i##0 = zero, s##i##1 = zero, s##i##2 = zero, s##i##3 = zero;
+#define STEP(i)                                                                                                        \
+    do {                                                                                                               \
+        const svfloat64_t x = svld1_f64(all, fma_tables.x + (k * 6 + i) * lanes);                                      \
+        s##i##0 = svmla_f64_x(all, s##i##0, x, y0), s##i##1 = svmla_f64_x(all, s##i##1, x, y1);                        \
+        s##i##2 = svmla_f64_x(all, s##i##2, x, y2), s##i##3 = svmla_f64_x(all, s##i##3, x, y3);                        \
+    } while (0);
+#define STORE(i)                                                                                                       \
+    svst1_f64(all, results + (4 * i) * lanes, s##i##0), svst1_f64(all, results + (4 * i + 1) * lanes, s##i##1);        \
+    svst1_f64(all, results + (4 * i + 2) * lanes, s##i##2), svst1_f64(all, results + (4 * i + 3) * lanes, s##i##3);
+
+/* Vectors as wide as this processor has them. */
+SVE static void block_sve(double *results)
+{
+    const svbool_t all = svptrue_b64();
+    const svfloat64_t zero = svdup_n_f64(0);
+    const int64_t lanes = (int64_t)svcntd();
+    ROWS_6(ZERO)
+    for (int pass = 0; pass < FMA_ROW_PASSES / 6; pass++) {
+        __asm__ volatile("" ::: "memory");
+        for (int k = 0; k < FMA_DEPTH; k++) {
+            const double *ys = fma_tables.y + 4 * k * lanes;
+            const svfloat64_t y0 = svld1_f64(all, ys), y1 = svld1_f64(all, ys + lanes);
+            const svfloat64_t y2 = svld1_f64(all, ys + 2 * lanes), y3 = svld1_f64(all, ys + 3 * lanes);
+            ROWS_6(STEP)
+        }
+    }
+    ROWS_6(STORE)
+}
+
+SVE static int sve_bytes(void)
+{
+    return (int)svcntb();
+}
+#endif
+
 static struct variant variant_of(int bytes)
 {
     struct variant variant = {bytes, ROWS_16, bytes == 16 ? block_16 : NULL};
@@ -111,6 +159,11 @@ static struct variant variant_of(int bytes)
         variant = (struct variant){32, 3, block_32};
     if (bytes == 64 && __builtin_cpu_supports("avx512f"))
         variant = (struct variant){64, 6, block_64};
+#endif
+#if HAS_SVE
+    const unsigned long sve = 1UL << 22; /* HWCAP_SVE */
+    if (bytes > 16 && bytes <= 64 && (getauxval(AT_HWCAP) & sve) != 0 && sve_bytes() == bytes)
+        variant = (struct variant){bytes, 6, block_sve};
 #endif
     return variant;
 }
