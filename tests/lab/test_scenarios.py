@@ -25,9 +25,10 @@ ELSEWHERE = {"node-link-60", "node-down", "slurmd-killed", "slurmd-stopped", "up
 the failures of nodes and examines them closer; test_check_cables has the two uplinks."""
 MIXED = {"governor", "pcie-width", "mount-missing", "firmware", "scheduler-granularity", "sysctl"}
 """Planted here three at a time, by facts-mixed and facts-mixed-2."""
-HERE_TOO = {"node-link-93", "link-drop-50"}
-"""Of the scenarios that `make series` runs many times each; test_allocation.py checks a healthy lab of four nodes, and
-trunk-50-sparse is trunk-50-loaded with fewer pairs."""
+HERE_TOO = {"link-drop-50"}
+"""Of the scenarios that `make series` runs many times each; test_allocation.py checks a healthy lab of four nodes,
+one-way-out-60 has a slow link, data-corrupt-out a corrupting one, and trunk-50-sparse is trunk-50-loaded with fewer
+pairs."""
 TRIALS = {
     "core-hog", "cpu-quota", "memory-hog", "cpu-hog", "core-hog-check", "cpu-quota-check", "healthy-4-nodes",
     "healthy-4-trials", "slow-mount", "slow-mount-check", "healthy-4-storage",

@@ -28,6 +28,7 @@ SCENARIOS = (
     "uplink-90-one-way-95",
     "loss-5",
     "loss-and-mtu-10",
+    "data-corrupt",
     "uplink-40-ten-nodes",
     "trunk-50-loaded",
     "healthy-4",
