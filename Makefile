@@ -1,6 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test lint-and-probe lint unit lab-test lab-beside lab-alone campaign series probe bench simulate-series setup-demo setup-test
-.PHONY: wheelhouse wheelhouse-test applications map-faults clean
+.PHONY: demo test idle-checks idle-core lint unit unit-core unit-rest lab-test lab-beside lab-alone campaign series probe bench
+.PHONY: simulate-series setup-demo setup-test wheelhouse wheelhouse-test applications map-faults clean
 
 export MPICC ?= mpicc
 # Compiled modules are kept: tests start hundreds of commands, and each would compile all that it imports.
@@ -10,14 +10,19 @@ PYTEST = env -u MAKEFLAGS .venv/bin/python -m pytest --durations=10
 demo: setup-demo
 	sh scripts/demo.sh
 
-# While lab tests wait for Slurm, linters and compilers take the processor time that is left, and print at their end.
+# While lab tests wait for Slurm, linters, compilers and tests that only compute take the processor time that is left, and
+# print at their end. They come first: each worker of the other unit tests then finds all modules compiled.
 test: setup-test
-	$(MAKE) unit
-	$(MAKE) --jobs=2 lint-and-probe lab-beside
+	$(MAKE) --jobs=3 lab-beside idle-checks idle-core
+	$(MAKE) unit-rest
 	$(MAKE) lab-alone
 
-lint-and-probe:
-	@log=$$(mktemp); nice -n 19 $(MAKE) lint probe >"$$log" 2>&1; status=$$?; cat "$$log"; rm "$$log"; exit $$status
+IDLE = sh scripts/idle.sh
+idle-checks: setup-test
+	@$(IDLE) $(MAKE) lint probe compiled
+
+idle-core: setup-test
+	@$(IDLE) $(MAKE) unit-core WORKERS=1
 
 lint: setup-test
 	.venv/bin/ruff check
@@ -31,8 +36,21 @@ probe: setup-test
 # Half as many workers again as there are cores: many tests wait for programs that they started. Each begins with a part
 # of its own, so that what the tests of a file share is made once, and takes tests of others when it has done its part.
 WORKERS ?= $(shell expr $$(nproc) \* 3 / 2)
+UNIT = sh scripts/in_memory.sh $(PYTEST) -m "not alone" -n $(WORKERS) --dist worksteal
 unit: setup-test
-	sh scripts/in_memory.sh $(PYTEST) tests/unit -m "not alone" -n $(WORKERS) --dist worksteal
+	$(UNIT) tests/unit
+
+# Tests that only compute: they start nothing, wait for nothing, and ask for no time but that of their own process.
+CORE = $(addprefix tests/unit/,benchmarks drift failures importers judgement limits locate model pairs render rules statistics \
+  commands/check lab/simulator)
+unit-core: setup-test
+	$(UNIT) $(CORE)
+
+unit-rest: setup-test
+	$(UNIT) tests/unit $(CORE:%=--ignore=%)
+
+compiled: setup-test
+	.venv/bin/python -m pytest --collect-only --quiet --quiet tests/unit
 
 lab-test: lab-beside lab-alone
 
