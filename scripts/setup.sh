@@ -57,15 +57,8 @@ if [ -z "$python" ]; then
     say "Python 3.11 or newer with venv is needed; name one by PYTHON=/path/to/python3"
     exit 1
 fi
-stamp=.venv/.installed
-if [ ! -f "$stamp" ] || [ requirements.txt -nt "$stamp" ] || [ pyproject.toml -nt "$stamp" ]; then
-    say "preparing .venv"
-    "$python" -m venv .venv
-    .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
-    .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
-    touch "$stamp"
-fi
-# Debian's Lmod and environment modules exclude each other: Lmod is unpacked into .venv, and its paths are rewritten
+# Debian's Lmod and environment modules exclude each other: Lmod is unpacked into .venv, and its paths are rewritten,
+# while packages for Python are fetched
 unpack_lmod() (
     mkdir -p .venv/lmod
     cd .venv/lmod
@@ -75,10 +68,21 @@ unpack_lmod() (
     rm lmod_*.deb
     usr/share/lmod/lmod/libexec/lmod --version
 )
+lmod=
 if [ "$purpose" = test ] && [ ! -x .venv/lmod/usr/share/lmod/lmod/libexec/lmod ] && have lua5.3 && have apt-get; then
     say "unpacking Lmod into .venv"
-    unpack_lmod >/dev/null 2>&1 || { rm -rf .venv/lmod; say "Lmod could not be had: its tests will be skipped"; }
+    unpack_lmod >/dev/null 2>&1 &
+    lmod=$!
 fi
+stamp=.venv/.installed
+if [ ! -f "$stamp" ] || [ requirements.txt -nt "$stamp" ] || [ pyproject.toml -nt "$stamp" ]; then
+    say "preparing .venv"
+    "$python" -m venv .venv
+    .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
+    .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+    touch "$stamp"
+fi
+[ -z "$lmod" ] || wait "$lmod" || { rm -rf .venv/lmod; say "Lmod could not be had: its tests will be skipped"; }
 if ! have mpicc && [ ! -x .venv/bin/mpicc ]; then
     say "no MPI on this machine: taking the one on PyPI into .venv"
     .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-mpi.txt
