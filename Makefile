@@ -22,7 +22,7 @@ idle-checks: setup-test
 	@$(IDLE) $(MAKE) lint probe compiled
 
 idle-core: setup-test
-	@$(IDLE) $(MAKE) unit-core WORKERS=1
+	@$(IDLE) $(MAKE) unit-core WORKERS=2
 
 lint: setup-test
 	.venv/bin/ruff check
