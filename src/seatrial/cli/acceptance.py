@@ -106,7 +106,10 @@ def settings_for(item: "Item", folder: Path, site: SiteSettings) -> "tuple[RunSe
     metrics = {metric.name for metric in benchmark.metrics}
     for threshold in item.threshold:
         if threshold.metric not in metrics:
-            raise UsageError(f"{item.name}: {benchmark.name} has no metric {threshold.metric!r}.", "Correct the file.")
+            raise UsageError(
+                f"{item.name}: {benchmark.name} has no metric {threshold.metric!r}.",
+                f"It has {', '.join(sorted(metrics))}.",
+            )
     return settings, benchmark
 
 

@@ -221,6 +221,8 @@ def _version(version: bool = typer.Option(False, "--version", help="Print the ve
 
 
 LONG_WORD = re.compile(r"(\S{200})\S{40,}(\S{60})")
+SURPLUS = re.compile(r"(extra argument\(s\) \((?:\S+ ){7}\S+) .*\)", re.DOTALL)
+"""Such as the files of a shell's pattern."""
 LONG_WORD_CUT = r"\1…\2"
 """A value of thousands of characters would hide what is wrong with it."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -339,7 +341,7 @@ def explain(error: BaseException, arguments: Sequence[str] = ()) -> Failure:
     ):
         return _wrong_use(f"{error.param.opts[0]} {given!r}: {error.message.rstrip('.')}.")
     if isinstance(error, WRONG_USE):
-        said = error.format_message()
+        said = SURPLUS.sub(r"\1 …)", error.format_message())
         return _wrong_use(said, "" if said.startswith("Usage:") else f"Try `{_where(error)} --help`.")
     return Failure(
         exit_code=ExitCode.INTERNAL,

@@ -29,7 +29,7 @@ REMEDIES = {
     FindingKind.PROGRAM_FAILED: "Look at the lines above it in the output.",
     FindingKind.OUTPUT_TRUNCATED: "Give the whole output, or run it again.",
     FindingKind.MESH_DIFFERS: "Mesh and decompose the case again, and compare the logs of checkMesh.",
-    FindingKind.WORK_DIFFERS: "Run all sizes with the same input.",
+    FindingKind.WORK_DIFFERS: "Compare its input with that of a correct run; all sizes of a curve need the same one.",
     FindingKind.SUPERLINEAR: "Prove that each size did the same work: give the outputs instead of a table, and compare "
     "iterations, cells and results.",
     FindingKind.BIMODAL: "Find what differs between the runs of the two kinds (nodes, placement, other jobs), and do "

@@ -53,6 +53,12 @@ def test_a_strong_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert printed["headline"].startswith("PASS  openfoam: 1 to 4 nodes: speed-up 3.33, efficiency 83 %")
 
 
+def test_one_size_is_not_a_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It used to pass with a note, although no speed-up was measured."""
+    printed = report(capsys, written(tmp_path, {"a.csv": "nodes,seconds\n4,10\n4,11\n"}), ExitCode.INCOMPLETE)
+    assert printed["headline"] == "INCOMPLETE  seconds: one size (4) is not a curve"
+
+
 def test_a_cache_effect_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = report(capsys, written(tmp_path, curve(seconds=8.0)), ExitCode.PASS)
     point = printed["data"]["curves"][0]["points"][2]

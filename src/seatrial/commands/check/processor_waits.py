@@ -87,8 +87,8 @@ class LongWaits(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """In words."""
         return (
-            f"the rank of {self.node} waited {share(self.own)} of the time for a processor, "
-            f"those of its peers {share(self.peers)}"
+            f"the rank of {self.node} waited {share(min(self.own, 1.0))} of the time for a processor, "
+            f"those of its peers {share(min(self.peers, 1.0))}"
         )
 
 

@@ -25,7 +25,7 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
 from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import Json
-from seatrial.render.report import Block, Copy, Findings, Report
+from seatrial.render.report import Block, Findings, Items, Report
 
 MOST = 12
 CAUSES = {
@@ -150,7 +150,7 @@ def _terminal(located: Located, groups: Sequence[Sequence[str]], classes: Classe
     if located.faults:
         left_out = f"and {count(located.unlisted_pairs, 'more pair')} at fault" if located.unlisted_pairs else ""
         yield Findings(findings=table_findings(located), left_out=left_out)
-    yield Copy(lines=(*_open_lines(located), *_method_lines(located, groups, classes)))
+    yield Items(items=(*_open_lines(located), *_method_lines(located, groups, classes)))
 
 
 def _open_lines(located: Located) -> Iterator[str]:
@@ -260,12 +260,13 @@ def _population_lines(populations: Sequence[Population]) -> list[str]:
 def _unstable_lines(unstable: Sequence[Unstable], pairs: int) -> list[str]:
     if not unstable:
         return []
-    lines = [f"Unstable ({count(pairs, 'ordered pair')}):"]
-    lines += [
-        f"  {one.subject.text} {WORDS[one.metric]}: {CAUSES[one.cause].format(share(one.loss_ratio), one.pairs)}"
+    lines = [
+        f"Unstable: {one.subject.text} {WORDS[one.metric]}: "
+        + CAUSES[one.cause].format(share(one.loss_ratio), one.pairs)
         for one in unstable[:MOST]
     ]
-    return lines + ([f"  and {len(unstable) - MOST} more"] if len(unstable) > MOST else [])
+    more = f", {len(unstable) - MOST} parts more than these" if len(unstable) > MOST else ""
+    return [*lines, f"Unstable are {count(pairs, 'ordered pair')} in all{more}."]
 
 
 def _observation(one: Observation) -> str:

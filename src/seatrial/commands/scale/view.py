@@ -3,7 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from seatrial.commands.scale.comparison import Beside
-from seatrial.commands.scale.comparison_view import beside_blocks, beside_fields, beside_sentence, curves_plot
+from seatrial.commands.scale.comparison_view import (
+    FEWEST_SIZES,
+    beside_blocks,
+    beside_fields,
+    beside_sentence,
+    curves_plot,
+)
 from seatrial.commands.scale.judge import PAYS, Judged, Point
 from seatrial.commands.scale.measured import Series
 from seatrial.commands.scale.series_view import series_blocks, series_fields
@@ -37,7 +43,8 @@ def scale_report(judged: Sequence[Judged], series: Series | None = None, both: B
     `both`: the comparison, where there are two curves side by side.
     """
     findings = _findings(judged, both)
-    left = (*(series.left if series else ()), *(_lost(item) for item in judged if item.lost or not item.points))
+    incomplete = [item for item in judged if item.lost or len(item.points) < FEWEST_SIZES]
+    left = (*(series.left if series else ()), *map(_lost, incomplete))
     word = word_of(findings, "INCOMPLETE" if left else Verdict.PASS.value)
     code = ExitCode.FINDINGS if findings else ExitCode.INCOMPLETE if left else ExitCode.PASS
     sentence = left[0] if left and not findings else _sentence(judged, findings, both)
@@ -75,7 +82,9 @@ def _findings(judged: Sequence[Judged], both: Beside | None) -> tuple[Finding, .
 
 
 def _lost(item: Judged) -> str:
-    """Which sizes a curve lacks."""
+    """What a curve lacks."""
+    if not item.lost and item.points:
+        return f"{item.curve.name}: one size ({item.points[0].size:g}) is not a curve"
     if not item.lost:
         return f"{item.curve.name}: no run has a size"
     return f"{item.curve.name}: no run has a positive number at {some([f'{size:g}' for size in item.lost], MOST_NAMES)}"
