@@ -135,6 +135,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         ours = Ours(Path(name))
         able = comparisons(ours, Path(name))
+        for missing in (tool for tool in ("likwid-bench", "perf") if not shutil.which(tool)):
+            print(f"{missing} is not installed: not compared")
         for _ in range(BLOCKS):
             for what in draw.sample(sorted(able), len(able)):
                 for label, ratio in able[what]().items():
