@@ -1,6 +1,6 @@
 """The report of a comparison, for a terminal and as JSON."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -19,6 +19,7 @@ from seatrial.commands.compare.wording import (
 )
 from seatrial.judgement.comparison.records import Changed, Comparison, MetricChange, Proof, Suspect
 from seatrial.model.errors import ExitCode
+from seatrial.model.run_values import RunSummary
 from seatrial.model.units import share
 from seatrial.model.verdict import Outcome
 from seatrial.model.words import count
@@ -98,9 +99,15 @@ def _spreads(comparison: Comparison) -> Iterable[tuple[str, str]]:
         yield metric.metric.name, levels_text(metric)
 
 
+def _runs_of(asked: str, runs: Sequence[RunSummary]) -> str:
+    """What was asked for, and the runs that this means where it does not name them."""
+    names = [run.run for run in runs]
+    return ", ".join(names) if asked.split(",") == names else f"{asked}: {', '.join(names)}"
+
+
 def _about(comparison: Comparison) -> Iterable[tuple[str, str]]:
-    yield "before", f"{comparison.first}: {', '.join(run.run for run in comparison.first_runs)}"
-    yield "after", f"{comparison.second}: {', '.join(run.run for run in comparison.second_runs)}"
+    yield "before", _runs_of(comparison.first, comparison.first_runs)
+    yield "after", _runs_of(comparison.second, comparison.second_runs)
     for metric in comparison.metrics:
         alone = sum(metric.pairs_of_one)
         if alone:
