@@ -73,7 +73,8 @@ UNDECIDED = ("collect", "local", "history", "compare", "plan ", "soak", "swap st
 """What an archive of a few runs, a few cycles, or a search without results does not decide: exit code 2."""
 AS_TESTED = {
     "--minutes 60": "--minutes 0.1",
-    "seatrial nodes": "seatrial nodes --repetitions 1 --trials memory,noise",
+    "seatrial nodes n": "seatrial nodes --repetitions 1 --trials memory,noise n",
+    "seatrial nodes --l": "seatrial nodes --repetitions 1 --trials noise --l",
     "curve n1 n2 --budget 10s": "curve n1 n2 --budget 11s --per-octave 1",
     "saturate n1 n2 --budget 10s": "saturate n1 n2 --budget 5s",
 }
