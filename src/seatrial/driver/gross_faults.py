@@ -70,7 +70,7 @@ class GrossFaults:
         if one.shape.kernel is Kernel.ONEWAY and len(self._learnt) < LEARNING_WINDOWS:
             self._learn(one)
         elif not self.any:
-            self.any = self._accuses(one)
+            self.any = _accuses(one, self._cause(one))
         if self.any:
             self._count_new()
 
@@ -85,7 +85,7 @@ class GrossFaults:
         self._learnt.append(_s_per_byte(one, median(one.times_s)))
         self._usual_s_per_byte = sorted(self._learnt)[len(self._learnt) // 4]
         self._reset()
-        self.any = any(not isinstance(each, Measurement) or self._accuses(each) for each in self._seen)
+        self.any = any(not isinstance(each, Measurement) or _accuses(each, self._cause(each)) for each in self._seen)
 
     def _count_new(self) -> None:
         for each in self._seen[self._counted :]:
@@ -151,18 +151,13 @@ class GrossFaults:
         if cause is not None:
             times = (*one.warmup_times_s, *one.times_s)
             self._pace_s[kernel] = max(self._pace_s.get(kernel, 0.0), sum(times) / len(times))
-            if self._accuses(one):
+            if _accuses(one, cause):
                 self._accuse(one.pair, kernel, cause, evident=one.phase is not Phase.PILOT)
             else:
                 self._gross.update(self.ways(one.pair, kernel))
         elif self.is_good(one):
             self._bad_pairs.discard(frozenset(one.pair))
             self._good.update(self.ways(one.pair, kernel))
-
-    def _accuses(self, one: Measurement) -> bool:
-        """Whether a round is evidence against the parts that its pair crosses."""
-        cause = self._cause(one)
-        return cause is CapCause.LOSS or (cause is not None and one.pairs_at_once == 1)
 
     def _cause(self, one: Measurement) -> CapCause | None:
         if one.shape.kernel is Kernel.PINGPONG:
@@ -182,6 +177,11 @@ class GrossFaults:
                 self._causes[way[2]][cause] += 1
             if hangs:
                 self._hung.add(way)
+
+
+def _accuses(one: Measurement, cause: CapCause | None) -> bool:
+    """Whether a round is evidence against the parts that its pair crosses. `cause`: what is wrong with it."""
+    return cause is CapCause.LOSS or (cause is not None and one.pairs_at_once == 1)
 
 
 def _s_per_byte(one: Measurement, window_s: float) -> float:

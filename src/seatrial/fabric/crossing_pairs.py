@@ -25,7 +25,7 @@ def pairs_across(
     """
     sources, targets = source_side(routes, hop), target_side(routes, hop)
     if among is not None:
-        sources, targets = np.intersect1d(sources, among), np.intersect1d(targets, among)
+        sources, targets = (np.intersect1d(side, among, assume_unique=True) for side in (sources, targets))
     if not sources.size or not targets.size:
         return []
     draw = random.Random(seed)

@@ -47,9 +47,9 @@ def capacity(port: NodePort) -> float:
 def _speak(here: NodePort, there: NodePort) -> bool:
     if not isinstance(here.port.family, PortFamily) or here.port.family is not there.port.family:
         return False
-    prefixes = {here.port.subnet_prefix, there.port.subnet_prefix} - {"", DEFAULT_PREFIX}
-    alike = here.port.subnet_prefix == there.port.subnet_prefix
-    return alike or len(prefixes) < 2
+    if here.port.subnet_prefix == there.port.subnet_prefix:
+        return True
+    return len({here.port.subnet_prefix, there.port.subnet_prefix} - {"", DEFAULT_PREFIX}) < 2
 
 
 def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:

@@ -41,8 +41,8 @@ def rounds_of(measurements: Iterable[Measurement]) -> list[list[Measurement]]:
     """
     found: dict[int, list[Measurement]] = {}
     for one in measurements:
-        usable = sum(one.times_s) > LEAST_S and not one.errors
-        if one.phase is Phase.LOADED and one.shape.kernel is Kernel.ONEWAY and usable:
+        loaded = one.phase is Phase.LOADED and one.shape.kernel is Kernel.ONEWAY
+        if loaded and not one.errors and sum(one.times_s) > LEAST_S:
             found.setdefault(one.repetition, []).append(one)
     return [flows for flows in found.values() if all(one.pairs_at_once == len(flows) for one in flows)]
 
@@ -101,10 +101,14 @@ def apart(many: Sequence[Load]) -> list[Load]:
     return [one for one in many if one.apart]
 
 
+NodeRates = Mapping[tuple[str, Direction], float]
+"""What a node sends and receives in single pairs, bytes per second."""
+
+
 class Alone(msgspec.Struct, frozen=True, kw_only=True):
     """What nodes send and receive with no load beside them, bytes per second."""
 
-    of_node: Mapping[tuple[str, Direction], float]
+    of_node: NodeRates
     of_leaf: Mapping[Key, float]
     """Of nodes in rounds with one pair a leaf: a floor for its other nodes, which were measured among many only."""
     usual: float
@@ -120,24 +124,23 @@ class Alone(msgspec.Struct, frozen=True, kw_only=True):
         return min(self.rate(pair[0], Direction.OUT), self.rate(pair[1], Direction.IN))
 
 
-def rates_alone(
-    evidence: Mapping[Pair, Evidence], rounds: Sequence[Sequence[Measurement]], leaf_of: Mapping[str, str]
-) -> Alone:
-    """From the single pairs of a check, and from rounds with one pair a leaf.
-
-    A node's rate is the median of the better half of its pairs: some have a slow partner.
-    """
+def node_rates(evidence: Mapping[Pair, Evidence]) -> NodeRates:
+    """From the single pairs of a check: of each node the median of the better half, since some have a slow partner."""
     values: defaultdict[tuple[str, Direction], list[float]] = defaultdict(list)
     for (source, target), known in evidence.items():
         if runs := deciding(known.bandwidth):
             typical = median(runs)
             values[source, Direction.OUT].append(typical)
             values[target, Direction.IN].append(typical)
+    return {key: better_half(many) for key, many in values.items()}
+
+
+def rates_alone(of_node: NodeRates, rounds: Sequence[Sequence[Measurement]], leaf_of: Mapping[str, str]) -> Alone:
+    """From single pairs, and from rounds with one pair a leaf."""
     light: defaultdict[Key, list[float]] = defaultdict(list)
     for one in (one for flows in rounds if is_light(flows, leaf_of) for one in flows):
         light[leaf_of[one.source], Direction.OUT].append(run_value(one))
         light[leaf_of[one.target], Direction.IN].append(run_value(one))
-    of_node = {key: better_half(many) for key, many in values.items()}
     of_leaf = {key: better_half(many) for key, many in light.items()}
     known_rates = [*of_leaf.values()] or [*of_node.values()]
     return Alone(of_node=of_node, of_leaf=of_leaf, usual=median(known_rates) if known_rates else 0.0, leaf_of=leaf_of)

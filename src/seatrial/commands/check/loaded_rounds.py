@@ -7,7 +7,7 @@ from pathlib import Path
 from seatrial.archive.journal import RoundStarted
 from seatrial.archive.reader import read_entries
 from seatrial.commands.check.assessment import Assessment, on_one_machine
-from seatrial.commands.check.leaf_loads import EFFECT, Key, confirmed, control_leaves, lacks, slow_leaves
+from seatrial.commands.check.leaf_loads import EFFECT, Key, confirmed, control_leaves, lacks, node_rates, slow_leaves
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.commands.check.uplink_verdicts import scene_of
 from seatrial.drift.peer_groups import one_kernel
@@ -162,8 +162,9 @@ class _Stage:
         Where all of these are slow, those that come next. False where the time was over first.
         """
         known: list[Key] = []
+        of_node = node_rates(evidence)
         for step in range(MOST_STEPS):
-            scene = scene_of(self._measurer.measurements, evidence, self._recorded.fabric.leaf_of)
+            scene = scene_of(self._measurer.measurements, of_node, self._recorded.fabric.leaf_of)
             effect = self._recorded.info.effect or EFFECT
             lack = lacks(scene.of_peers, effect)
             slow = {one.key for one in confirmed(scene.found, scene.offered, lack, effect)}

@@ -28,6 +28,8 @@ class Survey:
         """Pairs of which a round trip waited for a retransmission."""
         self.located: Located | None = None
         """What averages over all pairs of each node show; None where too few pairs were measured."""
+        self._timed: set[Pair] = set()
+        """Pairs with a bandwidth."""
         self._averaged = 0
         """Pairs with a number when `located` was made."""
         self._asked = asked or {}
@@ -40,7 +42,8 @@ class Survey:
 
     def locate(self, evidence: Mapping[Pair, Evidence], fresh: Fresh, references: References) -> Located | None:
         """What averages over all pairs show; renewed where the new measurements are part of them."""
-        measured = sum(1 for known in evidence.values() if known.first_bandwidth is not None)
+        self._timed.update(pair for pair in fresh.pairs if evidence[pair].first_bandwidth is not None)
+        measured = len(self._timed)
         more = fresh.has_new_pairs or measured > self._averaged or fresh.sources & AVERAGED
         if more or references.scales != self._scales or references.fabric.bundles != self._fabric.bundles:
             self.located = locate_survey(evidence, references, self._asked)

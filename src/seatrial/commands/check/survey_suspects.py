@@ -38,10 +38,10 @@ def locate_survey(
 ) -> Located | None:
     """What `locate` says of the survey's table; None where too few pairs were measured for averages."""
     nodes = tuple(sorted({name for pair in evidence for name in pair}))
-    pairs = sum(1 for known in evidence.values() if known.first_bandwidth is not None)
-    if not references.alike or len(nodes) < FEWEST_DENSE_NODES:
+    enough = DENSE_SHARE * len(nodes) * (len(nodes) - 1)
+    if not references.alike or len(nodes) < FEWEST_DENSE_NODES or len(evidence) < enough:
         return None
-    if pairs < DENSE_SHARE * len(nodes) * (len(nodes) - 1):
+    if sum(known.first_bandwidth is not None for known in evidence.values()) < enough:
         return None
     table = repeated_pair_table(
         nodes,

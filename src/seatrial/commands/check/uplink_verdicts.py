@@ -12,6 +12,7 @@ from seatrial.commands.check.leaf_loads import (
     Compared,
     Key,
     Load,
+    NodeRates,
     apart,
     carried,
     compared,
@@ -19,6 +20,7 @@ from seatrial.commands.check.leaf_loads import (
     is_light,
     lacks,
     loads,
+    node_rates,
     rates_alone,
     rounds_of,
     shares,
@@ -65,12 +67,10 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     of_peers: Mapping[Key, float]
 
 
-def scene_of(
-    measurements: Sequence[Measurement], evidence: Mapping[Pair, Evidence], leaf_of: Mapping[str, str]
-) -> Scene:
-    """All numbers that follow from the measurements of a run."""
+def scene_of(measurements: Sequence[Measurement], of_node: NodeRates, leaf_of: Mapping[str, str]) -> Scene:
+    """All numbers that follow from the measurements of a run. `of_node`: as `leaf_loads.node_rates`."""
     rounds = rounds_of(measurements)
-    alone = rates_alone(evidence, rounds, leaf_of)
+    alone = rates_alone(of_node, rounds, leaf_of)
     found = loads(rounds, leaf_of)
     offered = {key: could(many[-1], alone) for key, many in found.items()}
     return Scene(rounds=rounds, alone=alone, found=found, offered=offered, of_peers=shares(found, offered))
@@ -86,7 +86,7 @@ def judge_loaded(
 
     An over-subscribed fabric is not a finding where all leaves are alike: that is its design.
     """
-    scene = scene_of(recorded.measurements, evidence, recorded.fabric.leaf_of)
+    scene = scene_of(recorded.measurements, node_rates(evidence), recorded.fabric.leaf_of)
     if not scene.rounds:
         return LoadedVerdict(loaded=None)
     lack = lacks(scene.of_peers, effect)

@@ -2,12 +2,13 @@
 
 import enum
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
 
-from seatrial.fabric.routes import Route, Routes
+from seatrial.fabric.routes import Hop, Route, Routes
 from seatrial.model.pair_table import Reals
 from seatrial.pairs.rounds import Pair
 
@@ -86,8 +87,12 @@ class Jobs:
             paths = routes.paths(pairs) if shared_nodes else [path[1:-1] for path in routes.paths(pairs)]
             self._streams.append([path for path in paths if path])
         self._busy = [self._draw.random() < BUSY_S / (BUSY_S + QUIET_S) for _ in range(count)]
-        self._left_s = [self._length_s(busy) for busy in self._busy]
+        self._left_s: Reals = np.array([self._length_s(busy) for busy in self._busy], dtype=np.float64)
         self._flowing: list[Route] | None = None
+        self._load: Counter[Hop] = Counter()
+        """Streams that flow now over each cable."""
+        for job in np.flatnonzero(self._busy).tolist():
+            self._count(job)
 
     @property
     def streams(self) -> list[Route]:
@@ -99,14 +104,27 @@ class Jobs:
 
     def advance(self, seconds: float) -> None:
         """Let that much simulated time pass."""
-        for job in range(len(self._busy)):
-            rest = seconds - self._left_s[job]
+        self._left_s -= seconds
+        for job in np.flatnonzero(self._left_s <= 0).tolist():
+            rest = -float(self._left_s[job])
+            was_busy = self._busy[job]
             while rest >= 0:
                 self._busy[job] = not self._busy[job]
-                self._flowing = None
-                self._left_s[job] = self._length_s(self._busy[job])
-                rest -= self._left_s[job]
+                rest -= self._length_s(self._busy[job])
             self._left_s[job] = -rest
+            self._flowing = None
+            if self._busy[job] != was_busy:
+                self._count(job)
+
+    def crosses(self, hops: Iterable[Hop]) -> bool:
+        """Whether a stream flows now over any of these cables."""
+        return any(self._load[hop] for hop in hops)
+
+    def _count(self, job: int) -> None:
+        """Take in that the streams of a job begin or end."""
+        change = self._load.update if self._busy[job] else self._load.subtract
+        for path in self._streams[job]:
+            change(path)
 
     def _length_s(self, busy: bool) -> float:
         return self._draw.expovariate(1 / (BUSY_S if busy else QUIET_S))
@@ -169,6 +187,10 @@ class Surroundings:
     def streams(self) -> list[Route]:
         """Paths of the background jobs' streams that flow now."""
         return self._jobs.streams
+
+    def crosses(self, hops: Iterable[Hop]) -> bool:
+        """Whether a background job's stream flows now over any of these cables."""
+        return self._jobs.crosses(hops)
 
     def factors(self, pairs: Sequence[Pair]) -> Reals:
         """What the bandwidths of these pairs are multiplied by in one run now."""

@@ -139,6 +139,8 @@ class SimulatedSession:
     def _rates(self, ways: tuple[Pair, ...]) -> Reals:
         """Bytes per second on the wire of pairs that run at once, together with the current traffic, without noise."""
         ends, paths = self._follow(ways)
+        if len(ways) == 1 and not self._surroundings.crosses(paths[0]):
+            return np.array([self._network.alone(ends[0], paths[0])])
         streams = self._surroundings.streams
         if streams:
             return self._network.rates(ends, paths, streams)

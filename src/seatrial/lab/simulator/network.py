@@ -1,6 +1,7 @@
 """What pairs of a simulated fabric measure when they run at the same time."""
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -48,6 +49,15 @@ class Network:
         least = np.full(len(paths), np.inf)
         np.minimum.at(least, np.repeat(np.arange(len(paths)), lengths), self.nominal[crossed])
         return np.where(lengths > 0, least, np.nan)
+
+    def alone(self, pair: Pair, path: Route) -> float:
+        """Bytes per second of one pair with nothing beside it, without noise; NaN without a path."""
+        if not path:
+            return math.nan
+        least = min(float(self._capacity[hop]) for hop in path)
+        if pair not in self._pairs:
+            return least
+        return min(least, float(self.nominal[list(path)].min()) * self._pairs[pair])
 
     def rates(self, pairs: Sequence[Pair], paths: Sequence[Route], others: Sequence[Route] = ()) -> Reals:
         """Bytes per second of pairs that run at once, without noise; NaN for one without a path.

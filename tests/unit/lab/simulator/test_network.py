@@ -158,3 +158,24 @@ def test_streams_are_read_again_when_a_job_begins_or_ends_a_phase() -> None:
         seen.add(tuple(fresh))
         jobs.advance(0.7)
     assert len(seen) > 10
+
+
+def test_a_pair_beside_no_stream_measures_what_it_would_among_all_of_them() -> None:
+    """The short way for one pair gives the number of the long way, with faults, wherever nothing crosses its path."""
+    routes = Routes(fat_tree(64, {"per-leaf": 8, "cables": 1, "spines": 4}))
+    parts = Parts(routes)
+    pairs = list(zip(routes.adapters, [*routes.adapters[29:], *routes.adapters[:29]], strict=True))
+    slow = Planted(part=parts.of_pair(pairs[3]), share=0.6)
+    cable = Planted(part=parts.of_hop(routes.path(*pairs[5])[1]), share=0.5)
+    network, jobs = Network(routes, [slow, cable]), Jobs(12, routes, seed=5)
+    compared = 0
+    for _ in range(40):
+        crossed = {hop for path in jobs.streams for hop in path}
+        for pair, path in zip(pairs, routes.paths(pairs), strict=True):
+            assert jobs.crosses(path) == (not crossed.isdisjoint(path))
+            if not jobs.crosses(path):
+                assert network.alone(pair, path) == network.rates([pair], [path], jobs.streams)[0]
+                compared += 1
+        jobs.advance(0.7)
+    assert 100 < compared < 40 * len(pairs)
+    assert np.isnan(network.alone(("a", "a"), ()))
