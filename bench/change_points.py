@@ -28,12 +28,19 @@ OTAVA = """
 import json, sys, time
 import numpy as np
 from otava.analysis import compute_change_points
-series = np.load(sys.argv[1])
-began = time.process_time()
-for values in series:
-    compute_change_points(list(values), window_len=50, max_pvalue=0.001, min_magnitude=0.0)
-print(json.dumps(time.process_time() - began))
+found = {}
+for name, values in np.load(sys.argv[1]).items():
+    began = time.process_time()
+    places = [
+        sorted(int(one.index) for one in compute_change_points(list(row), window_len=50, max_pvalue=0.001)[0])
+        for row in np.atleast_2d(values)
+    ]
+    found[name] = {"seconds": time.process_time() - began, "places": places}
+print(json.dumps(found))
 """
+NEAR = 5
+"""Places that differ by no more are the same change, as in the scores of labelled series."""
+STEP, CHANGED_AT = 3.0, 600
 
 
 def noise(count: int, draws: int, autocorrelation: float, kind: str, generator: np.random.Generator) -> np.ndarray:
@@ -94,25 +101,52 @@ def labelled(folder: Path) -> bool:
     return bool((means["seatrial"] >= means["binary segmentation"]).all())
 
 
-def times(folder: Path, python: Path | None, count: int = 1000) -> None:
-    """Processor time of 1,000 series of 1,000 values, half of them with a change, in turn with otava."""
+def beside_otava(work: Path, python: Path | None, labels: Path, count: int = 1000) -> None:
+    """Processor time and places of 1,000 series of 1,000 values, half of them with a change, and of labelled series."""
     generator = np.random.default_rng(9)
     series = generator.normal(100, 1, (count, 1000))
-    series[::2, 600:] += 3
+    series[::2, CHANGED_AT:] += STEP
     began = time.process_time()
-    for values in series:
-        find_changes(values)
+    ours = [[one.index for one in find_changes(values).changes] for values in series]
     ours_s = time.process_time() - began
     print(f"seatrial: {count} series of 1,000 values in {ours_s:.2f} s")
     if python is None:
         print("apache-otava was not given (--otava): not compared")
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    np.save(folder / "series.npy", series)
-    command = [str(python), "-c", OTAVA, str(folder / "series.npy")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    otava_s = json.loads(done.stdout)
-    print(f"apache-otava 0.8: the same in {otava_s:.2f} s, {otava_s / ours_s:.1f} times as long (its default method)")
+    real = labelled_series(labels) if (labels / "annotations.json").exists() else {}
+    columns = {f"{name} {place}": column for name, (values, _) in real.items() for place, column in enumerate(values.T)}
+    whole = {name: column for name, column in columns.items() if not np.isnan(column).any()}
+    work.mkdir(parents=True, exist_ok=True)
+    np.savez(work / "series.npz", made_up=series, **whole)
+    command = [str(python), "-c", OTAVA, str(work / "series.npz")]
+    done = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    otava_s, theirs = done["made_up"]["seconds"], done["made_up"]["places"]
+    print(f"apache-otava 0.8: the same in {otava_s:.2f} s, {otava_s / ours_s:.1f} times as long (its default method)\n")
+    print(f"Places: equal, alike (within {NEAR}), and how many changes are found where there is one, or none\n")
+    for words, rows, truth in (("a change", slice(0, None, 2), [CHANGED_AT]), ("no change", slice(1, None, 2), [])):
+        beside(f"{count // 2} series with {words}", ours[rows], theirs[rows], truth)
+    found = [[one.index for one in find_changes(column).changes] for column in whole.values()]
+    beside(f"{len(whole)} labelled series", found, [done[name]["places"][0] for name in whole])
+    for name, one, other in zip(whole, found, (done[name]["places"][0] for name in whole), strict=True):
+        print(f"  {name:24} {one} / {other}")
+
+
+def beside(name: str, ours: list[list[int]], theirs: list[list[int]], truth: list[int] | None = None) -> None:
+    """One line: how often both programs name the same places, and how often each names the true ones."""
+    pairs = list(zip(ours, theirs, strict=True))
+    equal = sum(one == other for one, other in pairs)
+    alike = sum(
+        len(one) == len(other) and all(abs(a - b) <= NEAR for a, b in zip(one, other, strict=True))
+        for one, other in pairs
+    )
+    line = f"{name}: equal {equal}, alike {alike}"
+    if truth is not None:
+        right = [sum(one == truth for one in found) for found in (ours, theirs)]
+        numbers = [sum(len(one) == len(truth) for one in found) for found in (ours, theirs)]
+        line += (
+            f"; exactly the truth: seatrial {right[0]}, otava {right[1]}; the true number: {numbers[0]}, {numbers[1]}"
+        )
+    print(line)
 
 
 def main() -> int:
@@ -125,7 +159,7 @@ def main() -> int:
     good = error_rates(given.draws)
     if (given.folder / "annotations.json").exists():
         good &= labelled(given.folder)
-    times(ROOT / "build" / "change_points", given.otava)
+    beside_otava(ROOT / "build" / "change_points", given.otava, given.folder)
     return 0 if good else 1
 
 
