@@ -1,5 +1,5 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test idle-checks idle-core lint unit unit-core unit-rest lab-test lab-beside lab-alone campaign series probe bench
+.PHONY: demo test idle-checks idle-core lint unit unit-core unit-rest lab-test lab-beside lab-alone campaign series proofs probe bench
 .PHONY: simulate-series setup-demo setup-test wheelhouse wheelhouse-test applications map-faults clean
 
 export MPICC ?= mpicc
@@ -78,6 +78,13 @@ HEALTHY ?= 50
 SCENARIOS ?=
 series: setup-test
 	.venv/bin/python -m tests.series --repeat $(REPEAT) --healthy $(HEALTHY) $(SCENARIOS)
+
+# Changes that can be taken back, each planted, compared and proved on a virtual cluster, and runs without a change.
+PROOF_RUNS ?= 3
+UNCHANGED ?= 20
+KINDS ?=
+proofs: setup-test
+	.venv/bin/python -m tests.proofs --runs $(PROOF_RUNS) --unchanged $(UNCHANGED) $(KINDS)
 
 bench: setup-test
 	sh bench/run.sh

@@ -159,11 +159,16 @@ def _numa_distances(nodes: Sequence[NodePlaces], repetition: int, core_bytes: in
 
 
 def _arithmetic(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Iterator[GroupRound]:
-    """The widest vectors first; a processor without them delivers times of 0."""
+    """The widest vectors first; a processor without them delivers times of 0.
+
+    Long warm-up: a quota of processor time is generous to a node that has just rested.
+    """
+    warmup = MORE_QUANTA if extent.whole else 1
     for width in reversed(WIDTHS):
         yield _round(
-            repetition, Kernel.FMA, ALL, _each(nodes), iterations=extent.batches, message_bytes=width, window=FMA_WINDOW
-        )
+            repetition, Kernel.FMA, ALL, _each(nodes), iterations=extent.batches, message_bytes=width,
+            window=FMA_WINDOW, warmup=warmup,
+        )  # fmt: skip
     if extent.whole:
         rows = PRODUCT_ROWS if extent.array_part == 1 else PRODUCT_ROWS_OF_SHARED
         matrix = rows * rows * DOUBLE_BYTES

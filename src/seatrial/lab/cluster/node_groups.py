@@ -1,6 +1,7 @@
 """A control group of its own for the processes of one node: what they use of the processors, and how much they may."""
 
 import re
+import time
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from seatrial.lab.cluster.processes import named, pids_in
 from seatrial.model.errors import SeatrialError
 
 MOUNTS = Path("/proc/self/mounts")
+EMPTY_S = 10.0
 PERIOD_S = 0.01
 """In which a quota is given out: short, so that the node is slower and not interrupted for a while."""
 
@@ -34,15 +36,23 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
         folders = (self.cpu, self.accounting, self.blocks)
         return tuple(dict.fromkeys(folder for folder in folders if folder is not None))
 
+    @property
+    def quota_file(self) -> Path:
+        """The file that limits the group's processor time."""
+        return self.cpu / ("cpu.cfs_quota_us" if self.version == 1 else "cpu.max")
+
     def limit(self, cores: float) -> None:
         """Let the group use that many processors at most."""
+        self.quota_file.write_text(self.limit_texts(cores)[0], encoding="ascii")
+
+    def limit_texts(self, cores: float) -> tuple[str, str]:
+        """What to write into `quota_file` for that many processors, and for all."""
         period_us = round(PERIOD_S * 1e6)
         quota_us = max(round(cores * period_us), 1000)
         if self.version == 1:
             (self.cpu / "cpu.cfs_period_us").write_text(str(period_us), encoding="ascii")
-            (self.cpu / "cpu.cfs_quota_us").write_text(str(quota_us), encoding="ascii")
-        else:
-            (self.cpu / "cpu.max").write_text(f"{quota_us} {period_us}", encoding="ascii")
+            return str(quota_us), "-1"
+        return f"{quota_us} {period_us}", f"max {period_us}"
 
     def limit_device(self, device: str, bytes_per_s: int) -> None:
         """Let the group read and write that block device (major:minor) no faster. Raises SeatrialError."""
@@ -104,13 +114,17 @@ def form(plan: LabPlan, node: str) -> NodeGroup:
 def dissolve(plan: LabPlan, node: str) -> None:
     """Return the processes of a node to the group above, and remove its own."""
     for folder in _folders(plan.name, node):
-        for _ in range(100):
-            pids = (folder / "cgroup.procs").read_text(encoding="ascii").split()
-            if not pids:
-                break
-            for pid in pids:
+        deadline = time.monotonic() + EMPTY_S
+        while True:
+            for pid in (folder / "cgroup.procs").read_text(encoding="ascii").split():
                 _move(int(pid), (folder.parent,))
-        folder.rmdir()
+            try:
+                folder.rmdir()
+                break
+            except OSError:  # a process was started meanwhile, or one that has ended is not yet collected
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
 
 
 def remove_groups(lab: str) -> None:

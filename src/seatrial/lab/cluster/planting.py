@@ -2,7 +2,15 @@
 
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.requirements import require_lab
-from seatrial.lab.faults.base import Parameters, Planted, check_parameters, check_rail, check_subject, check_timing
+from seatrial.lab.faults.base import (
+    Parameters,
+    Planted,
+    check_parameters,
+    check_rail,
+    check_subject,
+    check_timing,
+    marks_of,
+)
 from seatrial.lab.faults.catalogue import fault_named
 from seatrial.model.errors import SeatrialError, UsageError
 
@@ -32,10 +40,11 @@ def plant(name: str, kind: str, subject: str, parameters: Parameters, every_s: f
     """
     planted = planned(name, kind, subject, parameters, every_s)
     fault = fault_named(kind)
+    marks = marks_of(fault, parameters)
     with state.locked(name):
         standing = state.standing(name)
         for other in standing.planted:
-            if other.subject == planted.subject and fault_named(other.kind).marks == fault.marks:
+            if other.subject == planted.subject and marks_of(fault_named(other.kind), other.parameters) & marks:
                 raise UsageError(
                     f"{other.subject} already has the fault {other.kind}; {kind} cannot be combined with it.",
                     f"Clear it first: seatrial lab fault clear {other.subject} --name {name}",

@@ -13,6 +13,8 @@ Place = Literal["node", "leaf"]
 SHORTEST_PERIOD_S = 0.2
 """Shortest period of a fault that flaps: setting a rate takes a few hundredths of a second."""
 LONGEST_S = 3600.0
+LOAD = "load"
+"""Marks of faults that put a node into a control group of its own: it can have one."""
 
 
 class Parameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -79,8 +81,15 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     clear: Callable[[LabPlan, str], None]
     needs: tuple[tuple[str, ...], ...] = ()
     may: tuple[str, ...] = ()
+    has_substitute: bool = False
+    """With a percentage it limits the processors of the node."""
     stops_node: bool = False
     """The node takes part in nothing until the fault is cleared, which takes too long for a fault that flaps."""
+
+
+def marks_of(fault: Fault, parameters: Parameters) -> set[str]:
+    """What a planted fault occupies on its target; a substitute for the kernel also the control group of its node."""
+    return {fault.marks, LOAD} if fault.has_substitute and parameters.percent is not None else {fault.marks}
 
 
 def check_parameters(fault: Fault, parameters: Parameters) -> None:

@@ -8,6 +8,7 @@ from seatrial.lab.cluster.host_setup import SCRATCH, SETTINGS, mount_scratch
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import call
 from seatrial.lab.cluster.sysroot import clear_facts, plant_facts, processors
+from seatrial.lab.faults import substitute
 from seatrial.lab.faults.base import Fault, Parameters
 
 Files = Callable[[LabPlan], Mapping[str, str]]
@@ -23,16 +24,33 @@ def no_links(_plan: LabPlan) -> Mapping[str, str]:
     return {}
 
 
-def overlay(kind: str, description: str, files: Files, links: Files = no_links) -> Fault:
-    """A fault whose files replace those of the peers on one node; nothing becomes slower."""
+def overlay(kind: str, description: str, files: Files, links: Files = no_links, *, slows: bool = False) -> Fault:
+    """A fault whose files replace those of the peers on one node.
 
-    def plant(plan: LabPlan, node: str, _parameters: Parameters) -> None:
+    `slows`: with a percentage the lab makes the node as slow as such a kernel would, while the first file says so.
+    """
+
+    def plant(plan: LabPlan, node: str, parameters: Parameters) -> None:
         plant_facts(plan, node, files(plan), links(plan))
+        if parameters.percent is not None:
+            path, content = next(iter(files(plan).items()))
+            substitute.follow(plan, node, path, content, parameters.percent)
 
     def clear(plan: LabPlan, node: str) -> None:
         clear_facts(plan, node, [*files(plan), *links(plan)])
+        if slows:
+            substitute.leave(plan, node)
 
-    return Fault(kind=kind, description=description, takes="node", marks=kind, plant=plant, clear=clear)
+    return Fault(
+        kind=kind,
+        description=description,
+        takes="node",
+        marks=kind,
+        plant=plant,
+        clear=clear,
+        may=("percent",) if slows else (),
+        has_substitute=slows,
+    )
 
 
 def unmount(plan: LabPlan, node: str, _parameters: Parameters) -> None:
@@ -63,8 +81,10 @@ FACTS = (
     overlay(
         kind="governor",
         description="The frequency governor of every processor of the node is powersave instead of performance, as "
-        "after an update of the operating system. By overlay: nothing becomes slower.",
+        "after an update of the operating system. By overlay: nothing becomes slower, unless --percent gives the share "
+        "of its processors that the lab leaves the node while the file of the first one says powersave.",
         files=lambda _plan: governor_files(processors(), "powersave"),
+        slows=True,
     ),
     overlay(
         kind="pcie-width",
@@ -91,8 +111,10 @@ FACTS = (
     overlay(
         kind="scheduler-granularity",
         description="The kernel's scheduler gives slices of 24 ms where the peers' gives 2.8 ms: a tuning profile "
-        "meant for another kernel. By overlay, since the nodes share one kernel.",
+        "meant for another kernel. By overlay, since the nodes share one kernel. With --percent the lab leaves the "
+        "node that share of its processors while the file says so: a substitute for the wait of ranks for their cores.",
         files=lambda _plan: {BASE_SLICE_FILE: "24000000\n"},
+        slows=True,
     ),
     Fault(
         kind="sysctl",

@@ -8,6 +8,7 @@ from seatrial.lab.cluster.node_groups import dissolve, form
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import call, kill_until_none, pids_marked
 from seatrial.lab.cluster.sysroot import processors
+from seatrial.lab.faults.base import LOAD as OF_LOAD
 from seatrial.lab.faults.base import Fault, Parameters
 from seatrial.model.errors import SeatrialError
 
@@ -83,7 +84,7 @@ def _hog(kind: str, description: str, work: str, may: tuple[str, ...] = ()) -> F
         script = 'echo $$ > "$0"; exec setsid --fork "$@" </dev/null >/dev/null 2>&1'
         call(inside(plan, node, ["env", *marks, "sh", "-c", script, str(into), *program]))
 
-    return Fault(kind=kind, description=description, takes="node", marks="load", plant=plant, clear=end_hog, may=may)
+    return Fault(kind=kind, description=description, takes="node", marks=OF_LOAD, plant=plant, clear=end_hog, may=may)
 
 
 LOAD = (
@@ -92,7 +93,7 @@ LOAD = (
         description="All processes of the node together get only that share of its processors, 10 ms by 10 ms: a "
         "forgotten limit of a container, or a processor that throttles.",
         takes="node",
-        marks="load",
+        marks=OF_LOAD,
         plant=limit_processors,
         clear=release,
         needs=(("percent",),),

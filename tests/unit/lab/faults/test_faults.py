@@ -4,7 +4,7 @@ import pytest
 
 from seatrial.lab.cluster.plan import make_plan
 from seatrial.lab.cluster.planting import bare
-from seatrial.lab.faults.base import Parameters, check_parameters, check_subject, faulty_rate
+from seatrial.lab.faults.base import Parameters, check_parameters, check_subject, faulty_rate, marks_of
 from seatrial.lab.faults.catalogue import FAULTS, fault_named
 from seatrial.lab.faults.links import corrupt_rules, drop_rules
 from seatrial.model.errors import UsageError
@@ -70,3 +70,12 @@ def test_rates_subjects_and_loss() -> None:
     assert "numgen random mod 100000 < 2000 drop" in drop_rules("t", "eth0", 2)
     assert "meta length > 4000 meta l4proto tcp numgen random mod 100000 < 2000 @th" in corrupt_rules("t", "eth0", 2)
     assert Parameters(percent=60, rate_bit_per_s=10**8).text == "percent=60 rate=100mbit"
+
+
+@pytest.mark.parametrize("kind", ["governor", "scheduler-granularity"])
+def test_a_fault_with_a_substitute_needs_the_nodes_group(kind: str) -> None:
+    """Without a percentage it only shows a file, and any load can be planted beside it."""
+    load = marks_of(fault_named("cpu-quota"), Parameters(percent=50))
+    assert marks_of(fault_named(kind), Parameters(percent=50)) & load
+    assert not marks_of(fault_named(kind), Parameters()) & load
+    check_parameters(fault_named(kind), Parameters(percent=50))
