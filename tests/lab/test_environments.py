@@ -59,7 +59,7 @@ def test_lmod_on_every_node_and_what_it_cannot_load_there(lab4: LabPlan, tmp_pat
     around = (f"MODULEPATH={core}", f"MODULESHOME={home}")
     options = ("--environment", "module:gcc openmpi", "--wrap", "inside", "--probe-dir", str(tmp_path))
     done = check(lab4, tmp_path, *options, "--json", "--run", "m", around=around)
-    assert done.stdout, done.stderr
+    assert (tmp_path / "m" / "run.json").exists(), done.stdout + done.stderr
     info = json.loads((tmp_path / "m" / "run.json").read_text())
     assert (info["wrap"], info["ending"]) == ("inside", "complete"), info["reason"]
     refused = check(lab4, tmp_path, "--environment", "module:openmpi", around=around)
