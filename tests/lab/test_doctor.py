@@ -151,6 +151,7 @@ def test_drained_and_down_nodes_and_a_partition_that_refuses(lab: LabPlan, tmp_p
     assert "not tried" in [one["weight"] for one in found["remarks"]]
     slurm(lab, "scontrol", "update", "NodeName=n2", "State=RESUME")
     planting.clear(lab.name)
+    wait_for(lab, lambda states: states["n3"] == "idle")  # a node that is still down would be a finding
     with partition(lab, "MaxNodes=1", "MaxNodes=UNLIMITED"):
         done = check(lab, tmp_path)
     assert done.returncode == 2
