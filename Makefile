@@ -1,5 +1,5 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test idle-checks idle-core lint unit unit-core unit-rest lab-test lab-beside lab-alone campaign series proofs probe bench
+.PHONY: demo test idle-checks lint unit lab-test lab-beside lab-alone campaign series proofs probe bench
 .PHONY: simulate-series setup-demo setup-test wheelhouse wheelhouse-test applications map-faults clean
 
 export MPICC ?= mpicc
@@ -10,19 +10,15 @@ PYTEST = env -u MAKEFLAGS .venv/bin/python -m pytest --durations=10
 demo: setup-demo
 	sh scripts/demo.sh
 
-# While lab tests wait for Slurm, linters, compilers and tests that only compute take the processor time that is left, and
-# print at their end. They come first: each worker of the other unit tests then finds all modules compiled.
+# While lab tests wait for Slurm, linters and compilers take the processor time that is left, and print at their end.
+# They come first: each worker of the unit tests then finds all modules compiled.
 test: setup-test
-	$(MAKE) --jobs=3 lab-beside idle-checks idle-core
-	$(MAKE) unit-rest
+	$(MAKE) --jobs=2 lab-beside idle-checks
+	$(MAKE) unit
 	$(MAKE) lab-alone
 
-IDLE = sh scripts/idle.sh
 idle-checks: setup-test
-	@$(IDLE) $(MAKE) lint probe compiled
-
-idle-core: setup-test
-	@$(IDLE) $(MAKE) unit-core WORKERS=2
+	@sh scripts/idle.sh $(MAKE) lint probe compiled
 
 lint: setup-test
 	.venv/bin/ruff check
@@ -36,18 +32,8 @@ probe: setup-test
 # Half as many workers again as there are cores: many tests wait for programs that they started. Each begins with a part
 # of its own, so that what the tests of a file share is made once, and takes tests of others when it has done its part.
 WORKERS ?= $(shell expr $$(nproc) \* 3 / 2)
-UNIT = sh scripts/in_memory.sh $(PYTEST) -m "not alone" -n $(WORKERS) --dist worksteal
 unit: setup-test
-	$(UNIT) tests/unit
-
-# Tests that only compute: they start nothing, wait for nothing, and ask for no time but that of their own process.
-CORE = $(addprefix tests/unit/,benchmarks drift failures importers judgement limits locate model pairs render rules statistics \
-  commands/check lab/simulator)
-unit-core: setup-test
-	$(UNIT) $(CORE)
-
-unit-rest: setup-test
-	$(UNIT) tests/unit $(CORE:%=--ignore=%)
+	sh scripts/in_memory.sh $(PYTEST) tests/unit -m "not alone" -n $(WORKERS) --dist worksteal
 
 compiled: setup-test
 	.venv/bin/python -m pytest --collect-only --quiet --quiet tests/unit

@@ -20,15 +20,14 @@ from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
-ELSEWHERE = {"node-link-60", "node-down", "slurmd-killed", "slurmd-stopped", "uplink-50"}
+ELSEWHERE = {"node-link-60", "node-down", "slurmd-killed", "slurmd-stopped", "uplink-50", "trunk-50-sparse"}
 """Minutes are dear: one-way-out-60 is more than node-link-60, which docs/lab.md plants, too; test_check_faults plants
-the failures of nodes and examines them closer; test_check_cables has the two uplinks."""
+the failures of nodes and examines them closer; test_check_cables has the two uplinks and the slow trunks."""
 MIXED = {"governor", "pcie-width", "mount-missing", "firmware", "scheduler-granularity", "sysctl"}
 """Planted here three at a time, by facts-mixed and facts-mixed-2."""
 HERE_TOO = {"link-drop-50"}
 """Of the scenarios that `make series` runs many times each; test_allocation.py checks a healthy lab of four nodes,
-one-way-out-60 has a slow link, data-corrupt-out a corrupting one, and trunk-50-sparse is trunk-50-loaded with fewer
-pairs."""
+one-way-out-60 has a slow link, and data-corrupt-out a corrupting one."""
 TRIALS = {
     "core-hog", "cpu-quota", "memory-hog", "cpu-hog", "core-hog-check", "cpu-quota-check", "healthy-4-nodes",
     "healthy-4-trials", "slow-mount", "slow-mount-check", "healthy-4-storage",

@@ -31,6 +31,7 @@ SCENARIOS = (
     "data-corrupt",
     "uplink-40-ten-nodes",
     "trunk-50-loaded",
+    "trunk-50-sparse",
     "healthy-4",
     "healthy-8",
     "healthy-4-hog",
