@@ -61,7 +61,8 @@ def test_one_run_is_too_few(archive: Path, capsys: Read) -> None:
 def test_the_text_has_a_row_for_each_claim(archive: Path, capsys: Read) -> None:
     assert run(["plan", "check", "--archive", str(archive)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("2 runs before and 2 after show a change of 2.0 % of all pairs in bandwidth 1 MiB x 4")
+    said = " ".join(out.split())
+    assert said.startswith("2 runs before and 2 after show a change of 2.0 % of all pairs in bandwidth 1 MiB x 4")
     assert "from       3 runs: h1, h2, h3" in out
 
 
