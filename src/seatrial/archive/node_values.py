@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,25 +13,16 @@ from seatrial.archive.run_files import DamagedRun, opened_inside
 from seatrial.judgement.nodes.run_values import NodeValue, node_values
 from seatrial.model.measurement import GroupMeasurement, Phase
 
-if TYPE_CHECKING:
-    import duckdb
-
 GROUP = b'"entry":"group-measurement"'
 
 
-NODES = f"INSERT INTO run_values VALUES (?, '{Phase.NODES.value}', ?, ?, ?, 0, ?, ?, ?, NULL, ?, 1, 1, 0)"  # noqa: S608
-"""A row of the table that `run_values` describes."""
-
-
-def insert_trials(connection: "duckdb.DuckDBPyConnection", number: int, folder: Path) -> None:
-    """Add the figures of a closed run, in which a node is a pair with itself. Raises DamagedRun."""
-    rows = [
-        (number, one.metric.variant, one.metric.kernel.value, one.metric.message_bytes, one.node, one.node, one.value,
-         one.spread)
+def trial_rows(number: int, folder: Path) -> list[tuple[object, ...]]:
+    """The figures of a closed run as rows of the table that `run_values` describes. Raises DamagedRun."""
+    return [
+        (number, one.metric.phase.value, one.metric.variant, one.metric.kernel.value, one.metric.message_bytes,
+         one.node, one.node, one.value, one.spread)
         for one in read_node_values(folder)
     ]  # fmt: skip
-    if rows:
-        connection.executemany(NODES, rows)
 
 
 def read_node_values(folder: Path) -> tuple[NodeValue, ...]:

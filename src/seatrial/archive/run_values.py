@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from seatrial.archive.journal import ValuesImported, of_type
-from seatrial.archive.node_values import insert_trials
+from seatrial.archive.node_values import trial_rows
 from seatrial.archive.reader import read_entries
 from seatrial.archive.samples import exactly, opened, read_errors, system_errors
 from seatrial.model.imported import Sense
@@ -95,7 +95,8 @@ SELECT ?, phase, variant, kernel, message_bytes, window_messages, source, target
 FROM rounds WHERE value > 0 GROUP BY phase, variant, kernel, message_bytes, window_messages, source, target
 """
 """Of two iterations the first and the last are all: a slow fabric has time for no more, and its ends were compared."""
-IMPORTED = f"INSERT INTO run_values VALUES (?, '{Phase.IMPORTED.value}', ?, ?, 0, 0, ?, ?, ?, NULL, NULL, 1, 1, 0)"  # noqa: S608
+OF_NODE = "INSERT INTO run_values VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, NULL, ?, 1, 1, 0)"
+"""A node is a pair with itself."""
 TRIED = "SELECT count(*) > 0 FROM (SELECT 1 FROM samples WHERE phase = ? LIMIT 1)"
 KEPT = "INSERT INTO run_values SELECT ?, * EXCLUDE (run) FROM samples WHERE run = ? AND (phase <> ? OR ?)"
 
@@ -157,9 +158,9 @@ def _loaded(files: Sequence[ValuesFile]) -> "Iterator[duckdb.DuckDBPyConnection]
         connection.execute(f"CREATE TEMP TABLE run_values (number INTEGER, {COLUMNS})")
         for number, file in enumerate(files):
             if file.imported:
-                _insert(connection, number, file.path)
+                _insert(connection, _imported(number, file.path))
             elif _load(connection, number, file) and file.trials_of is not None:
-                insert_trials(connection, number, file.trials_of)
+                _insert(connection, trial_rows(number, file.trials_of))
         yield connection
 
 
@@ -176,17 +177,19 @@ def _load(connection: "duckdb.DuckDBPyConnection", number: int, file: ValuesFile
     return bool(tried) and not file.in_baseline
 
 
-def _insert(connection: "duckdb.DuckDBPyConnection", number: int, folder: Path) -> None:
-    """Imported values, from the journal: a node is a pair with itself."""
-    values = [value for entry in of_type(read_entries(folder), ValuesImported) for value in entry.values]
-    connection.executemany(
-        IMPORTED,
-        [
-            (number, f"{one.metric} [{one.unit}]" if one.unit else one.metric, one.sense.value, one.node, one.node,
-             one.value)
-            for one in values
-        ],
-    )  # fmt: skip
+def _insert(connection: "duckdb.DuckDBPyConnection", rows: Sequence[tuple[object, ...]]) -> None:
+    """Values of nodes."""
+    if rows:
+        connection.executemany(OF_NODE, rows)
+
+
+def _imported(number: int, folder: Path) -> list[tuple[object, ...]]:
+    """Imported values, from the journal."""
+    return [
+        (number, Phase.IMPORTED.value, f"{one.metric} [{one.unit}]" if one.unit else one.metric, one.sense.value, 0,
+         one.node, one.node, one.value, None)
+        for entry in of_type(read_entries(folder), ValuesImported) for one in entry.values
+    ]  # fmt: skip
 
 
 def _reduce(connection: "duckdb.DuckDBPyConnection", number: int) -> None:

@@ -80,3 +80,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     scaling: Scaling = Scaling.NONE
     launch: Launch | None = None
     """None: its outputs are only read."""
+
+    @property
+    def main(self) -> Metric:
+        """The metric called `main_metric`."""
+        return next(metric for metric in self.metrics if metric.name == self.main_metric)

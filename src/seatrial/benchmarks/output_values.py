@@ -10,7 +10,7 @@ from seatrial.benchmarks.catalogue import parse_auto
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.importers.fleets import OUTPUT_NAME
-from seatrial.model.benchmark import Better, Output
+from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source
 
@@ -54,9 +54,8 @@ def _of_results(benchmark: Benchmark, output: Output, node: str) -> Iterator[Imp
             groups[name].append(result.value)
             of_name[name] = metrics[result.metric]
     for name, numbers in groups.items():
-        sense = Sense.LOWER if of_name[name].better is Better.LESS else Sense.HIGHER
         middle = sorted(numbers)[(len(numbers) - 1) // 2]
-        yield ImportedValue(metric=name, unit=of_name[name].unit, sense=sense, node=node, value=middle)
+        yield ImportedValue(metric=name, unit=of_name[name].unit, sense=of_name[name].sense, node=node, value=middle)
 
 
 def last_number(source: Source, text: str, sense: Sense) -> Batch:

@@ -221,10 +221,10 @@ def _version(version: bool = typer.Option(False, "--version", help="Print the ve
 
 
 LONG_WORD = re.compile(r"(\S{200})\S{40,}(\S{60})")
-SURPLUS = re.compile(r"(extra argument\(s\) \((?:\S+ ){7}\S+) .*\)", re.DOTALL)
-"""Such as the files of a shell's pattern."""
 LONG_WORD_CUT = r"\1…\2"
 """A value of thousands of characters would hide what is wrong with it."""
+SURPLUS = re.compile(r"(extra argument\(s\) \((?:\S+ ){7}\S+) .*\)", re.DOTALL)
+"""Such as the files of a shell's pattern."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 REFUSED = (
     errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ESTALE, errno.EREMOTEIO, errno.ENOTCONN, errno.ETIMEDOUT,

@@ -4,6 +4,7 @@ import enum
 
 import msgspec
 
+from seatrial.model.imported import Sense
 from seatrial.model.verdict import FindingKind
 
 Label = str | int | float
@@ -25,6 +26,11 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     meaning: str
     of_problem: bool = False
     """A rate of steps of the whole problem: with more work it falls, while a rate of work does not."""
+
+    @property
+    def sense(self) -> Sense:
+        """As imported values have it."""
+        return Sense.HIGHER if self.better is Better.MORE else Sense.LOWER
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

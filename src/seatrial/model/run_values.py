@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from seatrial.model.imported import Sense
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.node_trials import Measure
+from seatrial.model.subject import Subject, SubjectKind
 from seatrial.model.units import BANDWIDTH, FLOP_RATE, LATENCY, SHARE, size
 
 Reals = NDArray[np.float64]
@@ -84,6 +85,10 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
     def together(self) -> str:
         """What all its columns together are."""
         return "all nodes" if self.of_nodes else "all pairs"
+
+    def whose(self, subject: Subject) -> str:
+        """The subject's name; of the fabric what all columns together are."""
+        return self.together if subject.kind is SubjectKind.FABRIC else subject.name
 
 
 class MetricTable(msgspec.Struct, frozen=True, kw_only=True):

@@ -44,6 +44,8 @@ TRIAL_KERNELS = {
     Trial.COLLECTIVES: COLLECTIVE_KERNELS,
     Trial.STORAGE: STORAGE_KERNELS,
 }
+MAY_LACK = frozenset({Kernel.DGEMM})
+"""Not every node has a BLAS: without these a trial is complete."""
 
 Groups = tuple[tuple[str, ...], ...]
 

@@ -8,7 +8,6 @@ from seatrial.archive.baselines import Baseline
 from seatrial.commands.baseline.run import Damaged, Replacement
 from seatrial.judgement.comparison.records import Changed
 from seatrial.model.errors import ExitCode
-from seatrial.model.subject import SubjectKind
 from seatrial.model.units import quantity, share
 from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, some
@@ -29,10 +28,9 @@ def hidden(change: Replacement) -> tuple[Changed, ...]:
 
 def hidden_text(row: Changed) -> str:
     """n3: bandwidth 1 MiB x 4 20.1 % slower, 12.1 GB/s before, 9.7 GB/s in the new runs."""
-    name = row.metric.together if row.subject.kind is SubjectKind.FABRIC else row.subject.name
     before, after = (quantity(value, row.metric.unit) for value in (row.before, row.after))
     certain = "" if row.outcome is Outcome.SLOWER else ", in too few runs to be certain"
-    return f"{name}: {row.metric.name} lost {share(row.loss)}, {before} → {after}{certain}"
+    return f"{row.metric.whose(row.subject)}: {row.metric.name} lost {share(row.loss)}, {before} → {after}{certain}"
 
 
 def replacement_text(change: Replacement) -> str:

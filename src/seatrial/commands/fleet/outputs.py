@@ -10,9 +10,8 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.importers.fleets import OUTPUT_NAME, FleetTable
 from seatrial.judgement.benchmark_findings import word_of_output
-from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.benchmark import Better, Output
 from seatrial.model.errors import UsageError
-from seatrial.model.imported import Sense
 from seatrial.model.verdict import Verdict
 
 
@@ -43,15 +42,11 @@ def table_of_outputs(texts: Mapping[str, str], column: str = "") -> FleetTable |
         return None
     values = {node: [value for _, value in sorted(of_node, key=lambda run: run[0])] for node, of_node in runs.items()}
     return FleetTable(
-        sense=Sense.HIGHER if _main(first).better is Better.MORE else Sense.LOWER,
+        sense=first.main.sense,
         values={node: [value for value in numbers if not math.isnan(value)] for node, numbers in values.items()},
         without_value=tuple(node for node, numbers in values.items() for value in numbers if math.isnan(value)),
         left_out=tuple(left_out),
     )
-
-
-def _main(benchmark: Benchmark) -> Metric:
-    return next(metric for metric in benchmark.metrics if metric.name == benchmark.main_metric)
 
 
 def _node_and_run(name: str, benchmark: str) -> tuple[str, int]:
@@ -66,7 +61,7 @@ def _value(benchmark: Benchmark, output: Output, column: str) -> tuple[str, floa
     """Why an output has no value, and its value: the best one of the main metric. Raises UsageError for a column."""
     if word_of_output(output) != Verdict.PASS.value:
         return (output.missing or [breach.reason for breach in output.breaches])[0], math.nan
-    metric = _main(benchmark)
+    metric = benchmark.main
     results = [result for result in output.results if result.metric == metric.name]
     labels = {str(label).lower() for result in results for label in result.labels.values()}
     if column and column.lower() not in labels:

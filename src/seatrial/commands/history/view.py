@@ -9,7 +9,6 @@ from seatrial.drift.fact_words import value_text
 from seatrial.judgement.comparison.history import Explained, History
 from seatrial.judgement.comparison.records import Suspect
 from seatrial.model.errors import ExitCode
-from seatrial.model.subject import FABRIC
 from seatrial.model.units import quantity
 from seatrial.model.words import count, some, verb
 from seatrial.render.json import Json, number
@@ -47,8 +46,7 @@ def _sentence(histories: Sequence[History]) -> str:
 
 def _named(history: History) -> str:
     """latency 8 B of n3."""
-    name = history.metric.together if history.subject == FABRIC else history.subject.name
-    return f"{history.metric.name} of {name}"
+    return f"{history.metric.name} of {history.metric.whose(history.subject)}"
 
 
 def _percent(change: Change) -> str:

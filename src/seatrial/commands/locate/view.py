@@ -22,7 +22,7 @@ from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import FABRIC
 from seatrial.model.units import LATENCY, duration, quantity, share
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import count, some
+from seatrial.model.words import count, some, verb
 from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import Json
 from seatrial.render.report import Block, Findings, Items, Report
@@ -266,7 +266,7 @@ def _unstable_lines(unstable: Sequence[Unstable], pairs: int) -> list[str]:
         for one in unstable[:MOST]
     ]
     more = f", {len(unstable) - MOST} parts more than these" if len(unstable) > MOST else ""
-    return [*lines, f"Unstable are {count(pairs, 'ordered pair')} in all{more}."]
+    return [*lines, f"In all {count(pairs, 'ordered pair')} {verb(pairs)} unstable{more}."]
 
 
 def _observation(one: Observation) -> str:

@@ -20,7 +20,7 @@ from seatrial.model.settings import NodesSettings, Trial
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.model.words import count, some
-from seatrial.pairs.node_rounds import ONCE_KERNELS, TRIAL_KERNELS
+from seatrial.pairs.node_rounds import MAY_LACK, ONCE_KERNELS, TRIAL_KERNELS
 
 OPTIONAL = (Trial.PIPE, Trial.COLLECTIVES, Trial.STORAGE)
 """Trials that a single rank cannot carry out, and a folder that not all nodes see: a remark says so."""
@@ -114,7 +114,7 @@ def _all_measured(recorded: RecordedRun) -> bool:
         if shape.kernel not in (*ONCE_KERNELS, Kernel.CHASE_FAR):
             times_of[delivered.nodes, shape.kernel, delivered.variant, shape.message_bytes] += 1
     trials = settings.trials if isinstance(settings, NodesSettings) else ()
-    kernels = {each.shape.kernel for each in recorded.group_measurements} - {Kernel.DGEMM}
+    kernels = {each.shape.kernel for each in recorded.group_measurements} - MAY_LACK
     all_tried = all(kernels & TRIAL_KERNELS[trial] for trial in trials if trial not in OPTIONAL)
     return all_tried and all(times >= repetitions for times in times_of.values())
 

@@ -48,7 +48,7 @@ def _sentence(run: RunInfo, result: RunResult) -> str:
     values = [item for item in result.output.results if item.metric == result.benchmark.main_metric]
     if result.word != Verdict.PASS or not values:
         return plain
-    metric = next(item for item in result.benchmark.metrics if item.name == result.benchmark.main_metric)
+    metric = result.benchmark.main
     best = (max if metric.better is Better.MORE else min)(values, key=lambda item: item.value)
     best = best if "bytes" in best.labels else values[0]  # the parts of one benchmark are not comparable
     limit = result.limits.get(metric.name)

@@ -230,7 +230,7 @@ def _explanations(points: Sequence[Point]) -> list[str]:
 
 
 def _pays(item: Judged) -> str:
-    if len(item.points) < 2:
+    if len(item.points) < FEWEST_SIZES:
         return ""
     if item.pays_up_to is None:
         return f"More {item.curve.over} pay as far as was measured."

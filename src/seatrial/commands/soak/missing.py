@@ -13,7 +13,7 @@ from seatrial.model.settings import SoakSettings
 from seatrial.model.units import share
 from seatrial.model.words import count, some
 from seatrial.pairs.node_places import LEAST_ARRAY_BYTES, NodePlaces
-from seatrial.pairs.node_rounds import LOAD, LOAD_OF_SHARED, ONCE_KERNELS, rounds_of
+from seatrial.pairs.node_rounds import LOAD, LOAD_OF_SHARED, MAY_LACK, ONCE_KERNELS, rounds_of
 
 BETWEEN_NODES = (Kernel.PINGPONG, Kernel.ONEWAY)
 """Kernels of a pair of nodes."""
@@ -51,7 +51,7 @@ def missing_results(recorded: RecordedRun) -> tuple[Missing, ...]:
     missing = [
         Missing(kernel=kernel, cycles=len(whole), of=len(whole))
         for kernel in (*cycles, *_expected(recorded, names))
-        if not cycles.get(kernel) and kernel is not Kernel.DGEMM  # there is not always a BLAS
+        if not cycles.get(kernel) and kernel not in MAY_LACK
     ]
     for kernel, by_node in cycles.items():
         most = len(set[int]().union(*by_node.values()))
