@@ -23,16 +23,27 @@ TIMES = frozenset({
     "time", "times", "seconds", "sec", "secs", "latency", "elapsed", "wall", "walltime", "wallclock", "duration",
     "runtime", "delay", "jitter",
 })  # fmt: skip
-RATES = frozenset({"rate", "rates", "bandwidth", "bw", "throughput", "speed", "speedup", "efficiency", "per", "iops"})
+RATES = frozenset({"rate", "rates", "bandwidth", "bw", "throughput", "speed", "speedup", "efficiency", "iops"})
 QUANTITIES = re.compile(r"[kmgtp]?i?(?:b|byte|bytes|bit|bits|flop|flops|op|ops|msg|messages|steps)")
 """What is counted in a rate, as in MB_s."""
+SPANS = TIME_UNITS | {"second", "minute", "h", "hour", "hours", "d", "day", "days"}
 
 
 def sense_of(name: str, unit: str = "") -> Sense | None:
     """By the unit, or by the words of the name: `hpl_time_s` is lower, `triad_MB_s` higher; None: neither says so."""
-    if unit:
-        return Sense.LOWER if unit.strip().lower() in TIME_UNITS else Sense.HIGHER
-    words = re.findall(r"[a-zµ]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+    if unit.strip().lower() in TIME_UNITS:
+        return Sense.LOWER
+    return _sense_of_words(unit) or _sense_of_words(name) or (Sense.HIGHER if unit else None)
+
+
+def _sense_of_words(text: str) -> Sense | None:
+    """Of a quotient what is above the line decides: `s/step` is a time, `ns/day` and `steps/s` are rates."""
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text.replace("/", " per ")).lower()
+    words = re.findall(r"[a-zµ]+", text)
+    if "per" in words:
+        place = words.index("per")
+        timed = TIMES.intersection(words[:place]) or TIME_UNITS.intersection(words[max(place - 1, 0) : place])
+        return Sense.LOWER if timed and not SPANS.intersection(words[place:]) else Sense.HIGHER
     if RATES.intersection(words):
         return Sense.HIGHER
     if TIMES.intersection(words):
