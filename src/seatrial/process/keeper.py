@@ -9,6 +9,8 @@ from seatrial.process.process import end_group, environment
 
 WAITING = """
 trap "" INT HUP
+waits_for=$1
+shift
 cat >/dev/null
 left=60
 until "$@" || [ "$left" = 0 ]; do
@@ -16,12 +18,19 @@ until "$@" || [ "$left" = 0 ]; do
     sleep 5
 done
 sleep 3
-exec "$@"
+"$@"
+left=5
+while pgrep -f -- "$waits_for" >/dev/null 2>&1; do
+    [ "$left" = 0 ] && exec pkill -KILL -f -- "$waits_for"
+    left=$((left - 1))
+    sleep 1
+done
 """
 """The end of standard input is the end of whoever holds its other end, however that came about.
 
 A controller that is just restarting is asked until it hears; and once more, since a job that was asked for at
-the last moment comes into the queue after that.
+the last moment comes into the queue after that. A salloc whose job is gone ends by itself; one that hangs at its end
+is killed.
 """
 
 
@@ -29,12 +38,14 @@ class Keeper:
     """A small process that outlives this one by as long as it takes to cancel its jobs.
 
     It knows them by a name that no other job has, since a job may be granted when nobody is left to read its number.
-    `cancel` makes the command that cancels all jobs of a name.
+    `cancel` makes the command that cancels all jobs of a name. A program that asked for one has `--job-name=` and the
+    name among its arguments.
     """
 
     def __init__(self, cancel: Callable[[str], Sequence[str]]) -> None:
         self.name = f"seatrial-{secrets.token_hex(4)}"
-        argv = ["sh", "-c", WAITING, "seatrial-keeper", *cancel(self.name)]
+        waits_for = f"[-]-job-name={self.name}"  # a pattern that does not match itself among the keeper's arguments
+        argv = ["sh", "-c", WAITING, "seatrial-keeper", waits_for, *cancel(self.name)]
         self._process: subprocess.Popen[bytes] | None = None
         self._released = False
         with contextlib.suppress(OSError):  # without it things are as they are with any other program

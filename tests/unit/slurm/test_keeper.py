@@ -71,6 +71,23 @@ def test_a_released_keeper_goes_on_until_slurm_hears(
     assert wait_for(cancelled).endswith(f"--name={one.name}\n")
 
 
+def test_a_salloc_that_hangs_at_its_end_is_killed_and_no_other(
+    cancelled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "WAITING", keeper.WAITING.replace("sleep", ":"))
+    one, other = Keeper(cancel_own), Keeper(cancel_own)
+    hanging, elsewhere = (
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", f"--job-name={of.name}"])
+        for of in (one, other)
+    )
+    one.release()
+    assert hanging.wait(20) == -signal.SIGKILL
+    assert elsewhere.poll() is None
+    elsewhere.kill()
+    elsewhere.wait()
+    other.dismiss()
+
+
 def test_no_two_have_one_name(cancelled: Path) -> None:
     keepers = Keeper(cancel_own), Keeper(cancel_own)
     assert keepers[0].name != keepers[1].name
