@@ -81,7 +81,7 @@ def _offered(
     Ends are nodes in question, and good ones: of every leaf in question and of a few others; and those of pairs that
     cross a cable in question.
     """
-    wanted = {part for parts in questions for part in list(parts)[:_MOST_PARTS]}
+    wanted = {part for parts in questions for part in _at_most(_MOST_PARTS, parts, draw)}
     asked_leaves = {part.name if part.kind == "uplink" else fabric.leaf_of.get(part.name, "") for part in wanted}
     members: dict[str, list[str]] = defaultdict(list)
     for node in draw.sample(nodes, len(nodes)):
@@ -100,6 +100,12 @@ def _offered(
     draw.shuffle(pairs)
     crossed = {pair: frozenset(fabric.path(*pair)).difference(acquitted) for pair in pairs}
     return {pair: parts for pair, parts in crossed.items() if parts}
+
+
+def _at_most(most: int, parts: Collection[Component], draw: random.Random) -> list[Component]:
+    """That many of them by chance, the same ones for the same seed: a set has another order in each process."""
+    ordered = sorted(parts)
+    return ordered if len(ordered) <= most else draw.sample(ordered, most)
 
 
 def _across(parts: Sequence[Component], nodes: Collection[str], fabric: Wiring, draw: random.Random) -> list[Pair]:
