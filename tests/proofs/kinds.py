@@ -49,6 +49,14 @@ with socket.create_connection((sys.argv[1], 5201)) as connection:
     connection.recv(1)
     print((left - warm) / (time.monotonic() - began))
 """
+LOOPS_S = 2.0
+LOOPS = """
+import sys, time
+end, count = time.monotonic() + float(sys.argv[1]), 0
+while time.monotonic() < end:
+    count += 1
+print(count)
+"""
 QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us")
 Setting = Callable[[LabPlan], str]
 Witness = Callable[[LabPlan, Path, bool], float]
@@ -113,6 +121,13 @@ def _sent(plan: LabPlan) -> float:
             receiver.kill()
 
 
+def loop_rate(plan: LabPlan, _folder: Path, _changed: bool) -> float:
+    """Loops of two tasks on n2 together: a quota gives a little less than its share."""
+    task = [sys.executable, "-S", "-c", LOOPS, str(LOOPS_S)]
+    argv = as_user(plan, ["srun", "--nodelist=n2", "--ntasks=2", "--mpi=none", *task])
+    return median(sum(float(word) for word in run(argv, timeout_s=60).stdout.split()) for _ in range(TIMES))
+
+
 def buffered_rate(plan: LabPlan, folder: Path, changed: bool) -> float:
     """Of messages of 256 KiB, with the parameters in the environment of the job and not in files of nodes."""
     words = [f"{name}={value}" for name, value in SMALL_BUFFERS.items()] if changed else []
@@ -128,17 +143,17 @@ def buffered_rate(plan: LabPlan, folder: Path, changed: bool) -> float:
 KINDS = (
     Kind(
         name="cpu-quota", nodes=("n2",), parameters=Parameters(percent=SHARE), fact="processor.quota_processors",
-        command=TRIALS, metric="arithmetic of the slowest core", subject="node:n2", planted=SHARE / 100, setting=quota,
+        command=TRIALS, metric="arithmetic of the slowest core", subject="node:n2", witness=loop_rate, setting=quota,
     ),
     Kind(
         name="governor", nodes=("n2",), parameters=Parameters(percent=SHARE), fact="processor.governors",
-        command=TRIALS, metric="arithmetic of the slowest core", subject="node:n2", planted=SHARE / 100,
+        command=TRIALS, metric="arithmetic of the slowest core", subject="node:n2", witness=loop_rate,
         setting=overlaid(f"{PROCESSOR.format(number=0)}/scaling_governor"),
     ),
     Kind(
         name="scheduler-granularity", nodes=("n2",), parameters=Parameters(percent=SHARE),
         fact="settings.scheduler.base_slice_ns", command=TRIALS, metric="arithmetic of the slowest core",
-        subject="node:n2", planted=SHARE / 100, setting=overlaid(BASE_SLICE_FILE),
+        subject="node:n2", witness=loop_rate, setting=overlaid(BASE_SLICE_FILE),
     ),
     Kind(
         name="mtu", nodes=("n2",), parameters=Parameters(mtu=MTU), fact="interfaces.eth0.mtu_bytes", command=CURVE,

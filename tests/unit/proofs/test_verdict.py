@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.proofs.kinds import KINDS
 from tests.proofs.verdict import Verdict, judge
 
+SHARE = 0.5
+"""What the witness measured."""
 KIND = next(kind for kind in KINDS if kind.name == "cpu-quota")
 
 
@@ -25,7 +28,7 @@ def compared(**changes: Any) -> dict[str, Any]:
 
 
 def judged(found: dict[str, Any], *, restored: bool = True) -> Verdict:
-    return judge(KIND, None, found, 60.0, restored=restored)
+    return judge(KIND, SHARE, found, 60.0, restored=restored)
 
 
 def test_all_that_must_be_said_is_said() -> None:
@@ -52,3 +55,9 @@ def test_each_condition_alone_makes_it_wrong(changes: dict[str, Any], complaint:
 
 def test_a_setting_that_stays_changed_is_wrong() -> None:
     assert judged(compared(), restored=False).complaints == ("the setting was not restored",)
+
+
+def test_a_witness_that_contradicts_the_formula_is_said() -> None:
+    known = msgspec.structs.replace(KIND, planted=SHARE)
+    assert judge(known, 0.496, compared(), 60.0, restored=True).good
+    assert judge(known, 0.475, compared(), 60.0, restored=True).complaints == ("a witness says 0.4750",)
