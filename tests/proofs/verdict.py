@@ -51,7 +51,7 @@ def judge(kind: Kind, witnessed: float | None, found: Mapping[str, Any], seconds
     complaints = []
     planted = witnessed if kind.planted is None else kind.planted
     assert planted is not None, f"{kind.name} has neither a ratio nor a witness"
-    if witnessed is not None and abs(witnessed / planted - 1) > WITNESS_ERROR:
+    if witnessed is not None and abs(witnessed - planted) > WITNESS_ERROR * planted:
         complaints.append(f"a witness says {witnessed:.4f}")
     error = WITNESS_ERROR if kind.planted is None else 0.0
     row = row_of(kind, found)

@@ -61,3 +61,9 @@ def test_a_witness_that_contradicts_the_formula_is_said() -> None:
     known = msgspec.structs.replace(KIND, planted=SHARE)
     assert judge(known, 0.496, compared(), 60.0, restored=True).good
     assert judge(known, 0.475, compared(), 60.0, restored=True).complaints == ("a witness says 0.4750",)
+
+
+def test_a_witness_that_measured_nothing_is_wrong() -> None:
+    assert judge(KIND, 0.0, compared(), 60.0, restored=True).complaints == (
+        "the interval does not contain the planted ratio",
+    )
