@@ -51,21 +51,22 @@ class Lab:
                 raise SystemExit(f"{' '.join(command)}: {done.stdout}{done.stderr}")
         return ",".join(names)
 
-    def before(self, command: tuple[str, ...]) -> str:
+    def before(self, kind: Kind) -> str:
         """Runs without a change, which kinds with the same command share."""
-        if command not in self._measured:
-            self._measured[command] = self.measured(command, f"before-{command[0]}-", self.runs)
-        return self._measured[command]
+        if kind.command not in self._measured:
+            name = f"before-{len(self._measured)}-"
+            self._measured[kind.command] = self.measured(kind.command, name, kind.runs or self.runs)
+        return self._measured[kind.command]
 
     def proved(self, kind: Kind, blocks: int) -> Verdict:
         """One kind: planted, compared, taken back, cleared."""
         began = time.monotonic()
-        before = self.before(kind.command)
+        before = self.before(kind)
         rates = [kind.witness(self.plan, self.archive, False)] if kind.witness else []
         for node in kind.nodes:
             planting.plant(self.plan.name, kind.name, node, kind.parameters)
         try:
-            after = self.measured(kind.command, f"{kind.name}-", self.runs)
+            after = self.measured(kind.command, f"{kind.name}-", kind.runs or self.runs)
             rates += [kind.witness(self.plan, self.archive, True)] if kind.witness else []
             setting = kind.setting(self.plan)
             done = self.seatrial("compare", before, after, "--prove", "--blocks", str(blocks), "--json")

@@ -194,6 +194,8 @@ def _proof_fields(proof: Proof) -> Json:
         "facts": [msgspec.to_builtins(each) for each in proof.facts],
         "nodes": list(proof.nodes),
         "statement": proof.statement,
+        "subject": proof.subject.text if proof.subject else None,
+        "metric": proof.metric.name if proof.metric else None,
         "ratio": estimate_fields(proof.ratio) if proof.ratio else None,
         "with_change": list(proof.with_change),
         "without_change": list(proof.without_change),

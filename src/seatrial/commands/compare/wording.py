@@ -137,12 +137,19 @@ def _others(comparison: Comparison, worst: Changed) -> str:
 
 
 def proof_text(proof: Proof) -> str:
-    """confirmed: interfaces.eth0.mtu_bytes 1500 → 600 on n2; with it 9.1 % lower (95 % CI ...); ..."""
+    """confirmed: interfaces.eth0.mtu_bytes 1500 → 600 on n2; with it n2>n1: bandwidth 1 MiB 9.1 % lower (...); ..."""
     text = f"{proof.outcome.value}: {_where(proof)}"
     if proof.ratio is not None:
         runs = f"{len(proof.with_change)} runs with it and {len(proof.without_change)} without"
-        text += f"; with it {amount(proof.ratio.value)} ({estimate_text(proof.ratio)}), {runs}"
+        text += f"; with it {_remeasured(proof)}{amount(proof.ratio.value)} ({estimate_text(proof.ratio)}), {runs}"
     return f"{text}; {proof.statement}"
+
+
+def _remeasured(proof: Proof) -> str:
+    """What was measured again: `n2>n1: bandwidth 1 MiB `; empty where it is not recorded."""
+    if proof.subject is None or proof.metric is None:
+        return ""
+    return f"{proof.metric.whose(proof.subject)}: {proof.metric.name} "
 
 
 def _where(proof: Proof) -> str:

@@ -9,7 +9,7 @@ from seatrial.judgement.comparison.records import Changed, Comparison, Proof, Pr
 from seatrial.judgement.comparison.subjects import node_columns, pair_columns
 from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import MetricTable
-from seatrial.model.subject import FABRIC, SubjectKind
+from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.verdict import Outcome
 from seatrial.statistics.run_comparison import CONFIDENCE, compare_runs
 
@@ -28,10 +28,22 @@ def worth_testing(comparison: Comparison) -> tuple[Suspect, ...]:
 
 
 def lost_row(comparison: Comparison) -> Changed | None:
-    """What the proof measures again: of what is slower the subject that lost most, else of everything compared."""
+    """What the proof measures again: of what is slower the subject that lost most.
+
+    Where nothing is, that whose loss is the surest: the greatest of many uncertain losses is mostly chance.
+    """
     rows = [row for metric in comparison.metrics for row in (metric.together, *metric.changed) if row.loss > 0]
     slower = [row for row in rows if row.outcome is Outcome.SLOWER]
-    return max(slower or rows, key=lambda row: row.loss, default=None)
+    if slower:
+        return max(slower, key=lambda row: row.loss)
+    return max(rows, key=lambda row: (_certainty(row.ratio), row.loss), default=None)
+
+
+def _certainty(ratio: Estimate) -> float:
+    """The logarithm of a ratio in widths of its interval; 0 without bounds."""
+    if not 0 < ratio.low < ratio.high < math.inf:
+        return 0.0
+    return abs(math.log(ratio.value)) / math.log(ratio.high / ratio.low)
 
 
 def slowest_node(comparison: Comparison, suspect: Suspect) -> str:
@@ -48,9 +60,11 @@ def judge_proof(
     row = lost_row(comparison)
     if row is None:
         return _decided(planned, ProofOutcome.UNTESTABLE, "nothing became slower, so there is no loss to explain", None)
-    ratio = _ratio(row, planned.nodes, tables, without, leaf_of)
-    if ratio is None:
+    measured = _measured(row, planned.nodes, tables, without, leaf_of)
+    if measured is None:
         return _decided(planned, ProofOutcome.UNTESTABLE, f"the benchmark did not measure {row.metric.name}", None)
+    subject, ratio = measured
+    planned = msgspec.structs.replace(planned, subject=subject, metric=row.metric)
     lost = abs(math.log(row.ratio.value))
     bounds = sorted(row.metric.sign * math.log(bound) if 0 < bound < math.inf else math.copysign(math.inf, bound - 1)
                     for bound in (ratio.low, ratio.high))  # fmt: skip
@@ -65,16 +79,16 @@ def _decided(planned: Proof, outcome: ProofOutcome, statement: str, ratio: Estim
     return msgspec.structs.replace(planned, outcome=outcome, statement=statement, ratio=ratio)
 
 
-def _ratio(
+def _measured(
     row: Changed, nodes: Sequence[str], tables: Sequence[MetricTable], without: int, leaf_of: Mapping[str, str]
-) -> Estimate | None:
-    """Of the worst subject, with the change over without it; of a changed node where all pairs were the worst."""
+) -> tuple[Subject, Estimate] | None:
+    """The lost subject's ratio, with the change over without it; a changed node's where all pairs were the worst."""
     table = next((each for each in tables if each.metric == row.metric), None)
     if table is None:
         return None
     by_node, by_pair = node_columns(table, without, leaf_of), pair_columns(table, without)
     wanted = [row.subject.name] if row.subject != FABRIC else list(nodes[:1])
-    for columns in (by_node, by_pair):
+    for columns, kind in ((by_node, SubjectKind.NODE), (by_pair, SubjectKind.PAIR)):
         if columns is None or not columns.names:
             continue
         chosen = [place for place, name in enumerate(columns.names) if name in wanted]
@@ -84,7 +98,8 @@ def _ratio(
         compared = compare_runs(columns.first, columns.second)
         change, place = (compared.together, 0) if whole else (compared.subjects, chosen[0])
         low, high = float(change.low[place]), float(change.high[place])
-        return Estimate(
+        subject = FABRIC if whole else Subject(kind=kind, name=columns.names[place])
+        return subject, Estimate(
             value=math.exp(float(change.change[place])),
             low=math.exp(low) if low > -math.inf else 0.0,
             high=math.exp(high) if high < math.inf else math.inf,

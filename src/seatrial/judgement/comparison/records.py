@@ -140,8 +140,11 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     outcome: ProofOutcome
     statement: str
     """What was done or would be done, or why nothing was."""
+    subject: Subject | None = None
+    metric: Metric | None = None
+    """What was measured again."""
     ratio: Estimate | None = None
-    """Of the worst subject, with the change over without it."""
+    """Of this subject in this metric, with the change over without it."""
     with_change: tuple[str, ...] = ()
     without_change: tuple[str, ...] = ()
     """Runs."""

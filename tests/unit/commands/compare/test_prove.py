@@ -10,6 +10,7 @@ from seatrial.archive.run_sets import find_runs, load_tables
 from seatrial.commands.compare.prove import Proved, Request, benchmark_of, plan_text, prove_suspects
 from seatrial.commands.compare.toggle import Setting, Step, Toggle, run_toggled
 from seatrial.commands.compare.view import comparison_report
+from seatrial.commands.compare.wording import proof_text
 from seatrial.driver.progress import Silent
 from seatrial.judgement.comparison.judge import RunSet, compare
 from seatrial.judgement.comparison.records import Comparison, FileSetting, ProofOutcome
@@ -97,6 +98,10 @@ def test_a_cause_is_confirmed_and_an_innocent_change_refuted(node: Node, slow_at
     report = comparison_report(proved.comparison)
     assert f"{outcome.value}: interfaces.eth0.mtu_bytes 1500 B → 600 B on n2" in report.headline
     assert proof.ratio is not None
+    assert proof.subject is not None
+    assert proof.metric is not None
+    (text,) = (proof_text(each) for each in proved.comparison.proofs)
+    assert f"; with it {proof.metric.whose(proof.subject)}: {proof.metric.name} " in text
     assert (proof.ratio.low < 0.9 < proof.ratio.high) is (outcome is ProofOutcome.CONFIRMED)
 
 

@@ -1,0 +1,50 @@
+"""What a proof measures again."""
+
+import msgspec
+
+from seatrial.judgement.comparison.judge import RunSet, compare
+from seatrial.judgement.comparison.proof import lost_row
+from seatrial.judgement.comparison.records import Comparison
+from seatrial.model.run_values import MetricTable
+from seatrial.model.verdict import Outcome
+from tests.support.run_tables import BANDWIDTH, LATENCY, summaries, table
+
+
+def compared(tables: list[MetricTable], runs: int) -> Comparison:
+    first, second = (RunSet(name=name, runs=summaries(1 + at * runs, runs)) for at, name in enumerate("AB"))
+    return compare(first, second, tables)
+
+
+def with_sizes(*sizes: int) -> list[MetricTable]:
+    return [
+        table((3, 3), nodes=4, metric=msgspec.structs.replace(LATENCY, message_bytes=size), seed=size, of_runs=0.2)
+        for size in sizes
+    ]
+
+
+def test_of_what_is_slower_the_greatest_loss_is_measured_again() -> None:
+    found = compared([table((5, 5), slow={"n3": 0.9, "n5": 0.8})], 5)
+    row = lost_row(found)
+    assert row is not None
+    assert row.subject.text == "node:n5"
+
+
+def test_where_nothing_is_shown_to_be_slower_the_surest_loss_is_measured_again_not_the_greatest() -> None:
+    steady = table((3, 3), nodes=4, metric=BANDWIDTH, everything=0.98, of_runs=0.008)
+    found = compared([*with_sizes(1, 2, 4, 8, 16), steady], 3)
+    rows = [row for metric in found.metrics for row in (metric.together, *metric.changed)]
+    slower = {row.metric.name for row in rows if row.outcome is Outcome.SLOWER}
+    assert not slower, "the case is about losses that are not shown"
+    greatest = max(rows, key=lambda row: row.loss)
+    row = lost_row(found)
+    assert row is not None
+    assert (row.metric.name, greatest.metric.name != row.metric.name) == (BANDWIDTH.name, True)
+    assert row.loss < greatest.loss
+
+
+def test_single_runs_have_no_certainty_and_the_greatest_loss_is_measured_again() -> None:
+    small = table((1, 1), nodes=4, metric=LATENCY, everything=1.02)
+    found = compared([small, table((1, 1), nodes=4, everything=0.9)], 1)
+    row = lost_row(found)
+    assert row is not None
+    assert row.metric.name == BANDWIDTH.name
