@@ -12,7 +12,8 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from seatrial.lab.cluster import planting, stop
@@ -54,8 +55,8 @@ class Lab:
     def before(self, kind: Kind) -> str:
         """Runs without a change, which kinds with the same command share."""
         if kind.command not in self._measured:
-            name = f"before-{len(self._measured)}-"
-            self._measured[kind.command] = self.measured(kind.command, name, kind.runs or self.runs)
+            name = f"before-{self.plan.rails}-{kind.command[0]}-"
+            self._measured[kind.command] = self.measured(kind.command, name, self.runs)
         return self._measured[kind.command]
 
     def proved(self, kind: Kind, blocks: int) -> Verdict:
@@ -66,7 +67,7 @@ class Lab:
         for node in kind.nodes:
             planting.plant(self.plan.name, kind.name, node, kind.parameters)
         try:
-            after = self.measured(kind.command, f"{kind.name}-", kind.runs or self.runs)
+            after = self.measured(kind.command, f"{kind.name}-", self.runs)
             rates += [kind.witness(self.plan, self.archive, True)] if kind.witness else []
             setting = kind.setting(self.plan)
             done = self.seatrial("compare", before, after, "--prove", "--blocks", str(blocks), "--json")
@@ -89,6 +90,17 @@ class Lab:
         return str(parsed(self.seatrial("compare", *sets, "--json").stdout)["outcome"])
 
 
+@contextmanager
+def lab_of(rails: int, archive: Path, runs: int) -> Iterator[Lab]:
+    """A lab that is gone afterwards."""
+    plan = make_plan(name=f"p{os.getpid()}", nodes=4, rails=rails, folders=(*needed_folders(), str(FOLDER)))
+    try:
+        raise_lab(plan)
+        yield Lab(plan, archive, runs)
+    finally:
+        stop.raze(plan.name)
+
+
 def main() -> int:
     """Exit code 0: everything as it must be."""
     parser = argparse.ArgumentParser(prog="python -m tests.proofs", description=__doc__)
@@ -101,21 +113,21 @@ def main() -> int:
     archive = FOLDER / "archive"
     shutil.rmtree(FOLDER, ignore_errors=True)
     archive.mkdir(parents=True)
-    plan = make_plan(name=f"p{os.getpid()}", nodes=4, folders=(*needed_folders(), str(FOLDER)))
     verdicts: list[Verdict] = []
     outcomes: list[str] = []
-    try:
-        raise_lab(plan)
-        lab = Lab(plan, archive, given.runs)
-        for kind in KINDS:
-            if kind.name in given.kinds:
+    chosen = [kind for kind in KINDS if kind.name in given.kinds]
+    for rails in sorted({1, *(kind.rails for kind in chosen)}):
+        kinds = [kind for kind in chosen if kind.rails == rails]
+        unchanged = given.unchanged if rails == 1 else 0
+        if not kinds and not unchanged:
+            continue
+        with lab_of(rails, archive, given.runs) as lab:
+            for kind in kinds:
                 verdicts.append(lab.proved(kind, given.blocks))
                 print(verdicts[-1].text, flush=True)
-        for number in range(1, given.unchanged + 1):
-            outcomes.append(lab.unchanged(number))
-            print(f"unchanged {number}: {outcomes[-1]}", flush=True)
-    finally:
-        stop.raze(plan.name)
+            for number in range(1, unchanged + 1):
+                outcomes.append(lab.unchanged(number))
+                print(f"unchanged {number}: {outcomes[-1]}", flush=True)
     good = [outcome in ("same", "inconclusive") for outcome in outcomes]
     if outcomes:
         print(f"without a change: {sum(good)} of {len(good)} same or inconclusive", flush=True)

@@ -19,15 +19,14 @@ from seatrial.process.process import run
 from tests.support.json_objects import parsed
 
 CURVE = ("curve", "n2", "n1", "--max-size", "4MiB", "--per-octave", "1", "--budget", "8s")
-LATENCIES = ("curve", "n2", "n1", "--max-size", "128KiB", "--per-octave", "1", "--budget", "6s")
 TRIALS = ("nodes", "n[1-2]", "--trials", "arithmetic")
 MTU, USUAL_MTU = 600, 1500
 HEADERS, FRAME = 52, 14
 """Bytes of IP and TCP with time stamps in each frame, and those of Ethernet that the shaper counts."""
 SHARE = 50.0
-SMALL_BUFFERS = {"OMPI_MCA_btl_tcp_sndbuf": "4096", "OMPI_MCA_btl_tcp_rcvbuf": "4096"}
-"""What the fault mpi-transport writes into a node's file. They cost time per message, and no bandwidth."""
-BUFFERED_BYTES = 64 << 10
+RAIL = "eth0"
+"""The one of two that Open MPI still uses."""
+RAILED_BYTES = 1 << 20
 SENT_BYTES = 120_000_000
 WARM_BYTES = 8 << 20
 TIMES = 3
@@ -81,10 +80,10 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Of n2, as it is now."""
     planted: float | None = None
     """The ratio that the change must have; None: that of the witness."""
-    runs: int = 0
-    """In each set, where the usual number cannot show the change; 0: the usual number."""
+    rails: int = 1
+    """Of the nodes of its lab."""
     witness: Witness | None = None
-    """The rate, or the time, without the change and, with True, with it, by other means than the runs that are compared."""
+    """The rate without the change and, with True, with it, by other means than the runs that are compared."""
 
 
 def content(path: str) -> Setting:
@@ -132,16 +131,16 @@ def loop_rate(plan: LabPlan, _folder: Path, _changed: bool) -> float:
     return median(sum(float(word) for word in run(argv, timeout_s=60).stdout.split()) for _ in range(TIMES))
 
 
-def buffered_latency(plan: LabPlan, folder: Path, changed: bool) -> float:
-    """Seconds of a message, with the parameters in the environment of the job and not in files of nodes."""
-    words = [f"{name}={value}" for name, value in SMALL_BUFFERS.items()] if changed else []
-    argv = ["env", *words, sys.executable, "-m", "seatrial", *LATENCIES, "--json", "--archive", str(folder / "witness")]
-    seconds = []
+def railed_rate(plan: LabPlan, folder: Path, changed: bool) -> float:
+    """Bytes per second of large messages, with the rail in the environment of the job and not in a file of a node."""
+    words = [f"OMPI_MCA_btl_tcp_if_include={RAIL}"] if changed else []
+    argv = ["env", *words, sys.executable, "-m", "seatrial", *CURVE, "--json", "--archive", str(folder / "witness")]
+    rates = []
     for _ in range(TIMES):
         points = parsed(run(as_user(plan, argv), timeout_s=200).stdout)["points"]
-        (point,) = (point for point in points if point["message_bytes"] == BUFFERED_BYTES)
-        seconds.append(float(point["latency_s"]["value"]))
-    return median(seconds)
+        (point,) = (point for point in points if point["message_bytes"] == RAILED_BYTES)
+        rates.append(float(point["bandwidth_bytes_per_s"]["value"]))
+    return median(rates)
 
 
 KINDS = (
@@ -165,8 +164,8 @@ KINDS = (
         setting=content("/sys/class/net/eth0/mtu"),
     ),
     Kind(
-        name="mpi-transport", nodes=("n1", "n2"), parameters=Parameters(), fact="software.mpi_settings.btl_tcp_sndbuf",
-        command=LATENCIES, metric="latency 64 KiB", subject="pair:n1>n2", witness=buffered_latency, runs=8,
-        setting=content(PARAMETERS_FILE),
+        name="mpi-rail", nodes=("n2",), parameters=Parameters(rail=RAIL), rails=2, command=CURVE,
+        fact="software.mpi_settings.btl_tcp_if_include", metric="bandwidth 1 MiB", subject="pair:n2>n1",
+        witness=railed_rate, setting=content(PARAMETERS_FILE),
     ),
 )  # fmt: skip

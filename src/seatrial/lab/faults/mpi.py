@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.host_argv import inside
-from seatrial.lab.cluster.plan import PARAMETERS_FILE, LabPlan, parameters
+from seatrial.lab.cluster.plan import PARAMETERS_FILE, LabPlan, MpiSettings, parameters
 from seatrial.lab.cluster.processes import call
 from seatrial.lab.faults.base import Fault, Parameters
+from seatrial.model.errors import UsageError
 
 SMALL_BUFFERS = ("btl_tcp_sndbuf = 4096", "btl_tcp_rcvbuf = 4096")
 """A window of 4 KiB: the sender waits for the receiver after every three packets."""
@@ -18,11 +19,25 @@ def mount_settings(lines: tuple[str, ...]) -> Callable[[LabPlan, str, Parameters
     """Mount a file with the lab's settings and those lines over the one that all nodes have."""
 
     def plant(plan: LabPlan, node: str, _parameters: Parameters) -> None:
-        private = state.folder(plan.name) / "overlay" / f"openmpi-{node}"
-        private.write_text(parameters(plan.mpi_settings) + "".join(f"{line}\n" for line in lines), encoding="utf-8")
-        call(inside(plan, node, ["mount", "--bind", str(private), PARAMETERS_FILE]))
+        mount(plan, node, parameters(plan.mpi_settings, plan.rail_names) + "".join(f"{line}\n" for line in lines))
 
     return plant
+
+
+def use_one_rail(plan: LabPlan, node: str, given: Parameters) -> None:
+    """Open MPI of the node uses the given rail alone. Raises UsageError where the nodes have no other."""
+    if plan.rails == 1 or given.rail is None or plan.mpi_settings is not MpiSettings.TCP:
+        raise UsageError(
+            "The fault mpi-rail needs nodes with two rails and MPI over TCP.", "Start the lab with --rails 2."
+        )
+    mount(plan, node, parameters(plan.mpi_settings, (given.rail,)))
+
+
+def mount(plan: LabPlan, node: str, content: str) -> None:
+    """Mount a file with that content over the settings that all nodes have."""
+    private = state.folder(plan.name) / "overlay" / f"openmpi-{node}"
+    private.write_text(content, encoding="utf-8")
+    call(inside(plan, node, ["mount", "--bind", str(private), PARAMETERS_FILE]))
 
 
 def unmount_settings(plan: LabPlan, node: str) -> None:
@@ -42,6 +57,16 @@ MPI = (
         marks="mpi",
         plant=mount_settings(SMALL_BUFFERS),
         clear=unmount_settings,
+    ),
+    Fault(
+        kind="mpi-rail",
+        description="The node has an openmpi-mca-params.conf of its own that names one rail where that of its peers "
+        "names both (btl_tcp_if_include). For real: messages to and from it use this rail alone.",
+        takes="node",
+        marks="mpi",
+        plant=use_one_rail,
+        clear=unmount_settings,
+        needs=(("rail",),),
     ),
     Fault(
         kind="mpi-pml",

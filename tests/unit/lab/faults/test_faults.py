@@ -34,6 +34,7 @@ def test_every_kind_is_there_once_and_described() -> None:
         ("mtu", Parameters(mtu=12), "12 is not a valid MTU"),
         ("node-down", Parameters(percent=50), "takes no percent"),
         ("data-corrupt", Parameters(), "needs percent"),
+        ("mpi-rail", Parameters(), "needs rail"),
     ],
 )
 def test_parameters_that_do_not_fit_are_refused(kind: str, parameters: Parameters, complaint: str) -> None:
@@ -55,6 +56,11 @@ def test_parameters_that_do_not_fit_are_refused(kind: str, parameters: Parameter
 )
 def test_parameters_that_fit_are_taken(kind: str, parameters: Parameters) -> None:
     check_parameters(fault_named(kind), parameters)
+
+
+def test_one_rail_of_one_is_no_fault_and_is_refused_before_anything_changes() -> None:
+    with pytest.raises(UsageError, match="needs nodes with two rails"):
+        fault_named("mpi-rail").plant(PLAN, "n3", Parameters(rail="eth0"))
 
 
 @pytest.mark.parametrize(("kind", "subject"), [("link-rate", "leaf1"), ("uplink-rate", "n1"), ("mtu", "n5")])
