@@ -150,7 +150,7 @@ class SlurmLauncher:
         """An allocation of our own, unless we are inside one."""
         if self.job:
             return
-        self._keeper = Keeper(cancel_own)
+        self._keeper = Keeper(cancel_own, slurm_argv.asking)
         name, now = self._keeper.name, self._idle_only
         argv = slurm_argv.salloc(nodes, seconds, self._partition, name, at_once=now, request=self._request)
         try:

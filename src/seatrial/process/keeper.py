@@ -29,8 +29,8 @@ done
 """The end of standard input is the end of whoever holds its other end, however that came about.
 
 A controller that is just restarting is asked until it hears; and once more, since a job that was asked for at
-the last moment comes into the queue after that. A salloc whose job is gone ends by itself; one that hangs at its end
-is killed.
+the last moment comes into the queue after that. The program that asked for the job ends by itself once it is gone;
+one that hangs at its end is killed.
 """
 
 
@@ -38,14 +38,14 @@ class Keeper:
     """A small process that outlives this one by as long as it takes to cancel its jobs.
 
     It knows them by a name that no other job has, since a job may be granted when nobody is left to read its number.
-    `cancel` makes the command that cancels all jobs of a name. A program that asked for one has `--job-name=` and the
-    name among its arguments.
+    `cancel` makes the command that cancels all jobs of a name. `asking` makes the regular expression that matches the
+    arguments of a program that asked for a job of that name, and does not match itself, since the keeper has it among
+    its own.
     """
 
-    def __init__(self, cancel: Callable[[str], Sequence[str]]) -> None:
+    def __init__(self, cancel: Callable[[str], Sequence[str]], asking: Callable[[str], str]) -> None:
         self.name = f"seatrial-{secrets.token_hex(4)}"
-        waits_for = f"[-]-job-name={self.name}"  # a pattern that does not match itself among the keeper's arguments
-        argv = ["sh", "-c", WAITING, "seatrial-keeper", waits_for, *cancel(self.name)]
+        argv = ["sh", "-c", WAITING, "seatrial-keeper", asking(self.name), *cancel(self.name)]
         self._process: subprocess.Popen[bytes] | None = None
         self._released = False
         with contextlib.suppress(OSError):  # without it things are as they are with any other program

@@ -47,14 +47,28 @@ def request_words(request: SlurmRequest) -> list[str]:
 
     Excluded nodes are not among them: the job asks for its nodes by name.
     """
-    named = {
+    wanted = {
         "account": request.account,
         "qos": request.qos,
         "reservation": request.reservation,
         "constraint": request.constraint,
         "gres": request.gres,
     }
-    return [*(f"--{name}={value}" for name, value in named.items() if value), *request.arguments]
+    return [*(f"--{name}={value}" for name, value in wanted.items() if value), *request.arguments]
+
+
+def named(job: str) -> str:
+    """The option of salloc, sbatch and srun that names a job."""
+    return f"--job-name={job}"
+
+
+def asking(job: str) -> str:
+    """A regular expression for the arguments of salloc, sbatch and srun that ask for a job of that name.
+
+    It does not match itself among the arguments of whoever searches for it.
+    """
+    option = named(job)
+    return f"[{option[0]}]{option[1:]}"
 
 
 def allocation(
@@ -68,7 +82,7 @@ def allocation(
         f"--nodelist={node_list(nodes)}",
         "--exclusive",
         "--no-kill",
-        f"--job-name={name}",
+        named(name),
         f"--time={minutes(seconds)}",
     ]
     return [*asked, *([f"--partition={partition}"] if partition else []), *request_words(request)]
@@ -134,7 +148,7 @@ def sbatch_alone(
         *("--nodes=1", "--ntasks=1", "--cpus-per-task=1"),
         *([f"--mem={ALONE_MEMORY_MB}M"] if memory else []),
         f"--nodelist={node}",
-        f"--job-name={name}",
+        named(name),
         f"--time={ALONE_MINUTES}",
         *([f"--partition={partition}"] if partition else []),
         *request_words(request),
@@ -147,7 +161,7 @@ def on_one_node(node: str, argv: Sequence[str], partition: str, request: SlurmRe
     """`argv` once on a node, in a job of its own that waits a minute for the node; standard input is passed on."""
     asked = [
         *("srun", "--nodes=1", "--ntasks=1", f"--nodelist={node}", f"--immediate={ONE_NODE_S}", "--mpi=none"),
-        *(f"--time={ALONE_MINUTES}", "--job-name=seatrial-setting", "--quiet"),
+        *(f"--time={ALONE_MINUTES}", named("seatrial-setting"), "--quiet"),
         *([f"--partition={partition}"] if partition else []),
         *request_words(request),
     ]

@@ -1,5 +1,6 @@
 """Slurm's commands: exact lists, in which no character means anything to a shell."""
 
+import re
 import subprocess
 import time
 
@@ -60,6 +61,22 @@ def test_the_probe_step_sends_input_to_rank_0_alone(mpi: str) -> None:
 def test_a_hostile_partition_stays_one_argument() -> None:
     assert slurm_argv.allocation(["n1"], 1, HOSTILE, "")[-1] == f"--partition={HOSTILE}"
     assert slurm_argv.allocation(["n1"], 1, "--uid=0", "")[-1] == "--partition=--uid=0"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        slurm_argv.salloc(["n1"], 60, "", "seatrial-1f"),
+        slurm_argv.sbatch(["n1"], 60, "", "seatrial-1f", "out", "script", []),
+        slurm_argv.sbatch_alone("n1", "", "seatrial-1f", "script", [], memory=False),
+    ],
+    ids=["salloc", "sbatch", "alone"],
+)
+def test_who_asked_for_a_job_is_found_by_its_arguments_and_not_who_looks(argv: list[str]) -> None:
+    pattern = slurm_argv.asking("seatrial-1f")
+    assert re.search(pattern, " ".join(argv))
+    assert not re.search(pattern, f"sh -c script seatrial-keeper {pattern}")
+    assert not re.search(slurm_argv.asking("seatrial-2e"), " ".join(argv))
 
 
 def test_asking_and_ending() -> None:

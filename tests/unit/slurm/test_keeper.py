@@ -11,13 +11,15 @@ import pytest
 
 from seatrial.process import keeper
 from seatrial.process.keeper import Keeper
+from seatrial.slurm.argv import asking, salloc
 from seatrial.slurm.queue import cancel_own
 
 HOLDER = """
 import time
 from seatrial.process.keeper import Keeper
+from seatrial.slurm.argv import asking
 from seatrial.slurm.queue import cancel_own
-print(Keeper(cancel_own).name, flush=True)
+print(Keeper(cancel_own, asking).name, flush=True)
 time.sleep(60)
 """
 
@@ -51,7 +53,7 @@ def test_the_jobs_of_a_killed_program_are_cancelled(cancelled: Path, how: signal
 
 
 def test_a_dismissed_keeper_cancels_nothing(cancelled: Path) -> None:
-    one = Keeper(cancel_own)
+    one = Keeper(cancel_own, asking)
     one.dismiss()
     one.dismiss()
     time.sleep(0.2)
@@ -65,7 +67,7 @@ def test_a_released_keeper_goes_on_until_slurm_hears(
     deaf = f"[ -e {tmp_path}/asked ] || {{ : >{tmp_path}/asked; exit 1; }}"
     (tmp_path / "scancel").write_text(f"#!/bin/sh\n{deaf}\n{heard}")
     monkeypatch.setattr(keeper, "WAITING", keeper.WAITING.replace("sleep", ":"))
-    one = Keeper(cancel_own)
+    one = Keeper(cancel_own, asking)
     one.release()
     one.dismiss()
     assert wait_for(cancelled).endswith(f"--name={one.name}\n")
@@ -75,9 +77,9 @@ def test_a_salloc_that_hangs_at_its_end_is_killed_and_no_other(
     cancelled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keeper, "WAITING", keeper.WAITING.replace("sleep", ":"))
-    one, other = Keeper(cancel_own), Keeper(cancel_own)
+    one, other = Keeper(cancel_own, asking), Keeper(cancel_own, asking)
     hanging, elsewhere = (
-        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", f"--job-name={of.name}"])
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", *salloc(["n1"], 60, "", of.name)])
         for of in (one, other)
     )
     one.release()
@@ -89,7 +91,7 @@ def test_a_salloc_that_hangs_at_its_end_is_killed_and_no_other(
 
 
 def test_no_two_have_one_name(cancelled: Path) -> None:
-    keepers = Keeper(cancel_own), Keeper(cancel_own)
+    keepers = Keeper(cancel_own, asking), Keeper(cancel_own, asking)
     assert keepers[0].name != keepers[1].name
     for one in keepers:
         one.dismiss()
