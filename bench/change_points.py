@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,16 +29,18 @@ OTAVA = """
 import json, sys, time
 import numpy as np
 from otava.analysis import compute_change_points
-found = {}
-for name, values in np.load(sys.argv[1]).items():
+series = np.load(sys.argv[1])
+for line in sys.stdin:
+    rows = np.atleast_2d(series[line.strip()])
     began = time.process_time()
     places = [
         sorted(int(one.index) for one in compute_change_points(list(row), window_len=50, max_pvalue=0.001)[0])
-        for row in np.atleast_2d(values)
+        for row in rows
     ]
-    found[name] = {"seconds": time.process_time() - began, "places": places}
-print(json.dumps(found))
+    print(json.dumps({"seconds": time.process_time() - began, "places": places}), flush=True)
 """
+BLOCKS = 10
+"""Of series, which both programs take in turn: the machine's speed changes within seconds."""
 NEAR = 5
 """Places that differ by no more are the same change, as in the scores of labelled series."""
 STEP, CHANGED_AT = 3.0, 600
@@ -106,29 +109,57 @@ def beside_otava(work: Path, python: Path | None, labels: Path, count: int = 100
     generator = np.random.default_rng(9)
     series = generator.normal(100, 1, (count, 1000))
     series[::2, CHANGED_AT:] += STEP
-    began = time.process_time()
-    ours = [[one.index for one in find_changes(values).changes] for values in series]
-    ours_s = time.process_time() - began
-    print(f"seatrial: {count} series of 1,000 values in {ours_s:.2f} s")
+    blocks = {f"block {number}": block for number, block in enumerate(np.array_split(series, BLOCKS))}
     if python is None:
+        seconds = sum(timed(block)[0] for block in blocks.values())
+        print(f"seatrial: {count} series of 1,000 values in {seconds:.2f} s")
         print("apache-otava was not given (--otava): not compared")
         return
     real = labelled_series(labels) if (labels / "annotations.json").exists() else {}
     columns = {f"{name} {place}": column for name, (values, _) in real.items() for place, column in enumerate(values.T)}
     whole = {name: column for name, column in columns.items() if not np.isnan(column).any()}
     work.mkdir(parents=True, exist_ok=True)
-    np.savez(work / "series.npz", made_up=series, **whole)
+    np.savez(work / "series.npz", **blocks, **whole)
     command = [str(python), "-c", OTAVA, str(work / "series.npz")]
-    done = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    otava_s, theirs = done["made_up"]["seconds"], done["made_up"]["places"]
-    print(f"apache-otava 0.8: the same in {otava_s:.2f} s, {otava_s / ours_s:.1f} times as long (its default method)\n")
+    ours: list[list[int]] = []
+    theirs: list[list[int]] = []
+    times = []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as otava:
+        for name, block in blocks.items():
+            ours_s, found = timed(block)
+            done = answer(otava, name)
+            times.append((ours_s, done["seconds"]))
+            ours += found
+            theirs += done["places"]
+        real_places = {name: answer(otava, name)["places"][0] for name in whole}
+        otava.communicate()
+    own, other = (sum(each) for each in zip(*times, strict=True))
+    ratios = sorted(theirs_s / ours_s for ours_s, theirs_s in times)
+    print(f"{count} series of 1,000 values: seatrial {own:.2f} s, apache-otava 0.8 (its default method) {other:.2f} s")
+    print(f"{np.median(ratios):.1f} times as long, {BLOCKS} blocks {ratios[0]:.1f} to {ratios[-1]:.1f}\n")
     print(f"Places: equal, alike (within {NEAR}), and how many changes are found where there is one, or none\n")
     for words, rows, truth in (("a change", slice(0, None, 2), [CHANGED_AT]), ("no change", slice(1, None, 2), [])):
         beside(f"{count // 2} series with {words}", ours[rows], theirs[rows], truth)
     found = [[one.index for one in find_changes(column).changes] for column in whole.values()]
-    beside(f"{len(whole)} labelled series", found, [done[name]["places"][0] for name in whole])
-    for name, one, other in zip(whole, found, (done[name]["places"][0] for name in whole), strict=True):
-        print(f"  {name:24} {one} / {other}")
+    beside(f"{len(whole)} labelled series", found, list(real_places.values()))
+    for one, (name, places) in zip(found, real_places.items(), strict=True):
+        print(f"  {name:24} {one} / {places}")
+
+
+def timed(series: np.ndarray) -> tuple[float, list[list[int]]]:
+    """Seconds of the processor, and the places of changes in each series."""
+    began = time.process_time()
+    found = [[one.index for one in find_changes(values).changes] for values in series]
+    return time.process_time() - began, found
+
+
+def answer(otava: "subprocess.Popen[str]", name: str) -> dict[str, Any]:
+    """What apache-otava finds in the series of that name."""
+    assert otava.stdin is not None
+    assert otava.stdout is not None
+    print(name, file=otava.stdin, flush=True)
+    found: dict[str, Any] = json.loads(otava.stdout.readline())
+    return found
 
 
 def beside(name: str, ours: list[list[int]], theirs: list[list[int]], truth: list[int] | None = None) -> None:
