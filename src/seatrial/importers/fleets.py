@@ -42,13 +42,10 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
     """Files whose output has no value, each with the reason."""
 
 
-def read_fleet(text: str, column: str = "") -> Fleet:
-    """The values of each node in the order of its runs, missing ones left out. Raises UsageError."""
-    return read_fleet_table(text, column).values
-
-
 def read_fleet_table(text: str, column: str = "") -> FleetTable:
-    """The same with the columns that were taken. Raises UsageError.
+    """The values of each node in the order of its runs, missing ones left out, and the columns that were taken.
+
+    Raises UsageError.
 
     `column`: which column of numbers is read; needed only where there are several.
     """

@@ -9,7 +9,7 @@ import msgspec
 from seatrial.benchmarks.catalogue import detected
 from seatrial.benchmarks.output_values import output_batch
 from seatrial.importers.columns import json_value
-from seatrial.importers.fleets import NODE_NAMES, read_fleet
+from seatrial.importers.fleets import NODE_NAMES, read_fleet_table
 from seatrial.importers.reframe import is_perflog, read_perflog
 from seatrial.importers.series import read_series
 from seatrial.model.errors import UsageError
@@ -122,8 +122,8 @@ def _of_fleet(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
     if len(wanted.columns) > 1:
         raise UsageError("A fleet has one column of values.", "Import each column by itself.")
     column = wanted.columns[0] if wanted.columns else ""
-    fleet = read_fleet(text, column)
-    metric = wanted.metric or column or "value"
+    table = read_fleet_table(text, column)
+    fleet, metric = table.values, wanted.metric or table.column or "value"
     for number in range(max(map(len, fleet.values()), default=0)):
         values = tuple(_value(metric, wanted, node, runs[number]) for node, runs in fleet.items() if number < len(runs))
         yield Batch(label=f"run {number + 1}", source=source, values=values)

@@ -9,7 +9,7 @@ import pytest
 from seatrial.cli.main import run
 from seatrial.commands.fleet.judge import judge_nodes, with_facts
 from seatrial.commands.fleet.view import fleet_report
-from seatrial.importers.fleets import read_fleet, read_fleet_table, read_outputs
+from seatrial.importers.fleets import read_fleet_table, read_outputs
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
 from tests.support.benchmark_outputs import hpl, stream
@@ -35,16 +35,16 @@ VALUES = {"n1": [1.0, 2.0], "n2": [3.0]}
     ],
 )
 def test_forms_of_a_fleet(text: str) -> None:
-    assert read_fleet(text) == VALUES
+    assert read_fleet_table(text).values == VALUES
 
 
 def test_one_of_several_columns_is_chosen() -> None:
     text = "node,copy,triad\nn1,1,5\nn2,2,6\n"
-    assert read_fleet(text, "triad") == {"n1": [5.0], "n2": [6.0]}
+    assert read_fleet_table(text, "triad").values == {"n1": [5.0], "n2": [6.0]}
     with pytest.raises(UsageError, match="--column copy"):
-        read_fleet(text)
+        read_fleet_table(text)
     with pytest.raises(UsageError, match="no column of values 'add'"):
-        read_fleet(text, "add")
+        read_fleet_table(text, "add")
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_column_of_times_does_not_hold_the_nodes(text: str, columns: tuple[str
 
 
 def test_a_time_can_be_the_value() -> None:
-    assert read_fleet("node,time\nn1,1\nn1,2\nn2,3\n", "time") == VALUES
+    assert read_fleet_table("node,time\nn1,1\nn1,2\nn2,3\n", "time").values == VALUES
 
 
 @pytest.mark.parametrize("head", ["time,value", "date,value", "timestamp,value", "rack,machine,value", "Date,value"])
@@ -75,7 +75,7 @@ def test_a_table_without_a_clear_column_of_nodes_is_refused(head: str) -> None:
     cells = {"time": "10:00", "date": "2026-01-02", "Date": "20260102", "timestamp": "1700000000"}
     row = ",".join(cells.get(name, "5" if name == "value" else "x") for name in head.split(","))
     with pytest.raises(UsageError, match=f"the names of the nodes: {head.replace(',', ', ')}"):
-        read_fleet(f"{head}\n{row}\n")
+        read_fleet_table(f"{head}\n{row}\n")
 
 
 def test_the_columns_that_were_taken_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,7 +99,7 @@ HUGE = ("node,value\nn1,1e308\n", '{"n1": [1e308]}', f'{{"n1": [{10**400}]}}')
 @pytest.mark.parametrize("text", [*REFUSED, *HUGE])
 def test_what_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
-        read_fleet(text)
+        read_fleet_table(text)
 
 
 def test_a_rate_that_is_no_number_is_no_rate() -> None:

@@ -64,6 +64,17 @@ def test_a_fleet_becomes_a_run_for_each_run_with_its_file_and_checksum(
     assert "in the archive already" in capsys.readouterr().err
 
 
+def test_two_columns_of_values_are_two_metrics_and_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive, text = tmp_path / "archive", fleet_csv(2)
+    for name in ("triad", "dgemm"):
+        file = written(tmp_path, f"{name}.csv", text.replace("triad", name))
+        assert imported(archive, file, "--unit", "B/s", "--name", name) == 0
+    assert run(["compare", "triad-0001", "dgemm-0001", "--archive", str(archive)]) == 64
+    assert "triad [B/s] and dgemm [B/s]" in capsys.readouterr().err
+
+
 def test_compare_names_the_slow_node_of_two_imports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     archive = tmp_path / "archive"
     for name, text in (("a", fleet_csv(4)), ("b", fleet_csv(4, "n3", 0.9, seed=2))):
@@ -73,9 +84,9 @@ def test_compare_names_the_slow_node_of_two_imports(tmp_path: Path, capsys: pyte
     assert run(["compare", first, second, "--archive", str(archive), "--json"]) == 1
     data = found(capsys)
     assert (data["worst"]["subject"], data["worst"]["outcome"]) == ("node:n3", "slower")
-    assert data["metrics"][0]["metric"] == "value [B/s]"
+    assert data["metrics"][0]["metric"] == "triad [B/s]"
     assert data["worst"]["ratio"]["low"] < 0.9 < data["worst"]["ratio"]["high"]
-    assert run(["plan", "value", "--archive", str(archive), "--runs", first]) == 0
+    assert run(["plan", "triad", "--archive", str(archive), "--runs", first]) == 0
     assert run(["baseline", "set", "good", first, "--archive", str(archive)]) == 0
     assert run(["compare", "good", second, "--archive", str(archive)]) == 1
     assert run(["fleet", "--runs", second, "--archive", str(archive)]) == 1
