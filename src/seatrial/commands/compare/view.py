@@ -7,6 +7,7 @@ import msgspec
 from seatrial.commands.compare.wording import (
     amount,
     counts_text,
+    in_one_text,
     interval_text,
     levels_text,
     needed_text,
@@ -70,7 +71,8 @@ def _numbered(items: Iterable[str]) -> tuple[str, ...]:
 
 def _rows(comparison: Comparison) -> Iterable[tuple[str, ...]]:
     for metric in comparison.metrics:
-        for row in (metric.together, *metric.changed[:MOST_SHOWN]):
+        undecided = (metric.undecided,) if metric.undecided else ()
+        for row in (metric.together, *metric.changed[:MOST_SHOWN], *undecided):
             yield (
                 metric.metric.name,
                 subject_name(row, sum_of(metric)),
@@ -109,9 +111,8 @@ def _about(comparison: Comparison) -> Iterable[tuple[str, str]]:
     yield "before", _runs_of(comparison.first, comparison.first_runs)
     yield "after", _runs_of(comparison.second, comparison.second_runs)
     for metric in comparison.metrics:
-        alone = sum(metric.pairs_of_one)
-        if alone:
-            yield "pairs", f"{metric.metric.name}: {sum_of(metric)} in both, {alone} in one of them alone"
+        if alone := in_one_text(metric):
+            yield "nodes" if metric.metric.of_nodes else "pairs", alone
     limit = share(comparison.threshold)
     yield "same", f"means that the change is smaller than {limit} (two one-sided tests, 5 %)"
     yield "slower", "and faster: at most 1 % of those named are expected to be wrong (Benjamini and Hochberg)"
@@ -147,6 +148,7 @@ def _metric_fields(metric: MetricChange) -> Json:
         "pairs": msgspec.to_builtins(metric.pairs),
         "changed": [_changed_fields(row) for row in metric.changed],
         "unlisted": metric.unlisted,
+        "undecided": _changed_fields(metric.undecided) if metric.undecided else None,
         "only_in_first": metric.pairs_of_one[0],
         "only_in_second": metric.pairs_of_one[1],
         "spread": {

@@ -20,7 +20,7 @@ from seatrial.model.run_values import RunSummary
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import share
 from seatrial.model.verdict import Outcome
-from seatrial.model.words import count, some
+from seatrial.model.words import count, natural_sorted, some
 
 MOST_NAMES = 4
 DECIDED = (ProofOutcome.CONFIRMED, ProofOutcome.REFUTED)
@@ -103,8 +103,8 @@ def sentence(comparison: Comparison) -> str:
     pairs = next(sum_of(each) for each in comparison.metrics if each.metric == row.metric)
     name = subject_name(row, pairs)
     if comparison.outcome is Outcome.SAME:
-        within = f"all pairs together within {share(comparison.threshold)} in every metric"
-        return f"{within}; largest change {name}: {change_text(row)} ({interval_text(row)}); {runs}"
+        parts = [_within(comparison), f"largest change {name}: {change_text(row)} ({interval_text(row)})"]
+        return "; ".join([*parts, *_not_shown(comparison), runs])
     parts = [f"{name}: {change_text(row)} ({interval_text(row)})"]
     others = _others(comparison, row)
     if others:
@@ -112,13 +112,59 @@ def sentence(comparison: Comparison) -> str:
     if comparison.outcome is Outcome.INCONCLUSIVE:
         parts.append(needed_text(row))
     parts += [f"{each.outcome.value}: {_where(each)}" for each in comparison.proofs if each.outcome in DECIDED]
+    if comparison.outcome is Outcome.FASTER:
+        parts += _not_measured(comparison)
     return "; ".join([*parts, runs])
+
+
+def _within(comparison: Comparison) -> str:
+    """All pairs together within 2 % in every metric, or whatever was compared."""
+    together = [(metric.metric, metric.together.subject) for metric in comparison.metrics]
+    names = dict.fromkeys(
+        f"{metric.together} together" if subject.kind is SubjectKind.FABRIC else subject.name
+        for metric, subject in together
+    )
+    every = " in every metric" if len(together) > 1 else ""
+    return f"{' and '.join(names)} within {share(comparison.threshold)}{every}"
+
+
+def _not_shown(comparison: Comparison) -> list[str]:
+    """What is not shown to be the same: subjects that are not decided, and nodes that were not measured again."""
+    parts = []
+    rows = [(metric, metric.undecided) for metric in comparison.metrics if metric.undecided is not None]
+    if rows:
+        metric, worst = max(rows, key=lambda each: each[1].loss)
+        kind, counts = ("node", metric.nodes) if worst.subject.kind is SubjectKind.NODE else ("pair", metric.pairs)
+        number = f"{counts.inconclusive} of {count(_sum(counts), kind)}"
+        parts.append(
+            f"not decided for {number}, worst {worst.subject.name}: {change_text(worst)} ({interval_text(worst)})"
+        )
+    return [*parts, *_not_measured(comparison)]
+
+
+def _not_measured(comparison: Comparison) -> list[str]:
+    """Nodes that only the first runs have."""
+    first, second = (
+        {node for run in runs for node in run.nodes} for runs in (comparison.first_runs, comparison.second_runs)
+    )
+    gone = natural_sorted(first - second) if second else []
+    return [f"not measured again: {some(gone, MOST_NAMES)}"] if gone else []
 
 
 def sum_of(metric: MetricChange) -> int:
     """How many pairs were compared."""
-    pairs = metric.pairs
-    return pairs.slower + pairs.faster + pairs.same + pairs.inconclusive
+    return _sum(metric.pairs)
+
+
+def _sum(counts: Counts) -> int:
+    return counts.slower + counts.faster + counts.same + counts.inconclusive
+
+
+def in_one_text(metric: MetricChange) -> str:
+    """7 in both, 1 in one of them alone; empty where both have the same."""
+    alone = sum(metric.pairs_of_one)
+    both = _sum(metric.nodes if metric.metric.of_nodes else metric.pairs)
+    return f"{metric.metric.name}: {both} in both, {alone} in one of them alone" if alone else ""
 
 
 def _others(comparison: Comparison, worst: Changed) -> str:

@@ -70,6 +70,9 @@ class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes, and pairs that no changed node explains."""
     unlisted: int
     """How many more there are."""
+    undecided: Changed | None
+    """Of the subjects that are not decided and not listed, which no test sets apart, the one that lost most; None where
+    none lost as much as matters."""
     pairs_of_one: tuple[int, int]
     """Pairs that only the first, and only the second set has."""
     levels: Levels

@@ -142,6 +142,7 @@ def _metric_change(
         pairs=_counts(pairs),
         changed=rows,
         unlisted=unlisted,
+        undecided=_undecided(table.metric, nodes or leading, rows, threshold),
         pairs_of_one=pairs_of_one(table, first),
         levels=leading.comparison.levels,
         iteration_spread=_middle(table.iteration_spread),
@@ -201,6 +202,19 @@ def _noteworthy(
     return tuple(_subject_row(metric, judged, number, threshold) for _, judged, number in chosen[:MOST_LISTED]), max(
         len(chosen) - MOST_LISTED, 0
     )
+
+
+def _undecided(metric: Metric, judged: Judged, listed: Sequence[Changed], threshold: float) -> Changed | None:
+    """The subject that lost most among those that are not decided, if it lost as much as matters."""
+    losses = metric.sign * judged.comparison.subjects.change
+    shown = {row.subject.name for row in listed}
+    open_ones = [
+        number
+        for number in np.flatnonzero((judged.outcomes == INCONCLUSIVE) & (losses >= -math.log1p(-threshold)))
+        if judged.columns.names[number] not in shown
+    ]
+    worst = max(open_ones, key=lambda number: float(losses[number]), default=None)
+    return None if worst is None or len(losses) == 1 else _subject_row(metric, judged, int(worst), threshold)
 
 
 def _subject_row(metric: Metric, judged: Judged, number: int, threshold: float) -> Changed:

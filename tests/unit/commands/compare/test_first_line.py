@@ -1,0 +1,79 @@
+"""What the first line of a comparison claims: what was compared, and what is not shown."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+
+from seatrial.commands.compare.view import comparison_report
+from seatrial.commands.compare.wording import in_one_text, sentence
+from seatrial.judgement.comparison.judge import RunSet, compare
+from seatrial.judgement.comparison.records import Comparison
+from seatrial.model.imported import Sense
+from seatrial.model.measurement import Phase
+from seatrial.model.run_values import Metric, MetricTable
+from seatrial.model.verdict import Outcome
+from tests.support.run_tables import LATENCY, summaries, table, table_of
+
+TRIAD = Metric(phase=Phase.SURVEY, variant="triad [B/s]", kernel=Sense.HIGHER, message_bytes=0, window_messages=0)
+ALL = ("n1", "n2", "n3", "n4")
+
+
+def of_nodes(rows: ArrayLike) -> MetricTable:
+    """Rows are runs, columns are nodes."""
+    return table_of(TRIAD, tuple((node, node) for node in ALL), np.array(rows))
+
+
+def compared(tables: list[MetricTable], nodes: Sequence[str] = ALL, runs: int = 3) -> Comparison:
+    first = RunSet(name="A", runs=summaries(1, runs, nodes=ALL))
+    second = RunSet(name="B", runs=summaries(1 + runs, runs, nodes=tuple(nodes)))
+    return compare(first, second, tables)
+
+
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        ([table((3, 3))], "all pairs together within 2.0 %;"),
+        ([table((3, 3)), table((3, 3), metric=LATENCY)], "all pairs together within 2.0 % in every metric;"),
+        ([of_nodes(np.full((6, 4), 100.0))], "all nodes together within 2.0 %;"),
+        (
+            [table((3, 3)), of_nodes(np.full((6, 4), 100.0))],
+            "all pairs together and all nodes together within 2.0 % in every metric;",
+        ),
+        ([of_nodes([[100.0, np.nan, np.nan, np.nan]] * 6)], "n1 within 2.0 %;"),
+    ],
+    ids=["pairs", "two metrics", "nodes", "both", "one subject"],
+)
+def test_same_says_what_was_compared(tables: list[MetricTable], words: str) -> None:
+    found = compared(tables)
+    assert found.outcome is Outcome.SAME
+    assert sentence(found).startswith(words)
+
+
+def test_same_names_the_undecided_node_that_lost_most() -> None:
+    rows = [[100.0, 100.1, 100.0, 99.9]] * 3 + [[100.0, 100.0, 100.0, 100.0]] * 2
+    found = compared([of_nodes([*rows[:2], *rows[3:4], [100.0, 100.0, 55.0, 100.0]])], runs=2)
+    assert found.outcome is Outcome.SAME
+    assert "not decided for 1 of 4 nodes, worst n3: triad [B/s] 25.8 % lower (95 % CI -" in sentence(found)
+    report = comparison_report(found)
+    data = report.payload()
+    assert isinstance(data["metrics"], list)
+    assert data["metrics"][0]["undecided"]["subject"] == "node:n3"
+
+
+def test_all_decided_is_not_in_the_line() -> None:
+    found = compared([table((3, 3))])
+    assert found.metrics[0].undecided is None
+    assert "not decided" not in sentence(found)
+    assert "not measured again" not in sentence(found)
+
+
+@pytest.mark.parametrize("change", [1.0, 1.1])
+def test_a_node_that_is_gone_is_named_beside_a_good_outcome(change: float) -> None:
+    rows = np.full((6, 4), 100.0) * np.array([[1.0]] * 3 + [[change]] * 3)
+    rows[3:, 2] = np.nan
+    found = compared([of_nodes(rows)], nodes=("n1", "n2", "n4"))
+    assert found.outcome is (Outcome.SAME if change == 1 else Outcome.FASTER)
+    assert "; not measured again: n3; " in sentence(found)
+    assert in_one_text(found.metrics[0]) == "triad [B/s]: 3 in both, 1 in one of them alone"
