@@ -85,6 +85,33 @@ def test_a_replacement_that_hides_nothing_says_so(archive: Path, capsys: Read) -
     assert "Nothing is shown to be slower" in capsys.readouterr().err
 
 
+def test_a_loss_of_all_pairs_that_one_run_each_cannot_decide_is_not_nothing(tmp_path: Path, capsys: Read) -> None:
+    for name, share in (("fast", 1.0), ("slow", 0.5)):
+        rows = "".join(f"n{node},{share * (100 + node)}\n" for node in range(1, 6))
+        (tmp_path / f"{name}.csv").write_text(f"node,triad\n{rows}")
+        assert run(["import", str(tmp_path / f"{name}.csv"), "--name", name, "--archive", str(tmp_path)]) == 0
+    assert run(["baseline", "set", "good", "fast-0001", "--archive", str(tmp_path)]) == 0
+    assert "One run cannot show how much runs vary" in capsys.readouterr().out
+    assert run(["baseline", "set", "good", "slow-0001", "--archive", str(tmp_path)]) == 64
+    said = capsys.readouterr().err
+    assert "may hide" in said
+    assert "all nodes: triad lost 50 %" in said
+    assert "in too few runs to be certain" in said
+
+
+def test_a_replacement_that_could_not_be_compared_says_so(tmp_path: Path, capsys: Read) -> None:
+    for name in ("triad", "dgemm"):
+        (tmp_path / f"{name}.csv").write_text(f"node,{name}\nn1,5\nn2,6\n")
+        assert run(["import", str(tmp_path / f"{name}.csv"), "--name", name, "--archive", str(tmp_path)]) == 0
+    assert run(["baseline", "set", "good", "triad-0001", "--archive", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert run(["baseline", "set", "good", "dgemm-0001", "--replace", "--archive", str(tmp_path)]) == 0
+    assert "Whether that hides a regression is not known: good and " in capsys.readouterr().out
+    found = printed(capsys, "baseline", "set", "good", "triad-0001", "--replace", archive=tmp_path)
+    assert "triad" in found["not_compared"]
+    assert found["hides"] == []
+
+
 def test_two_at_the_same_time_do_not_overwrite_each_other(archive: Path) -> None:
     runs = find_runs(archive, "h1")
     write(archive, "good", runs, 1)

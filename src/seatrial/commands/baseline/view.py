@@ -19,11 +19,19 @@ MOST_HIDDEN = 20
 
 
 def hidden(change: Replacement) -> tuple[Changed, ...]:
-    """What is slower in the new runs than in the baseline, and would no longer be seen."""
+    """What is slower in the new runs than in the baseline, or lost as much as matters in runs that do not decide: it
+    would no longer be seen.
+    """
     if change.comparison is None:
         return ()
+    least = change.comparison.threshold
     rows = [row for metric in change.comparison.metrics for row in (metric.together, *metric.changed)]
-    return tuple(row for row in rows if row.loss > 0 and (row.outcome is Outcome.SLOWER or row.deviates))
+    lost = [row for row in rows if row.loss > 0]
+    return tuple(row for row in lost if row.outcome is Outcome.SLOWER or row.deviates or _open(row, least))
+
+
+def _open(row: Changed, least: float) -> bool:
+    return row.outcome is Outcome.INCONCLUSIVE and row.loss >= least
 
 
 def hidden_text(row: Changed) -> str:
@@ -44,7 +52,8 @@ def replacement_text(change: Replacement) -> str:
     if not rows:
         return f"{first}{unlike} Nothing is shown to be slower in the new runs."
     texts = some([hidden_text(row) for row in rows], MOST_HIDDEN)
-    return f"{first}{unlike} The new runs would hide {count(len(rows), 'regression')}: {texts}."
+    verb = "would" if any(row.outcome is Outcome.SLOWER for row in rows) else "may"
+    return f"{first}{unlike} The new runs {verb} hide {count(len(rows), 'regression')}: {texts}."
 
 
 def set_report(written: Baseline, change: Replacement) -> Report:
@@ -54,6 +63,7 @@ def set_report(written: Baseline, change: Replacement) -> Report:
         payload=lambda: {
             **_fields(written),
             "replaced": change.replaced,
+            "not_compared": change.reason,
             "hides": [
                 {"subject": row.subject.text, "metric": row.metric.name, "ratio": row.ratio.value} for row in rows
             ],
@@ -66,6 +76,10 @@ def _set_blocks(written: Baseline, change: Replacement, rows: Sequence[Changed])
     kept = f", which replaces version {change.replaced}; that is kept" if change.replaced else ""
     runs = count(len(written.runs), "run")
     yield Paragraph(text=f"Baseline {written.name}, version {written.version}: {runs}{kept}.")
+    if change.reason:
+        yield Paragraph(text=f"Whether that hides a regression is not known: {change.reason}")
+    if len(written.runs) == 1:
+        yield Paragraph(text="One run cannot show how much runs vary; take three or more.")
     if rows:
         yield Items(title="No longer seen as slower", items=tuple(hidden_text(row) for row in rows[:MOST_HIDDEN]))
 
