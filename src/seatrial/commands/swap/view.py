@@ -135,7 +135,7 @@ def _next(judged: SwapJudgement) -> Iterator[Block]:
         yield Copy(lines=(f"seatrial swap record {name} {' '.join(f'{each}=good|bad' for each in places)}",))
     elif judged.prospects:
         best = judged.exchanges[0]
-        yield Paragraph(text=f"Next: {_exchange_text(best)}, and measure.", strong=True)
+        yield Paragraph(text=f"Next: {_exchange_text(best)}{', and measure' if best.kinds else ''}.", strong=True)
         yield Paragraph(text=" ".join(_prospect_text(each) for each in judged.prospects))
         option = f" --exchange {best.words}" if best.kinds else ""
         results = " ".join(f"{subject}=good|bad" for subject in judged.prospects[0].results)

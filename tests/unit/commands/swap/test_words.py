@@ -29,6 +29,15 @@ def started() -> None:
     assert run(["swap", "start", "gpu", *PLACES, "--fixed", "node,slot"]) == 2
 
 
+def test_the_advice_to_measure_again_says_so_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["swap", "start", "ok", "node=n1,card=c1", "node=n2,card=c2"]) == 2
+    assert "Next:" not in capsys.readouterr().out
+    assert run(["swap", "record", "ok", "n1=good", "n2=good"]) == 2
+    assert "\nNext: exchange the card of n1 and n2, and measure.\n" in capsys.readouterr().out
+    assert run(["swap", "record", "ok", "n1=good", "n2=good"]) == 2
+    assert "\nNext: measure again without an exchange.\n" in capsys.readouterr().out
+
+
 def test_a_search_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
     started()
     assert run(["swap", "record", "gpu", "n1/s1=bad", "n2/s2=good"]) == 2
