@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from seatrial.judgement.comparison.records import Unlike
-from seatrial.model.run_values import MetricTable, Reals, RunSummary
+from seatrial.model.imported import Sense
+from seatrial.model.run_values import Metric, MetricTable, Reals, RunSummary
 from seatrial.model.units import size
+from seatrial.model.words import natural_sorted, some
 
 CROWDED = 2.0
 """Numbers of pairs at once that differ by this factor or more are another load on the fabric."""
@@ -26,9 +28,11 @@ OF_RUNS: dict[str, Callable[[RunSummary], str]] = {
 """Conditions by the word that `--across` takes. An empty value is one that the run does not record."""
 OPTIONAL = ("cluster", "mpi-library", "ranks-per-node")
 """Where a run does not record them, they are not compared."""
-MESSAGES, NODES, PAIRS_AT_ONCE, VERIFICATION = "messages", "nodes", "pairs-at-once", "verification"
+MESSAGES, METRICS, NODES, PAIRS_AT_ONCE, VERIFICATION = "messages", "metrics", "nodes", "pairs-at-once", "verification"
 CONDITIONS = (*OF_RUNS, PAIRS_AT_ONCE, VERIFICATION)
-"""What `--across` can permit. Without common messages or nodes there is nothing to compare."""
+"""What `--across` can permit. Without common messages, metrics or nodes there is nothing to compare."""
+MOST_NAMED = 6
+"""Metrics or nodes that a message lists."""
 
 
 def unlike_runs(first: Sequence[RunSummary], second: Sequence[RunSummary]) -> tuple[Unlike, ...]:
@@ -59,7 +63,7 @@ def unlike_tables(tables: Sequence[MetricTable], first: int) -> tuple[Unlike, ..
     if not shared:
         return (_nothing_shared(tables, first),) if tables else ()
     if not any(_common_pairs(table, first) or _common_nodes(table, first) for table in shared):
-        nodes = [_text(sorted(_nodes(shared, *ends))[:4]) for ends in ((0, first), (first, None))]
+        nodes = [some(natural_sorted(_nodes(shared, *ends)), MOST_NAMED) for ends in ((0, first), (first, None))]
         return (Unlike(condition=NODES, first=nodes[0], second=nodes[1]),)
     unlike = {}
     for table in shared:
@@ -102,11 +106,17 @@ def _nothing_shared(tables: Sequence[MetricTable], first: int) -> Unlike:
     texts = []
     for begin, end in ((0, first), (first, None)):
         names = {
-            table.metric.name
+            _figure(table.metric)
             if table.metric.of_nodes
             else f"{table.metric.kernel.value} of {size(table.metric.message_bytes)}"
             for table in tables
             if any(level is not None for level in table.compared[begin:end])
         }
-        texts.append(_text(sorted(names)[:6]) or "nothing")
-    return Unlike(condition=MESSAGES, first=texts[0], second=texts[1])
+        texts.append(some(natural_sorted(names), MOST_NAMED) or "nothing")
+    condition = METRICS if any(table.metric.of_nodes for table in tables) else MESSAGES
+    return Unlike(condition=condition, first=texts[0], second=texts[1])
+
+
+def _figure(metric: Metric) -> str:
+    """hpl [flop/s] (lower is better): two metrics may differ in nothing else."""
+    return f"{metric.name}{' (lower is better)' if metric.kernel is Sense.LOWER else ''}"

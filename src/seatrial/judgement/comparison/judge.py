@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.judgement.comparison.conditions import unlike_runs, unlike_tables
+from seatrial.judgement.comparison.conditions import CONDITIONS, unlike_runs, unlike_tables
 from seatrial.judgement.comparison.records import (
     PRACTICAL,
     Changed,
@@ -82,10 +82,16 @@ def refuse(unlike: Sequence[Unlike], first: str, second: str) -> None:
     """Raise UsageError where there are any."""
     if not unlike:
         return
-    named = "; ".join(f"{each.condition}: {each.first} and {each.second}" for each in unlike)
-    words = " ".join(f"--across {each.condition}" for each in unlike if each.condition not in ("messages", "nodes"))
+    named = "; ".join(f"{each.condition}: {_both(each)}" for each in unlike)
+    words = " ".join(f"--across {each.condition}" for each in unlike if each.condition in CONDITIONS)
     remedy = f"If that is the change you want to measure, add {words}." if words else "Compare other runs."
     raise UsageError(f"{first} and {second} were not measured under the same conditions ({named}).", remedy)
+
+
+def _both(unlike: Unlike) -> str:
+    """Both values, lists of several apart from each other."""
+    lists = "," in unlike.first + unlike.second and unlike.condition not in CONDITIONS
+    return f"{unlike.first} before, {unlike.second} after" if lists else f"{unlike.first} and {unlike.second}"
 
 
 def _conclusion(metrics: Sequence[MetricChange]) -> tuple[Outcome, Changed | None]:

@@ -72,7 +72,11 @@ def test_two_columns_of_values_are_two_metrics_and_not_compared(
         file = written(tmp_path, f"{name}.csv", text.replace("triad", name))
         assert imported(archive, file, "--unit", "B/s", "--name", name) == 0
     assert run(["compare", "triad-0001", "dgemm-0001", "--archive", str(archive)]) == 64
-    assert "triad [B/s] and dgemm [B/s]" in capsys.readouterr().err
+    assert "(metrics: triad [B/s] and dgemm [B/s])" in capsys.readouterr().err
+    file = written(tmp_path, "triad.csv", text)
+    assert imported(archive, file, "--unit", "B/s", "--better", "lower", "--name", "less") == 0
+    assert run(["compare", "triad-0001", "less-0001", "--archive", str(archive)]) == 64
+    assert "(metrics: triad [B/s] and triad [B/s] (lower is better))" in capsys.readouterr().err
 
 
 def test_compare_names_the_slow_node_of_two_imports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
