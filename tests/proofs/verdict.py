@@ -85,7 +85,7 @@ def row_of(kind: Kind, found: Mapping[str, Any]) -> Mapping[str, Any] | None:
         row
         for metric in found.get("metrics", [])
         if metric["metric"].startswith(kind.metric)
-        for row in (metric["together"], *metric["changed"])
+        for row in (metric["together"], *metric["changed"], *filter(None, [metric.get("undecided")]))
         if row["subject"] == kind.subject
     ]
     return min(rows, key=lambda row: row["ratio"]["value"], default=None)
