@@ -190,7 +190,7 @@ BENCHMARK = Benchmark(
         Metric(name="cpu_time_s", unit="s", better=Better.LESS, meaning="processor time of the first rank"),
         Metric(name="section_time_s", unit="s", better=Better.LESS, meaning="initialisation, electrons, forces, ..."),
         Metric(name="routine_time_s", unit="s", better=Better.LESS, meaning="of routines, which contain each other"),
-        Metric(name="energy_ry", unit="Ry", better=Better.LESS, meaning="total energy, in Rydberg"),
+        Metric(name="energy_ry", unit="Ry", better=Better.LESS, meaning="total energy, in Rydberg", of_result=True),
     ),
     main_metric="time_s",
     evidence=("ranks", "nodes", "threads", "atoms", "states", "k_points", "cutoff_ry", "scf_iterations"),

@@ -168,7 +168,7 @@ BENCHMARK = Benchmark(
         ),
         Metric(name="latency_s", unit="s", better=Better.LESS, meaning="rings and ping-pong"),
         Metric(name="time_s", unit="s", better=Better.LESS, meaning="of parts"),
-        Metric(name="residual", unit="", better=Better.LESS, meaning="errors of results"),
+        Metric(name="residual", unit="", better=Better.LESS, meaning="errors of results", of_result=True),
     ),
     main_metric="rate_flops_per_s",
     main_labels={"part": "HPL_Tflops"},

@@ -23,7 +23,8 @@ LAST_LINE = "last line"
 def output_batch(source: Source, text: str) -> Batch:
     """The values of a complete, valid output; its node by a name like NODE-stream-1n-226-iter-1.out.
 
-    Positive numbers of each metric and what it belongs to; the median of several, which are one run. Raises UsageError.
+    Positive numbers of each metric and what it belongs to; the median of several, which are one run. Without those of
+    the result, such as residuals. Raises UsageError.
     """
     benchmark, output = parse_auto(text)
     if benchmark is None or not output.complete:
@@ -48,7 +49,7 @@ def _of_results(benchmark: Benchmark, output: Output, node: str) -> Iterator[Imp
     groups: defaultdict[str, list[float]] = defaultdict(list)
     of_name = {}
     for result in output.results:
-        if result.metric in metrics and result.value > 0:
+        if result.metric in metrics and result.value > 0 and not metrics[result.metric].of_result:
             labels = " ".join(f"{name}={value}" for name, value in result.labels.items() if value != "")
             name = " ".join(filter(None, (benchmark.name, result.metric, labels)))
             groups[name].append(result.value)

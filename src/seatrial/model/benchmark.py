@@ -26,6 +26,8 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     meaning: str
     of_problem: bool = False
     """A rate of steps of the whole problem: with more work it falls, while a rate of work does not."""
+    of_result: bool = False
+    """Of the result, such as a residual, which gates check: a change of it is not a change of speed."""
 
     @property
     def sense(self) -> Sense:

@@ -78,6 +78,8 @@ def form_of(text: str) -> str:
     if is_perflog(text):
         return REFRAME
     start = text.lstrip()[:1]
+    if start == "{" and detected(text):
+        return OUTPUTS  # fio's
     if start in ("[", "{"):
         value = json_value(text)
         keys = {str(key).strip().lower() for one in (value if isinstance(value, list) else [value])

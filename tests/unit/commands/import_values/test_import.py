@@ -10,6 +10,7 @@ import pytest
 
 from seatrial.cli.main import run
 from tests.support.benchmark_outputs import hpl, imb, osu, stream
+from tests.support.paths import DATA
 
 PERFLOG_4 = """\
 result|job_completion_time|descr|environ|job_nodelist|num_tasks|partition|system|name|Triad_value|Triad_unit|Triad_ref|\
@@ -62,6 +63,22 @@ def test_a_fleet_becomes_a_run_for_each_run_with_its_file_and_checksum(
     assert found(capsys)["files"][0]["file"] == file
     assert imported(archive, file, "--column", "triad", "--name", "old") == 64
     assert "in the archive already" in capsys.readouterr().err
+
+
+def test_another_residual_at_the_same_rate_is_not_slower(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive = tmp_path / "archive"
+    for number, residual in enumerate(("3.5e-03", "3.5e-03", "5.1e-03", "5.1e-03")):
+        file = written(tmp_path, f"hpl{number}.out", hpl(residual=residual))
+        assert imported(archive, file, "--name", f"r{number}") == 0
+    assert "hpl residual" not in capsys.readouterr().out
+    assert run(["compare", "r0-0001,r1-0001", "r2-0001,r3-0001", "--archive", str(archive)]) == 0
+    assert capsys.readouterr().out.startswith("SAME  all within 2.0 % in every metric; ")
+
+
+def test_the_json_of_fio_is_recognised_as_an_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(DATA / "benchmarks" / "fio-3.33.json")
+    assert imported(tmp_path / "archive", file, "--json") == 0
+    assert found(capsys)["files"][0]["form"] == "fio"
 
 
 def test_two_columns_of_values_are_two_metrics_and_not_compared(
