@@ -114,8 +114,8 @@ def _about(comparison: Comparison) -> Iterable[tuple[str, str]]:
         if alone := in_one_text(metric):
             yield "nodes" if metric.metric.of_nodes else "pairs", alone
     limit = share(comparison.threshold)
-    yield "same", f"means that the change is smaller than {limit} (two one-sided tests, 5 %)"
-    yield "slower", "and faster: at most 1 % of those named are expected to be wrong (Benjamini and Hochberg)"
+    yield "same", f"shown to have changed by less than {limit} (two one-sided tests, 5 %)"
+    yield "slower, faster", "at most 1 % of those named are expected to be wrong (Benjamini and Hochberg)"
     for unlike in comparison.across:
         yield "across", f"{unlike.condition}: {unlike.first} and {unlike.second}, as requested"
     for note in comparison.notes:

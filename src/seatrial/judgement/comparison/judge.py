@@ -137,6 +137,19 @@ def _node_losses(
     return {name: float(loss) for name, loss in zip(columns.names, change, strict=True) if ">" not in name}, slower
 
 
+def _repeated(first: RunSet, second: RunSet, tables: Sequence[MetricTable]) -> list[str]:
+    """Runs that have exactly the same values, as the same file imported twice has: they are not independent."""
+    names: dict[bytes, list[str]] = {}
+    for row, run in enumerate((*first.runs, *second.runs)):
+        names.setdefault(b"".join(table.values[row].tobytes() for table in tables), []).append(run.run)
+    return [
+        f"{' and '.join(same)} have exactly the same values: if they are one measurement, it counts more than once, "
+        "and the intervals are too narrow."
+        for same in names.values()
+        if len(same) > 1 and tables
+    ]
+
+
 def _notes(
     first: RunSet, second: RunSet, tables: Sequence[MetricTable], metrics: Sequence[MetricChange]
 ) -> tuple[str, ...]:
@@ -154,6 +167,7 @@ def _notes(
            and not metric.metric.of_nodes for metric in metrics):  # fmt: skip
         notes.append("No pair was measured in both sets: nodes are compared over the pairs that each run drew.")
     shared = {metric.metric for metric in metrics}
+    notes += _repeated(first, second, [table for table in tables if table.metric in shared])
     apart = [table for table in tables if table.metric not in shared]
     if apart:
         notes.append(f"{count(len(apart), 'metric')} of one set alone were not compared.")

@@ -62,6 +62,16 @@ def test_same_names_the_undecided_node_that_lost_most() -> None:
     assert data["metrics"][0]["undecided"]["subject"] == "node:n3"
 
 
+def test_runs_of_the_same_values_are_noted() -> None:
+    rows = np.random.default_rng(3).normal(100, 0.1, (6, 4))
+    assert not any("same values" in note for note in compared([of_nodes(rows)]).notes)
+    rows[4] = rows[0]
+    note = next(note for note in compared([of_nodes(rows)]).notes if "same values" in note)
+    assert note.startswith(
+        "r1 and r5 have exactly the same values: if they are one measurement, it counts more than once"
+    )
+
+
 def test_all_decided_is_not_in_the_line() -> None:
     found = compared([table((3, 3))])
     assert found.metrics[0].undecided is None
