@@ -30,6 +30,8 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
     """The values of each node, and the columns from which they are; "" where the form has none."""
 
     values: Fleet
+    with_gaps: Fleet = {}
+    """Of a table: the same with NaN where a run has no value, so that the others keep their places."""
     nodes: str = ""
     column: str = ""
     runs: str = ""
@@ -153,6 +155,7 @@ def _table(fleet: Mapping[str, Sequence[float]], nodes: str = "", column: str = 
             )
     return FleetTable(
         values={node: [value for value in values if not math.isnan(value)] for node, values in fleet.items()},
+        with_gaps={node: list(values) for node, values in fleet.items()},
         nodes=nodes,
         column=column,
         runs=runs,

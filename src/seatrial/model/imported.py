@@ -86,3 +86,5 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """When or which run it was, as the file has it."""
     source: Source
     values: tuple[ImportedValue, ...]
+    without_value: tuple[str, ...] = ()
+    """Nodes that the file lists without a value in this run."""

@@ -1,5 +1,6 @@
 """From files of other programs to batches: the values of one run each. Unlike input is refused."""
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -125,10 +126,13 @@ def _of_fleet(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
         raise UsageError("A fleet has one column of values.", "Import each column by itself.")
     column = wanted.columns[0] if wanted.columns else ""
     table = read_fleet_table(text, column)
-    fleet, metric = table.values, wanted.metric or table.column or "value"
+    fleet, metric = table.with_gaps, wanted.metric or table.column or "value"
     for number in range(max(map(len, fleet.values()), default=0)):
-        values = tuple(_value(metric, wanted, node, runs[number]) for node, runs in fleet.items() if number < len(runs))
-        yield Batch(label=f"run {number + 1}", source=source, values=values)
+        of_run = {node: runs[number] for node, runs in fleet.items() if number < len(runs)}
+        without = tuple(node for node, value in of_run.items() if math.isnan(value))
+        values = tuple(_value(metric, wanted, node, value) for node, value in of_run.items() if node not in without)
+        if values:
+            yield Batch(label=f"run {number + 1}", source=source, values=values, without_value=without)
 
 
 def _of_perflog(source: Source, text: str) -> Iterator[Batch]:

@@ -1,5 +1,6 @@
 """What was imported, as text and JSON, and the report of one imported run."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -11,10 +12,11 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.imported import Batch, Sense, Source
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import count
+from seatrial.model.words import count, natural_sorted, some
 from seatrial.render.json import Json
 from seatrial.render.report import Block, Lines, Paragraph, Report, columns, first_rows
 
+MOST_NAMES = 8
 HEAD = columns("metric", "unit", "better", "#values")
 
 
@@ -49,6 +51,7 @@ def _fields(batches: Sequence[Batch]) -> Json:
             {"metric": metric, "unit": unit, "better": better, "values": int(number)}
             for metric, unit, better, number in _rows(batches)
         ],
+        "without_value": natural_sorted({node for batch in batches for node in batch.without_value}),
         "nodes": list(dict.fromkeys(value.node for batch in batches for value in batch.values)),
     }
 
@@ -81,6 +84,9 @@ def _blocks(imported: Imported) -> Iterator[Block]:
     span = runs[0] if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
     yield Paragraph(text=f"{count(len(runs), 'run')}: {span}", strong=True)
     yield from _values(imported.batches)
+    if gaps := Counter(node for batch in imported.batches for node in batch.without_value):
+        names = [f"{node} in {count(gaps[node], 'run')}" for node in natural_sorted(gaps)]
+        yield Paragraph(text=f"Without a value: {some(names, MOST_NAMES)}.")
     yield _sources(imported.batches)
     metric = imported.batches[0].values[0].metric
     yield Paragraph(text=f"`seatrial history '{metric}'` shows them over time; `seatrial compare A B` compares them.")

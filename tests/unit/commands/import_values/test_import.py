@@ -81,6 +81,23 @@ def test_the_json_of_fio_is_recognised_as_an_output(tmp_path: Path, capsys: pyte
     assert found(capsys)["files"][0]["form"] == "fio"
 
 
+def test_a_missing_value_is_named_and_the_others_keep_their_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = tmp_path / "archive"
+    file = written(tmp_path, "a.csv", "node,run,triad\nn1,1,10\nn2,1,nan\nn1,2,11\nn2,2,21\n")
+    assert imported(archive, file, "--name", "a") == 0
+    assert "\nWithout a value: n2 in 1 run.\n" in capsys.readouterr().out
+    assert run(["report", "a-0001", "--archive", str(archive), "--json"]) == 0
+    assert found(capsys)["nodes"] == ["n1"]
+    assert run(["report", "a-0002", "--archive", str(archive), "--json"]) == 0
+    assert found(capsys)["nodes"] == ["n1", "n2"]
+    assert imported(archive, file, "--name", "b", "--json") == 0
+    assert found(capsys)["without_value"] == ["n2"]
+    assert imported(archive, written(tmp_path, "c.csv", fleet_csv(2)), "--name", "c") == 0
+    assert "Without a value" not in capsys.readouterr().out
+
+
 def test_two_columns_of_values_are_two_metrics_and_not_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
