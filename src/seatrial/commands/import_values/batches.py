@@ -59,6 +59,8 @@ def _ordered(files: Sequence[tuple[Source, str]]) -> list[tuple[Source, str]]:
 
 
 def _of_file(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
+    if not text.strip():
+        raise UsageError(f"{source.file} is empty.", "Leave this file out, or run the benchmark again.")
     form = wanted.form or form_of(text)
     try:
         match form:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.judgement.comparison.conditions import CONDITIONS, unlike_runs, unlike_tables
+from seatrial.judgement.comparison.conditions import CONDITIONS, MOST_NAMED, unlike_runs, unlike_tables
 from seatrial.judgement.comparison.records import (
     PRACTICAL,
     Changed,
@@ -21,7 +21,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.run_values import MetricTable, RunSummary
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Outcome
-from seatrial.model.words import count
+from seatrial.model.words import count, some
 from seatrial.statistics.run_comparison import compare_runs
 
 Facts = Mapping[str, NodeFacts]
@@ -143,8 +143,8 @@ def _repeated(first: RunSet, second: RunSet, tables: Sequence[MetricTable]) -> l
     for row, run in enumerate((*first.runs, *second.runs)):
         names.setdefault(b"".join(table.values[row].tobytes() for table in tables), []).append(run.run)
     return [
-        f"{' and '.join(same)} have exactly the same values: if they are one measurement, it counts more than once, "
-        "and the intervals are too narrow."
+        f"{some(same, MOST_NAMED)} have exactly the same values. If they are one measurement, or are rounded, the "
+        "intervals are too narrow."
         for same in names.values()
         if len(same) > 1 and tables
     ]

@@ -98,6 +98,12 @@ def test_a_missing_value_is_named_and_the_others_keep_their_runs(
     assert "Without a value" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("text", ["", " \n\n"])
+def test_an_empty_file_is_called_empty(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert imported(tmp_path / "archive", written(tmp_path, "a.out", text)) == 64
+    assert "a.out is empty. Leave this file out" in capsys.readouterr().err
+
+
 def test_two_columns_of_values_are_two_metrics_and_not_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
