@@ -1,6 +1,7 @@
 """seatrial baseline: set, replace, list, show, drop; nothing changes silently and deleted runs do not matter."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def test_replacing_asks_and_says_what_it_would_hide(archive: Path, capsys: Read)
     assert run(["baseline", "set", "good", "s1", "s2", "s3", "--archive", str(archive)]) == 64
     said = capsys.readouterr().err
     assert "would hide" in said
-    assert "n3: bandwidth 1 MiB x 4 lost 2" in said
+    assert re.search(r"n3: bandwidth 1 MiB x 4 2[0-9.]+ % lower \(95 % CI -2[0-9.]+ to -[12][0-9.]+ %\), ", said)
     assert "was not changed. Add --replace" in said
     after = printed(capsys, "baseline", "show", "good", archive=archive)
     assert {**after, "time": ""} == {**before, "time": ""}
@@ -95,7 +96,7 @@ def test_a_loss_of_all_pairs_that_one_run_each_cannot_decide_is_not_nothing(tmp_
     assert run(["baseline", "set", "good", "slow-0001", "--archive", str(tmp_path)]) == 64
     said = capsys.readouterr().err
     assert "may hide" in said
-    assert "all nodes: triad lost 50 %" in said
+    assert "all nodes: triad 50.0 % lower (no interval over runs), " in said
     assert "in too few runs to be certain" in said
 
 

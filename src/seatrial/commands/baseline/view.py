@@ -6,9 +6,9 @@ import msgspec
 
 from seatrial.archive.baselines import Baseline
 from seatrial.commands.baseline.run import Damaged, Replacement
+from seatrial.judgement.comparison.change_words import change_text, interval_text, values_text
 from seatrial.judgement.comparison.records import Changed
 from seatrial.model.errors import ExitCode
-from seatrial.model.units import quantity, share
 from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, some
 from seatrial.render.json import Json
@@ -35,10 +35,10 @@ def _open(row: Changed, least: float) -> bool:
 
 
 def hidden_text(row: Changed) -> str:
-    """n3: bandwidth 1 MiB x 4 20.1 % slower, 12.1 GB/s before, 9.7 GB/s in the new runs."""
-    before, after = (quantity(value, row.metric.unit) for value in (row.before, row.after))
+    """n3: bandwidth 1 MiB x 4 20.1 % lower (95 % CI -21.0 to -19.2 %), 12.1 GB/s → 9.7 GB/s."""
     certain = "" if row.outcome is Outcome.SLOWER else ", in too few runs to be certain"
-    return f"{row.metric.whose(row.subject)}: {row.metric.name} lost {share(row.loss)}, {before} → {after}{certain}"
+    change = f"{change_text(row)} ({interval_text(row)}), {values_text(row)}"
+    return f"{row.metric.whose(row.subject)}: {change}{certain}"
 
 
 def replacement_text(change: Replacement) -> str:

@@ -5,10 +5,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from seatrial.commands.compare.wording import (
-    amount,
     counts_text,
     in_one_text,
-    interval_text,
     levels_text,
     needed_text,
     proof_text,
@@ -16,8 +14,8 @@ from seatrial.commands.compare.wording import (
     subject_name,
     sum_of,
     suspect_text,
-    values_text,
 )
+from seatrial.judgement.comparison.change_words import amount, interval_text, values_text
 from seatrial.judgement.comparison.records import Changed, Comparison, MetricChange, Proof, Suspect
 from seatrial.model.errors import ExitCode
 from seatrial.model.run_values import RunSummary
