@@ -34,6 +34,7 @@ EXIT_CODES = {
 }
 MOST_SHOWN = 20
 MOST_SUSPECTS = 10
+MOST_METRICS = 10
 
 
 def comparison_report(comparison: Comparison) -> Report:
@@ -51,7 +52,6 @@ def comparison_report(comparison: Comparison) -> Report:
 def _blocks(comparison: Comparison) -> Iterable[Block]:
     heads = columns("metric", "subject", "verdict", "change", "before → after")
     yield Table(columns=heads, rows=tuple(_rows(comparison)), left_out=_left_out(comparison))
-    yield Lines(title="Subjects", rows=tuple(_counted(comparison)))
     if comparison.suspects:
         shown = tuple(suspect_text(each) for each in comparison.suspects[:MOST_SUSPECTS])
         yield Items(title="Suspects: facts that differ, the most likely first", items=_numbered(shown))
@@ -59,8 +59,23 @@ def _blocks(comparison: Comparison) -> Iterable[Block]:
         yield Items(title="Proof", items=_numbered(tuple(proof_text(each) for each in comparison.proofs)))
     if comparison.new_problems:
         yield Items(title="Known problems that only the second set has", items=comparison.new_problems[:MOST_SUSPECTS])
-    yield Lines(title="Spread (standard deviation)", rows=tuple(_spreads(comparison)))
+    yield Lines(title="Subjects", rows=_shortened(_counted(comparison)))
+    yield Lines(title="Spread (standard deviation)", rows=_shortened(_spreads(comparison)))
     yield Lines(title="Compared", rows=tuple(_about(comparison)))
+
+
+def _changed_first(comparison: Comparison) -> list[MetricChange]:
+    """Metrics in which nothing changed come last."""
+    return sorted(comparison.metrics, key=lambda each: each.together.outcome is Outcome.SAME and not each.changed)
+
+
+def _shortened(rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """A line for each metric, so many as are read."""
+    lines = tuple(rows)
+    more = len(lines) - MOST_METRICS
+    if more <= 1:
+        return lines
+    return (*lines[:MOST_METRICS], ("more", f"{count(more, 'metric')} in the JSON."))
 
 
 def _numbered(items: Iterable[str]) -> tuple[str, ...]:
@@ -82,7 +97,7 @@ def _rows(comparison: Comparison) -> Iterable[tuple[str, ...]]:
 
 def _counted(comparison: Comparison) -> Iterable[tuple[str, str]]:
     """How many pairs and nodes have each outcome, and what would decide."""
-    for metric in comparison.metrics:
+    for metric in _changed_first(comparison):
         kinds = (("nodes", metric.nodes), ("pairs", metric.pairs))
         texts = [f"{name}: {counts_text(counts)}" for name, counts in kinds if counts_text(counts)]
         needed = needed_text(metric.together)
@@ -95,7 +110,7 @@ def _left_out(comparison: Comparison) -> str:
 
 
 def _spreads(comparison: Comparison) -> Iterable[tuple[str, str]]:
-    for metric in comparison.metrics:
+    for metric in _changed_first(comparison):
         yield metric.metric.name, levels_text(metric)
 
 
