@@ -54,10 +54,10 @@ def pairs_of_one(table: MetricTable, first: int) -> tuple[int, int]:
 def node_columns(table: MetricTable, first: int, leaf_of: Mapping[str, str]) -> Columns | None:
     """What each node's pairs do in each run, in the middle; None where pairs say all there is to say.
 
-    Each pair counts by its ratio to its own usual value in the first set, so that distance does not matter. Where most
-    pairs are not common to both sets (a sparse design draws others each time), it counts by its ratio to the usual
-    value of pairs below one leaf switch, or of pairs below two. Latency depends on distance: without known leaves its
-    nodes are not compared then.
+    Each pair counts by its ratio to its own usual value, so that distance does not matter: its median over the runs of
+    both sets, since of two runs a single wild value moves any mean. Where most pairs are not common to both sets (a
+    sparse design draws others each time), it counts by its ratio to the usual value of pairs below one leaf switch, or
+    of pairs below two. Latency depends on distance: without known leaves its nodes are not compared then.
     """
     if table.metric.of_nodes:
         own = _common_columns(table, first)
@@ -75,15 +75,18 @@ def node_columns(table: MetricTable, first: int, leaf_of: Mapping[str, str]) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         level = float(np.nanmedian(logs[:first]))
-        if common.sum() >= COMMON_SHARE * max(before.sum(), after.sum()):
-            logs = np.where(common, logs - np.nanmean(logs[:first], axis=0), np.nan) + level
+        by_pair = common.sum() >= COMMON_SHARE * max(before.sum(), after.sum())
+        if by_pair:
+            logs = np.where(common, logs - np.nanmedian(logs, axis=0), np.nan)
         elif all(node in leaf_of for node in nodes):
             near = np.array([leaf_of[source] == leaf_of[target] for source, target in table.pairs])
             usual = [float(np.nanmedian(logs[:first, part])) if part.any() else level for part in (near, ~near)]
             logs = logs - np.where(near, *usual) + level
         elif table.metric.unit == LATENCY:
             return None
-    columns = np.array([_medians(row, ends, len(nodes)) for row in logs])
+        columns = np.array([_medians(row, ends, len(nodes)) for row in logs])
+        if by_pair:  # one number for each node, which changes no ratio: values look as those of the first set did
+            columns += level - np.nanmean(columns[:first], axis=0)
     measured = ~np.isnan(columns)
     chosen = np.flatnonzero(measured[:first].any(axis=0) & measured[first:].any(axis=0))
     rows = measured[:, chosen].any(axis=1)

@@ -188,3 +188,17 @@ def test_who_lost_less_than_the_others_is_not_one_of_the_slower_nodes() -> None:
     second = RunSet(name="B", runs=summaries(2, 1), facts=newer)
     (suspect,) = compare(first, second, tables).suspects
     assert suspect.slower_nodes == 0
+
+
+def test_one_wild_value_in_each_of_a_nodes_pairs_does_not_make_the_node_faster() -> None:
+    """Latencies of a lab in microseconds: another program delayed three round trips in three of the runs."""
+    rows = [
+        [10.105, 445.174, 12.894, 12.989, 12.389, 16.667],
+        [16.655, 13.28, 511.099, 19.158, 13.28, 16.57],
+        [16.695, 19.063, 12.932, 385.576, 12.812, 16.474],
+        [16.482, 13.144, 13.142, 13.202, 13.317, 10.473],
+    ]
+    pairs = tuple((source, target) for source, target in complete_pairs(4) if source < target)
+    found = compared([table_of(LATENCY, pairs, 1e-6 * np.array(rows))], (2, 2))
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert named(found, Outcome.FASTER) == set()
