@@ -42,6 +42,7 @@ def shrink(variances: Reals, degrees: Reals) -> Shrunken:
     own = np.where(degrees > 0, degrees, 0.0)
     total = own + strength
     mixed = (strength * typical + own * np.where(own > 0, np.nan_to_num(floored), 0.0)) / total
+    total = np.minimum(total, own.sum())  # the typical variance is measured, too, and no better than by all of them
     return Shrunken(variances=mixed, degrees=total, typical=typical, typical_degrees=strength)
 
 

@@ -34,6 +34,12 @@ def test_the_typical_variance_and_its_strength_are_found_again() -> None:
     assert np.mean((found.variances - true) ** 2) < np.mean((true * chance.chisquare(3, 5000) / 3 - true) ** 2)
 
 
+def test_four_variances_that_are_alike_are_no_more_certain_than_all_their_runs() -> None:
+    found = shrink(np.array([1.0e-4, 1.1e-4, 0.9e-4, 1.0e-4]), np.full(4, 2.0))
+    assert found.typical_degrees == ALL_ALIKE
+    assert found.degrees == pytest.approx(np.full(4, 8.0))
+
+
 def test_variances_that_are_alike_become_one() -> None:
     chance = np.random.default_rng(4)
     found = shrink(1e-6 * chance.chisquare(4, 3000) / 4, np.full(3000, 4.0))

@@ -202,3 +202,17 @@ def test_one_wild_value_in_each_of_a_nodes_pairs_does_not_make_the_node_faster()
     found = compared([table_of(LATENCY, pairs, 1e-6 * np.array(rows))], (2, 2))
     assert found.outcome is Outcome.INCONCLUSIVE
     assert named(found, Outcome.FASTER) == set()
+
+
+def test_two_modes_of_a_latency_are_no_change_of_a_node() -> None:
+    """Latencies of a lab in microseconds: ranks share cores in some rounds. The variances of four nodes are alike."""
+    rows = [
+        [16.669, 10.904, 18.237, 10.814, 11.056, 8.462],
+        [10.428, 19.196, 12.982, 13.277, 13.237, 10.874],
+        [16.65, 19.273, 13.107, 19.173, 11.79, 16.524],
+        [10.037, 13.367, 13.09, 19.787, 13.222, 16.695],
+    ]
+    pairs = tuple((source, target) for source, target in complete_pairs(4) if source < target)
+    found = compared([table_of(LATENCY, pairs, 1e-6 * np.array(rows))], (2, 2))
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert named(found) == set()
