@@ -20,17 +20,19 @@ from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import named, pids_in, send, state_letter
 
 PROBE = "seatrial-probe"
+EARLIEST_S, LATEST_S = 0.5, 3.0
 NUMBERS = (signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT)
 
 
 class Killer:
     """Ends the probe's rank on one node a moment after it came up: in each session, or once."""
 
-    def __init__(self, plan: LabPlan, node: str, *, once: bool, draw: random.Random) -> None:
+    def __init__(self, plan: LabPlan, node: str, *, once: bool, draw: random.Random, latest_s: float) -> None:
         self.killed: list[str] = []
         self._space = plan.space(node)
         self._once = once
         self._draw = draw
+        self._latest_s = latest_s
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -45,7 +47,7 @@ class Killer:
 
     def _kill(self, pid: int) -> None:
         number = self._draw.choice(NUMBERS)
-        self._over.wait(self._draw.uniform(0.5, 3.0))
+        self._over.wait(self._draw.uniform(EARLIEST_S, self._latest_s))
         if not self._over.is_set() and state_letter(pid) not in ("", "Z"):
             send([pid], number)
             self.killed.append(number.name)
@@ -56,11 +58,22 @@ class Killer:
         self._thread.join()
 
 
-def one_run(plan: LabPlan, archive: Path, node: str, *options: str, once: bool, draw: random.Random) -> dict[str, Any]:
-    """A check with these options, and with kills: what was killed, and what its report says."""
+def one_run(
+    plan: LabPlan,
+    archive: Path,
+    node: str,
+    *options: str,
+    once: bool,
+    draw: random.Random,
+    latest_s: float = LATEST_S,
+) -> dict[str, Any]:
+    """A check with these options, and with kills: what was killed, and what its report says.
+
+    `latest_s`: after a rank came up. The check may be over by then.
+    """
     words = [sys.executable, "-m", "seatrial", "check", *options, "--json", "--archive", str(archive)]
     argv = as_user(plan, words)
-    killer = Killer(plan, node, once=once, draw=draw)
+    killer = Killer(plan, node, once=once, draw=draw, latest_s=latest_s)
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
     finally:

@@ -14,8 +14,8 @@ from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Silent
 from seatrial.driver.session_losses import MOST_PER_NODE, MOST_UNEXPLAINED, TooManyLost
-from seatrial.launch.contract import Manner
-from seatrial.model.errors import ExitCode
+from seatrial.launch.contract import PLAIN, Manner
+from seatrial.model.errors import ExitCode, LaunchError
 from seatrial.model.loss import Loss, LossCause, Moment, RankDeath
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.run import Ending, RecordedRun
@@ -25,7 +25,7 @@ from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.pairs.survey import BANDWIDTH
 from tests.support.builders import Cluster, info_of, names
 from tests.support.launchers import use_launcher
-from tests.support.scripted import ScriptedLauncher
+from tests.support.scripted import ScriptedLauncher, ScriptedSession
 
 NOWHERE = Loss(cause=LossCause.UNKNOWN)
 
@@ -220,7 +220,9 @@ def test_a_step_that_slurm_ended_is_no_death(trial: Trial) -> None:
     assert sum("Slurm ended the step" in note and "cancelled" in note for note in judged.notes) == 2
 
 
-def test_out_of_memory_is_told_by_the_kernels_own_count(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def oom_on_n2(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel of n2 has killed one process more at each reading of its facts."""
     texts = {"count": 0}
     plain = Cluster.facts_text
 
@@ -230,6 +232,10 @@ def test_out_of_memory_is_told_by_the_kernels_own_count(trial: Trial, monkeypatc
         return plain(cluster, name).replace("#end", lines, 1)
 
     monkeypatch.setattr(Cluster, "facts_text", counting)
+
+
+@pytest.mark.usefixtures("oom_on_n2")
+def test_out_of_memory_is_told_by_the_kernels_own_count(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
     launcher = ScriptedLauncher(Cluster(nodes=names(4)), kills=Deaths(killed("n2"), [1, 2]))
     (finding,) = trial(launcher).judgement.findings
     assert "out of memory" in finding.statement
@@ -238,6 +244,24 @@ def test_out_of_memory_is_told_by_the_kernels_own_count(trial: Trial, monkeypatc
     monkeypatch.setattr(trial, "archive", trial.archive / "other")
     (finding,) = trial(launcher).judgement.findings
     assert "out of memory" not in finding.statement
+
+
+class NeverStarts(ScriptedLauncher):
+    """A rank on n2 is killed in each start, the last time with a text that names another cause."""
+
+    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> ScriptedSession:
+        self.starts.append(tuple(nodes))
+        last = len(self.starts) == 3
+        raise LaunchError("PMIx does not connect." if last else "It crashed.", transient=not last, loss=killed("n2"))
+
+
+@pytest.mark.usefixtures("oom_on_n2")
+def test_out_of_memory_is_told_where_the_probe_never_started(trial: Trial) -> None:
+    outcome = trial(NeverStarts(Cluster(nodes=names(4))))
+    (finding,) = outcome.judgement.findings
+    assert (finding.kind, finding.subject) == (FindingKind.RANK_DIED, node("n2"))
+    assert "out of memory (signal 9 (SIGKILL)) 3 times" in finding.statement
+    assert outcome.recorded.facts_after.keys() == set(names(4))
 
 
 def test_a_run_that_is_recovered_still_tells_of_its_deaths(trial: Trial) -> None:

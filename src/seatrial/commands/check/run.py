@@ -3,7 +3,7 @@
 import gc
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ from seatrial.driver.site import choose_launcher
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.locate.explanation import Suspect
 from seatrial.locate.thresholds import SCATTERS, SUSPICION
-from seatrial.model.errors import LaunchError
+from seatrial.model.errors import LaunchError, SeatrialError
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
@@ -171,7 +171,19 @@ class Check(Run):
         """The runs of the baseline."""
 
     def measure_pairs(self, nodes: Sequence[str]) -> str:
-        """All stages in order; a sentence where the budget ended it early, else empty."""
+        """All stages in order; a sentence where the budget ended it early, else empty.
+
+        Where sessions died and an error ends it, the facts are read again: the kernel may have killed the ranks.
+        """
+        try:
+            return self._in_order(nodes)
+        except SeatrialError:
+            if self.measurer.losses and not self.facts_after:
+                with suppress(SeatrialError):
+                    self._look_again()
+            raise
+
+    def _in_order(self, nodes: Sequence[str]) -> str:
         if len(nodes) >= LARGE and not self._launcher.job and not self._settings.replay:
             self.progress.stage(f"This takes {what_it_takes(nodes, self._settings.budget_s)}. {LESS}")
         self.get_nodes(nodes, allocation_s(self._settings.budget_s), self._asleep)
@@ -199,11 +211,14 @@ class Check(Run):
         self._over_rails(deadline)
         try_nodes(self, self._settings, deadline)
         self.measurer.close()
-        self.progress.stage("Reading the facts again")
-        self.facts_after = self.read_facts(self.measurer.answering, layout.AFTER, "stopped answering during the run")
+        self._look_again()
         budget = f"The budget of {self._settings.budget_s:.0f} s"
         spent = f"{budget} was spent before everything was measured; give more time with --budget."
         return "" if in_time else spent
+
+    def _look_again(self) -> None:
+        self.progress.stage("Reading the facts again")
+        self.facts_after = self.read_facts(self.measurer.answering, layout.AFTER, "stopped answering during the run")
 
     def look_only(self, nodes: Sequence[str]) -> str:
         """In a user's own job of a single node, which has no pair: its facts, and the job."""
