@@ -25,7 +25,7 @@ def hidden(change: Replacement) -> tuple[Changed, ...]:
     if change.comparison is None:
         return ()
     least = change.comparison.threshold
-    rows = [row for metric in change.comparison.metrics for row in (metric.together, *metric.changed)]
+    rows = [row for metric in change.comparison.metrics for row in metric.rows]
     lost = [row for row in rows if row.loss > 0]
     return tuple(row for row in lost if row.outcome is Outcome.SLOWER or row.deviates or _open(row, least))
 

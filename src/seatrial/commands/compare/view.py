@@ -65,12 +65,12 @@ def _blocks(comparison: Comparison) -> Iterable[Block]:
 
 
 def _changed_first(comparison: Comparison) -> list[MetricChange]:
-    """Metrics in which nothing changed come last."""
-    return sorted(comparison.metrics, key=lambda each: each.together.outcome is Outcome.SAME and not each.changed)
+    """Metrics in which everything is the same come last."""
+    return sorted(comparison.metrics, key=lambda each: all(row.outcome is Outcome.SAME for row in each.rows))
 
 
 def _shortened(rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """A line for each metric, so many as are read."""
+    """The lines of the first metrics, and how many more there are."""
     lines = tuple(rows)
     more = len(lines) - MOST_METRICS
     if more <= 1:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.judgement.comparison.records import Changed, Comparison, MetricChange, Proof, ProofOutcome, Suspect
+from seatrial.judgement.comparison.records import Changed, Comparison, Proof, ProofOutcome, Suspect
 from seatrial.judgement.comparison.subjects import node_columns, pair_columns
 from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import MetricTable
@@ -32,15 +32,11 @@ def lost_row(comparison: Comparison) -> Changed | None:
 
     Where nothing is, that whose loss is the surest: the greatest of many uncertain losses is mostly chance.
     """
-    rows = [row for metric in comparison.metrics for row in _listed(metric) if row.loss > 0]
+    rows = [row for metric in comparison.metrics for row in metric.rows if row.loss > 0]
     slower = [row for row in rows if row.outcome is Outcome.SLOWER]
     if slower:
         return max(slower, key=lambda row: row.loss)
     return max(rows, key=lambda row: (_certainty(row.ratio), row.loss), default=None)
-
-
-def _listed(metric: MetricChange) -> tuple[Changed, ...]:
-    return (metric.together, *metric.changed, *((metric.undecided,) if metric.undecided else ()))
 
 
 def _certainty(ratio: Estimate) -> float:

@@ -81,6 +81,11 @@ class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
     round_spread: float
     """The same over the rounds of a pair in one run."""
 
+    @property
+    def rows(self) -> tuple[Changed, ...]:
+        """All together, what changed, and what is not decided."""
+        return (self.together, *self.changed, *((self.undecided,) if self.undecided else ()))
+
 
 class ChangedFact(msgspec.Struct, frozen=True, kw_only=True):
     """A fact with its values before and after."""

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
+from seatrial.commands.baseline.run import Replacement
+from seatrial.commands.baseline.view import hidden
 from seatrial.commands.compare.view import comparison_report
 from seatrial.commands.compare.wording import in_one_text, sentence
 from seatrial.judgement.comparison.judge import RunSet, compare
@@ -60,6 +62,8 @@ def test_same_names_the_undecided_node_that_lost_most() -> None:
     data = report.payload()
     assert isinstance(data["metrics"], list)
     assert data["metrics"][0]["undecided"]["subject"] == "node:n3"
+    (lost,) = hidden(Replacement(name="good", replaced=1, comparison=found))
+    assert lost.subject.text == "node:n3", "a baseline of these runs may hide it"
 
 
 def test_runs_of_the_same_values_are_noted() -> None:

@@ -190,6 +190,12 @@ def test_who_lost_less_than_the_others_is_not_one_of_the_slower_nodes() -> None:
     assert suspect.slower_nodes == 0
 
 
+def microseconds(rows: list[list[float]]) -> MetricTable:
+    """Latencies of the six pairs of four nodes, a row for each run."""
+    pairs = tuple((source, target) for source, target in complete_pairs(4) if source < target)
+    return table_of(LATENCY, pairs, 1e-6 * np.array(rows))
+
+
 def test_one_wild_value_in_each_of_a_nodes_pairs_does_not_make_the_node_faster() -> None:
     """Latencies of a lab in microseconds: another program delayed three round trips in three of the runs."""
     rows = [
@@ -198,8 +204,7 @@ def test_one_wild_value_in_each_of_a_nodes_pairs_does_not_make_the_node_faster()
         [16.695, 19.063, 12.932, 385.576, 12.812, 16.474],
         [16.482, 13.144, 13.142, 13.202, 13.317, 10.473],
     ]
-    pairs = tuple((source, target) for source, target in complete_pairs(4) if source < target)
-    found = compared([table_of(LATENCY, pairs, 1e-6 * np.array(rows))], (2, 2))
+    found = compared([microseconds(rows)], (2, 2))
     assert found.outcome is Outcome.INCONCLUSIVE
     assert named(found, Outcome.FASTER) == set()
 
@@ -212,7 +217,6 @@ def test_two_modes_of_a_latency_are_no_change_of_a_node() -> None:
         [16.65, 19.273, 13.107, 19.173, 11.79, 16.524],
         [10.037, 13.367, 13.09, 19.787, 13.222, 16.695],
     ]
-    pairs = tuple((source, target) for source, target in complete_pairs(4) if source < target)
-    found = compared([table_of(LATENCY, pairs, 1e-6 * np.array(rows))], (2, 2))
+    found = compared([microseconds(rows)], (2, 2))
     assert found.outcome is Outcome.INCONCLUSIVE
     assert named(found) == set()
