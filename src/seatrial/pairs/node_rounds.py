@@ -32,6 +32,8 @@ OPERATIONS, SLICES, SLEEPS = 50, 5, 100
 MEMORY_PASSES, FMA_BATCHES, QUANTA, ROUND_TRIPS, CHASES = 4, 20, 500, 1000, 20
 CHASED_PART = 2
 """Of the array of one core: twice the last-level cache, since laying it out takes longer than measuring in it."""
+LONG_BATCHES = 100
+"""About 0.2 s: a pause at the end is not seen, so a window of a few pauses makes a quota look generous."""
 MORE_QUANTA = 10
 """Warm-up of the noise kernels: the processor may have slept."""
 
@@ -66,8 +68,8 @@ class Extent(msgspec.Struct, frozen=True, kw_only=True):
     """One part of this many of the usual arrays."""
 
 
-FULL = Extent()
-FULL_OF_SHARED = Extent(array_part=3)
+FULL = Extent(batches=LONG_BATCHES)
+FULL_OF_SHARED = Extent(batches=LONG_BATCHES, array_part=3)
 """Nodes that share a kernel also share caches and memory, and are tried one after the other: smaller arrays."""
 QUICK_TRIALS = (Trial.MEMORY, Trial.ARITHMETIC, Trial.NOISE, Trial.PIPE, Trial.STORAGE)
 """What `check` tries: the other trials take longer than its seconds, or show little on a node by itself."""
@@ -76,7 +78,7 @@ QUICK = Extent(whole=False, array_part=3)
 SHORT = Extent(whole=False, passes=3, batches=4, quanta=200, round_trips=200, array_part=3)
 """A third of it, for nodes that are tried one after the other; noise is still watched for a tenth of a second."""
 
-LOAD = Extent(passes=8, batches=100)
+LOAD = Extent(passes=8, batches=LONG_BATCHES)
 """Of a soak: longer, so that nodes are hot and quotas are spent."""
 LOAD_OF_SHARED = Extent(whole=False, passes=3, batches=60, quanta=300, round_trips=500, array_part=3)
 """The same for nodes that are tried one after the other: longer than the 100 ms of a CPU quota."""

@@ -8,6 +8,10 @@ runs alone and never from the many subjects; the deviations of single subjects a
 (Biometrics Bulletin 2, 1946). Sameness is shown by two one-sided tests (Schuirmann, J. Pharmacokinet. Biopharm. 15,
 1987): the 90 % interval lies within the practical threshold. That interval is the wider one of the pooled one and of
 one that does not assume that both sets scatter alike (`sameness`).
+
+Where subjects jump between levels from run to run, a few runs may agree by chance (`jumps`). The interval of all
+subjects together is then at least as wide as the jumps of single ones make their median, and the change of one subject
+is as certain, at most, as that it did not jump.
 """
 
 import math
@@ -17,6 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.statistics.jumps import Jumps, jumps_of
 from seatrial.statistics.sameness import Error, errors_of_runs, errors_of_subjects, variance_of
 from seatrial.statistics.shrunken_variances import LEAST_DEVIATION, shrink
 from seatrial.statistics.student import quantile, ratio_tails, two_sided
@@ -85,12 +90,13 @@ class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
     together: Change
     levels: Levels
     runs: tuple[int, int]
+    jumps: Jumps | None = None
 
 
-def compare_runs(first: Reals, second: Reals) -> RunComparison:
+def compare_runs(first: Reals, second: Reals, *, pairs: Jumps | None = None) -> RunComparison:
     """`first`, `second`: positive values, one row a run and one column a subject; NaN where it was not measured.
 
-    Every subject has a value in both.
+    Every subject has a value in both. `pairs`: of the pairs, where subjects are nodes, each the median over its pairs.
     """
     before, after = np.log(first), np.log(second)
     with warnings.catch_warnings():  # means of nothing are NaN, as they should be
@@ -105,7 +111,9 @@ def compare_runs(first: Reals, second: Reals) -> RunComparison:
         change = np.nanmean(after, axis=0) - usual
         middle = change - float(common[1].mean() - common[0].mean())
         same = errors_of_runs(*common, _scatter(middle), len(change))
-        together = _together(*common, same)
+        whole_runs = _together(*common, same)
+        jumps = jumps_of(sides)
+        together = _together(*common, same, jumps.error_of_middle(len(change)) if jumps else None)
         same = errors_of_subjects(sides[0], sides[1], same)
     relative = change - together.change[0]
     if len(change) == 1:
@@ -122,11 +130,31 @@ def compare_runs(first: Reals, second: Reals) -> RunComparison:
         run=_deviation(common), run_degrees=max(len(first) + len(second) - 2, 0),
         subject_run=typical, subject=_spread_between(usual),
     )  # fmt: skip
+    subjects = _subjects(change, relative, whole_runs, error, degrees, same)
     return RunComparison(
-        subjects=_subjects(change, relative, together, error, degrees, same),
+        subjects=_no_surer(subjects, jumps, pairs, sizes.min(axis=0)),
         together=together,
         levels=levels,
         runs=(len(first), len(second)),
+        jumps=jumps,
+    )
+
+
+def _no_surer(subjects: Change, own: Jumps | None, pairs: Jumps | None, fewest: Reals) -> Change:
+    """Than the jumps of subjects, or of their pairs, permit. `fewest`: runs of the smaller set, by subject.
+
+    A subject that jumped changed otherwise than the others by its jump alone.
+    """
+    chances = []
+    for size in (subjects.change, subjects.relative):
+        of_size = np.zeros(len(size)) if own is None else own.chance_of(size, fewest)
+        if pairs is not None:
+            of_size = np.maximum(of_size, pairs.chance_of_middle(size, 2 * pairs.subjects / len(size)))
+        chances.append(of_size)
+    return msgspec.structs.replace(
+        subjects,
+        p_value=np.maximum(subjects.p_value, chances[0]),
+        relative_p=np.maximum(subjects.relative_p, np.maximum(*chances)),
     )
 
 
@@ -150,14 +178,16 @@ def _deviation(common: tuple[Reals, Reals]) -> float:
     return max(math.sqrt(squares / free), LEAST_DEVIATION)
 
 
-def _together(before: Reals, after: Reals, same: Error) -> Change:
-    """All subjects together: one number a run."""
+def _together(before: Reals, after: Reals, same: Error, jumps: Error | None = None) -> Change:
+    """All subjects together: one number a run. Of several errors the one with the widest interval counts."""
     change = np.array([after.mean() - before.mean()])
     error, degrees = _pooled(before, after)
-    if min(len(before), len(after)) > 1 and _unlike(before, after):
-        apart, apart_degrees = _apart(before, after)
-        if _half(CONFIDENCE, apart, apart_degrees) > _half(CONFIDENCE, error, degrees):
-            error, degrees = apart, apart_degrees
+    others = [_apart(before, after)] if min(len(before), len(after)) > 1 and _unlike(before, after) else []
+    if jumps is not None:
+        others.append((jumps.error, jumps.degrees))
+    for other, other_degrees in others:
+        if _half(CONFIDENCE, other, other_degrees) > _half(CONFIDENCE, error, degrees):
+            error, degrees = other, other_degrees
     return _change(change, error, degrees, np.zeros(1), np.full(1, np.nan), same)
 
 

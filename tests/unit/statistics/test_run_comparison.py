@@ -100,6 +100,81 @@ def test_a_change_of_all_subjects_is_never_certain_because_there_are_many() -> N
     assert named < 0.14
 
 
+JUMPING_PAIRS = np.array(
+    [
+        [16.57, 19.14, 13.14, 12.97, 13.28, 10.79],
+        [10.83, 19.02, 12.60, 19.16, 14.75, 10.72],
+        [16.54, 13.42, 13.04, 19.20, 19.03, 10.75],
+        [16.68, 13.40, 19.19, 19.08, 12.97, 11.26],
+    ]
+)
+"""Latencies of six pairs in four runs, in microseconds, as measured without any change."""
+
+
+def test_pairs_that_jump_between_levels_do_not_make_all_of_them_slower() -> None:
+    found = compare_runs(JUMPING_PAIRS[:2], JUMPING_PAIRS[2:])
+    assert found.levels.run < 0.01, "the medians of each set agree by chance"
+    assert found.together.low[0] < 0 < found.together.high[0]
+    assert found.together.p_value[0] > 0.05
+
+
+def test_all_subjects_together_are_rarely_changed_by_the_jumps_of_some() -> None:
+    """400 draws of 2 and 2 runs in which a third of the pairs' values are 40 % higher: 1 % may be wrong."""
+    chance = np.random.default_rng(8)
+    drawn = [np.exp(chance.normal(0, 0.005, (4, 6)) + 0.34 * (chance.random((4, 6)) < 1 / 3)) for _ in range(400)]
+    wrong = [compare_runs(each[:2], each[2:]).together.p_value[0] < 0.01 for each in drawn]
+    assert np.mean(wrong) <= 0.02
+
+
+def test_a_pair_that_jumps_as_others_do_is_not_slower() -> None:
+    """Latencies of six pairs without any change: the second pair did 12 in both runs before, and 19 afterwards."""
+    values = np.array(
+        [
+            [9.08, 11.74, 24.46, 11.82, 19.09, 9.43],
+            [8.97, 11.51, 19.05, 19.16, 11.88, 9.53],
+            [9.24, 19.06, 19.14, 18.98, 19.07, 9.45],
+            [9.30, 19.02, 19.07, 18.94, 19.14, 9.51],
+        ]
+    )
+    found = compare_runs(values[:2], values[2:]).subjects
+    assert found.p_value[1] == pytest.approx(2 * (2 / 12 / 2) ** 2)
+    assert found.relative_p[1] > 0.01
+
+
+def test_one_unsteady_pair_says_nothing_of_the_others() -> None:
+    chance = np.random.default_rng(3)
+    values = np.exp(chance.normal(0, 0.005, (6, 12)))
+    values[3:, 2] *= 0.7
+    alone = compare_runs(values[:3], values[3:]).subjects.p_value[2]
+    values[[1, 4, 5], 7] *= 0.7
+    assert alone < 0.001
+    assert compare_runs(values[:3], values[3:]).subjects.p_value[2] < 0.001
+
+
+def test_few_pairs_are_called_changed_where_many_jump() -> None:
+    """100 draws of 2 and 2 runs: a third of all values are 57 % higher. Before, a pair was named in 64 of 100."""
+    chance = np.random.default_rng(5)
+    drawn = [np.exp(chance.normal(0, 0.01, (4, 56)) + 0.45 * (chance.random((4, 56)) < 1 / 3)) for _ in range(100)]
+    named = [compare_runs(each[:2], each[2:]).subjects.p_value.min() < 0.01 / 56 for each in drawn]
+    assert np.mean(named) <= 0.05
+
+
+def test_nodes_are_no_surer_than_the_jumps_of_their_pairs() -> None:
+    """Medians over three pairs that jump: they agree within each set by chance."""
+    nodes = np.array([[1.0, 1.0, 1.0, 1.0], [1.0, 1.01, 0.99, 1.0], [0.83, 1.0, 1.01, 1.0], [0.82, 1.01, 1.0, 0.99]])
+    jumps = compare_runs(JUMPING_PAIRS[:2], JUMPING_PAIRS[2:]).jumps
+    assert compare_runs(nodes[:2], nodes[2:]).subjects.p_value[0] < 0.01
+    assert compare_runs(nodes[:2], nodes[2:], pairs=jumps).subjects.p_value[0] > 0.05
+
+
+def test_a_loss_of_all_subjects_is_seen_beside_a_single_wild_run() -> None:
+    chance = np.random.default_rng(9)
+    values = np.exp(chance.normal(0, 0.002, (6, 30)))
+    values[3:] *= 0.95
+    values[4, 7] *= 3
+    assert compare_runs(values[:3], values[3:]).together.p_value[0] < 0.001
+
+
 def test_one_run_each_has_no_interval_but_shows_who_changed_otherwise() -> None:
     chance = np.random.default_rng(1)
     first = np.exp(chance.normal(0, 0.003, (1, 64)))

@@ -28,15 +28,22 @@ def worth_testing(comparison: Comparison) -> tuple[Suspect, ...]:
 
 
 def lost_row(comparison: Comparison) -> Changed | None:
-    """What the proof measures again: of what is slower the subject that lost most.
+    """What the proof measures again: of what is slower the subject that surely lost most.
 
-    Where nothing is, that whose loss is the surest: the greatest of many uncertain losses is mostly chance.
+    That is the one whose interval ends farthest from no loss: the greatest of many losses is mostly chance, and a proof
+    that measures it again finds less, or cannot decide. Where nothing is slower, the loss that is the surest.
     """
     rows = [row for metric in comparison.metrics for row in metric.rows if row.loss > 0]
     slower = [row for row in rows if row.outcome is Outcome.SLOWER]
     if slower:
-        return max(slower, key=lambda row: row.loss)
+        return max(slower, key=_least_loss)
     return max(rows, key=lambda row: (_certainty(row.ratio), row.loss), default=None)
+
+
+def _least_loss(row: Changed) -> tuple[float, float]:
+    """The loss at the better end of its interval, a logarithm, and then the loss itself; without bounds, nothing."""
+    better = row.ratio.low if row.metric.sign > 0 else row.ratio.high
+    return row.metric.sign * math.log(better) if 0 < better < math.inf else -math.inf, row.loss
 
 
 def _certainty(ratio: Estimate) -> float:

@@ -62,10 +62,12 @@ def judge_metrics(
             chosen_tables.append((table, pairs, nodes))
     compared: list[tuple[SubjectKind, Columns, RunComparison]] = []
     for _, pairs, nodes in chosen_tables:
-        if pairs.names:
-            compared.append((SubjectKind.PAIR, pairs, compare_runs(pairs.first, pairs.second)))
+        of_pairs = compare_runs(pairs.first, pairs.second) if pairs.names else None
+        if of_pairs:
+            compared.append((SubjectKind.PAIR, pairs, of_pairs))
         if nodes:
-            compared.append((SubjectKind.NODE, nodes, compare_runs(nodes.first, nodes.second)))
+            jumps = of_pairs.jumps if of_pairs else None
+            compared.append((SubjectKind.NODE, nodes, compare_runs(nodes.first, nodes.second, pairs=jumps)))
     by_columns = {id(each.columns): each for each in _judged(compared, chosen_tables, threshold)}
     of_metric = [
         (table, by_columns.get(id(pairs)), by_columns.get(id(nodes)) if nodes else None)
@@ -268,8 +270,11 @@ def _exponential(log_ratio: float) -> float:
 
 
 def _more_runs(change: float, comparison: RunComparison, subject: Subject, threshold: float) -> int | None:
-    levels = comparison.levels
-    deviation = levels.run if subject == FABRIC and not math.isnan(levels.run) else levels.one_run
+    error = float(comparison.together.error[0])
+    if subject == FABRIC and not math.isnan(error):
+        deviation = error / math.sqrt(sum(1 / runs for runs in comparison.runs))
+    else:
+        deviation = comparison.levels.one_run
     existing = min(comparison.runs)
     needed = runs_to_decide(change, threshold, max(deviation, 1e-9), held=existing)
     return None if needed is None else needed - existing

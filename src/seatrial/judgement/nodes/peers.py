@@ -68,7 +68,7 @@ def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[Comparison]:
             peers=peers,
             scatter=scatter if measure.metric == SHARE else scatter * peers,
             ratios=ratios,
-            resolution=max(measure.effect, SCATTERS * scatter),
+            resolution=max(measure.effect, _loss(measure, SCATTERS * scatter)),
         )
 
 
@@ -116,11 +116,24 @@ def outliers(figures: Sequence[NodeFigures], comparisons: Sequence[Comparison]) 
 
 def _excess(ratio: Estimate, comparison: Comparison) -> float:
     """By how much the whole interval is worse than the peers, in units of the resolution."""
-    measure = comparison.measure
+    measure, resolution = comparison.measure, comparison.resolution
     if measure.metric == SHARE:
-        return ratio.low / comparison.resolution
-    if measure.trial is Trial.STORAGE:  # healthy nodes may differ by factors, and no rate is less than 0
-        nearest = ratio.high if measure.more_is_better else 1.0 / max(ratio.low, LEAST_RATIO)
-        return -math.log(max(nearest, LEAST_RATIO)) / comparison.resolution
-    worse = 1.0 - ratio.high if measure.more_is_better else ratio.low - 1.0
-    return worse / comparison.resolution
+        return ratio.low / resolution
+    if measure.more_is_better:
+        return math.log(max(ratio.high, LEAST_RATIO)) / math.log1p(-resolution)
+    if measure.trial is Trial.STORAGE:
+        return math.log(max(ratio.low, LEAST_RATIO)) / math.log1p(resolution)
+    return (ratio.low - 1.0) / resolution
+
+
+def _loss(measure: Measure, scatters: float) -> float:
+    """The loss that is that many standard deviations, as a share of the peers' value.
+
+    Factors for rates, since no rate is less than 0: peers that differ by a quarter hide no node that does a tenth. And
+    for times of storage, by which healthy nodes may differ by factors. Other times by differences, which shows more.
+    """
+    if measure.metric == SHARE:
+        return scatters
+    if measure.more_is_better:
+        return -math.expm1(-scatters)
+    return math.expm1(scatters) if measure.trial is Trial.STORAGE else scatters

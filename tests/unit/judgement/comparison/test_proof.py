@@ -29,6 +29,21 @@ def test_of_what_is_slower_the_greatest_loss_is_measured_again() -> None:
     assert row.subject.text == "node:n5"
 
 
+def test_a_smaller_loss_that_is_surer_is_measured_again_before_a_greater_one() -> None:
+    small = msgspec.structs.replace(LATENCY, message_bytes=64)
+    unsteady = table((4, 4), nodes=4, metric=small, everything=1.13, of_runs=0.03)
+    steady = table((4, 4), nodes=4, metric=BANDWIDTH, everything=0.88, of_runs=0.001)
+    found = compared([unsteady, steady], 4)
+    both = [metric.together for metric in found.metrics]
+    assert [row.outcome for row in both] == [Outcome.SLOWER, Outcome.SLOWER]
+    greatest, surest = sorted(both, key=lambda row: -row.loss)
+    assert greatest.metric.name == small.name, "the case is about a greater loss that is less sure"
+    assert greatest.ratio.low < 1 / surest.ratio.high
+    row = lost_row(found)
+    assert row is not None
+    assert row.metric.name == BANDWIDTH.name
+
+
 def test_where_nothing_is_shown_to_be_slower_the_surest_loss_is_measured_again_not_the_greatest() -> None:
     steady = table((3, 3), nodes=4, metric=BANDWIDTH, everything=0.98, of_runs=0.008)
     found = compared([*with_sizes(1, 2, 4, 8, 16), steady], 3)

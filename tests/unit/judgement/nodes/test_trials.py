@@ -58,6 +58,16 @@ def test_what_disturbs_all_nodes_in_one_repetition_hides_nothing_and_names_nobod
     assert trials.resolutions[Measure.TRIAD] == pytest.approx(0.05)
 
 
+def test_a_rate_of_a_tenth_is_named_where_the_peers_scatter_by_a_quarter() -> None:
+    machines = {
+        name: Machine(memory=rate) for name, rate in zip(names(6), (1.25, 1.0, 0.75, 1.3, 0.1, 0.7), strict=True)
+    }
+    run = memory_run(machines)
+    trials = judge_trials(run.group_measurements, run.facts)
+    assert trials.resolutions[Measure.TRIAD] < 0.9
+    assert {finding.subject.text for finding in trials.findings} == {"node:n5"}
+
+
 def test_nodes_that_share_a_kernel_were_measured_one_after_the_other() -> None:
     run = memory_run(dict.fromkeys(FOUR, GOOD))
     shared = {name: facts(name, boot_id="one") for name in FOUR}
