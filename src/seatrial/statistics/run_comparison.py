@@ -36,6 +36,8 @@ UNLIKE_CHANCE = 0.3
 """Runs of one set seem to scatter more than those of the other if chance makes such a difference more seldom. The
 interval is then the wider one of both kinds."""
 MAD_TO_DEVIATION = 1.4826
+MOST_WIDENED, HALVINGS = 1e3, 30
+"""Of an error, by jumps, and how often its interval is halved to find the factor."""
 FEWEST_TO_SCATTER = 5
 """The scatter of fewer subjects is not estimated."""
 
@@ -132,7 +134,7 @@ def compare_runs(first: Reals, second: Reals, *, pairs: Jumps | None = None) -> 
     )  # fmt: skip
     subjects = _subjects(change, relative, whole_runs, error, degrees, same)
     return RunComparison(
-        subjects=_no_surer(subjects, jumps, pairs, sizes.min(axis=0)),
+        subjects=_no_surer(subjects, same, jumps, pairs, sizes.min(axis=0)),
         together=together,
         levels=levels,
         runs=(len(first), len(second)),
@@ -140,10 +142,11 @@ def compare_runs(first: Reals, second: Reals, *, pairs: Jumps | None = None) -> 
     )
 
 
-def _no_surer(subjects: Change, own: Jumps | None, pairs: Jumps | None, fewest: Reals) -> Change:
+def _no_surer(subjects: Change, same: Error, own: Jumps | None, pairs: Jumps | None, fewest: Reals) -> Change:
     """Than the jumps of subjects, or of their pairs, permit. `fewest`: runs of the smaller set, by subject.
 
-    A subject that jumped changed otherwise than the others by its jump alone.
+    A subject that jumped changed otherwise than the others by its jump alone. Errors grow until the p-values are those
+    of jumps, so intervals say the same.
     """
     chances = []
     for size in (subjects.change, subjects.relative):
@@ -151,11 +154,24 @@ def _no_surer(subjects: Change, own: Jumps | None, pairs: Jumps | None, fewest: 
         if pairs is not None:
             of_size = np.maximum(of_size, pairs.chance_of_middle(size, 2 * pairs.subjects / len(size)))
         chances.append(of_size)
-    return msgspec.structs.replace(
-        subjects,
-        p_value=np.maximum(subjects.p_value, chances[0]),
-        relative_p=np.maximum(subjects.relative_p, np.maximum(*chances)),
-    )
+    relative_p = np.maximum(subjects.relative_p, np.maximum(*chances))
+    surer = subjects.p_value < chances[0]
+    if not surer.any():
+        return msgspec.structs.replace(subjects, relative_p=relative_p)
+    error = subjects.error.copy()
+    error[surer] *= _widening(subjects.change[surer] / error[surer], subjects.degrees[surer], chances[0][surer])
+    return _change(subjects.change, error, subjects.degrees, subjects.relative, relative_p, same)
+
+
+def _widening(t: Reals, degrees: Reals, p_value: Reals) -> Reals:
+    """The factor on an error that gives `t` the p-value; by bisection of its logarithm."""
+    low, high = np.zeros(len(t)), np.full(len(t), math.log(MOST_WIDENED))
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        surer = two_sided(t / np.exp(middle), degrees) < p_value
+        low, high = np.where(surer, middle, low), np.where(surer, high, middle)
+    factors: Reals = np.exp(high)
+    return factors
 
 
 def _scatter(numbers: Reals) -> float:
