@@ -28,22 +28,23 @@ def worth_testing(comparison: Comparison) -> tuple[Suspect, ...]:
 
 
 def lost_row(comparison: Comparison) -> Changed | None:
-    """What the proof measures again: of what is slower the subject that surely lost most.
+    """What the proof measures again: of what is slower the surest of the great losses.
 
-    That is the one whose interval ends farthest from no loss: the greatest of many losses is mostly chance, and a proof
-    that measures it again finds less, or cannot decide. Where nothing is slower, the loss that is the surest.
+    Great are those that surely are at least half as large as the one whose interval ends farthest from no loss. The
+    greatest of many losses is mostly chance, and of a restless metric: a proof that measures it again cannot decide.
+    Where nothing is slower, the loss that is the surest.
     """
     rows = [row for metric in comparison.metrics for row in metric.rows if row.loss > 0]
     slower = [row for row in rows if row.outcome is Outcome.SLOWER]
-    if slower:
-        return max(slower, key=_least_loss)
-    return max(rows, key=lambda row: (_certainty(row.ratio), row.loss), default=None)
+    greatest = max(map(_least_loss, slower), default=0.0)
+    great = [row for row in slower if _least_loss(row) >= EXPLAINS * greatest]
+    return max(great or slower or rows, key=lambda row: (_certainty(row.ratio), row.loss), default=None)
 
 
-def _least_loss(row: Changed) -> tuple[float, float]:
-    """The loss at the better end of its interval, a logarithm, and then the loss itself; without bounds, nothing."""
+def _least_loss(row: Changed) -> float:
+    """The loss at the better end of its interval, a logarithm; 0 without bounds."""
     better = row.ratio.low if row.metric.sign > 0 else row.ratio.high
-    return row.metric.sign * math.log(better) if 0 < better < math.inf else -math.inf, row.loss
+    return row.metric.sign * math.log(better) if 0 < better < math.inf else 0.0
 
 
 def _certainty(ratio: Estimate) -> float:

@@ -44,6 +44,14 @@ def test_a_smaller_loss_that_is_surer_is_measured_again_before_a_greater_one() -
     assert row.metric.name == BANDWIDTH.name
 
 
+def test_a_small_loss_is_not_measured_again_for_a_great_one_however_sure_it_is() -> None:
+    great = table((4, 4), nodes=4, metric=LATENCY, everything=1.5, of_runs=0.01)
+    small = table((4, 4), nodes=4, metric=BANDWIDTH, everything=0.93, of_runs=0.0002, of_pairs=0.0002)
+    row = lost_row(compared([great, small], 4))
+    assert row is not None
+    assert row.metric.name == LATENCY.name
+
+
 def test_where_nothing_is_shown_to_be_slower_the_surest_loss_is_measured_again_not_the_greatest() -> None:
     steady = table((3, 3), nodes=4, metric=BANDWIDTH, everything=0.98, of_runs=0.008)
     found = compared([*with_sizes(1, 2, 4, 8, 16), steady], 3)
