@@ -33,7 +33,7 @@ class Jumps(msgspec.Struct, frozen=True, kw_only=True):
     deviation: float
     """Standard deviation of a normal distribution with as large a tenth of deviations."""
     heavy: bool
-    """Whether deviations are not normal: most are small, and some are large."""
+    """Whether deviations are not normal: most are small, and some, of several subjects, are large."""
     differences: Reals
     """Between one run of a subject and the next one of its set: sizes, ascending, of all subjects."""
     largest: Reals
@@ -85,17 +85,19 @@ def jumps_of(sides: Sequence[Reals]) -> Jumps | None:
     """
     subjects = sides[0].shape[1]
     sizes = (len(sides[0]), len(sides[1]))
-    deviations = np.concatenate([_deviations(logs) for logs in sides])
-    deviations = deviations[~np.isnan(deviations)]
+    by_subject = np.concatenate([_deviations(logs) for logs in sides])
+    deviations = by_subject[~np.isnan(by_subject)]
     if subjects < FEWEST_SUBJECTS or not len(deviations) or sum(sizes) < 3:
         return None
-    largest = float(np.quantile(deviations, LARGEST)) / NORMAL_LARGEST
+    tenth = float(np.quantile(deviations, LARGEST))
+    several = np.sum(np.nan_to_num(by_subject).max(axis=0) >= tenth) > 1
+    largest = tenth / NORMAL_LARGEST
     smallest = max(float(np.quantile(deviations, SMALLEST)) / NORMAL_SMALLEST, LEAST_DEVIATION)
     differences = np.abs(np.concatenate([np.diff(logs, axis=0) for logs in sides]))
     measured = ~np.isnan(differences)
     return Jumps(
         deviation=largest,
-        heavy=largest > JUMPING * smallest,
+        heavy=bool(several) and largest > JUMPING * smallest,
         differences=np.sort(differences[measured]),
         largest=np.sort(np.max(np.where(measured, differences, 0.0), axis=0)),
         sizes=sizes,
@@ -107,5 +109,5 @@ def _deviations(logs: Reals) -> Reals:
     """Sizes of the deviations from a subject's mean, scaled by what they are smaller for having made the mean."""
     runs = np.sum(~np.isnan(logs), axis=0)
     scale = np.sqrt(runs / np.where(runs > 1, runs - 1, np.nan))
-    sizes: Reals = np.abs((logs - np.nanmean(logs, axis=0)) * scale).ravel()
+    sizes: Reals = np.abs((logs - np.nanmean(logs, axis=0)) * scale)
     return sizes
