@@ -23,17 +23,17 @@ small a smallest fifth would make it; of Student's distribution with 3 degrees o
 LARGEST, SMALLEST = 0.9, 0.2
 NORMAL_LARGEST, NORMAL_SMALLEST = 1.6449, 0.2533
 """The same quantiles of the size of a standard normal number."""
+FEWEST_JUMPING = 2
+"""Subjects: a single unsteady one says nothing of the others."""
 ALIKE = 1.5
 """A jump looks like a change if neither is more than this many times the other one."""
 
 
 class Jumps(msgspec.Struct, frozen=True, kw_only=True):
-    """What the runs of both sets show of jumps."""
+    """What the runs of both sets show of jumps: most deviations are small, and some, of several subjects, are large."""
 
     deviation: float
     """Standard deviation of a normal distribution with as large a tenth of deviations."""
-    heavy: bool
-    """Whether deviations are not normal: most are small, and some, of several subjects, are large."""
     differences: Reals
     """Between one run of a subject and the next one of its set: sizes, ascending, of all subjects."""
     largest: Reals
@@ -42,21 +42,16 @@ class Jumps(msgspec.Struct, frozen=True, kw_only=True):
     """Runs of both sets."""
     subjects: int
 
-    def error_of_middle(self, subjects: float) -> Error | None:
-        """Of the change of the median over that many subjects, which hides the jumps of less than half of them.
-
-        None where subjects do not jump: the medians of the runs show their scatter.
-        """
-        if not self.heavy:
-            return None
+    def error_of_middle(self, subjects: float) -> Error:
+        """Of the change of the median over that many subjects, which hides the jumps of less than half of them."""
         error = MEDIAN_ERROR * self.deviation / math.sqrt(subjects) * math.sqrt(sum(1 / n for n in self.sizes))
         degrees = float((sum(self.sizes) - 2) * (self.subjects - 1))
         return Error(error=np.array([error]), degrees=np.array([degrees]))
 
     def chance_of_middle(self, change: Reals, subjects: float) -> Reals:
-        """That jumps alone change the median of that many subjects by as much: a p-value; 0 without jumps."""
+        """That jumps alone change the median of that many subjects by as much: a p-value."""
         error = self.error_of_middle(subjects)
-        return np.zeros(len(change)) if error is None else two_sided(change / error.error, error.degrees)
+        return two_sided(change / error.error, error.degrees)
 
     def chance_of(self, change: Reals, runs: Reals) -> Reals:
         """That a subject without a change jumps only between the sets, by the size of `change`: a p-value.
@@ -65,10 +60,8 @@ class Jumps(msgspec.Struct, frozen=True, kw_only=True):
         with 2 p (1 - p) = r, and n runs of one level are followed by n of the other one with 2 (r / 2)^n. At least two
         subjects must jump like that: a single unsteady one says nothing of the others.
         """
-        if not self.heavy:
-            return np.zeros(len(change))
         alike = _between(self.differences, np.abs(change))
-        several = _between(self.largest, np.abs(change)) > 1
+        several = _between(self.largest, np.abs(change)) >= FEWEST_JUMPING
         rate = np.where(several, alike / max(len(self.differences), 1), 0.0)
         return np.minimum(2 * (rate / 2) ** runs, 1.0)
 
@@ -80,8 +73,10 @@ def _between(ascending: Reals, sizes: Reals) -> NDArray[np.intp]:
 
 
 def jumps_of(sides: Sequence[Reals]) -> Jumps | None:
-    """None: subjects or runs are too few to know. `sides`: of both sets by how much each subject deviates
-    beyond its whole run, logarithms, runs down, NaN where missing.
+    """None: subjects do not jump, or subjects or runs are too few to know.
+
+    `sides`: of both sets by how much each subject deviates beyond its whole run, logarithms, runs down, NaN where
+    missing.
     """
     subjects = sides[0].shape[1]
     sizes = (len(sides[0]), len(sides[1]))
@@ -90,14 +85,15 @@ def jumps_of(sides: Sequence[Reals]) -> Jumps | None:
     if subjects < FEWEST_SUBJECTS or not len(deviations) or sum(sizes) < 3:
         return None
     tenth = float(np.quantile(deviations, LARGEST))
-    several = np.sum(np.nan_to_num(by_subject).max(axis=0) >= tenth) > 1
+    jumping = int(np.sum(np.nan_to_num(by_subject).max(axis=0) >= tenth))
     largest = tenth / NORMAL_LARGEST
     smallest = max(float(np.quantile(deviations, SMALLEST)) / NORMAL_SMALLEST, LEAST_DEVIATION)
+    if jumping < FEWEST_JUMPING or largest <= JUMPING * smallest:
+        return None
     differences = np.abs(np.concatenate([np.diff(logs, axis=0) for logs in sides]))
     measured = ~np.isnan(differences)
     return Jumps(
         deviation=largest,
-        heavy=bool(several) and largest > JUMPING * smallest,
         differences=np.sort(differences[measured]),
         largest=np.sort(np.max(np.where(measured, differences, 0.0), axis=0)),
         sizes=sizes,
