@@ -13,7 +13,7 @@ from seatrial.judgement.comparison.records import (
     Suspect,
     Unlike,
 )
-from seatrial.judgement.comparison.subjects import node_columns, pair_columns
+from seatrial.judgement.comparison.subjects import compare_subjects
 from seatrial.judgement.comparison.suspects import find_suspects, new_problems
 from seatrial.judgement.comparison.verdicts import judge_metrics
 from seatrial.model.errors import UsageError
@@ -22,7 +22,6 @@ from seatrial.model.run_values import MetricTable, RunSummary
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, some
-from seatrial.statistics.run_comparison import compare_runs
 
 Facts = Mapping[str, NodeFacts]
 ITERATIONS_APART = 4.0
@@ -132,9 +131,11 @@ def _node_losses(
     if worst is None:
         return {}, slower
     table = table_of[worst.metric]
-    columns = node_columns(table, first, leaf_of) or pair_columns(table, first)
-    change = compare_runs(columns.first, columns.second).subjects.change * worst.metric.sign
-    return {name: float(loss) for name, loss in zip(columns.names, change, strict=True) if ">" not in name}, slower
+    _, nodes = compare_subjects(table, first, leaf_of)
+    if nodes is None:
+        return {}, slower
+    losses = nodes.comparison.subjects.change * worst.metric.sign
+    return {name: float(loss) for name, loss in zip(nodes.columns.names, losses, strict=True)}, slower
 
 
 def _repeated(first: RunSet, second: RunSet, tables: Sequence[MetricTable]) -> list[str]:

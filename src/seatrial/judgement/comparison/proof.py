@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.judgement.comparison.records import Changed, Comparison, Proof, ProofOutcome, Suspect
-from seatrial.judgement.comparison.subjects import node_columns, pair_columns
+from seatrial.judgement.comparison.subjects import compare_subjects
 from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import MetricTable
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.verdict import Outcome
-from seatrial.statistics.run_comparison import CONFIDENCE, compare_runs
+from seatrial.statistics.run_comparison import CONFIDENCE, Change
 
 EXPLAINS = 0.5
 """A cause explains at least this part of the loss."""
@@ -94,26 +94,28 @@ def _measured(
     table = next((each for each in tables if each.metric == row.metric), None)
     if table is None:
         return None
-    by_node, by_pair = node_columns(table, without, leaf_of), pair_columns(table, without)
-    wanted = [row.subject.name] if row.subject != FABRIC else list(nodes[:1])
-    for columns, kind in ((by_node, SubjectKind.NODE), (by_pair, SubjectKind.PAIR)):
-        if columns is None or not columns.names:
-            continue
-        chosen = [place for place, name in enumerate(columns.names) if name in wanted]
-        whole = row.subject == FABRIC and len(nodes) >= len(by_node.names if by_node else ())
-        if not chosen and not whole:
-            continue
-        compared = compare_runs(columns.first, columns.second)
-        change, place = (compared.together, 0) if whole else (compared.subjects, chosen[0])
-        low, high = float(change.low[place]), float(change.high[place])
-        subject = FABRIC if whole else Subject(kind=kind, name=columns.names[place])
-        return subject, Estimate(
-            value=math.exp(float(change.change[place])),
-            low=math.exp(low) if low > -math.inf else 0.0,
-            high=math.exp(high) if high < math.inf else math.inf,
-            confidence=CONFIDENCE,
-            runs=sum(compared.runs),
-            method=f"geometric mean of ratios, {compared.runs[0]} and {compared.runs[1]} runs in the order A B B A; "
-            "Student's interval over runs",
-        )
+    by_pair, by_node = compare_subjects(table, without, leaf_of)
+    leading = by_pair or by_node
+    everywhere = row.subject == FABRIC and len(nodes) >= (len(by_node.columns.names) if by_node else 0)
+    if leading and everywhere:
+        return FABRIC, _ratio(leading.comparison.together, 0, leading.comparison.runs)
+    wanted = row.subject.name if row.subject != FABRIC else next(iter(nodes), "")
+    for each in (by_node, by_pair):
+        if each and wanted in each.columns.names:
+            place = each.columns.names.index(wanted)
+            ratio = _ratio(each.comparison.subjects, place, each.comparison.runs)
+            return Subject(kind=each.kind, name=wanted), ratio
     return None
+
+
+def _ratio(change: Change, place: int, runs: tuple[int, int]) -> Estimate:
+    low, high = float(change.low[place]), float(change.high[place])
+    return Estimate(
+        value=math.exp(float(change.change[place])),
+        low=math.exp(low) if low > -math.inf else 0.0,
+        high=math.exp(high) if high < math.inf else math.inf,
+        confidence=CONFIDENCE,
+        runs=sum(runs),
+        method=f"geometric mean of ratios, {runs[0]} and {runs[1]} runs in the order A B B A; "
+        "Student's interval over runs",
+    )

@@ -7,7 +7,10 @@ import msgspec
 import numpy as np
 
 from seatrial.model.run_values import MetricTable, Reals
+from seatrial.model.subject import SubjectKind
 from seatrial.model.units import LATENCY
+from seatrial.statistics.jumps import Jumps
+from seatrial.statistics.run_comparison import RunComparison, compare_runs
 
 FEWEST_NODES = 3
 """Of two nodes the pair says all there is to say."""
@@ -26,6 +29,29 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True):
     second: Reals
     over_pairs: bool = True
     """Of nodes: each is seen over several pairs, so that one run may do."""
+
+
+class ComparedSubjects(msgspec.Struct, frozen=True, kw_only=True):
+    """The subjects of one kind in one metric, and how they changed."""
+
+    kind: SubjectKind
+    columns: Columns
+    comparison: RunComparison
+
+
+def compare_subjects(
+    table: MetricTable, first: int, leaf_of: Mapping[str, str]
+) -> tuple[ComparedSubjects | None, ComparedSubjects | None]:
+    """Pairs and nodes, None where the table has none of them. A node is no surer than the jumps of its pairs permit."""
+    pairs, nodes = pair_columns(table, first), node_columns(table, first, leaf_of)
+    of_pairs = _compared(SubjectKind.PAIR, pairs, None) if pairs.names else None
+    jumps = of_pairs.comparison.jumps if of_pairs else None
+    return of_pairs, _compared(SubjectKind.NODE, nodes, jumps) if nodes else None
+
+
+def _compared(kind: SubjectKind, columns: Columns, pairs: Jumps | None) -> ComparedSubjects:
+    comparison = compare_runs(columns.first, columns.second, pairs=pairs)
+    return ComparedSubjects(kind=kind, columns=columns, comparison=comparison)
 
 
 def pair_columns(table: MetricTable, first: int) -> Columns:

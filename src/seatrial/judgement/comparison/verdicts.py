@@ -13,13 +13,13 @@ from seatrial.judgement.comparison.records import (
     Counts,
     MetricChange,
 )
-from seatrial.judgement.comparison.subjects import Columns, node_columns, pair_columns, pairs_of_one
+from seatrial.judgement.comparison.subjects import Columns, ComparedSubjects, compare_subjects, pairs_of_one
 from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import Metric, MetricTable
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.verdict import Outcome
 from seatrial.statistics.rank_sum import adjusted, adjusted_together
-from seatrial.statistics.run_comparison import CONFIDENCE, Change, RunComparison, compare_runs
+from seatrial.statistics.run_comparison import CONFIDENCE, Change, RunComparison
 from seatrial.statistics.runs_needed import runs_to_decide
 
 MOST_LISTED = 50
@@ -55,49 +55,32 @@ def judge_metrics(
     The family of tests is all pairs and nodes of all metrics; the tests of all pairs together are a family of their
     own, one a metric.
     """
-    chosen_tables = []
-    for table in tables:
-        pairs, nodes = pair_columns(table, first), node_columns(table, first, leaf_of)
-        if pairs.names or nodes:
-            chosen_tables.append((table, pairs, nodes))
-    compared: list[tuple[SubjectKind, Columns, RunComparison]] = []
-    for _, pairs, nodes in chosen_tables:
-        of_pairs = compare_runs(pairs.first, pairs.second) if pairs.names else None
-        if of_pairs:
-            compared.append((SubjectKind.PAIR, pairs, of_pairs))
-        if nodes:
-            jumps = of_pairs.jumps if of_pairs else None
-            compared.append((SubjectKind.NODE, nodes, compare_runs(nodes.first, nodes.second, pairs=jumps)))
-    by_columns = {id(each.columns): each for each in _judged(compared, chosen_tables, threshold)}
-    of_metric = [
-        (table, by_columns.get(id(pairs)), by_columns.get(id(nodes)) if nodes else None)
-        for table, pairs, nodes in chosen_tables
-    ]
-    together = [(pairs or nodes).comparison for _, pairs, nodes in of_metric]  # type: ignore[union-attr]
-    chance = adjusted(np.array([float(each.together.p_value[0]) for each in together]))
+    both = [(table, compare_subjects(table, first, leaf_of)) for table in tables]
+    both = [(table, kinds) for table, kinds in both if any(kinds)]
+    compared = [(table.metric, each) for table, kinds in both for each in kinds if each]
+    judged = iter(_judged(compared, threshold))
+    of_kinds = [tuple(next(judged) if each else None for each in kinds) for _, kinds in both]
+    together = [next(each for each in kinds if each).comparison.together for kinds in of_kinds]
+    chance = adjusted(np.array([float(change.p_value[0]) for change in together]))
     return tuple(
         _metric_change(table, pairs, nodes, first, float(p_value), threshold)
-        for (table, pairs, nodes), p_value in zip(of_metric, chance, strict=True)
+        for (table, _), (pairs, nodes), p_value in zip(both, of_kinds, chance, strict=True)
     )
 
 
-def _judged(
-    compared: Sequence[tuple[SubjectKind, Columns, RunComparison]],
-    chosen_tables: Sequence[tuple[MetricTable, Columns, Columns | None]],
-    threshold: float,
-) -> Iterator[Judged]:
-    metric_of = {id(columns): table.metric for table, *both in chosen_tables for columns in both if columns is not None}
-    absolute = adjusted_together([comparison.subjects.p_value for *_, comparison in compared])
-    relative = adjusted_together([comparison.subjects.relative_p for *_, comparison in compared])
-    for (kind, columns, comparison), p_value, relative_p in zip(compared, absolute, relative, strict=True):
+def _judged(compared: Sequence[tuple[Metric, ComparedSubjects]], threshold: float) -> Iterator[Judged]:
+    changes = [each.comparison.subjects for _, each in compared]
+    absolute = adjusted_together([change.p_value for change in changes])
+    relative = adjusted_together([change.relative_p for change in changes])
+    for (metric, each), change, p_value, relative_p in zip(compared, changes, absolute, relative, strict=True):
         deviates: Flags = relative_p <= ERROR_RATE
-        outcomes = _outcomes(comparison.subjects, p_value, deviates, metric_of[id(columns)].sign, threshold)
+        outcomes = _outcomes(change, p_value, deviates, metric.sign, threshold)
         changed = (outcomes == SLOWER) | (outcomes == FASTER)
-        outcomes[changed & ~_repeated(columns, comparison.subjects.change, kind)] = INCONCLUSIVE
+        outcomes[changed & ~_repeated(each.columns, change.change, each.kind)] = INCONCLUSIVE
         yield Judged(
-            kind=kind,
-            columns=columns,
-            comparison=comparison,
+            kind=each.kind,
+            columns=each.columns,
+            comparison=each.comparison,
             outcomes=outcomes,
             deviates=deviates,
         )
