@@ -17,7 +17,7 @@ from seatrial.commands.check.findings import (
     unstable_link,
     waits_for_processor,
 )
-from seatrial.commands.check.leaf_loads import EFFECT
+from seatrial.commands.check.leaf_comparison import EFFECT
 from seatrial.commands.check.notes import make_notes, powers, unsure_notes
 from seatrial.commands.check.own_job import job_findings
 from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason

@@ -7,7 +7,8 @@ from pathlib import Path
 from seatrial.archive.journal import RoundStarted
 from seatrial.archive.reader import read_entries
 from seatrial.commands.check.assessment import Assessment, on_one_machine
-from seatrial.commands.check.leaf_loads import EFFECT, Key, confirmed, control_leaves, lacks, node_rates, slow_leaves
+from seatrial.commands.check.leaf_comparison import EFFECT, confirmed, control_leaves, lacks, slow_leaves
+from seatrial.commands.check.leaf_loads import Key, node_rates
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.commands.check.uplink_verdicts import scene_of
 from seatrial.drift.peer_groups import one_kernel

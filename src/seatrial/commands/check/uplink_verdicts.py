@@ -6,25 +6,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.findings import pair_names
+from seatrial.commands.check.leaf_comparison import EFFECT, Compared, compared, lacks, shares, slow_leaves
 from seatrial.commands.check.leaf_loads import (
-    EFFECT,
     Alone,
-    Compared,
     Key,
     Load,
     NodeRates,
     apart,
     carried,
-    compared,
     could,
     is_light,
-    lacks,
     loads,
     node_rates,
     rates_alone,
     rounds_of,
-    shares,
-    slow_leaves,
 )
 from seatrial.judgement.wording import WAYS, link_remedy, sentence, who
 from seatrial.locate.evidence import Evidence, Pair

@@ -100,11 +100,11 @@ def _measured(
     if leading and everywhere:
         return FABRIC, _ratio(leading.comparison.together, 0, leading.comparison.runs)
     wanted = row.subject.name if row.subject != FABRIC else next(iter(nodes), "")
-    for each in (by_node, by_pair):
-        if each and wanted in each.columns.names:
-            place = each.columns.names.index(wanted)
-            ratio = _ratio(each.comparison.subjects, place, each.comparison.runs)
-            return Subject(kind=each.kind, name=wanted), ratio
+    for subjects in (by_node, by_pair):
+        if subjects and wanted in subjects.columns.names:
+            place = subjects.columns.names.index(wanted)
+            ratio = _ratio(subjects.comparison.subjects, place, subjects.comparison.runs)
+            return Subject(kind=subjects.kind, name=wanted), ratio
     return None
 
 

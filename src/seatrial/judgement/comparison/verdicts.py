@@ -72,15 +72,15 @@ def _judged(compared: Sequence[tuple[Metric, ComparedSubjects]], threshold: floa
     changes = [each.comparison.subjects for _, each in compared]
     absolute = adjusted_together([change.p_value for change in changes])
     relative = adjusted_together([change.relative_p for change in changes])
-    for (metric, each), change, p_value, relative_p in zip(compared, changes, absolute, relative, strict=True):
+    for (metric, subjects), change, p_value, relative_p in zip(compared, changes, absolute, relative, strict=True):
         deviates: Flags = relative_p <= ERROR_RATE
         outcomes = _outcomes(change, p_value, deviates, metric.sign, threshold)
         changed = (outcomes == SLOWER) | (outcomes == FASTER)
-        outcomes[changed & ~_repeated(each.columns, change.change, each.kind)] = INCONCLUSIVE
+        outcomes[changed & ~_repeated(subjects.columns, change.change, subjects.kind)] = INCONCLUSIVE
         yield Judged(
-            kind=each.kind,
-            columns=each.columns,
-            comparison=each.comparison,
+            kind=subjects.kind,
+            columns=subjects.columns,
+            comparison=subjects.comparison,
             outcomes=outcomes,
             deviates=deviates,
         )

@@ -2,7 +2,8 @@
 
 import pytest
 
-from seatrial.commands.check.leaf_loads import Key, Load, confirmed, expected, lacks, shares
+from seatrial.commands.check.leaf_comparison import LeafRate, confirmed, expected, lacks, shares
+from seatrial.commands.check.leaf_loads import Key, Load
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import FindingKind
@@ -165,15 +166,41 @@ def key(leaf: str) -> Key:
     return leaf, Direction.IN
 
 
+def rates(**leaves: tuple[float, int, int]) -> dict[Key, LeafRate]:
+    """`leaves`: bytes per second, nodes that took part, and nodes that did not; each node sends 48.5."""
+    return {
+        key(leaf): LeafRate(bytes_per_s=rate, offered_bytes_per_s=48.5 * nodes, nodes=nodes, absent=absent)
+        for leaf, (rate, nodes, absent) in leaves.items()
+    }
+
+
 def test_a_leaf_with_fewer_nodes_may_use_fewer_cables() -> None:
     """From a simulated fabric, 10 nodes and 5 cables a leaf: 3 nodes left out, and a cable without a destination."""
-    carried = {key("leaf1"): 194.0, key("leaf2"): 242.5, key("leaf3"): 242.5}
-    offered = {key("leaf1"): 339.5, key("leaf2"): 485.0, key("leaf3"): 485.0}
-    fewer = {key("leaf1"): 7, key("leaf2"): 10, key("leaf3"): 10}
-    assert expected(key("leaf1"), carried, offered, fewer) == 194.0
-    less = {**carried, key("leaf1"): 100.0}
-    assert expected(key("leaf1"), less, offered, fewer) == pytest.approx(0.97 * 0.7 * 242.5)
-    assert expected(key("leaf1"), carried, offered, dict.fromkeys(fewer, 10)) == 242.5
+    whole = {"leaf2": (242.5, 10, 0), "leaf3": (242.5, 10, 0)}
+    assert expected(key("leaf1"), rates(leaf1=(194.0, 7, 3), **whole)) == 194.0
+    assert expected(key("leaf1"), rates(leaf1=(100.0, 7, 3), **whole)) == pytest.approx(0.97 * 0.7 * 242.5)
+    assert expected(key("leaf1"), rates(leaf1=(194.0, 10, 0), **whole)) == 242.5
+
+
+def test_a_leaf_with_fewer_nodes_may_use_fewer_cables_than_another_of_which_as_many_took_part() -> None:
+    """From a simulated fabric, 10 nodes and 5 cables a leaf: both that leaf1 left out shared a cable; leaf9's did not.
+
+    It was named as an uplink that is 3.6 % slow.
+    """
+    whole = {"leaf1": (242.5, 10, 0), "leaf2": (242.5, 10, 0), "leaf4": (242.3, 9, 1)}
+    both = rates(leaf7=(194.1, 8, 2), leaf9=(242.5, 8, 2), **whole)
+    assert expected(key("leaf7"), both) == pytest.approx(194.1)
+    assert expected(key("leaf9"), both) == pytest.approx(242.4, abs=0.2)
+    slow = rates(leaf7=(170.0, 8, 2), leaf9=(242.5, 8, 2), **whole)
+    assert expected(key("leaf7"), slow) == pytest.approx(0.97 * 0.8 * 242.5)
+
+
+def test_one_absent_node_of_two_that_share_a_cable_leaves_no_cable_idle() -> None:
+    """So the leaf carries as much as others do, or its uplink is slow."""
+    whole = {"leaf2": (242.5, 10, 0), "leaf3": (242.5, 10, 0)}
+    alike = {"leaf4": (242.5, 9, 1), "leaf5": (242.5, 9, 1)}
+    assert expected(key("leaf1"), rates(leaf1=(218.0, 9, 1), **alike)) == 242.5
+    assert expected(key("leaf1"), rates(leaf1=(218.0, 8, 2), **whole)) == 218.0
 
 
 def load(leaf: str, nodes: int, bytes_per_s: float, *, apart: bool) -> Load:
