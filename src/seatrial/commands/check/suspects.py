@@ -13,6 +13,7 @@ from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apar
 from seatrial.locate.evidence import SHORTEST_S, Pair
 from seatrial.locate.explanation import Blamed, Crossings, Suspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References
+from seatrial.locate.single_cables import with_single_cables
 from seatrial.locate.thresholds import UNIFORM_SHARE, WAVERING_SHARE
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Change, Located
@@ -108,7 +109,7 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
         },
         without_stalls=survey.without_stalls.changed((), ()),
         lossy=tuple(lossy),
-        slow=tuple(suspects_of(proved.slow)),
+        slow=tuple(with_single_cables(suspects_of(proved.slow), references.fabric)),
         unstable=() if restless else tuple(unstable),
         late=late.suspects,
         open=tuple(suspects_of(proved.open)),
