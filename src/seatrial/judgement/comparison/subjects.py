@@ -42,7 +42,7 @@ class ComparedSubjects(msgspec.Struct, frozen=True, kw_only=True):
 def compare_subjects(
     table: MetricTable, first: int, leaf_of: Mapping[str, str]
 ) -> tuple[ComparedSubjects | None, ComparedSubjects | None]:
-    """Pairs and nodes, None where the table has none of them. A node is no surer than the jumps of its pairs permit."""
+    """Pairs and nodes, None where the table has none of them. Jumps of pairs limit how sure their nodes are."""
     pairs, nodes = pair_columns(table, first), node_columns(table, first, leaf_of)
     of_pairs = _compared(SubjectKind.PAIR, pairs, None) if pairs.names else None
     jumps = of_pairs.comparison.jumps if of_pairs else None
