@@ -25,6 +25,10 @@ LEAST_SWING, SWING_SHARE = 2, 0.25
 bad ones the part is not decided: on a loaded machine one run in twenty is this slow."""
 
 
+Runs = Mapping[int, float]
+"""By number of the run."""
+
+
 class Outcome(enum.StrEnum):
     """How a second look at a suspect ended."""
 
@@ -93,16 +97,17 @@ class SecondLook:
         several = [sum(run < len(own) for own in controls) > 1 for run in range(most)]
         apart = [abs(value - self._beside[run]) for own in controls for run, value in enumerate(own) if several[run]]
         self._noise = NORMAL * median(apart) if apart else scatter
+        self._undisturbed = median(sorted(self._beside)[most // 2 :]) if most else 0.0
+        """What the controls usually give; less in a run means that something took from them in it."""
 
     def of(self, pairs: Collection[Pair]) -> Verified:
         """The outcome for a part that is on all these pairs."""
-        own = {pair: self._relative(pair) for pair in pairs if pair in self._over}
+        own = {pair: runs for pair in pairs if (runs := self._relative(pair))}
         if not own:
             return UNSEEN
-        count = max(len(runs) for runs in own.values())
-        pooled = [_middle([runs[run] for runs in own.values() if run < len(runs)]) for run in range(count)]
         margins = {pair: self._margins(pair, runs) for pair, runs in own.items()}
-        least = [_middle([runs[run] for runs in margins.values() if run < len(runs)]) for run in range(count)]
+        pooled, least = _by_run(own.values(), _middle), _by_run(margins.values(), _middle)
+        count = len(pooled)
         outcome = self._outcome(pooled, least)
         if outcome in (Outcome.CONFIRMED, Outcome.OPEN) and self._mixed(margins, least):
             outcome = Outcome.MIXED
@@ -114,7 +119,7 @@ class SecondLook:
         if waits is not None:
             outcome = Outcome.OPEN
         level = self._one_level(pooled)
-        steady = level or self._one_level_below_traffic(own, margins, count)
+        steady = level or self._one_level_below_traffic(own, margins)
         share = _share(pooled)
         return Verified(outcome=outcome, of_peers=share, runs=count, steady=steady, one_level=level, waits=waits)
 
@@ -130,44 +135,58 @@ class SecondLook:
         waits, log = self.long_waits(nodes, pairs), math.log(verified.of_peers.value) if verified.of_peers else 0.0
         return waits if waits is not None and log < -self._effect and waits.explain(log) else None
 
-    def _waits(self, own: Mapping[Pair, Sequence[float]]) -> Waits | None:
+    def _waits(self, own: Mapping[Pair, Runs]) -> Waits | None:
         """What explains the bad runs of these pairs, if ranks without a processor do."""
         runs = [
-            run
+            (value, max(self._waited[pair][run]))
             for pair, values in own.items()
-            if len(self._waited.get(pair, ())) == len(values)
-            for run in zip(values, map(max, self._waited[pair]), strict=True)
+            if len(self._waited.get(pair, ())) == len(self._over[pair])
+            for run, value in values.items()
         ]
         return excused_by_waiting(runs, -self._swing)
 
     def _one_level(self, pooled: Sequence[float]) -> bool:
-        return max(pooled) - min(pooled) <= max(ONE_LEVEL, SCATTERS * math.sqrt(2) * self._noise)
+        return max(pooled) - min(pooled) <= self._apart
 
-    def _one_level_below_traffic(
-        self, own: Mapping[Pair, Sequence[float]], margins: Mapping[Pair, Sequence[float]], count: int
-    ) -> bool:
+    @property
+    def _apart(self) -> float:
+        """Runs that lie further apart are on several levels."""
+        return max(ONE_LEVEL, SCATTERS * math.sqrt(2) * self._noise)
+
+    def _one_level_below_traffic(self, own: Mapping[Pair, Runs], margins: Mapping[Pair, Runs]) -> bool:
         """Whether the better half of many runs lies on one level, and none is good.
 
         Traffic of others only takes from a part, and it pauses. Over several looks the better runs show the part
         alone: a healthy one would have been good at least once. Of several pairs the best in each run counts: what
         the others meet elsewhere on their ways says nothing of the part.
         """
-        best = [max(runs[run] for runs in own.values() if run < len(runs)) for run in range(count)]
-        good = any(margin >= 0 for runs in margins.values() for margin in runs)
-        enough = count >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS and not good
-        return enough and self._one_level(sorted(best)[count // 2 :])
+        best = _by_run(own.values(), max)
+        good = any(margin >= 0 for runs in margins.values() for margin in runs.values())
+        enough = len(best) >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS and not good
+        return enough and self._one_level(sorted(best)[len(best) // 2 :])
 
-    def _relative(self, pair: Pair) -> list[float]:
-        """Its runs less what the controls of the same run show."""
-        return [value - self._beside[run] for run, value in enumerate(self._over[pair])]
+    def _relative(self, pair: Pair) -> Runs:
+        """Its runs less what the controls of the same run show.
 
-    def _margins(self, pair: Pair, relative: Sequence[float]) -> list[float]:
+        Where the controls gave much less than usual, what took from them may have taken from this pair or not. Such a
+        run is good only if it is as good as the controls usually are, and bad only if it is worse than they were in
+        it; any other says nothing and is left out.
+        """
+        found = {}
+        for run, value in enumerate(self._over.get(pair, ())):
+            beside, usual = value - self._beside[run], value - self._undisturbed
+            if self._undisturbed - self._beside[run] <= self._apart or beside < -self._effect:
+                found[run] = beside
+            elif usual >= -self._effect:
+                found[run] = usual
+        return found
+
+    def _margins(self, pair: Pair, relative: Runs) -> Runs:
         """By how much each run is above the line: that of the peers, or that of the limit where it is nearer."""
-        margins = [value + self._effect for value in relative]
         if self._floor is None:
-            return margins
-        floor = self._floor(pair)
-        return [min(margin, value - floor) for margin, value in zip(margins, self._over[pair], strict=True)]
+            return {run: value + self._effect for run, value in relative.items()}
+        over, floor = self._over[pair], self._floor(pair)
+        return {run: min(value + self._effect, over[run] - floor) for run, value in relative.items()}
 
     def _outcome(self, pooled: Sequence[float], margins: Sequence[float]) -> Outcome:
         below = sum(margin < 0 for margin in margins)
@@ -190,22 +209,27 @@ class SecondLook:
         """A run that lacks this much is bad for another reason than noise."""
         return max(self._gross, SCATTERS * self._noise)
 
-    def _mixed(self, margins: Mapping[Pair, Sequence[float]], pooled: Sequence[float]) -> bool:
+    def _mixed(self, margins: Mapping[Pair, Runs], pooled: Sequence[float]) -> bool:
         """Whether a pair is good that the part would have made bad: a pair is as good as the worst part on its way."""
         middle = median(pooled)
         for runs in margins.values():
-            own = median(runs)
+            own = _middle(list(runs.values()))
             apart = SCATTERS * self._noise / math.sqrt(len(runs))
             if len(runs) >= RETEST_RUNS and own > (1 - NEAR) * self._effect and own - middle > apart:
                 return True
         return False
 
-    def _mostly_calm(self, own: Mapping[Pair, Sequence[float]]) -> bool:
+    def _mostly_calm(self, own: Mapping[Pair, Runs]) -> bool:
         """Whether half of several pairs were never bad: a part that comes and goes takes all its pairs with it, while
         other jobs' traffic takes those on its way."""
         seen = [runs for runs in own.values() if len(runs) >= RETEST_RUNS]
-        calm = sum(min(runs) > -self._swing for runs in seen)
+        calm = sum(min(runs.values()) > -self._swing for runs in seen)
         return len(seen) > 1 and 2 * calm >= len(seen)
+
+
+def _by_run(runs: Collection[Runs], value: Callable[[list[float]], float]) -> list[float]:
+    """One value for each run in which any of them has one, in the order of runs."""
+    return [value([own[run] for own in runs if run in own]) for run in sorted(set().union(*runs))]
 
 
 def _middle(values: Sequence[float]) -> float:

@@ -18,10 +18,10 @@ def outcome(*runs: list[float]) -> Outcome:
     return verified(*runs).outcome
 
 
-def verified(*runs: list[float]) -> Verified:
+def verified(*runs: list[float], controls: dict[Pair, list[float]] = CONTROLS) -> Verified:
     pairs = {(f"a{number}", f"b{number}"): own for number, own in enumerate(runs)}
     look = SecondLook(
-        {**pairs, **CONTROLS},
+        {**pairs, **controls},
         lambda _, run: math.log(run / GOOD),
         set(pairs),
         effect=-math.log1p(-0.03),
@@ -89,6 +89,35 @@ def test_the_best_pair_of_each_run_shows_a_slow_cable_beside_traffic_elsewhere_o
     assert verified(one, other).if_shared is Outcome.CONFIRMED
     assert verified(one[:6], other[:6]).if_shared is Outcome.OPEN
     assert verified(one, [*other[:-1], GOOD]).if_shared is Outcome.OPEN
+
+
+# What disturbs the controls may disturb the suspects or not.
+
+DISTURBED = {pair: [BAD, GOOD, GOOD, BAD, BAD, GOOD] for pair in CONTROLS}
+
+
+def test_a_part_is_not_good_because_traffic_slowed_the_controls() -> None:
+    """From a simulated fabric with background jobs: a node at 91 % was cleared, as fast as controls were on average."""
+    slow = [44.3] * 6
+    assert verified(slow, slow, controls=DISTURBED).outcome is Outcome.OPEN
+    assert verified(slow[:3], slow[:3], controls=DISTURBED).outcome is Outcome.OPEN
+    again = {pair: runs * 2 for pair, runs in DISTURBED.items()}
+    assert verified(slow * 2, slow * 2, controls=again).outcome is Outcome.CONFIRMED
+    assert verified(slow * 2, slow * 2, controls=again).runs == 6
+
+
+def test_what_slowed_the_controls_neither_clears_nor_convicts_what_it_may_have_slowed_as_well() -> None:
+    together = [BAD, GOOD, GOOD, BAD, BAD, GOOD]
+    assert verified(together, together, controls=DISTURBED).outcome is Outcome.REFUTED
+    assert verified(together, together, controls=DISTURBED).runs == 3
+    assert verified([GOOD] * 6, controls=DISTURBED).outcome is Outcome.REFUTED
+    assert verified([GOOD] * 6, controls=DISTURBED).runs == 6
+
+
+def test_what_is_slower_than_disturbed_controls_is_slow() -> None:
+    worse = [BAD * 0.9, 44.3, 44.3, BAD * 0.9, BAD * 0.9, 44.3]
+    assert verified(worse, worse, controls=DISTURBED).outcome is Outcome.CONFIRMED
+    assert verified(worse, worse, controls=DISTURBED).runs == 6
 
 
 PAIR = ("a0", "b0")
