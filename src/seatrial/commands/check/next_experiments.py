@@ -5,6 +5,7 @@ suspects alone, alternating with good pairs (`plan_retest`).
 """
 
 import random
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from zlib import crc32
@@ -162,12 +163,14 @@ def plan_retest(
     traffic meets them. Where it slowed two of three controls, their suspects looked good in that run.
 
     In each run all of them come once, in a new random order, so that a bad minute affects suspects and controls alike.
-    If not all can be measured, nodes come first, whose ports no other job uses, and then what most pairs cross.
+    If not all can be measured, nodes come first, whose ports no other job uses, and then what most pairs cross. Of one
+    suspect those pairs come first that cross no other one, which would explain why they are slow.
     """
     draw = random.Random(seed)
     wanted: dict[Pair, None] = {}
+    crossed = Counter(pair for suspect in suspects for pair in suspect.pairs)
     for suspect in sorted(suspects, key=_retest_order):
-        for pair in _varied(suspect.pairs, draw):
+        for pair in _varied(suspect.pairs, draw, crossed):
             wanted.setdefault(pair)
     chosen = list(wanted)[:RETEST_CAP]
     ordered = _in_fixed_order(good, seed)
@@ -218,11 +221,15 @@ def _in_fixed_order(pairs: Collection[Pair], seed: int) -> list[Pair]:
     return sorted(pairs, key=lambda pair: (crc32(f"{seed} {min(pair)} {max(pair)}".encode()), pair))
 
 
-def _varied(pairs: Sequence[Pair], draw: random.Random, most: int = RETEST_PAIRS) -> list[Pair]:
-    """At most `most` of the pairs, both directions of a pair together, partners as different as can be."""
+def _varied(pairs: Sequence[Pair], draw: random.Random, crossed: Mapping[Pair, int]) -> list[Pair]:
+    """At most `RETEST_PAIRS` of the pairs, both directions of a pair together, partners as different as can be.
+
+    `crossed`: how many suspects are on the pair's way; the fewer, the earlier.
+    """
     groups: dict[frozenset[str], list[Pair]] = {}
     for pair in pairs:
         groups.setdefault(frozenset(pair), []).append(pair)
     order = list(groups.values())
     draw.shuffle(order)
-    return [pair for group in order for pair in group][:most]
+    order.sort(key=lambda group: min(crossed[pair] for pair in group))
+    return [pair for group in order for pair in group][:RETEST_PAIRS]

@@ -172,14 +172,14 @@ class SecondLook:
         run is good only if it is as good as the controls usually are, and bad only if it is worse than they were in
         it; any other says nothing and is left out.
         """
-        found = {}
+        telling = {}
         for run, value in enumerate(self._over.get(pair, ())):
             beside, usual = value - self._beside[run], value - self._undisturbed
             if self._undisturbed - self._beside[run] <= self._apart or beside < -self._effect:
-                found[run] = beside
+                telling[run] = beside
             elif usual >= -self._effect:
-                found[run] = usual
-        return found
+                telling[run] = usual
+        return telling
 
     def _margins(self, pair: Pair, relative: Runs) -> Runs:
         """By how much each run is above the line: that of the peers, or that of the limit where it is nearer."""

@@ -51,6 +51,16 @@ def test_a_pair_of_two_suspects_is_measured_once_a_run() -> None:
     assert set(Counter(one.pairs[0] for one in rounds).values()) == {6}
 
 
+def test_of_a_suspect_the_pairs_that_no_other_suspect_explains_are_measured_first() -> None:
+    """From a simulated fabric: all four pairs of a good cable crossed another suspect, and the fifth met traffic."""
+    first = suspect("n1")
+    shared = tuple(pair for pair in first.pairs if "n2" not in pair)
+    second = Suspect(subject=node("n9"), direction=Direction.BOTH, ambiguous_with=(), pairs=shared)
+    for seed in range(10):
+        pairs = {one.pairs[0] for one in plan_retest([first, second], [], [BANDWIDTH], seed=seed)}
+        assert {("n1", "n2"), ("n2", "n1")} <= pairs
+
+
 def test_a_seed_decides_everything() -> None:
     first, again, other = (plan_retest([suspect("n1")], GOOD, [BANDWIDTH], seed=seed) for seed in (1, 1, 2))
     assert first == again != other
