@@ -10,6 +10,16 @@ from seatrial.model.run_values import Compared, Metric, MetricTable, RunSummary
 BANDWIDTH = Metric(phase=Phase.SURVEY, variant="", kernel=Kernel.ONEWAY, message_bytes=1 << 20, window_messages=4)
 LATENCY = Metric(phase=Phase.SURVEY, variant="", kernel=Kernel.PINGPONG, message_bytes=8, window_messages=1)
 
+JUMPING_PAIRS = np.array(
+    [
+        [16.57, 19.14, 13.14, 12.97, 13.28, 10.79],
+        [10.83, 19.02, 12.60, 19.16, 14.75, 10.72],
+        [16.54, 13.42, 13.04, 19.20, 19.03, 10.75],
+        [16.68, 13.40, 19.19, 19.08, 12.97, 11.26],
+    ]
+)
+"""Latencies of six pairs in four runs, in microseconds, as measured without any change."""
+
 
 def complete_pairs(nodes: int) -> tuple[tuple[str, str], ...]:
     """All ordered pairs of n1, n2, ..."""

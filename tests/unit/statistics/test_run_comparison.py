@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from seatrial.statistics.run_comparison import RunComparison, compare_runs
+from tests.support.run_tables import JUMPING_PAIRS
 
 SLOWER = 0.98
 
@@ -98,17 +99,6 @@ def test_a_change_of_all_subjects_is_never_certain_because_there_are_many() -> N
     wrong = [draw(seed, (2, 2), 400, 0.01, 0.001, 1.0) for seed in range(60)]
     named = np.mean([(r.subjects.p_value < 0.05).mean() for r in wrong])
     assert named < 0.14
-
-
-JUMPING_PAIRS = np.array(
-    [
-        [16.57, 19.14, 13.14, 12.97, 13.28, 10.79],
-        [10.83, 19.02, 12.60, 19.16, 14.75, 10.72],
-        [16.54, 13.42, 13.04, 19.20, 19.03, 10.75],
-        [16.68, 13.40, 19.19, 19.08, 12.97, 11.26],
-    ]
-)
-"""Latencies of six pairs in four runs, in microseconds, as measured without any change."""
 
 
 def test_pairs_that_jump_between_levels_do_not_make_all_of_them_slower() -> None:
