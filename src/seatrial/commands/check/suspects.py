@@ -1,5 +1,6 @@
 """Parts and pairs under suspicion, by what is wrong with them: packet loss, bandwidth, latency."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
@@ -10,16 +11,17 @@ from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_laten
 from seatrial.commands.check.second_look import SecondLook
 from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
-from seatrial.locate.evidence import SHORTEST_S, Pair
+from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair, deciding
 from seatrial.locate.explanation import Blamed, Crossings, Suspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References
-from seatrial.locate.single_cables import with_single_cables
-from seatrial.locate.thresholds import UNIFORM_SHARE, WAVERING_SHARE
+from seatrial.locate.thresholds import SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
+from seatrial.locate.uplink_cables import UNLIKE, by_cables
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Change, Located
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
+from seatrial.statistics.estimates import median
 
 
 class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +111,7 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
         },
         without_stalls=survey.without_stalls.changed((), ()),
         lossy=tuple(lossy),
-        slow=tuple(with_single_cables(suspects_of(proved.slow), references.fabric)),
+        slow=tuple(_by_cables(suspects_of(proved.slow), evidence, references)),
         unstable=() if restless else tuple(unstable),
         late=late.suspects,
         open=tuple(suspects_of(proved.open)),
@@ -124,6 +126,17 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
         restless=restless,
         late_everywhere=late.everywhere,
     )
+
+
+def _by_cables(suspects: Sequence[Suspect], evidence: Mapping[Pair, Evidence], references: References) -> list[Suspect]:
+    """Uplinks on known cables by these, where they are slow to a different degree."""
+
+    def over_peers(pair: Pair) -> float:
+        runs = deciding(evidence[pair].bandwidth)
+        return references.rate_over_peers(pair, max(median(runs), SHORTEST_S)) if runs else -math.inf
+
+    line = references.bandwidth
+    return by_cables(suspects, references.fabric, over_peers, max(UNLIKE, SCATTERS * line.scatter if line else 0.0))
 
 
 def _slow_groups(
