@@ -32,8 +32,10 @@ OPERATIONS, SLICES, SLEEPS = 50, 5, 100
 MEMORY_PASSES, FMA_BATCHES, QUANTA, ROUND_TRIPS, CHASES = 4, 20, 500, 1000, 20
 CHASED_PART = 2
 """Of the array of one core: twice the last-level cache, since laying it out takes longer than measuring in it."""
-LONG_BATCHES = 100
-"""About 0.2 s: a pause at the end is not seen, so a window of a few pauses makes a quota look generous."""
+LONG_BATCHES = 200
+"""0.15 to 0.4 s: a pause at the end is not seen, so a window of a few pauses makes a quota look generous."""
+WARM_SHARE = 4
+"""One in so many batches more as a warm-up: a node that has rested spends what its quota has saved, about 10 ms."""
 MORE_QUANTA = 10
 """Warm-up of the noise kernels: the processor may have slept."""
 
@@ -163,11 +165,8 @@ def _numa_distances(nodes: Sequence[NodePlaces], repetition: int, core_bytes: in
 
 
 def _arithmetic(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Iterator[GroupRound]:
-    """The widest vectors first; a processor without them delivers times of 0.
-
-    Long warm-up: a quota of processor time is generous to a node that has just rested.
-    """
-    warmup = MORE_QUANTA if extent.whole else 1
+    """The widest vectors first; a processor without them delivers times of 0."""
+    warmup = extent.batches // WARM_SHARE if extent.whole else 1
     for width in reversed(WIDTHS):
         yield _round(
             repetition, Kernel.FMA, ALL, _each(nodes), iterations=extent.batches, message_bytes=width,
