@@ -1,5 +1,9 @@
 #define _POSIX_C_SOURCE 200809L
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,6 +35,59 @@ static void test_what_this_process_did_itself(void)
     CHECK(found.sums.switches >= 0 && found.sums.faults >= 0);
 }
 
+static void written(const char *root, const char *folder, const char *file, const char *text)
+{
+    char path[512];
+    for (const char *end = strchr(folder + 1, '/');; end = strchr(end + 1, '/')) {
+        snprintf(path, sizeof path, "%s%.*s", root, end == NULL ? (int)strlen(folder) : (int)(end - folder), folder);
+        mkdir(path, 0700);
+        if (end == NULL)
+            break;
+    }
+    snprintf(path, sizeof path, "%s%s/%s", root, folder, file);
+    FILE *stream = fopen(path, "w");
+    CHECK(stream != NULL);
+    fputs(text, stream);
+    fclose(stream);
+}
+
+static void removed(const char *root)
+{
+    static const char *const inside[] = {
+        "/sys/class/thermal/thermal_zone0/temp", "/sys/class/thermal/thermal_zone0", "/sys/class/thermal",
+        "/sys/class/hwmon/hwmon3/name", "/sys/class/hwmon/hwmon3/temp1_input", "/sys/class/hwmon/hwmon3",
+        "/sys/class/hwmon", "/sys/class", "/sys", ""};
+    char path[512];
+    for (size_t place = 0; place < sizeof inside / sizeof *inside; place++) {
+        snprintf(path, sizeof path, "%s%s", root, inside[place]);
+        CHECK(remove(path) == 0);
+    }
+}
+
+static int64_t hottest(void)
+{
+    const struct counters before = counters_read(-1, true);
+    return conditions_since(&before, -1, true, UNKNOWN).most.millicelsius;
+}
+
+static void test_the_hottest_zone_or_processor(void)
+{
+    char root[] = "/tmp/seatrial-heat-XXXXXX", roots[64];
+    CHECK(mkdtemp(root) != NULL);
+    snprintf(roots, sizeof roots, "/nowhere:%s", root);
+    setenv("SEATRIAL_SYSROOT", roots, 1);
+    written(root, "/sys/class/thermal/thermal_zone0", "temp", "200001\n");
+    CHECK(hottest() == 200001);
+    written(root, "/sys/class/hwmon/hwmon3", "name", "nvme\n");
+    written(root, "/sys/class/hwmon/hwmon3", "temp1_input", "300003\n");
+    CHECK(hottest() == 200001); /* a disk is not a processor */
+    written(root, "/sys/class/hwmon/hwmon3", "name", "k10temp\n");
+    CHECK(hottest() == 300003); /* chips have gaps in their numbers */
+    unsetenv("SEATRIAL_SYSROOT");
+    CHECK(hottest() < 200001);
+    removed(root);
+}
+
 static void test_waits_only_grow(void)
 {
     CHECK(waited_between(5, 9) == 4 && waited_between(9, 9) == 0);
@@ -45,6 +102,7 @@ void test_conditions(void)
     test_waits_only_grow();
     test_threads_are_matched();
     test_what_this_process_did_itself();
+    test_the_hottest_zone_or_processor();
     struct others others = others_read(); /* none where nothing but this program runs */
     for (size_t i = 1; i < others.count; i++)
         CHECK(others.threads[i - 1].thread < others.threads[i].thread);

@@ -155,6 +155,18 @@ class NodeConditions(msgspec.Struct, frozen=True, kw_only=True):
     watts: float | None = None
 
 
+class Heat(msgspec.Struct, frozen=True, kw_only=True):
+    """Temperatures of nodes of one model that did the same work: of each node its hottest zone, in the median."""
+
+    nodes: tuple[str, ...]
+    peers_celsius: float
+    """Median of the nodes."""
+    hottest: str
+    hottest_celsius: float
+    resolution_celsius: float
+    """Degrees above the median from which a node is named."""
+
+
 class WrongResult(msgspec.Struct, frozen=True, kw_only=True):
     """Results of one kernel that are known to be wrong."""
 
@@ -180,6 +192,8 @@ class NodeFigures(msgspec.Struct, frozen=True, kw_only=True):
     blas: str | None = None
     """The library that DGEMM was called of; empty: none was found, None: it was not tried."""
     noise: Noise | None = None
+    temperatures: Runs = {}
+    """Degrees Celsius of the hottest thermal zone in each repetition; empty where they cannot be read."""
     conditions: NodeConditions | None = None
     wrong_bytes: int = 0
     wrong: tuple[WrongResult, ...] = ()
@@ -260,6 +274,8 @@ class NodeTrials(msgspec.Struct, frozen=True, kw_only=True):
     """Of the last round of collective operations over several nodes."""
     storage: Storage | None = None
     """None: not tried."""
+    heat: tuple[Heat, ...] = ()
+    """By model; empty where too few nodes have temperatures."""
 
     @property
     def useful(self) -> tuple[Measure, ...]:

@@ -112,6 +112,7 @@ class FindingKind(enum.StrEnum):
     FREQUENCY_CAPPED = "frequency-capped", FACT, "frequency is capped"
     PROCESSOR_QUOTA = "processor-quota", FACT, "a quota limits its processor time"
     THROTTLED = "throttled", FACT, "processors were throttled"
+    HOTTER_THAN_PEERS = "hotter-than-peers", FACT, "is hotter than its peers"
     TURBO_OFF = "turbo-off", FACT, "turbo is off"
     POWER_LIMIT_DIFFERS = "power-limit-differs", FACT, "power limit differs"
     MEMORY_ERRORS = "memory-errors", FACT, "memory errors"

@@ -35,7 +35,7 @@ CHASED_PART = 2
 LONG_BATCHES = 200
 """0.15 to 0.4 s: a pause at the end is not seen, so a window of a few pauses makes a quota look generous."""
 WARM_SHARE = 4
-"""One in so many batches more as a warm-up: a node that has rested spends what its quota has saved, about 10 ms."""
+"""A quarter of the batches comes first, as a warm-up: a node that has rested spends what its quota saved, 10 ms."""
 MORE_QUANTA = 10
 """Warm-up of the noise kernels: the processor may have slept."""
 

@@ -8,6 +8,7 @@ from seatrial.judgement.nodes.storage import in_words
 from seatrial.model import units
 from seatrial.model.node_trials import Collective, Measure, NodeFigures, NodeLimits, NodeTrials, Noise, Storage
 from seatrial.model.units import SHARE
+from seatrial.model.words import count
 from seatrial.render.fields import estimate_fields
 from seatrial.render.json import Json
 from seatrial.render.report import Lines, Table, columns
@@ -60,6 +61,7 @@ def trial_fields(trials: NodeTrials) -> Json:
         "collectives": [_collective(one) for one in trials.collectives],
         "clocks": msgspec.to_builtins(trials.clocks),
         "storage": msgspec.to_builtins(trials.storage),
+        "heat": msgspec.to_builtins(trials.heat),
     }
 
 
@@ -132,6 +134,17 @@ def _legend(trials: NodeTrials, measured: Sequence[Measure], heads: Sequence[str
     shown = [(head, LEGEND[measure]) for measure, head in zip(measured, heads, strict=True) if _any(trials, measure)]
     if shown:
         yield Lines(rows=tuple(shown), tight=True)
+
+
+def heat_lines(trials: NodeTrials) -> Iterator[tuple[str, str]]:
+    """What nodes of each model had under the same work, and from which temperature on one would be named."""
+    for heat in trials.heat:
+        named_from = heat.peers_celsius + heat.resolution_celsius
+        yield (
+            "heat",
+            f"median of {count(len(heat.nodes), 'node')} {heat.peers_celsius:.0f} °C, hottest {heat.hottest} at "
+            f"{heat.hottest_celsius:.0f} °C; a node is named from {named_from:.0f} °C on",
+        )
 
 
 def storage_lines(storage: Storage | None) -> Iterator[tuple[str, str]]:

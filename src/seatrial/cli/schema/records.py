@@ -31,7 +31,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Source
 from seatrial.model.judgement import Compared
 from seatrial.model.measurement import Estimate
-from seatrial.model.node_trials import Clock, NodeConditions, NodeLimits, Noise, Storage, StorageRates
+from seatrial.model.node_trials import Clock, Heat, NodeConditions, NodeLimits, Noise, Storage, StorageRates
 from seatrial.model.past import FactChange
 from seatrial.model.run import NodeCause, RunInfo
 from seatrial.model.run_values import RunSummary
@@ -45,7 +45,7 @@ from seatrial.statistics.segments import Segment
 
 RECORDS: tuple[type, ...] = (
     AtOnce, AtSize, Carrier, CarrierVerdict, ChangedFact, Clock, ClockReading, Compared, Cost, Counts, CurvePlaces,
-    CurvePoint, Declared, Direction, Effect, Estimate, EstimateFields, FactChange, LabStatus, MaxRate,
+    CurvePoint, Declared, Direction, Effect, Estimate, EstimateFields, FactChange, Heat, LabStatus, MaxRate,
     NodeCause, NodeConditions, NodeFacts, NodeLimits, Noise, Offer, Outcome, PeerFact, Planted, Plateau,
     ProofOutcome, RankRow, Recovery, Request,
     RunInfo, RunResult, RunRow, RunSummary, Segment, Source, Storage, StorageRates, Totals, Unlike, Verdict,

@@ -11,7 +11,7 @@ from seatrial.model.verdict import Verdict
 from seatrial.render.fields import past_fields
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json
-from seatrial.render.node_trials import resolution, storage_lines, trial_fields, trial_tables
+from seatrial.render.node_trials import heat_lines, resolution, storage_lines, trial_fields, trial_tables
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report
 
@@ -65,6 +65,7 @@ def _lines(result: NodesResult) -> Iterator[tuple[str, str]]:
     if trials.figures:
         yield "compared", result.reason
     yield from storage_lines(trials.storage)
+    yield from heat_lines(trials)
     if trials.comparisons:
         yield "would see", f"a node that is worse than its peers: {resolution(trials)}"
     if any(figures.noise for figures in trials.figures):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from seatrial.model.measurement import Conditions, GroupMeasurement
-from seatrial.model.node_trials import Measure, NodeConditions, NodeFigures, NodeTrials
+from seatrial.model.node_trials import Measure, NodeConditions, NodeFigures, NodeTrials, Runs
 from seatrial.model.units import share
 from seatrial.model.words import count
 
@@ -29,6 +29,16 @@ def conditions_of(measured: Iterable[GroupMeasurement]) -> NodeConditions | None
         interrupts_per_s=_rate([one.interrupts for one in watched], watched),
         watts=_rate([one.microjoules for one in powered], powered, 1e-6),
     )
+
+
+def temperatures_of(measured: Iterable[GroupMeasurement]) -> Runs:
+    """Degrees Celsius of the node's hottest zone, by repetition."""
+    hottest: Runs = {}
+    for group in measured:
+        if group.conditions is not None and group.conditions.millicelsius:
+            celsius = group.conditions.millicelsius / 1e3
+            hottest[group.repetition] = max(celsius, hottest.get(group.repetition, celsius))
+    return hottest
 
 
 def condition_notes(trials: NodeTrials) -> tuple[str, ...]:

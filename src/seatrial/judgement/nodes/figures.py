@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from seatrial.judgement.nodes.collectives import by_node, late_runs
-from seatrial.judgement.nodes.conditions import conditions_of
+from seatrial.judgement.nodes.conditions import conditions_of, temperatures_of
 from seatrial.judgement.nodes.noise import noise_of
 from seatrial.judgement.nodes.recurrence import recurrence_of
 from seatrial.judgement.nodes.storage import storage_runs
@@ -146,6 +146,7 @@ def _figures(
         blas=_blas(measured),
         noise=_noise(usable),
         conditions=conditions_of(measured),
+        temperatures=temperatures_of(measured),
         wrong_bytes=sum(measurement.errors for measurement in measured),
         wrong=wrong,
         verified=sum(measurement.verified for measurement in measured),

@@ -43,10 +43,15 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
 
 def compare(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[Comparison, ...]:
     """Each figure within each group of like hardware of at least `FEWEST_PEERS` nodes that delivered it."""
+    return tuple(outlying for group in like_nodes(figures, facts) for outlying in _compare_group(group))
+
+
+def like_nodes(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> list[list[NodeFigures]]:
+    """Nodes of like hardware together; those without facts are a group of their own."""
     by_name = {each.node: each for each in figures}
     with_facts = {name: facts[name] for name in by_name if name in facts}
     groups = [*hardware_groups(with_facts), tuple(name for name in by_name if name not in with_facts)]
-    return tuple(outlying for nodes in groups for outlying in _compare_group([by_name[name] for name in nodes]))
+    return [[by_name[name] for name in nodes] for nodes in groups]
 
 
 def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[Comparison]:

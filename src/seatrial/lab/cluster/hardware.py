@@ -23,6 +23,9 @@ ROOT_PORT_FOLDER = f"/sys/devices/{ROOT_COMPLEX}/{ROOT_PORT}"
 LINK_SPEED = "8.0 GT/s PCIe"
 LINK_WIDTH = 8
 
+ZONE = "/sys/class/thermal/thermal_zone0"
+MILLICELSIUS = 61_000
+
 BASE_SLICE_FILE = "/sys/kernel/debug/sched/base_slice_ns"
 BASE_SLICE_NS = 2_800_000
 """What Linux 6.6 and later choose on eight processors and more: 0.7 ms times 1 + log2(8), kernel/sched/fair.c."""
@@ -32,6 +35,7 @@ def base_files(processors: Iterable[int], rails: int = 1) -> dict[str, str]:
     """Path -> content of every made-up file, for a machine with the processors of these numbers."""
     contents = {**firmware_files(BIOS_VERSION, BIOS_DATE), **card_files(rails), BASE_SLICE_FILE: str(BASE_SLICE_NS)}
     contents["/sys/devices/system/cpu/cpufreq/boost"] = "1"
+    contents |= {f"{ZONE}/type": "x86_pkg_temp", f"{ZONE}/temp": str(MILLICELSIUS)}
     for number in processors:
         contents |= frequency_files(number)
     return {path: f"{content}\n" for path, content in contents.items()}

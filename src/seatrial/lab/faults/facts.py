@@ -2,7 +2,16 @@
 
 from collections.abc import Callable, Mapping
 
-from seatrial.lab.cluster.hardware import BASE_SLICE_FILE, DMI, LINK_WIDTH, bus_links, governor_files, width_files
+from seatrial.lab.cluster.hardware import (
+    BASE_SLICE_FILE,
+    DMI,
+    LINK_WIDTH,
+    MILLICELSIUS,
+    ZONE,
+    bus_links,
+    governor_files,
+    width_files,
+)
 from seatrial.lab.cluster.host_argv import in_space, inside
 from seatrial.lab.cluster.host_setup import SCRATCH, SETTINGS, mount_scratch
 from seatrial.lab.cluster.plan import LabPlan
@@ -13,6 +22,8 @@ from seatrial.lab.faults.base import Fault, Parameters
 
 Files = Callable[[LabPlan], Mapping[str, str]]
 """Path -> content, or path -> target of a symbolic link."""
+
+HOTTER_MILLICELSIUS = 6_000
 
 TCP_MEMORY = "net/ipv4/tcp_rmem"
 UNTUNED_TCP_MEMORY = "4096 131072 6291456"
@@ -98,6 +109,12 @@ FACTS = (
         description="The node's BIOS is older than its peers': a board that was replaced, an update that the node "
         "missed. By overlay.",
         files=lambda _plan: {f"{DMI}/bios_version": "2.1.8\n", f"{DMI}/bios_date": "06/02/2021\n"},
+    ),
+    overlay(
+        kind="heat",
+        description=f"The hottest thermal zone of the node is {HOTTER_MILLICELSIUS // 1000} °C above those of its "
+        "peers: a weak fan, dust, dry paste. By overlay: nothing becomes slower.",
+        files=lambda _plan: {f"{ZONE}/temp": f"{MILLICELSIUS + HOTTER_MILLICELSIUS}\n"},
     ),
     Fault(
         kind="mount",
