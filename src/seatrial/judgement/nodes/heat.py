@@ -94,7 +94,8 @@ def hot_node_finding(hot: HotNode) -> Finding:
         statement=f"{hot.node} is at {hot.celsius:.0f} °C under the same work as {count(len(hot.heat.nodes), 'node')} "
         f"of its model, whose median is {peers:.0f} °C: {hot.beyond.value:.0f} °C hotter in each of "
         f"{count(hot.beyond.runs, 'repetition')}.",
-        remedy="If the node was at work until a minute ago, run this again. Check inlet temperature, fans and dust, then the paste under the heat sink, and the BMC's log; compare "
-        "with the node's neighbours in the rack. seatrial soak shows whether it becomes slower when it is hot.",
+        remedy="If the node was at work until a minute ago, run this again. Else check inlet temperature, fans and "
+        "dust, then the paste under the heat sink, and the BMC's log; compare with the node's neighbours in the rack. "
+        "seatrial soak shows whether it becomes slower when it is hot.",
         brief=f"{hot.celsius:.0f} °C, {hot.beyond.value:.0f} °C above its peers",
     )
