@@ -15,9 +15,9 @@
 #define SENSORS 64
 #define PACKAGES 16
 
-static int64_t number_in(const char *path)
+/* The number that an open file begins with; the file is closed. */
+static int64_t first_number(FILE *file)
 {
-    FILE *file = fopen(path, "r");
     int64_t value = UNKNOWN;
     if (file == NULL)
         return UNKNOWN;
@@ -25,6 +25,11 @@ static int64_t number_in(const char *path)
         value = UNKNOWN;
     fclose(file);
     return value;
+}
+
+static int64_t number_in(const char *path)
+{
+    return first_number(fopen(path, "r"));
 }
 
 static int64_t of_cpu(int cpu, const char *what)
@@ -83,18 +88,6 @@ static FILE *opened(const char *path)
     return fopen(path, "r");
 }
 
-static int64_t reading(const char *path)
-{
-    int64_t value = UNKNOWN;
-    FILE *file = opened(path);
-    if (file == NULL)
-        return UNKNOWN;
-    if (fscanf(file, "%" SCNd64, &value) != 1)
-        value = UNKNOWN;
-    fclose(file);
-    return value;
-}
-
 /* Whether a chip of hwmon measures a processor. Its first sensor is that of the whole package. */
 static bool of_processor(int chip)
 {
@@ -119,9 +112,9 @@ static int64_t millicelsius(void)
     int64_t most = 0;
     for (int number = 0; number < SENSORS; number++) {
         snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/temp", number);
-        const int64_t zone = reading(path);
+        const int64_t zone = first_number(opened(path));
         snprintf(path, sizeof path, "/sys/class/hwmon/hwmon%d/temp1_input", number);
-        const int64_t package = of_processor(number) ? reading(path) : UNKNOWN;
+        const int64_t package = of_processor(number) ? first_number(opened(path)) : UNKNOWN;
         most = zone > most ? zone : most;
         most = package > most ? package : most;
     }
