@@ -140,7 +140,7 @@ static int64_t since(int64_t before, int64_t now)
     return before == UNKNOWN || now < before ? 0 : now - before; /* energy starts again from 0 at times */
 }
 
-struct conditions conditions_since(const struct counters *before, int cpu, bool watch, int64_t others_ns)
+struct conditions conditions_since(const struct counters *before, int cpu, bool watch, int64_t others_ns, bool heat)
 {
     const int64_t khz = of_cpu(cpu, "cpufreq/scaling_cur_freq"), end_ns = clock_ns();
     const struct counters now = counters_read(cpu, watch);
@@ -154,7 +154,8 @@ struct conditions conditions_since(const struct counters *before, int cpu, bool 
         found.sums.others_ns = others_ns == UNKNOWN ? 0 : others_ns;
         found.sums.interrupts = since(before->interrupts, now.interrupts);
         found.sums.microjoules = since(before->joules, now.joules);
-        found.most.millicelsius = millicelsius();
     }
+    if (heat)
+        found.most.millicelsius = millicelsius();
     return found;
 }

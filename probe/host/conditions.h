@@ -39,7 +39,8 @@ struct conditions {
 /* `cpu`: the rank's own processor, or -1. `watch`: whether the rank also reads what concerns the whole node. */
 struct counters counters_read(int cpu, bool watch);
 
-/* What happened since `before`, with what `before` and now had of the node's other processes (others.h). */
-struct conditions conditions_since(const struct counters *before, int cpu, bool watch, int64_t others_ns);
+/* What happened since `before`, with what `before` and now had of the node's other processes (others.h). `heat`:
+   whether the rank also reads the node's temperature. */
+struct conditions conditions_since(const struct counters *before, int cpu, bool watch, int64_t others_ns, bool heat);
 
 #endif

@@ -52,10 +52,10 @@ static const int *members_with(const struct round *round, int rank)
     return rank_sets_members(&round->measure->sets, place_of(round, rank).set);
 }
 
-/* Whether it is the first rank of its node that takes part. */
+/* Whether it is the first rank of its node that takes part. Kernels of pairs watch nothing. */
 static bool watches(const struct round *round, int rank)
 {
-    if (!round->kernel->group.watched)
+    if (round->kernel->needs == NEEDS_PAIR)
         return false;
     for (int other = rank - 1; other >= 0; other--)
         if (plays(round, other) && round->seats->homes[other] == round->seats->homes[rank])

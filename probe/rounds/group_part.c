@@ -55,7 +55,7 @@ static struct conditions run_watched(const struct kernel *kernel, const struct j
     if (watch)
         after = others_read();
     const struct conditions found =
-        conditions_since(&begin, job->cpu, watch, watch ? others_since(&before, &after) : UNKNOWN);
+        conditions_since(&begin, job->cpu, watch, watch ? others_since(&before, &after) : UNKNOWN, job->watch);
     others_free(&before);
     others_free(&after);
     return found;

@@ -28,7 +28,7 @@ static void test_what_this_process_did_itself(void)
     const struct counters before = counters_read(-1, true);
     const struct timespec nap = {0, 20000000};
     nanosleep(&nap, NULL);
-    const struct conditions found = conditions_since(&before, -1, true, UNKNOWN);
+    const struct conditions found = conditions_since(&before, -1, true, UNKNOWN, true);
     CHECK(found.most.wall_ns >= 20000000);
     CHECK(found.sums.counting == 0); /* no processor, no throttles */
     CHECK(found.sums.watched == 0);
@@ -67,7 +67,7 @@ static void removed(const char *root)
 static int64_t hottest(void)
 {
     const struct counters before = counters_read(-1, true);
-    return conditions_since(&before, -1, true, UNKNOWN).most.millicelsius;
+    return conditions_since(&before, -1, true, UNKNOWN, true).most.millicelsius;
 }
 
 static void test_the_hottest_zone_or_processor(void)

@@ -6,6 +6,7 @@ from seatrial.model.measurement import Conditions, GroupMeasurement
 from seatrial.model.node_trials import Measure, NodeConditions, NodeFigures, NodeTrials, Runs
 from seatrial.model.units import share
 from seatrial.model.words import count
+from seatrial.pairs.node_rounds import COLLECTIVE_KERNELS
 
 BUSY = 0.05
 """Of one processor: other processes that used more are worth a note, whatever the peers do."""
@@ -14,6 +15,7 @@ MOST_NOTES = 8
 
 def conditions_of(measured: Iterable[GroupMeasurement]) -> NodeConditions | None:
     """Over all rounds of one node; None where the probe said nothing of them."""
+    measured = [*measured]
     rounds = [one.conditions for one in measured if one.conditions is not None]
     wall_s = sum(one.wall_s for one in rounds)
     if not wall_s > 0:
@@ -25,18 +27,22 @@ def conditions_of(measured: Iterable[GroupMeasurement]) -> NodeConditions | None
         faults_per_s=sum(one.faults for one in rounds) / wall_s,
         throttles=_total([one.throttles for one in rounds]),
         least_hz=min((1e3 * one.least_khz for one in rounds if one.least_khz), default=None),
-        celsius=max((one.millicelsius / 1e3 for one in rounds if one.millicelsius), default=None),
+        celsius=max(temperatures_of(measured).values(), default=None),
         interrupts_per_s=_rate([one.interrupts for one in watched], watched),
         watts=_rate([one.microjoules for one in powered], powered, 1e-6),
     )
 
 
 def temperatures_of(measured: Iterable[GroupMeasurement]) -> Runs:
-    """Degrees Celsius of the node's hottest zone, by repetition."""
+    """Degrees Celsius of the node's hottest zone, by repetition.
+
+    Operations of several nodes have that of the hottest of these nodes, and do not count.
+    """
     hottest: Runs = {}
     for group in measured:
-        if group.conditions is not None and group.conditions.millicelsius:
-            celsius = group.conditions.millicelsius / 1e3
+        conditions, alone = group.conditions, group.shape.kernel not in COLLECTIVE_KERNELS
+        if alone and conditions is not None and conditions.millicelsius:
+            celsius = conditions.millicelsius / 1e3
             hottest[group.repetition] = max(celsius, hottest.get(group.repetition, celsius))
     return hottest
 

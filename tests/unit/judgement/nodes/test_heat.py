@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
+from seatrial.judgement.nodes.conditions import temperatures_of
 from seatrial.judgement.nodes.trials import judge_trials
-from seatrial.model.measurement import Conditions, GroupMeasurement
+from seatrial.model.measurement import Conditions, GroupMeasurement, Kernel
 from seatrial.model.node_trials import NodeTrials
 from seatrial.model.settings import Trial
 from seatrial.model.verdict import FindingKind, Verdict
@@ -58,6 +59,17 @@ def test_a_node_six_degrees_hotter_than_its_peers_is_named() -> None:
 )
 def test_nobody_is_named_without_reason(celsius: tuple[float, ...]) -> None:
     assert judged(*celsius).findings == ()
+
+
+def test_an_operation_of_all_nodes_has_the_temperature_of_the_hottest_and_does_not_count() -> None:
+    run = recorded(dict.fromkeys(names(4), GOOD), trials=(Trial.ARITHMETIC,), noise=0.002)
+    shape = msgspec.structs.replace(run.group_measurements[0].shape, kernel=Kernel.BARRIER)
+    together = [
+        msgspec.structs.replace(one, shape=shape, conditions=Conditions(wall_s=0.4, millicelsius=90_000))
+        for one in run.group_measurements
+    ]
+    assert temperatures_of(together) == {}
+    assert set(temperatures_of([with_heat(one, 61) for one in run.group_measurements]).values()) >= {61.0, 61.2}
 
 
 def test_two_readings_name_nobody() -> None:
