@@ -31,8 +31,11 @@ def by_cables(
     """
     by_subject: dict[Subject, Suspect] = {}
     for suspect in suspects:
-        others = {other.subject for other in suspects if other is not suspect}
-        for part in _by_cables(suspect, others, fabric, over_peers, apart):
+        parts = [suspect]
+        if suspect.subject.kind is SubjectKind.UPLINK and not suspect.ambiguous_with:
+            others = {other.subject for other in suspects if other is not suspect}
+            parts = _by_cables(suspect, others, fabric, over_peers, apart)
+        for part in parts:
             earlier = by_subject.get(part.subject)
             by_subject[part.subject] = _together(earlier, part) if earlier else part
     return list(by_subject.values())
@@ -45,8 +48,6 @@ def _by_cables(
     over_peers: Callable[[Pair], float],
     apart: float,
 ) -> list[Suspect]:
-    if suspect.subject.kind is not SubjectKind.UPLINK or suspect.ambiguous_with:
-        return [suspect]
     own, cables = _own_pairs(suspect, others, fabric)
     if len(cables) < 2:
         return [suspect]

@@ -45,9 +45,10 @@ def hot_nodes(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) ->
     hot = []
     for group in _groups(figures, facts):
         heat = _heat(group)
+        temperatures = {one.node: one.temperatures for one in group}
         for name, beyond in _beyond(group).items():
-            celsius = median([*next(one for one in group if one.node == name).temperatures.values()])
             if beyond.runs >= FEWEST_READINGS and beyond.low > heat.resolution_celsius:
+                celsius = median([*temperatures[name].values()])
                 hot.append(HotNode(node=name, celsius=celsius, beyond=beyond, heat=heat))
     return tuple(hot)
 
