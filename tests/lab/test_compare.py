@@ -65,7 +65,11 @@ def seatrial(plan: LabPlan, *words: str) -> list[str]:
     return as_user(plan, [sys.executable, "-m", "seatrial", *words])
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.kind)
+ALONE = {"cpu-quota": (pytest.mark.alone,)}
+"""Beside other tests, a core that they have slowed before the change may lose nothing by a quota."""
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, marks=ALONE.get(case.kind, ()), id=case.kind) for case in CASES])
 def test_a_proof_that_is_ended_restores_the_node(lab4: LabPlan, tmp_path: Path, case: Case) -> None:
     archive = ["--archive", str(tmp_path)]
     assert run(seatrial(lab4, *case.command, *archive, "--run", "before"), timeout_s=150).returncode in (0, 1, 2)
