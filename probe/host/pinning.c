@@ -37,15 +37,13 @@ static int32_t first_free(const uint64_t *mask, const uint64_t *taken)
     return -1;
 }
 
-void assign_processors(const struct rank_facts *facts, int ranks, int32_t *cpus)
+void assign_processors(const struct rank_facts *facts, int ranks, const int32_t *previous, int32_t *cpus)
 {
     for (int rank = 0; rank < ranks; rank++) {
         const uint64_t *mask = facts[rank].affinity.mask;
         uint64_t taken[WORDS] = {0};
         int before = 0;
-        for (int other = 0; other < rank; other++) {
-            if (strcmp(facts[other].host, facts[rank].host) != 0)
-                continue;
+        for (int other = previous[rank]; other >= 0; other = previous[other]) {
             before += memcmp(facts[other].affinity.mask, mask, sizeof taken) == 0;
             if (cpus[other] >= 0)
                 taken[cpus[other] / 64] |= UINT64_C(1) << (cpus[other] % 64);

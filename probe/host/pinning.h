@@ -9,8 +9,8 @@
 #include "host/rank_facts.h"
 
 /* Gives each rank a processor of its own: the first of its mask that no rank before it on the same host has. Where all
- * are taken, ranks share them in turn; -1 where the mask is unknown. */
-void assign_processors(const struct rank_facts *facts, int ranks, int32_t *cpus);
+ * are taken, ranks share them in turn; -1 where the mask is unknown. `previous`: from neighbours_find. */
+void assign_processors(const struct rank_facts *facts, int ranks, const int32_t *previous, int32_t *cpus);
 
 /* What a process is kept on, and where it might run before. */
 struct pin {

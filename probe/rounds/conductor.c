@@ -57,10 +57,10 @@ static bool watches(const struct round *round, int rank)
 {
     if (round->kernel->needs == NEEDS_PAIR)
         return false;
-    for (int other = rank - 1; other >= 0; other--)
-        if (plays(round, other) && round->seats->homes[other] == round->seats->homes[rank])
-            return false;
-    return true;
+    int other = round->seats->previous[rank];
+    while (other >= 0 && !plays(round, other))
+        other = round->seats->previous[other];
+    return other < 0;
 }
 
 /* Where the memory of a set of ranks of one node is to lie: at the last rank's processor. */

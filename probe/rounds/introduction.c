@@ -1,9 +1,10 @@
 #include "rounds/introduction.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "host/neighbours.h"
 #include "host/pinning.h"
 #include "protocol/records.h"
 
@@ -27,43 +28,50 @@ static void print_ranks(const struct channels *channels, const struct rank_facts
     }
 }
 
-static void find_homes(const struct rank_facts *all, int ranks, int32_t *homes)
+/* False without memory. */
+static bool take_seats(const struct rank_facts *all, int ranks, const struct seats *seats)
 {
-    for (int rank = 0; rank < ranks; rank++) {
-        homes[rank] = rank;
-        for (int other = 0; other < rank && homes[rank] == rank; other++)
-            if (homes[other] == other && strcmp(all[other].host, all[rank].host) == 0)
-                homes[rank] = other;
-    }
+    if (!neighbours_find(all, ranks, seats->previous))
+        return false;
+    assign_processors(all, ranks, seats->previous, seats->cpus);
+    for (int rank = 0; rank < ranks; rank++)
+        seats->homes[rank] = seats->previous[rank] < 0 ? rank : seats->homes[seats->previous[rank]];
+    return true;
+}
+
+static void fail_without_memory(int ranks)
+{
+    fprintf(stderr, "seatrial-probe: no memory on rank 0 for the facts of %d ranks\n", ranks);
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
 void seats_free(struct seats *seats)
 {
     free(seats->cpus);
     free(seats->homes);
-    *seats = (struct seats){NULL, NULL};
+    free(seats->previous);
+    *seats = (struct seats){NULL, NULL, NULL};
 }
 
 struct seats introduce(const struct channels *channels, struct record *record)
 {
     const struct rank_facts own = rank_facts_read();
     struct rank_facts *all = NULL;
-    struct seats seats = {NULL, NULL};
+    struct seats seats = {NULL, NULL, NULL};
     if (channels->rank == 0) {
         print_header(channels, record);
         all = malloc((size_t)channels->ranks * sizeof *all);
         seats.cpus = malloc((size_t)channels->ranks * sizeof *seats.cpus);
         seats.homes = malloc((size_t)channels->ranks * sizeof *seats.homes);
-        if (all == NULL || seats.cpus == NULL || seats.homes == NULL) {
-            fprintf(stderr, "seatrial-probe: no memory on rank 0 for the facts of %d ranks\n", channels->ranks);
-            MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-        }
+        seats.previous = malloc((size_t)channels->ranks * sizeof *seats.previous);
+        if (all == NULL || seats.cpus == NULL || seats.homes == NULL || seats.previous == NULL)
+            fail_without_memory(channels->ranks);
     }
     MPI_Gather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, 0, channels->control);
     if (channels->rank != 0)
         return seats;
-    assign_processors(all, channels->ranks, seats.cpus);
-    find_homes(all, channels->ranks, seats.homes);
+    if (!take_seats(all, channels->ranks, &seats))
+        fail_without_memory(channels->ranks);
     print_ranks(channels, all, seats.cpus, record);
     free(all);
     compose_ready(record, channels->ranks);

@@ -7,8 +7,9 @@
 
 /* Where each rank is; known to rank 0, NULL on the others. */
 struct seats {
-    int32_t *cpus;  /* its own processor */
-    int32_t *homes; /* the lowest rank on the same host */
+    int32_t *cpus;     /* its own processor */
+    int32_t *homes;    /* the lowest rank on the same host */
+    int32_t *previous; /* the next lower rank on the same host; -1: none */
 };
 
 /* Every rank calls it: rank 0 prints the header, rank and ready records, built in `record`. */

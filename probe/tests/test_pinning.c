@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "host/neighbours.h"
 #include "host/pinning.h"
 #include "tests/check.h"
 
@@ -9,12 +10,13 @@
 static void check_processors(const uint64_t *masks, const char *const *hosts, const int32_t *wanted)
 {
     static struct rank_facts facts[RANKS];
-    int32_t cpus[RANKS];
+    int32_t cpus[RANKS], previous[RANKS];
     for (int rank = 0; rank < RANKS; rank++) {
         facts[rank] = (struct rank_facts){.affinity = {.mask = {masks[rank]}, .cpu = 0}};
         strcpy(facts[rank].host, hosts[rank]);
     }
-    assign_processors(facts, RANKS, cpus);
+    CHECK(neighbours_find(facts, RANKS, previous));
+    assign_processors(facts, RANKS, previous, cpus);
     for (int rank = 0; rank < RANKS; rank++)
         CHECK(cpus[rank] == wanted[rank]);
 }
@@ -32,6 +34,19 @@ static void test_assignment(void)
     check_processors(bound, one, (const int32_t[]){0, 2, 4, 6, 1, 3, 5, 7});
     check_processors(mixed, one, (const int32_t[]){4, 5, 0, 1, 6, 7, -1, 4});
     check_processors(few, one, (const int32_t[]){1, 2, 1, 2, 1, 2, 1, 2});
+}
+
+static void test_neighbours_are_in_the_order_of_ranks(void)
+{
+    static const char *const hosts[RANKS] = {"n2", "n10", "n1", "n2", "n1", "n2", "n", "n10"};
+    static const int32_t wanted[RANKS] = {-1, -1, -1, 0, 2, 3, -1, 1};
+    static struct rank_facts facts[RANKS];
+    int32_t previous[RANKS];
+    for (int rank = 0; rank < RANKS; rank++)
+        strcpy(facts[rank].host, hosts[rank]);
+    CHECK(neighbours_find(facts, RANKS, previous));
+    for (int rank = 0; rank < RANKS; rank++)
+        CHECK(previous[rank] == wanted[rank]);
 }
 
 static void test_pin(void)
@@ -55,5 +70,6 @@ static void test_pin(void)
 void test_pinning(void)
 {
     test_assignment();
+    test_neighbours_are_in_the_order_of_ranks();
     test_pin();
 }

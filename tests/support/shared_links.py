@@ -34,6 +34,8 @@ class Shared:
     """How many times as much of a shared link the first stream of a round gets as the last one."""
     noise: float = 0.0
     seed: int = 1
+    until: int = 10_000
+    """The round under load in which what `slow` says ends, as traffic of another job does."""
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -45,16 +47,17 @@ class Shared:
         trunks = [(here, "out"), (there, "in")] if here != there else []
         return [(source, "out"), *trunks, (target, "in")]
 
-    def capacity(self, link: tuple[str, str]) -> float:
-        return self.slow.get(link, self.trunk if link[0].startswith("leaf") else NODE)
+    def capacity(self, link: tuple[str, str], number: int = 0) -> float:
+        usual = self.trunk if link[0].startswith("leaf") else NODE
+        return self.slow.get(link, usual) if number < self.until else usual
 
-    def rates(self, pairs: Sequence[Pair], weights: Mapping[Pair, float]) -> dict[Pair, float]:
+    def rates(self, pairs: Sequence[Pair], weights: Mapping[Pair, float], number: int = 0) -> dict[Pair, float]:
         """Weighted max-min fair: the tightest link is divided first."""
         on: dict[tuple[str, str], list[Pair]] = {}
         for pair in pairs:
             for link in self.links(pair):
                 on.setdefault(link, []).append(pair)
-        left = {link: self.capacity(link) for link in on}
+        left = {link: self.capacity(link, number) for link in on}
         load = {link: sum(weights[pair] for pair in crossing) for link, crossing in on.items()}
         found: dict[Pair, float] = {}
         while len(found) < len(pairs):
@@ -84,7 +87,7 @@ class Shared:
         rates: dict[Pair, float] = {}
         while running := [pair for pair in wanted.pairs if todo[pair]]:
             if len(running) != len(rates):  # a stream has ended; other windows change nothing
-                rates = self.rates(running, weights)
+                rates = self.rates(running, weights, wanted.repetition)
             step = min(todo[pair][0] / rates[pair] for pair in running)
             now += step
             for pair in running:

@@ -49,6 +49,8 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     where uplinks limit no pair."""
     design_oversubscription: float | None = None
     """The same by the widths and speeds of the cables; None where these are not known."""
+    undecided: tuple[str, ...] = ()
+    """Leaves whose uplinks carried less than others, and were neither confirmed as slow nor cleared."""
 
 
 class PairVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -229,8 +231,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _withheld(self) -> bool:
-        """Whether a PASS is withheld: noise hid too much, or it is unknown which of two levels is right."""
-        return bool(self.populations) or not all(power.enough for power in self.powers)
+        """Whether a PASS is withheld: noise hid too much, it is unknown which of two levels is right, or an uplink is
+        not decided."""
+        open_uplinks = self.loaded is not None and bool(self.loaded.undecided)
+        return open_uplinks or bool(self.populations) or not all(power.enough for power in self.powers)
 
     @property
     def exit_code(self) -> ExitCode:

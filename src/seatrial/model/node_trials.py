@@ -159,6 +159,8 @@ class Heat(msgspec.Struct, frozen=True, kw_only=True):
     """Temperatures of nodes of one model that did the same work: of each node its hottest zone, in the median."""
 
     nodes: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
+    """Nodes of the model that did the work and have no temperature."""
     peers_celsius: float
     """Median of the nodes."""
     hottest: str

@@ -8,7 +8,7 @@ from seatrial.judgement.nodes.storage import in_words
 from seatrial.model import units
 from seatrial.model.node_trials import Collective, Measure, NodeFigures, NodeLimits, NodeTrials, Noise, Storage
 from seatrial.model.units import SHARE
-from seatrial.model.words import count
+from seatrial.model.words import count, some
 from seatrial.render.fields import estimate_fields
 from seatrial.render.json import Json
 from seatrial.render.report import Lines, Table, columns
@@ -35,7 +35,7 @@ LEGEND = {
 """What the columns of the tables of scheduler and storage are, each in one line."""
 STORAGE = (Measure.STREAM_WRITE, Measure.STREAM_READ, Measure.NODE_WRITE, Measure.NODE_READ, Measure.FILES)
 STORAGE_HEADS = ("write", "read", "node writes", "node reads", "file")
-MOST_ROWS = 40
+MOST_ROWS, MOST_UNKNOWN = 40, 4
 LIMIT_HEAD = columns("node", "#triad", "#of channels", "#arithmetic", "#of peak", "#frequency")
 PRODUCT_HEAD = columns("node", "#rate", "#of arithmetic", "library")
 NUMA_HEAD = columns("node", "core of", "#memory of NUMA node: latency")
@@ -140,10 +140,11 @@ def heat_lines(trials: NodeTrials) -> Iterator[tuple[str, str]]:
     """What nodes of each model had under the same work, and from which temperature on one would be named."""
     for heat in trials.heat:
         named_from = heat.peers_celsius + heat.resolution_celsius
+        unknown = f"; unknown: {some(heat.unknown, MOST_UNKNOWN)}" if heat.unknown else ""
         yield (
             "heat",
             f"median of {count(len(heat.nodes), 'node')} {heat.peers_celsius:.0f} °C, hottest {heat.hottest} at "
-            f"{heat.hottest_celsius:.0f} °C; a node is named from {named_from:.0f} °C on",
+            f"{heat.hottest_celsius:.0f} °C; a node is named from {named_from:.0f} °C on{unknown}",
         )
 
 

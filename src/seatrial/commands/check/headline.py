@@ -21,6 +21,7 @@ from seatrial.render.finding_text import brief
 from seatrial.render.headline import sentence_of
 
 INCOMPLETE = "INCOMPLETE"
+MOST_UPLINKS = 3
 MOST_OF_JOB = 3
 """Faults of the job itself that a headline names."""
 
@@ -77,11 +78,20 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
     if not any(pair.bandwidth_bytes_per_s for pair in judgement.pairs):
         return f"nothing was measured {where}"
     odd = sum(pair.verdict is not Verdict.PASS for pair in judgement.pairs)
-    if not odd and judgement.populations:
-        return f"no finding {where}, but the nodes form two speed groups, and no reference shows which is right"
-    if not odd and not all(power.enough for power in judgement.powers):
-        return f"no finding {where}, but noise would hide a node that is 10 % slow"
-    return f"no finding {where}, but {odd} of {count(len(judgement.pairs), 'ordered pair')} did not pass"
+    why = "" if odd else _why_withheld(judgement)
+    return f"no finding {where}, but " + (why or f"{odd} of {count(len(judgement.pairs), 'ordered pair')} did not pass")
+
+
+def _why_withheld(judgement: Judgement) -> str:
+    """Why all pairs pass and the run does not; empty where it does."""
+    if judgement.populations:
+        return "the nodes form two speed groups, and no reference shows which is right"
+    if judgement.loaded and judgement.loaded.undecided:
+        leaves = judgement.loaded.undecided
+        uplinks = "the uplink of" if len(leaves) == 1 else "the uplinks of"
+        return f"{uplinks} {some(leaves, MOST_UPLINKS)} may be slow under load"
+    hidden = not all(power.enough for power in judgement.powers)
+    return "noise would hide a node that is 10 % slow" if hidden else ""
 
 
 class Machine(enum.StrEnum):

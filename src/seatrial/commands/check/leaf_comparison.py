@@ -22,6 +22,8 @@ FEWEST_LEAVES = 12
 """With fewer, natural scatter looks like a fault; pairs of this few also do not meet inside the fabric."""
 MOST_LACK = 0.6
 """An uplink that carries less than the rest of this share is slow, however leaves differ."""
+BESIDE = 2
+"""Times as many rounds as leaves were measured again: two runs this far apart were measured at about the same time."""
 MOST_SUSPECTS = 6
 """Leaves (and ways) measured again at a time; the worst, if there are more."""
 
@@ -152,17 +154,19 @@ def control_leaves(
 
 
 def compared(
-    found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float], lack: Mapping[Key, float]
+    found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float], lack: Mapping[Key, float], *, ago: int = 0
 ) -> list[Compared]:
     """Leaves that were measured `RETEST_RUNS` times, each alone under load, against each other, run by run.
 
     Slow leaves are excluded from the comparison as long as other leaves are left. `lack`: see `lacks`.
+    `ago`: judge an earlier look than the last; leaves that have no such look are left out.
     """
-    mine = {key: apart(many) for key, many in found.items()}
-    again = {key: many[-RETEST_RUNS:] for key, many in mine.items() if len(many) >= RETEST_RUNS}
-    first = [one for key in again if (one := _against(key, again, offered, ()))]
+    again = {key: mine for key, many in found.items() if len(mine := apart(many)) >= RETEST_RUNS}
+    looks = {key: many[: len(many) - ago * RETEST_RUNS][-RETEST_RUNS:] for key, many in again.items()}
+    looks = {key: many for key, many in looks.items() if len(many) == RETEST_RUNS}
+    first = [one for key, many in looks.items() if (one := _against(key, many, again, offered, ()))]
     slow = {one.key for one in first if one.slow(lack.get(one.key, EFFECT))}
-    return [_against(one.key, again, offered, slow) or one for one in first]
+    return [_against(one.key, looks[one.key], again, offered, slow) or one for one in first]
 
 
 def confirmed(
@@ -180,12 +184,18 @@ def confirmed(
 
 
 def _against(
-    key: Key, again: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float], without: Collection[Key]
+    key: Key,
+    look: Sequence[Load],
+    again: Mapping[Key, Sequence[Load]],
+    offered: Mapping[Key, float],
+    without: Collection[Key],
 ) -> Compared | None:
-    peers = {other for other in again if other == key or other not in without}
+    """The runs of one look at a leaf, each against those of others that were measured about then."""
+    peers = {other for other in again if other != key and other[1] is key[1] and other not in without}
     runs: list[tuple[float, float]] = []
-    for run in range(RETEST_RUNS):
-        rates = _rates({other: again[other][run : run + 1] for other in peers}, offered)
+    for own in look:
+        beside = {other: _nearest(again[other], own.number, BESIDE * len(again)) for other in peers}
+        rates = _rates({key: [own], **beside}, offered)
         wanted = expected(key, rates)
         if not wanted:
             return None
@@ -194,5 +204,11 @@ def _against(
         key=key,
         ratio=paired_ratio(runs, CONFIDENCE),
         expected_bytes_per_s=median([wanted for _, wanted in runs]),
-        peers=tuple(sorted(other for other in peers if other != key and other[1] is key[1])),
+        peers=tuple(sorted(peers)),
     )
+
+
+def _nearest(many: Sequence[Load], number: int, most: int) -> Sequence[Load]:
+    """The run in the round nearest to this one; none that is more than `most` rounds away."""
+    near = min(many, key=lambda run: abs(run.number - number))
+    return [near] if abs(near.number - number) <= most else ()

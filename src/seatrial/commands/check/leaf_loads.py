@@ -26,6 +26,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_s: float
     nodes: tuple[str, ...]
     apart: bool
+    number: int
+    """Of the round: how many under load were measured before it."""
     absent: int = 0
     """Nodes of the leaf that took no part in it."""
 
@@ -95,6 +97,7 @@ def _loads(flows: Sequence[Measurement], leaf_of: Mapping[str, str], fewest_part
                 bytes_per_s=carried(mine),
                 nodes=nodes,
                 apart=len(mine) == len(flows),
+                number=flows[0].repetition,
                 absent=sizes[leaf] - len(set(nodes)),
             )
 

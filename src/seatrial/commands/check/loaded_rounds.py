@@ -8,9 +8,9 @@ from seatrial.archive.journal import RoundStarted
 from seatrial.archive.reader import read_entries
 from seatrial.commands.check.assessment import Assessment, on_one_machine
 from seatrial.commands.check.leaf_comparison import EFFECT, confirmed, control_leaves, lacks, slow_leaves
-from seatrial.commands.check.leaf_loads import Key, node_rates
+from seatrial.commands.check.leaf_loads import Key, NodeRates, node_rates
 from seatrial.commands.check.suspects import Suspicion
-from seatrial.commands.check.uplink_verdicts import scene_of
+from seatrial.commands.check.uplink_verdicts import Scene, scene_of
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.measurer import Measurer
@@ -160,27 +160,37 @@ class _Stage:
     def again(self, evidence: Mapping[Pair, Evidence]) -> bool:
         """Leaves that carried less than others, each alone under load, alternating with others.
 
-        Where all of these are slow, those that come next. False where the time was over first.
+        Where all of these are slow, those that come next. Then once more what was slow: traffic of other jobs that
+        shares an uplink pauses sooner or later, and a fault does not. False where the time was over first.
         """
         known: list[Key] = []
         of_node = node_rates(evidence)
         for step in range(MOST_STEPS):
-            scene = scene_of(self._measurer.measurements, of_node, self._recorded.fabric.leaf_of)
-            effect = self._recorded.info.effect or EFFECT
-            lack = lacks(scene.of_peers, effect)
-            slow = {one.key for one in confirmed(scene.found, scene.offered, lack, effect)}
+            scene, lack, slow = self._seen(of_node)
             chosen = slow_leaves(scene.of_peers, lack, known)
             if not chosen or not slow.issuperset(known):
-                return True
+                break
             known += chosen
-            keys = [*chosen, *control_leaves(chosen, scene.of_peers, scene.offered, slow)]
-            names = ", ".join(dict.fromkeys(leaf for leaf, _ in chosen))
-            self._progress.stage(f"Measuring the uplinks of {names} again under load, alternating with others")
-            seed = self._recorded.info.seed + step
-            rounds = again_rounds(self._leaves, keys, RETEST_RUNS, seed, blocks=self._blocks)
-            if not self.run(rounds, self._deadline):
+            if not self._look(chosen, scene, slow, step):
                 return False
-        return True
+        scene, _, slow = self._seen(of_node)
+        return not slow or self._look(sorted(slow), scene, slow, MOST_STEPS)
+
+    def _seen(self, of_node: NodeRates) -> tuple[Scene, dict[Key, float], set[Key]]:
+        """All that is known by now, what each leaf may lack, and the leaves that are slow for certain."""
+        scene = scene_of(self._measurer.measurements, of_node, self._recorded.fabric.leaf_of)
+        effect = self._recorded.info.effect or EFFECT
+        lack = lacks(scene.of_peers, effect)
+        return scene, lack, {leaf.key for leaf in confirmed(scene.found, scene.offered, lack, effect)}
+
+    def _look(self, chosen: Sequence[Key], scene: Scene, slow: set[Key], step: int) -> bool:
+        """`RETEST_RUNS` runs of each of these leaves and of others. False where the time was over first."""
+        keys = [*chosen, *control_leaves(chosen, scene.of_peers, scene.offered, slow)]
+        names = ", ".join(dict.fromkeys(leaf for leaf, _ in chosen))
+        self._progress.stage(f"Measuring the uplinks of {names} again under load, alternating with others")
+        seed = self._recorded.info.seed + step
+        rounds = again_rounds(self._leaves, keys, RETEST_RUNS, seed, blocks=self._blocks)
+        return self.run(rounds, self._deadline)
 
 
 def recorded_rounds(folder: Path) -> list[Round]:

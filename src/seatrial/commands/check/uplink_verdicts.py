@@ -87,10 +87,14 @@ def judge_loaded(
     lack = lacks(scene.of_peers, effect)
     verdicts = compared(scene.found, scene.offered, lack)
     slow = [one for one in verdicts if one.slow(lack.get(one.key, effect))]
+    undecided = _undecided(verdicts, scene, lack, effect)
     return LoadedVerdict(
-        loaded=_numbers(scene, verdicts, recorded.wiring),
+        loaded=msgspec.structs.replace(
+            _numbers(scene, verdicts, recorded.wiring),
+            undecided=tuple(dict.fromkeys(leaf.key[0] for leaf in undecided)),
+        ),
         findings=tuple(_findings(slow, scene, recorded.wiring, effect)),
-        notes=tuple(_open(verdicts, scene, lack)),
+        notes=tuple(leaf.note for leaf in undecided[:MOST_NOTES]),
     )
 
 
@@ -232,17 +236,41 @@ def _pairs(key: Key, scene: Scene) -> tuple[Pair, ...]:
     return tuple(sorted(one.pair for one in _rounds_apart(key, scene)[-1]))
 
 
-def _open(verdicts: Sequence[Compared], scene: Scene, lack: Mapping[Key, float]) -> list[str]:
-    """Leaves that looked slow under load and were neither confirmed nor cleared."""
-    left = [(one.key, one.ratio.value) for one in verdicts if one.perhaps(lack.get(one.key, EFFECT))]
-    why = f"{RETEST_RUNS} more runs did not decide it"
+class Undecided(msgspec.Struct, frozen=True, kw_only=True):
+    """A leaf that looked slow under load and was neither confirmed nor cleared."""
+
+    key: Key
+    ratio: float
+    why: str
+
+    @property
+    def note(self) -> str:
+        """One sentence."""
+        leaf, way = self.key
+        return (
+            f"Under load the uplink of {leaf} carried {share(self.ratio)} of what its peers did {WAYS[way]}{self.why}."
+        )
+
+
+def _undecided(verdicts: Sequence[Compared], scene: Scene, lack: Mapping[Key, float], effect: float) -> list[Undecided]:
     if not verdicts:
-        left = [(key, scene.of_peers[key]) for key in slow_leaves(scene.of_peers, lack)]
-        why = "time did not permit a retest; give more with --budget"
-    return [
-        f"Under load the uplink of {leaf} carried {share(value)} of what its peers did {WAYS[way]}: not decided, {why}."
-        for (leaf, way), value in left[:MOST_NOTES]
-    ]
+        why = ": not decided, time did not permit a retest; give more with --budget"
+        return [Undecided(key=key, ratio=scene.of_peers[key], why=why) for key in slow_leaves(scene.of_peers, lack)]
+    last = {leaf.key: leaf for leaf in verdicts}
+    left = {}
+    for leaf in compared(scene.found, scene.offered, lack, ago=1):
+        least, latest = lack.get(leaf.key, effect), last.get(leaf.key)
+        if latest and leaf.slow(least) and not latest.slow(least):
+            why = (
+                f" in {leaf.ratio.runs} runs, and {share(latest.ratio.value)} in the last {latest.ratio.runs}: not "
+                "decided, traffic of other jobs or a fault that comes and goes"
+            )
+            left[leaf.key] = Undecided(key=leaf.key, ratio=leaf.ratio.value, why=why)
+    why = f": not decided, {RETEST_RUNS} more runs did not settle it"
+    for leaf in verdicts:
+        if leaf.perhaps(lack.get(leaf.key, effect)):
+            left.setdefault(leaf.key, Undecided(key=leaf.key, ratio=leaf.ratio.value, why=why))
+    return [*left.values()]
 
 
 # Single cables of an uplink, where the routes are known.

@@ -31,33 +31,36 @@ class HotNode(msgspec.Struct, frozen=True, kw_only=True):
     heat: Heat
 
 
-def heat_of(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[Heat, ...]:
+class ModelHeat(msgspec.Struct, frozen=True, kw_only=True):
+    """Temperatures of a model, and its nodes that are hotter than their peers."""
+
+    heat: Heat
+    hot: tuple[HotNode, ...]
+
+
+def heat_of(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[ModelHeat, ...]:
     """Of each model with temperatures of at least `FEWEST_PEERS` nodes."""
-    return tuple(_heat(group) for group in _groups(figures, facts))
+    judged = []
+    for group in like_nodes(figures, facts):
+        measured = [figure for figure in group if figure.temperatures]
+        if len(measured) >= FEWEST_PEERS:
+            unknown = tuple(figure.node for figure in group if not figure.temperatures)
+            heat = _heat(measured, unknown)
+            judged.append(ModelHeat(heat=heat, hot=tuple(_hot_nodes(measured, heat))))
+    return tuple(judged)
 
 
-def hot_nodes(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[HotNode, ...]:
+def _hot_nodes(group: Sequence[NodeFigures], heat: Heat) -> Iterator[HotNode]:
     """Nodes above the limit of their model in every repetition.
 
     Repetitions follow each other within seconds, in which no temperature changes on its own: they show that a reading
     was not a slip. By how much nodes differ is the scatter between them.
     """
-    hot = []
-    for group in _groups(figures, facts):
-        heat = _heat(group)
-        temperatures = {one.node: one.temperatures for one in group}
-        for name, beyond in _beyond(group).items():
-            if beyond.runs >= FEWEST_READINGS and beyond.low > heat.resolution_celsius:
-                celsius = median([*temperatures[name].values()])
-                hot.append(HotNode(node=name, celsius=celsius, beyond=beyond, heat=heat))
-    return tuple(hot)
-
-
-def _groups(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> Iterator[list[NodeFigures]]:
-    for group in like_nodes(figures, facts):
-        measured = [one for one in group if one.temperatures]
-        if len(measured) >= FEWEST_PEERS:
-            yield measured
+    temperatures = {figure.node: figure.temperatures for figure in group}
+    for name, beyond in _beyond(group).items():
+        if beyond.runs >= FEWEST_READINGS and beyond.low > heat.resolution_celsius:
+            celsius = median([*temperatures[name].values()])
+            yield HotNode(node=name, celsius=celsius, beyond=beyond, heat=heat)
 
 
 def _beyond(group: Sequence[NodeFigures]) -> dict[str, Estimate]:
@@ -72,12 +75,13 @@ def _beyond(group: Sequence[NodeFigures]) -> dict[str, Estimate]:
     return {name: median_estimate(values) for name, values in degrees.items()}
 
 
-def _heat(group: Sequence[NodeFigures]) -> Heat:
+def _heat(group: Sequence[NodeFigures], unknown: tuple[str, ...]) -> Heat:
     typical = {one.node: median([*one.temperatures.values()]) for one in group}
     usual = median([*typical.values()])
     scatter = NORMAL * median([abs(celsius - usual) for celsius in typical.values()])
     return Heat(
         nodes=tuple(typical),
+        unknown=unknown,
         peers_celsius=usual,
         hottest=max(typical, key=lambda name: typical[name]),
         hottest_celsius=max(typical.values()),

@@ -9,7 +9,7 @@ from seatrial.judgement.nodes.collectives import clocks_of, collectives_of
 from seatrial.judgement.nodes.conditions import condition_notes
 from seatrial.judgement.nodes.figures import figures_of
 from seatrial.judgement.nodes.findings import slow_node
-from seatrial.judgement.nodes.heat import heat_of, hot_node_finding, hot_nodes
+from seatrial.judgement.nodes.heat import heat_of, hot_node_finding
 from seatrial.judgement.nodes.limits import limits_of
 from seatrial.judgement.nodes.peers import Outlier, compare, outliers
 from seatrial.judgement.nodes.storage import impossible, storage_notes, storage_of, without
@@ -35,6 +35,7 @@ def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, N
     cores = _cores(measurements)
     figures, storage = _possible(measurements, by_node)
     comparisons = compare(figures, by_node)
+    models = heat_of(figures, by_node)
     return NodeTrials(
         figures=figures,
         limits={each.node: limits_of(each, by_node.get(each.node), cores.get(each.node, 0)) for each in figures},
@@ -42,11 +43,11 @@ def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, N
         collectives=collectives_of(measurements),
         clocks=clocks_of(measurements),
         storage=storage,
-        heat=heat_of(figures, by_node),
+        heat=tuple(model.heat for model in models),
         findings=(
             *wrong_results(figures),
             *_slow([one for one in outliers(figures, comparisons) if one.proved], by_node),
-            *map(hot_node_finding, hot_nodes(figures, by_node)),
+            *(hot_node_finding(hot) for model in models for hot in model.hot),
         ),
     )
 

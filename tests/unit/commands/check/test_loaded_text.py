@@ -2,10 +2,13 @@
 
 import msgspec
 
+from seatrial.commands.check.headline import headline
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.tables import leaves_table, loaded_rows
+from seatrial.model.errors import ExitCode
 from seatrial.model.judgement import LeafLoad, Loaded
 from seatrial.model.subject import Direction
+from seatrial.model.verdict import Verdict
 from seatrial.statistics.estimates import median_estimate
 from tests.support.builders import Cluster, leaves, names, sail
 from tests.support.reports import check_json, check_page, check_text
@@ -63,6 +66,15 @@ def test_json_has_base_units_and_shares() -> None:
     assert loaded["bisection_bytes_per_s"]["value"] == 150e6
     assert [one["share"] for one in loaded["leaves"]] == [0.5, 0.25]
     assert loaded["leaves"][1]["direction"] == "in"
+
+
+def test_a_pass_is_withheld_where_an_uplink_is_not_decided() -> None:
+    judged = msgspec.structs.replace(JUDGED, loaded=msgspec.structs.replace(LOADED, undecided=("leaf2",)))
+    assert JUDGED.verdict is Verdict.PASS
+    assert (judged.verdict, judged.exit_code) == (Verdict.INCONCLUSIVE, ExitCode.INCOMPLETE)
+    first = headline(RECORDED.info, judged)
+    assert first.word == "INCONCLUSIVE"
+    assert first.what.startswith("no finding on 4 nodes, but the uplink of leaf2 may be slow under load")
 
 
 def test_without_load_nothing_is_said() -> None:

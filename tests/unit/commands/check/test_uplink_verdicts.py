@@ -2,7 +2,7 @@
 
 import pytest
 
-from seatrial.commands.check.leaf_comparison import LeafRate, confirmed, expected, lacks, shares
+from seatrial.commands.check.leaf_comparison import LeafRate, compared, confirmed, expected, lacks, shares
 from seatrial.commands.check.leaf_loads import Key, Load
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import Direction
@@ -130,8 +130,24 @@ def test_what_was_not_measured_again_is_said() -> None:
     verdict = judged(cluster, rounds_in_time=20)
     assert verdict.findings == ()
     assert len(verdict.notes) == 2
+    assert verdict.loaded is not None
+    assert verdict.loaded.undecided == ("leaf2",)
     assert "uplink of leaf2 carried 50 %" in verdict.notes[0]
     assert "--budget" in verdict.notes[0]
+
+
+def test_an_uplink_that_other_jobs_share_for_some_seconds_is_not_named() -> None:
+    """Its first look and its controls are one burst of 16 rounds; the second look finds it good."""
+    slow = slow_leaf("leaf2", 2 * NODE, ("out",))
+    rounds = len(sailed(Shared(leaf_of=even(4, 4), trunk=4 * NODE, slow=slow, noise=0.01))[1].rounds)
+    cluster = Shared(leaf_of=even(4, 4), trunk=4 * NODE, slow=slow, noise=0.01, until=rounds - 24)
+    verdict = judged(cluster)
+    assert verdict.findings == ()
+    assert verdict.loaded is not None
+    assert verdict.loaded.undecided == ("leaf2",)
+    (note,) = verdict.notes
+    assert "carried 50 % of what its peers did" in note
+    assert "100 % in the last 6: not decided, traffic of other jobs" in note
 
 
 def test_the_bisection_of_nodes_without_known_leaves() -> None:
@@ -203,9 +219,26 @@ def test_one_absent_node_of_two_that_share_a_cable_leaves_no_cable_idle() -> Non
     assert expected(key("leaf1"), rates(leaf1=(218.0, 8, 2), **whole)) == 218.0
 
 
-def load(leaf: str, nodes: int, bytes_per_s: float, *, apart: bool) -> Load:
+def load(leaf: str, nodes: int, bytes_per_s: float, *, apart: bool, number: int = 0) -> Load:
     members = tuple(f"{leaf}-{number}" for number in range(nodes))
-    return Load(leaf=leaf, way=Direction.IN, bytes_per_s=bytes_per_s, nodes=members, apart=apart)
+    return Load(leaf=leaf, way=Direction.IN, bytes_per_s=bytes_per_s, nodes=members, apart=apart, number=number)
+
+
+def test_a_run_is_compared_with_those_of_the_same_minutes() -> None:
+    """All leaves carry half as much in the second look; leaf3 was measured in the first one only."""
+    both = ((0, 500.0), (100, 250.0))
+    looks = {"leaf1": both, "leaf2": both, "leaf3": both[:1]}
+    loads = {
+        key(leaf): [
+            load(leaf, 5, rate, apart=True, number=first + 3 * turn + place)
+            for first, rate in its_looks
+            for turn in range(6)
+        ]
+        for place, (leaf, its_looks) in enumerate(looks.items())
+    }
+    offered = dict.fromkeys(loads, 500.0)
+    assert [leaf.ratio.value for leaf in compared(loads, offered, {})] == [1.0, 1.0, 1.0]
+    assert [leaf.ratio.value for leaf in compared(loads, offered, {}, ago=1)] == [1.0, 1.0]
 
 
 def test_a_leaf_of_which_more_nodes_took_part_later_is_judged_by_those_rounds() -> None:

@@ -72,6 +72,13 @@ def test_an_operation_of_all_nodes_has_the_temperature_of_the_hottest_and_does_n
     assert set(temperatures_of([with_heat(one, 61) for one in run.group_measurements]).values()) >= {61.0, 61.2}
 
 
+def test_a_node_without_a_temperature_that_its_peers_have_is_listed() -> None:
+    trials = judged(61, 61, 0, 62)
+    assert dict(heat_lines(trials))["heat"].endswith("; unknown: n3")
+    (fields,) = trial_fields(trials)["heat"]
+    assert fields["unknown"] == ("n3",)
+
+
 def test_two_readings_name_nobody() -> None:
     assert judged(61, 61, 67, 61, repetitions=2).findings == ()
 
