@@ -27,10 +27,11 @@ FIRST_EXIT = re.compile(r"Process name: \[\[[^\]]+\],\s*(\d+)\]\s+Exit code:\s+(
 DAEMON_LOST = re.compile(r"lost communication with a remote daemon[\s\S]{0,400}?Remote daemon\s*:\s*\S+ on node (\S+)")
 BAD_TERMINATION = re.compile(
     r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\s*\n=\s+(?:RANK (\d+) )?PID (\d+) RUNNING AT (\S+)\s*\n"
-    r"=\s+(EXIT CODE|EXIT STATUS|KILLED BY SIGNAL): (\d+)(?:(?:\n=[^\n]*)*\nYOUR APPLICATION TERMINATED WITH THE EXIT "
-    r"STRING: [^\n]*\(signal (\d+)\))?"
+    r"=\s+(EXIT CODE|EXIT STATUS|KILLED BY SIGNAL): (\d+)"
 )
+EXIT_STRING = re.compile(r"YOUR APPLICATION TERMINATED WITH THE EXIT STRING: [^\n]*\(signal (\d+)\)")
 OWN_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d+)\] Signal: [^\n]*\((\d+)\)")
+UCX_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d+):\d+:\d+\] Caught signal (\d+)")
 SIGNALS = {signal.strsignal(number): int(number) for number in signal.valid_signals()}
 KILL, TERM = int(signal.SIGKILL), int(signal.SIGTERM)
 SHELL_SIGNALS = range(129, 129 + 31)
@@ -120,7 +121,7 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
     for rank, code in FIRST_EXIT.findall(text):
         named = True
         yield RankDeath(node=_place_of(int(rank), "", ranks), rank=int(rank), exit_code=int(code))
-    blocks = BAD_TERMINATION.findall(text)
+    blocks = [*_bad_terminations(text)]
     others_killed = len(blocks) > 1
     for rank, pid, host, kind, value, by_signal in blocks:
         named = True
@@ -138,6 +139,21 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
         for host, pid, number in OWN_HANDLER.findall(text):
             place = ranks.pids.get((host, int(pid)))
             yield RankDeath(node=_place_of(place, host, ranks), rank=place, signal=int(number))
+
+
+def _bad_terminations(text: str) -> Iterator[tuple[str, ...]]:
+    """The groups of each block, and the signal of the exit string after it, if there is one, or that UCX caught.
+
+    What ranks wrote may stand between the two, since Hydra prints lines of its own while it passes theirs on. Where it
+    trips over the dead rank itself, it prints no exit string.
+    """
+    caught = {(host, pid): number for host, pid, number in UCX_HANDLER.findall(text)}
+    blocks = [*BAD_TERMINATION.finditer(text)]
+    ends = [*(block.start() for block in blocks[1:]), len(text)]
+    for block, end in zip(blocks, ends, strict=False):
+        exit_string = EXIT_STRING.search(text, block.end(), end)
+        _, pid, host, *_ = words = block.groups(default="")
+        yield (*words, exit_string.group(1) if exit_string else caught.get((host, pid), ""))
 
 
 def _at_the_same_proxy(rank: int | None, ranks: Ranks) -> tuple[int | None, ...]:

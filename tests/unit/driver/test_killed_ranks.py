@@ -64,8 +64,9 @@ ATTEMPTS = 4
 
 
 def says_nothing(launcher: Deadly, loss: SessionLoss) -> bool:
-    """Hydra trips over the dead rank itself now and then, prints its own stack, and names neither rank nor signal."""
-    return launcher.family is Family.MPICH and loss.loss.cause is LossCause.UNKNOWN
+    """Hydra trips over the dead rank itself now and then, and prints its own stack: then it names neither rank nor
+    signal, or the signal as if it were an exit code."""
+    return launcher.family is Family.MPICH and loss.loss.cause in (LossCause.UNKNOWN, LossCause.EXIT)
 
 
 @contextlib.contextmanager

@@ -165,6 +165,20 @@ def test_hydra_names_the_process() -> None:
     assert read_loss(HYDRA.format(pid=13, host="n3", code=3), FOUR).cause is LossCause.EXIT
 
 
+@pytest.mark.parametrize("between", ["", '{"record": "sample", "times_ns": [1, 2\n', "3, 4]}\n" * 300, "[1, 2"])
+def test_what_ranks_wrote_may_stand_within_hydras_words(between: str) -> None:
+    said = HYDRA.format(pid=13, host="n3", code=9) + between
+    said += "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\n"
+    assert read_loss(said, FOUR).cause is LossCause.SIGNAL
+
+
+def test_where_hydra_does_not_name_the_signal_ucx_does() -> None:
+    caught = "[n3:13:0:13] Caught signal 11 (Segmentation fault: kill(2) or raise(3) at address 0x676a)\n"
+    block = HYDRA.format(pid=13, host="n3", code=11)
+    assert read_loss(caught + block, FOUR).cause is LossCause.SIGNAL
+    assert read_loss(caught.replace("13", "14") + block, FOUR).cause is LossCause.EXIT
+
+
 def test_of_intel_mpis_blocks_the_one_that_is_no_consequence_counts() -> None:
     crashed = INTEL.format(rank=2, pid=13, host="n3", signal="11 (Segmentation fault)")
     others = "".join(INTEL.format(rank=rank, pid=1, host=f"n{rank + 1}", signal="9 (Killed)") for rank in (0, 1, 3))
