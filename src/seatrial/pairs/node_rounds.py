@@ -8,6 +8,7 @@ from seatrial.model.measurement import GroupRound, Kernel, Phase, Shape
 from seatrial.model.settings import Trial
 from seatrial.pairs.node_places import LEAST_ARRAY_BYTES, LINE_BYTES, NodePlaces
 from seatrial.pairs.storage_rounds import STORAGE_KERNELS
+from seatrial.pairs.turn_order import in_turn
 
 NODE, CORE, ALL = "node", "core", "all cores"
 """Variants: all ranks of a node together, its first rank alone, and all of them at the same time, each by itself."""
@@ -96,14 +97,14 @@ def rounds_of(
 ) -> tuple[GroupRound, ...]:
     """All rounds but those of storage, repetition by repetition.
 
-    `at_once`: all nodes in one round, else one node after the other.
+    `at_once`: all nodes in one round, else one node after the other, in each repetition in another order.
     """
     sets = [tuple(nodes)] if at_once else [(one,) for one in nodes]
     wanted = tuple(trials)
     return tuple(
         one
         for repetition in repetitions
-        for together in sets
+        for together in in_turn(sets, repetition)
         for trial in Trial
         if trial in wanted and trial in _ROUNDS
         for one in _ROUNDS[trial](together, repetition, extent)

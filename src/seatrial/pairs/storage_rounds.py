@@ -6,6 +6,7 @@ import msgspec
 
 from seatrial.model.measurement import GroupRound, Kernel, Phase, Shape
 from seatrial.pairs.node_places import NodePlaces
+from seatrial.pairs.turn_order import in_turn
 
 STREAM, STREAMS, TOTAL = "one stream", "streams of a node", "all nodes"
 """Variants: the first rank of a node, some ranks of a node, and these ranks of all nodes together."""
@@ -69,7 +70,10 @@ def least_bytes(nodes: Sequence[NodePlaces]) -> int:
 def storage_rounds(
     nodes: Sequence[NodePlaces], repetitions: Iterable[int], extent: StorageExtent, folder: str, *, total: bool
 ) -> Iterator[GroupRound]:
-    """All rounds. `total`: also with all nodes at once, which is a figure of the file system and not of a node."""
+    """All rounds, in each repetition in another order of the nodes: those before have filled the caches.
+
+    `total`: also with all nodes at once, which is a figure of the file system and not of a node.
+    """
     for repetition in repetitions:
         for kernel in (Kernel.STORAGE_WRITE, Kernel.STORAGE_READ, Kernel.STORAGE_FILES):
             for scope in extent.scopes:
@@ -77,7 +81,7 @@ def storage_rounds(
                     continue
                 if scope == STREAMS and kernel is Kernel.STORAGE_FILES:
                     continue
-                for groups in _groups(nodes, scope):
+                for groups in in_turn([*_groups(nodes, scope)], repetition):
                     yield _round(repetition, kernel, scope, groups, extent, folder)
 
 
