@@ -1,5 +1,6 @@
 """The order in which parts take their turns."""
 
+import itertools
 from collections import Counter
 
 import pytest
@@ -22,7 +23,7 @@ def test_no_part_is_last_much_more_often_than_others(parts: int, repetitions: in
 @pytest.mark.parametrize("parts", range(3, 17))
 def test_no_part_always_comes_after_the_same(parts: int) -> None:
     orders = [in_turn(range(parts), repetition) for repetition in range(6)]
-    after = Counter(pair for order in orders for pair in zip(order, order[1:], strict=False))
+    after = Counter(pair for order in orders for pair in itertools.pairwise(order))
     assert max(after.values()) <= 3
 
 
