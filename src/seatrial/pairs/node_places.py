@@ -1,13 +1,15 @@
-"""Where the ranks of a node are: one place for each core, and the size of the arrays that its memory is tried with."""
+"""Where the ranks of a node are: one place for each core; the size of the arrays that its memory is tried with; and in
+which order nodes take turns."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import node_of
 
+Part = TypeVar("Part")
 ARRAY_PER_CACHE = 4
 """STREAM's rule: each array has at least four times the bytes of all last-level caches."""
 LEAST_ARRAY_BYTES = 8 << 20
@@ -102,3 +104,24 @@ def array_bytes(facts: NodeFacts | None, ranks: int) -> int:
         most = min(most, int(MEMORY_SHARE * facts.memory_bytes / (3 * ranks)))
     wanted = min(max(ARRAY_PER_CACHE * cache_bytes // ranks, LEAST_ARRAY_BYTES), most)
     return max(wanted // LINE_BYTES, 1) * LINE_BYTES + ODD_LINES * LINE_BYTES
+
+
+def in_turn(parts: Sequence[Part], repetition: int) -> list[Part]:
+    """Nodes, or groups of them, in the order of this repetition, from 0: none is always last, or after the same one.
+
+    What comes last may be slower for no reason of its own: writes of the first nodes fill the memory that holds them
+    until the disk has them, and the last node waits for it. Each two repetitions begin at a place far from those before
+    (van der Corput's sequence), forwards and backwards: after a few, each has been at every place about equally often.
+    """
+    first = int(_van_der_corput(repetition // 2) * len(parts))
+    order = [*parts[first:], *parts[:first]]
+    return order[::-1] if repetition % 2 else order
+
+
+def _van_der_corput(number: int) -> float:
+    """0, 1/2, 1/4, 3/4, 1/8, 5/8, ...: the binary digits of the number, mirrored at the point."""
+    value, place = 0.0, 0.5
+    while number:
+        value += place * (number % 2)
+        number, place = number // 2, place / 2
+    return value

@@ -6,9 +6,8 @@ import msgspec
 
 from seatrial.model.measurement import GroupRound, Kernel, Phase, Shape
 from seatrial.model.settings import Trial
-from seatrial.pairs.node_places import LEAST_ARRAY_BYTES, LINE_BYTES, NodePlaces
+from seatrial.pairs.node_places import LEAST_ARRAY_BYTES, LINE_BYTES, NodePlaces, in_turn
 from seatrial.pairs.storage_rounds import STORAGE_KERNELS
-from seatrial.pairs.turn_order import in_turn
 
 NODE, CORE, ALL = "node", "core", "all cores"
 """Variants: all ranks of a node together, its first rank alone, and all of them at the same time, each by itself."""

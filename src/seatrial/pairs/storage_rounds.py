@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from seatrial.model.measurement import GroupRound, Kernel, Phase, Shape
-from seatrial.pairs.node_places import NodePlaces
-from seatrial.pairs.turn_order import in_turn
+from seatrial.pairs.node_places import NodePlaces, in_turn
 
 STREAM, STREAMS, TOTAL = "one stream", "streams of a node", "all nodes"
 """Variants: the first rank of a node, some ranks of a node, and these ranks of all nodes together."""

@@ -1,6 +1,10 @@
-"""Which ranks of a node measure, and how large their arrays are."""
+"""Which ranks of a node measure, and how large their arrays are, and the order of their turns."""
 
+from collections import Counter
+from itertools import pairwise
 from typing import Any
+
+import pytest
 
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Cache, Core, Topology
@@ -10,6 +14,7 @@ from seatrial.pairs.node_places import (
     MOST_ARRAY_BYTES,
     ODD_LINES,
     array_bytes,
+    in_turn,
     places_of,
     ranks_needed,
 )
@@ -87,3 +92,30 @@ def test_arrays_exceed_the_last_level_caches_and_fit_into_memory() -> None:
     assert array_bytes(None, 2) == 128 * MIB + odd
     assert all(array_bytes(node, number) % LINE_BYTES == 0 for number in range(1, 50))
     assert array_bytes(node, 8) % 4096, "arrays do not begin at the same place in their pages"
+
+
+# The order in which nodes take turns.
+
+
+def test_the_first_repetitions_of_four() -> None:
+    orders = ["".join(in_turn("abcd", repetition)) for repetition in range(8)]
+    assert orders == ["abcd", "dcba", "cdab", "badc", "bcda", "adcb", "dabc", "cbad"]
+
+
+@pytest.mark.parametrize("parts", range(2, 17))
+@pytest.mark.parametrize("repetitions", [6, 9])
+def test_no_part_is_last_much_more_often_than_others(parts: int, repetitions: int) -> None:
+    last = Counter(in_turn(range(parts), repetition)[-1] for repetition in range(repetitions))
+    assert max(last.values()) <= -(-repetitions // parts) + 1
+
+
+@pytest.mark.parametrize("parts", range(3, 17))
+def test_no_part_always_comes_after_the_same(parts: int) -> None:
+    orders = [in_turn(range(parts), repetition) for repetition in range(6)]
+    after = Counter(pair for order in orders for pair in pairwise(order))
+    assert max(after.values()) <= 3
+
+
+@pytest.mark.parametrize("parts", [(), ("n1",)])
+def test_none_or_one(parts: tuple[str, ...]) -> None:
+    assert in_turn(parts, 5) == [*parts]
