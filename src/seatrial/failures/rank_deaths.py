@@ -144,7 +144,7 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
 def _bad_terminations(text: str) -> Iterator[tuple[str, ...]]:
     """The groups of each block, and the signal of the exit string after it, if there is one, or that UCX caught.
 
-    What ranks wrote may stand between the two, since Hydra prints lines of its own while it passes theirs on. Where it
+    What ranks wrote may come between the two, since Hydra prints lines of its own while it passes theirs on. Where it
     trips over the dead rank itself, it prints no exit string.
     """
     caught = {(host, pid): number for host, pid, number in UCX_HANDLER.findall(text)}

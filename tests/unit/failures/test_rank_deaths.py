@@ -166,7 +166,7 @@ def test_hydra_names_the_process() -> None:
 
 
 @pytest.mark.parametrize("between", ["", '{"record": "sample", "times_ns": [1, 2\n', "3, 4]}\n" * 300, "[1, 2"])
-def test_what_ranks_wrote_may_stand_within_hydras_words(between: str) -> None:
+def test_what_ranks_wrote_may_come_within_hydras_words(between: str) -> None:
     said = HYDRA.format(pid=13, host="n3", code=9) + between
     said += "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\n"
     assert read_loss(said, FOUR).cause is LossCause.SIGNAL
