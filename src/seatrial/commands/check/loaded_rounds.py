@@ -165,15 +165,14 @@ class _Stage:
         """
         known: list[Key] = []
         of_node = node_rates(evidence)
-        for step in range(MOST_STEPS):
+        for step in range(MOST_STEPS + 1):
             scene, lack, slow = self._seen(of_node)
             chosen = slow_leaves(scene.of_peers, lack, known)
-            if not chosen or not slow.issuperset(known):
+            if step == MOST_STEPS or not chosen or not slow.issuperset(known):
                 break
             known += chosen
             if not self._look(chosen, scene, slow, step):
                 return False
-        scene, _, slow = self._seen(of_node)
         return not slow or self._look(sorted(slow), scene, slow, MOST_STEPS)
 
     def _seen(self, of_node: NodeRates) -> tuple[Scene, dict[Key, float], set[Key]]:

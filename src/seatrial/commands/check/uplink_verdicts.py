@@ -89,16 +89,15 @@ def judge_loaded(
     slow = [one for one in verdicts if one.slow(lack.get(one.key, effect))]
     undecided = _undecided(verdicts, scene, lack, effect)
     return LoadedVerdict(
-        loaded=msgspec.structs.replace(
-            _numbers(scene, verdicts, recorded.wiring),
-            undecided=tuple(dict.fromkeys(leaf.key[0] for leaf in undecided)),
-        ),
+        loaded=_numbers(scene, verdicts, undecided, recorded.wiring),
         findings=tuple(_findings(slow, scene, recorded.wiring, effect)),
         notes=tuple(leaf.note for leaf in undecided[:MOST_NOTES]),
     )
 
 
-def _numbers(scene: Scene, verdicts: Sequence[Compared], wiring: Wiring | None) -> Loaded:
+def _numbers(
+    scene: Scene, verdicts: Sequence[Compared], undecided: Sequence["Undecided"], wiring: Wiring | None
+) -> Loaded:
     again = {one.key: one.ratio.value for one in verdicts}
     leaves = tuple(
         LeafLoad(
@@ -127,6 +126,7 @@ def _numbers(scene: Scene, verdicts: Sequence[Compared], wiring: Wiring | None) 
         else None,
         oversubscription=max(median([1 / one.share for one in leaves]), 1.0) if leaves else None,
         design_oversubscription=_by_cables(wiring, nodes),
+        undecided=tuple(dict.fromkeys(leaf.key[0] for leaf in undecided)),
     )
 
 

@@ -137,7 +137,7 @@ def test_what_was_not_measured_again_is_said() -> None:
 
 
 def test_an_uplink_that_other_jobs_share_for_some_seconds_is_not_named() -> None:
-    """Its first look and its controls are one burst of 16 rounds; the second look finds it good."""
+    """One burst fills its first look; the second one, of 24 rounds with those of three other leaves, finds it good."""
     slow = slow_leaf("leaf2", 2 * NODE, ("out",))
     rounds = len(sailed(Shared(leaf_of=even(4, 4), trunk=4 * NODE, slow=slow, noise=0.01))[1].rounds)
     cluster = Shared(leaf_of=even(4, 4), trunk=4 * NODE, slow=slow, noise=0.01, until=rounds - 24)
