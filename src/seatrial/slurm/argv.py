@@ -168,6 +168,10 @@ def on_one_node(node: str, argv: Sequence[str], partition: str, request: SlurmRe
     return [*asked, *argv]
 
 
+STEP_NAME = "seatrial"
+"""Of our own steps in the list of a job's steps, so that none is taken for the user's program."""
+
+
 def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1, arguments: Sequence[str] = ()) -> list[str]:
     """A step of one task on each of the nodes, or as many as said, beside whatever else the job runs.
 
@@ -176,6 +180,7 @@ def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1, arguments: 
     return [
         "srun",
         f"--jobid={job}",
+        f"--job-name={STEP_NAME}",
         "--overlap",
         "--no-kill",
         f"--nodes={len(nodes)}",

@@ -9,7 +9,7 @@ from seatrial.model.own_job import JobStep, OwnJob
 from seatrial.model.placement import RankPlace
 from seatrial.node.processor_sets import listed
 from seatrial.process.process import run, step_binding
-from seatrial.slurm.argv import step
+from seatrial.slurm.argv import STEP_NAME, step
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S
 
 OWN_STEPS = ("batch", "extern", "interactive")
@@ -41,12 +41,16 @@ def steps_of(job: str) -> list[str]:
 
 
 def parse_steps(text: str, own: str) -> tuple[JobStep, ...]:
-    """Steps of the user's own; `own`: the number of the step that we are in, or empty."""
+    """Steps of the user's own; `own`: the number of the step that we are in, or empty.
+
+    Not those of seatrial: one that has just ended may still be in the list.
+    """
     steps = []
     for line in text.splitlines():
         fields = [field.strip() for field in line.split("|", 2)]
         number = fields[0].rpartition(".")[2]
-        if len(fields) == 3 and number not in OWN_STEPS and number != own:
+        ours = number in OWN_STEPS or number == own or fields[-1] == STEP_NAME
+        if len(fields) == 3 and not ours:
             steps.append(JobStep(number=number, nodes=fields[1], name=fields[2]))
     return tuple(steps)
 
@@ -59,8 +63,8 @@ def running_ranks(job: str, nodes: Sequence[str], arguments: Sequence[str] = ())
 
 def started_ranks(job: str, arguments: Sequence[str] = ()) -> list[str]:
     """A step as the variables of the job have it: with their number of tasks, their nodes, and their binding."""
-    plain = [f"--jobid={job}", "--overlap", "--mpi=none", "--mem=0", "--wait=0", "--export=ALL", "--kill-on-bad-exit=0"]
-    return ["srun", *plain, *arguments, "sh", "-c", STARTED]
+    plain = ["--overlap", "--mpi=none", "--mem=0", "--wait=0", "--export=ALL", "--kill-on-bad-exit=0"]
+    return ["srun", f"--jobid={job}", f"--job-name={STEP_NAME}", *plain, *arguments, "sh", "-c", STARTED]
 
 
 def parse_ranks(text: str) -> Mapping[str, tuple[RankPlace, ...]]:

@@ -45,16 +45,16 @@ def test_sbatch_hands_the_programs_arguments_on_untouched() -> None:
 
 def test_the_facts_step_starts_no_mpi_and_labels_its_lines() -> None:
     assert slurm_argv.facts_step("7", ["n1", "n2"]) == [
-        "srun", "--jobid=7", "--overlap", "--no-kill", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1",
-        "--nodelist=n[1-2]", "--mem=0", "--wait=0", "--export=ALL", "--mpi=none", "--cpu-bind=none",
-        "--kill-on-bad-exit=0", "--label", "sh", "-s",
+        "srun", "--jobid=7", "--job-name=seatrial", "--overlap", "--no-kill", "--nodes=2", "--ntasks=2",
+        "--ntasks-per-node=1", "--nodelist=n[1-2]", "--mem=0", "--wait=0", "--export=ALL", "--mpi=none",
+        "--cpu-bind=none", "--kill-on-bad-exit=0", "--label", "sh", "-s",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("mpi", ["", "pmix"])
 def test_the_probe_step_sends_input_to_rank_0_alone(mpi: str) -> None:
     argv = slurm_argv.probe_step("7", ["n1", "n2"], mpi, "/home/a b/probe")
-    assert argv[11:] == [*([f"--mpi={mpi}"] if mpi else []), "--kill-on-bad-exit=1", "--input=0", "/home/a b/probe"]
+    assert argv[12:] == [*([f"--mpi={mpi}"] if mpi else []), "--kill-on-bad-exit=1", "--input=0", "/home/a b/probe"]
     assert argv[:11] == slurm_argv.facts_step("7", ["n1", "n2"])[:11]
 
 

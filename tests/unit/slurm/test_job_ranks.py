@@ -9,7 +9,8 @@ from seatrial.slurm.job_ranks import RUNNING, STARTED, parse_ranks, parse_steps,
 
 
 def test_steps_of_the_user_are_told_from_those_of_slurm_and_our_own() -> None:
-    text = "7.batch|n1|batch\n7.extern|n[1-2]|extern\n7.0|n[1-2]|my|app\n7.3|n1|seatrial\nnonsense\n"
+    """Step 4 read the facts: it has ended, and Slurm may list it for some time."""
+    text = "7.batch|n1|batch\n7.extern|n[1-2]|extern\n7.0|n[1-2]|my|app\n7.3|n1|bash\n7.4|n[1-2]|seatrial\nnonsense\n"
     assert parse_steps(text, own="3") == (JobStep(number="0", nodes="n[1-2]", name="my|app"),)
 
 
@@ -55,7 +56,8 @@ def test_the_script_of_a_started_task_prints_its_own_mask(tmp_path: Path) -> Non
 
 
 def test_steps_overlap_with_the_program_and_a_started_one_is_placed_by_the_jobs_own_variables() -> None:
-    assert {"--overlap", "--jobid=7", "--nodelist=n[1-2]", "--cpu-bind=none"} <= set(running_ranks("7", ["n1", "n2"]))
+    running = running_ranks("7", ["n1", "n2"])
+    assert {"--overlap", "--jobid=7", "--nodelist=n[1-2]", "--cpu-bind=none", "--job-name=seatrial"} <= set(running)
     started = started_ranks("7", ["--comment=x"])
-    assert {"--overlap", "--jobid=7", "--comment=x"} <= set(started)
+    assert {"--overlap", "--jobid=7", "--comment=x", "--job-name=seatrial"} <= set(started)
     assert not [word for word in started if word.startswith(("--nodes", "--ntasks", "--nodelist", "--cpu-bind"))]
