@@ -51,6 +51,9 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """The same by the widths and speeds of the cables; None where these are not known."""
     undecided: tuple[str, ...] = ()
     """Leaves whose uplinks carried less than others, and were neither confirmed as slow nor cleared."""
+    detectable_ratio: float | None = None
+    """An uplink that carries less than its peers' by more than this would have been measured again and named; None
+    where there was nothing to compare with."""
 
 
 class PairVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):

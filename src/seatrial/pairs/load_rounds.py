@@ -6,7 +6,7 @@ in their leaves as far as possible: on a fat tree with D-mod-K routes such pairs
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -34,6 +34,8 @@ SPLITS = 3
 MANY_LEAVES = 32
 """Leaves from which on each has two partners at a time (`blocks`), so that one division is enough: contention inside
 the fabric does not hide what a leaf lacks."""
+FEW_LEAVES = 4
+"""The fewest that are divided into halves of two, so that each has two partners."""
 LARGE_LEAF = 8
 """Nodes of a leaf; with fewer, the partners of a leaf are spread over many others."""
 
@@ -65,8 +67,9 @@ def leaf_round(leaves: Leaves, leaf: str, way: Direction, turn: int) -> list[Pai
     They are spread over all other leaves as evenly as their sizes allow, so that no other uplink carries more than
     its share; each `turn` chooses other partners. Fewer pairs where the others have fewer nodes.
     """
+    place = list(leaves).index(leaf)
     others = [name for name in leaves if name != leaf]
-    return _spread(leaves, [leaf], others, way, turn)
+    return _spread(leaves, [leaf], others[place:] + others[:place], way, turn)
 
 
 def split_round(leaves: Leaves, senders: Sequence[str], receivers: Sequence[str], turn: int) -> list[Pair]:
@@ -74,11 +77,14 @@ def split_round(leaves: Leaves, senders: Sequence[str], receivers: Sequence[str]
     return _spread(leaves, senders, receivers, Direction.OUT, turn)
 
 
-def halves(leaves: Leaves, draw: random.Random) -> tuple[list[str], list[str]]:
-    """Half of the leaves and the other half, drawn so that both have about as many nodes; an odd one is in neither."""
+def halves(leaves: Leaves, draw: random.Random, before: Collection[str] = ()) -> tuple[list[str], list[str]]:
+    """Half of the leaves and the other half, drawn so that both have about as many nodes; an odd one is in neither.
+
+    `before`: leaves that were in neither before.
+    """
     names = sorted(leaves, key=lambda name: (len(leaves[name]), draw.random()))
     if len(names) % 2:
-        names.pop(draw.randrange(len(names)))
+        names.remove(draw.choice([name for name in names if name not in before] or names))
     twos = [draw.sample(names[place : place + 2], 2) for place in range(0, len(names), 2)]
     return [one for one, _ in twos], [other for _, other in twos]
 
@@ -121,36 +127,51 @@ def first_rounds(
         return rounds
     draw = random.Random(seed)
     if blocks:
-        return rounds + block_split(leaves, draw)
+        return rounds + _split_of_all(leaves, draw)
+    idle: set[str] = set()
     for turn in range(SPLITS):
-        forward = split_round(leaves, *halves(leaves, draw), turn)
+        senders, receivers = halves(leaves, draw, idle)
+        idle |= leaves.keys() - {*senders, *receivers}
+        forward = split_round(leaves, senders, receivers, turn)
         rounds += [forward, [(target, source) for source, target in forward]]
     return rounds
 
 
+def _split_of_all(leaves: Leaves, draw: random.Random) -> list[list[Pair]]:
+    """`block_split`; then of an odd leaf that is in neither half, with three others."""
+    rounds = block_split(leaves, draw)
+    loaded = {name for pair in rounds[0] for name in pair}
+    idle = max(leaves, key=lambda name: loaded.isdisjoint(leaves[name]) and len(leaves[name]))
+    if not loaded.isdisjoint(leaves[idle]):
+        return rounds
+    few = {idle, *draw.sample([name for name in leaves if name != idle], FEW_LEAVES - 1)}
+    return rounds + block_split({name: leaves[name] for name in leaves if name in few}, draw)
+
+
 def in_blocks(leaves: Leaves) -> bool:
     """Whether there are many large leaves, as a fabric of two or three levels has them."""
-    sizes = sorted(map(len, leaves.values()))
-    return len(sizes) >= MANY_LEAVES and sizes[len(sizes) // 2] >= LARGE_LEAF
+    return len(leaves) >= MANY_LEAVES and large_leaves(leaves)
+
+
+def large_leaves(leaves: Leaves) -> bool:
+    """Whether half of the leaves have `LARGE_LEAF` nodes or more."""
+    return sorted(map(len, leaves.values()))[len(leaves) // 2] >= LARGE_LEAF
 
 
 def block_split(leaves: Leaves, draw: random.Random) -> list[list[Pair]]:
     """Half of the leaves send to the other half, and back: half of each leaf's nodes to one leaf, half to the next.
 
-    Nodes in a row have different cables between switches on routes by destination, so that each half loads all cables
-    of its uplink equally; partners spread over all leaves meet on some of them.
+    On routes by destination, nodes in a row have different cables between switches. So the partners of a leaf are in a
+    row, too: the last nodes of one leaf and the first ones of the next. Partners spread over all leaves share cables.
     """
-    senders, receivers = halves(leaves, draw)
-    forward = [
-        pair
-        for number, name in enumerate(senders)
-        for half in (0, 1)
-        for pair in zip(
-            _halved(leaves[name])[half],
-            _halved(leaves[receivers[(number + half) % len(receivers)]])[half],
-            strict=False,
-        )
-    ]
+    place = {name: number for number, name in enumerate(leaves)}
+    senders, receivers = (
+        sorted(half, key=lambda name: (len(leaves[name]), place[name])) for half in halves(leaves, draw)
+    )
+    forward: list[Pair] = []
+    for number, name in enumerate(senders):
+        last, first = leaves[receivers[number]], leaves[receivers[(number + 1) % len(receivers)]]
+        forward += _in_a_row(leaves[name], last[len(last) // 2 :], first[: len(first) // 2])
     return [forward, [(target, source) for source, target in forward]]
 
 
@@ -163,27 +184,28 @@ def leaf_blocks(leaves: Leaves, leaf: str, way: Direction, turn: int) -> list[Pa
     others = sorted((name for name in leaves if name != leaf), key=lambda name: len(leaves[name]) < len(own))
     enough = sum(len(leaves[name]) >= len(own) for name in others)
     others = others[:enough] if enough > 1 else others
-    first = (2 * turn + list(leaves).index(leaf)) % len(others)
-    free = [list(_halved(leaves[others[(first + half) % len(others)]])[half]) for half in (0, 1)]
-    pairs = [pair for half in (0, 1) for pair in zip(_halved(own)[half], free[half], strict=False)]
+    start = (2 * turn + list(leaves).index(leaf)) % len(others)
+    pairs = _in_a_row(own, leaves[others[start]], leaves[others[(start + 1) % len(others)]])
     return pairs if way is Direction.OUT else [(target, source) for source, target in pairs]
 
 
-def _halved(nodes: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """The first half and the second one, which has the odd node."""
-    return nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]
+def _in_a_row(nodes: Sequence[str], last: Sequence[str], first: Sequence[str]) -> list[Pair]:
+    """Half of `nodes` (and an odd one) with the last of one leaf, the rest with the first of another."""
+    half = (len(nodes) + 1) // 2
+    return [*zip(nodes, last[-half:], strict=False), *zip(nodes[half:], first, strict=False)]
 
 
 def _spread(leaves: Leaves, ours: Sequence[str], others: Sequence[str], way: Direction, turn: int) -> list[Pair]:
     """Pairs of each node of `ours` with one of `others`, none of them twice, both alternating between leaves."""
     free = {name: dict.fromkeys(leaves[name]) for name in others}
     longest = max(len(leaves[name]) for name in ours)
+    stride = max(len(others) // longest, 1)
     pairs: list[Pair] = []
     for place in range(longest):
         for number, name in enumerate(ours):
             if place >= len(leaves[name]):
                 continue
-            partner = _partner(leaves, free, others, place, number + place + turn)
+            partner = _partner(leaves, free, others, place, number + place * stride + turn)
             if partner is None:
                 return pairs
             pair = (leaves[name][place], partner)
@@ -207,17 +229,25 @@ def _partner(
 
 
 def again_rounds(
-    leaves: Leaves, loaded: Sequence[tuple[str, Direction]], times: int, seed: int, *, blocks: bool = False
+    leaves: Leaves,
+    loaded: Sequence[tuple[str, Direction]],
+    times: int,
+    seed: int,
+    *,
+    blocks: bool = False,
+    first: int = 0,
 ) -> list[list[Pair]]:
     """Each of these leaves alone under load, `times` times, with other partners and in another order each time.
 
-    `blocks`: as in the first rounds.
+    `blocks`: in every other turn each has two partners; see `leaf_blocks`. On some routes streams of all nodes to
+    partners in a row share cables, on others those to partners everywhere. `first`: the turn to begin with; a turn has
+    the same partners in every call.
     """
     draw = random.Random(seed)
-    one_leaf = leaf_blocks if blocks else leaf_round
     rounds: list[list[Pair]] = []
-    for turn in range(times):
+    for turn in range(first, first + times):
         order = list(loaded)
         draw.shuffle(order)
+        one_leaf = leaf_blocks if blocks and turn % 2 == 0 else leaf_round
         rounds += [one_leaf(leaves, leaf, way, turn) for leaf, way in order]
     return rounds

@@ -1,5 +1,6 @@
 """Rounds under load: whole leaves send at once, to partners spread evenly over the others."""
 
+import itertools
 import random
 from collections import Counter
 
@@ -191,6 +192,34 @@ def test_in_blocks_all_cables_of_an_uplink_carry_as_many_streams(count: int, ove
         assert max(streams(anywhere).values()) > 2 * oversubscription
 
 
+@pytest.mark.parametrize("leaf_of", [even(5, 4), even(7, 9), even(33, 8), even(41, 16)])
+@pytest.mark.parametrize("seed", range(6))
+def test_of_an_odd_number_of_leaves_none_is_left_out_of_all_rounds(leaf_of: dict[str, str], seed: int) -> None:
+    leaves = grouped(leaf_of)
+    for blocks in (False, in_blocks(leaves)):
+        rounds = first_rounds(leaves, tuple(leaf_of), seed, light=False, blocks=blocks)
+        for end in (0, 1):
+            assert {leaf_of[pair[end]] for pairs in rounds for pair in pairs} == leaves.keys()
+
+
+def test_a_turn_has_the_same_partners_in_every_look() -> None:
+    leaves = grouped(even(8, 9))
+    keys = [(leaf, Direction.OUT) for leaf in ("leaf1", "leaf4", "leaf8")]
+    for blocks in (False, True):
+        both = again_rounds(leaves, keys, 6, 1, blocks=blocks)
+        later = again_rounds(leaves, keys, 2, 7, blocks=blocks, first=1)
+        assert {tuple(pairs) for pairs in later} == {tuple(pairs) for pairs in both[3:9]}
+        assert len({tuple(pairs) for pairs in both}) > 9
+
+
+def test_partners_of_a_small_leaf_are_spread_over_all_others() -> None:
+    """In a dragonfly, leaves in a row are of one group, and one cable leads to it."""
+    leaf_of = even(36, 3)
+    (_, first), (_, second), (_, third) = leaf_round(grouped(leaf_of), "leaf5", Direction.OUT, 0)
+    places = sorted(int(leaf_of[name].removeprefix("leaf")) for name in (first, second, third))
+    assert min(later - earlier for earlier, later in itertools.pairwise(places)) >= 11
+
+
 def test_one_leaf_in_blocks_is_loaded_with_all_its_nodes_and_other_partners_in_each_turn() -> None:
     leaf_of = sizes(*[16, 15] * 20)
     leaves = grouped(leaf_of)
@@ -217,4 +246,7 @@ def test_few_leaves_and_small_ones_are_not_loaded_in_blocks() -> None:
     assert len(first_rounds(leaves, tuple(leaf_of), 1, light=True)) == 4 + 6
     keys = [("leaf1", Direction.OUT), ("leaf2", Direction.IN)]
     again = again_rounds(leaves, keys, 6, 1, blocks=True)
-    assert sorted(again) == sorted(leaf_blocks(leaves, leaf, way, turn) for leaf, way in keys for turn in range(6))
+    in_turn = (leaf_blocks, leaf_round) * 3
+    assert sorted(again) == sorted(
+        one_leaf(leaves, leaf, way, turn) for leaf, way in keys for turn, one_leaf in enumerate(in_turn)
+    )

@@ -1,13 +1,15 @@
 """Which leaf carries less under load than its peers do."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from statistics import fmean, stdev
 
 import msgspec
 
-from seatrial.commands.check.leaf_loads import Key, Load, apart
+from seatrial.commands.check.leaf_loads import WAYS, Key, Load, apart, each_apart
 from seatrial.locate.significance import NORMAL
 from seatrial.locate.thresholds import CONTROL_PAIRS, GROSS_LOSS, RETEST_RUNS, SCATTERS
 from seatrial.model.measurement import Estimate
+from seatrial.pairs.load_rounds import EACH_ALONE
 from seatrial.statistics.estimates import median, paired_ratio
 
 EFFECT = 0.03
@@ -21,9 +23,21 @@ NEARLY = 0.1
 FEWEST_LEAVES = 12
 """With fewer, natural scatter looks like a fault; pairs of this few also do not meet inside the fabric."""
 MOST_LACK = 0.6
-"""An uplink that carries less than the rest of this share is slow, however leaves differ."""
+"""An uplink that carries less than the rest of this share is slow, however leaves differ in rounds with many others."""
+MOST_LACK_ALONE = 0.3
+"""The same in rounds with one leaf alone, where streams of others do not meet its own inside the fabric."""
+DIFFER = 0.1
+"""Where leaves differ by more, a slow uplink is hidden among them: each is measured alone."""
+FEWEST_BETTER = 2
+"""Leaves that carry more than half of all others do: with fewer, these are as good as an uplink is here."""
+GROUPS_APART = 0.15
+"""Two groups of uplinks differ by more than this ..."""
+GROUPS_SCATTERS = 6.0
+"""... and by this many of their own scatters."""
 BESIDE = 2
 """Times as many rounds as leaves were measured again: two runs this far apart were measured at about the same time."""
+AGREE = 1 / 3
+"""Runs with the same partners agree where they differ by less than this part of what runs with others do."""
 MOST_SUSPECTS = 6
 """Leaves (and ways) measured again at a time; the worst, if there are more."""
 
@@ -34,16 +48,29 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     key: Key
     ratio: Estimate
     """What it carries as a share of what was expected, round by round."""
+    rates: tuple[float, ...]
+    """Bytes per second of each run; the first runs of two looks have the same partners, and so have the second ones."""
     expected_bytes_per_s: float
+    best_expected_bytes_per_s: float
+    """In one of the runs."""
     peers: tuple[Key, ...]
 
     def slow(self, effect: float) -> bool:
-        """Whether it is slow for certain."""
-        return self.ratio.high < 1 - effect
+        """Whether it is slow for certain: an uplink carries at least what it carried in its best run."""
+        return self.ratio.high < 1 - effect and max(self.rates) < (1 - effect) * self.best_expected_bytes_per_s
 
     def perhaps(self, effect: float) -> bool:
         """Whether it looks slow, and may not be."""
         return self.ratio.value < 1 - effect and not self.slow(effect)
+
+    def by_partners(self, earlier: "Compared", effect: float) -> bool:
+        """Whether it is as good as others with some partners and not with the rest, as in an earlier look.
+
+        Then its streams meet those of others on a cable inside the fabric: its own uplink would be slow with all.
+        """
+        best, least = max(self.rates), min(self.rates)
+        changed = max(abs(one - other) for one, other in zip(self.rates, earlier.rates, strict=True))
+        return best >= (1 - effect) * self.expected_bytes_per_s and changed < AGREE * (best - least)
 
 
 class LeafRate(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,11 +115,15 @@ def _expected_by(own: LeafRate, other: LeafRate) -> float:
     return most if fewer == 1 else min(max(own.bytes_per_s, ALIKE * other.bytes_per_s * fewer), most)
 
 
-def _rates(loads_of: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float]) -> dict[Key, LeafRate]:
+def _rates(
+    loads_of: Mapping[Key, Sequence[Load]],
+    offered: Mapping[Key, float],
+    of: Callable[[Sequence[float]], float] = median,
+) -> dict[Key, LeafRate]:
     """The median of the loads of each leaf."""
     return {
         key: LeafRate(
-            bytes_per_s=median([one.bytes_per_s for one in many]),
+            bytes_per_s=of([one.bytes_per_s for one in many]),
             offered_bytes_per_s=offered[key],
             nodes=len(many[-1].nodes),
             absent=many[-1].absent,
@@ -106,16 +137,26 @@ def shares(found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float]) ->
     """What each leaf carries as a share of what is expected of it; without those that have no peers.
 
     From rounds in which one leaf alone was under load if all leaves had such, since these depend on nobody's fault;
-    else from the others, since a slow uplink takes a little from all its partners, and they are alike in that.
+    else from the others, since a slow uplink takes a little from all its partners, and they are alike in that. Not from
+    runs of a retest. The best one with a leaf alone counts where there are many leaves: with other partners its streams
+    may meet inside the fabric.
     """
-    each = all(apart(many) for many in found.values())
-    same = {key: apart(many) if each else [one for one in many if not one.apart] for key, many in found.items()}
-    rates = _rates(same, offered)
+    alone = each_apart(found)
+    same = {
+        key: _before(apart(many)) if alone else [one for one in many if not one.apart] for key, many in found.items()
+    }
+    best = alone and len({leaf for leaf, _ in found}) > EACH_ALONE
+    rates = _rates(same, offered, max if best else median)
     wanted = {key: expected(key, rates) for key in rates}
     return {key: rates[key].bytes_per_s / value for key, value in wanted.items() if value}
 
 
-def lacks(of_peers: Mapping[Key, float], effect: float = EFFECT) -> dict[Key, float]:
+def _before(many: Sequence[Load]) -> Sequence[Load]:
+    """Those before the first look of `RETEST_RUNS`."""
+    return many[: len(many) % RETEST_RUNS] or many
+
+
+def lacks(of_peers: Mapping[Key, float], effect: float = EFFECT, *, most: float = MOST_LACK) -> dict[Key, float]:
     """By how much each leaf must lie below the others of its way: the practical effect, or what leaves differ anyway.
 
     On static routes pairs meet on the cables inside a large fabric, at some leaves more than at others.
@@ -123,64 +164,125 @@ def lacks(of_peers: Mapping[Key, float], effect: float = EFFECT) -> dict[Key, fl
     found = {}
     for key in of_peers:
         own = [value for other, value in of_peers.items() if other[1] is key[1]]
-        middle = median(own)
-        scatter = NORMAL * median([abs(value - middle) for value in own]) if len(own) >= FEWEST_LEAVES else 0.0
+        scatter = scatter_of(own) if len(own) >= FEWEST_LEAVES else 0.0
         least = effect if len(own) > 2 else max(effect, GROSS_LOSS)
-        found[key] = min(max(least, SCATTERS * scatter), MOST_LACK)
+        found[key] = min(max(least, SCATTERS * scatter), most)
     return found
 
 
-def slow_leaves(of_peers: Mapping[Key, float], lack: Mapping[Key, float], known: Collection[Key] = ()) -> list[Key]:
-    """Leaves that carry too little, the worst first, to be measured again; without those of `known`.
+def lacks_alone(
+    of_peers: Mapping[Key, float], found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float], effect: float
+) -> dict[Key, float]:
+    """`lacks` by rounds with one leaf alone.
+
+    Where leaves differ among many others, or with their partners, routes are static, and some streams of one leaf meet
+    each other: then `DIFFER` at least.
+    """
+    among_many = {key: [load for load in many if not load.apart] for key, many in found.items()}
+    crowded = max(lacks(shares(among_many, offered), effect).values(), default=effect)
+    swings = [run_scatter(mine) for many in found.values() if len(mine := apart(many)) >= RETEST_RUNS]
+    least = DIFFER if swings and median(swings) > DIFFER / 2 else min(crowded, DIFFER)
+    return {key: max(lack, least) for key, lack in lacks(of_peers, effect, most=MOST_LACK_ALONE).items()}
+
+
+def run_scatter(many: Sequence[Load]) -> float:
+    """Standard deviation of two runs or more, as a share of their mean."""
+    rates = [load.bytes_per_s for load in many]
+    return stdev(rates) / fmean(rates) if any(rates) else 0.0
+
+
+def scatter_of(values: Sequence[float]) -> float:
+    """Robust: the median distance from the median, as a standard deviation."""
+    middle = median(values)
+    return NORMAL * median([abs(value - middle) for value in values])
+
+
+def low_leaves(of_peers: Mapping[Key, float], lack: Mapping[Key, float]) -> list[Key]:
+    """Leaves that carry too little, the worst first.
 
     Where half of the leaves send to the other half, one slow uplink takes a little from all its partners, too, so
     several may be here for one fault. Measured again, each is under load alone.
     """
-    low = sorted(key for key, value in of_peers.items() if value < 1 - lack[key] and key not in known)
-    return sorted(low, key=lambda key: of_peers[key])[:MOST_SUSPECTS]
+    low = sorted(key for key, value in of_peers.items() if value < 1 - lack[key])
+    return sorted(low, key=lambda key: of_peers[key])
+
+
+def may_hide(of_peers: Mapping[Key, float], lack: Mapping[Key, float]) -> bool:
+    """Whether a slow uplink, or half of all, may not show in rounds with many others, since leaves differ there."""
+    ways = {key[1] for key in of_peers}
+    better = [sum(value > 1 + DIFFER for key, value in of_peers.items() if key[1] is way) for way in ways]
+    many = len(low_leaves(of_peers, lack)) > MOST_SUSPECTS
+    return many or max(better, default=0) >= FEWEST_BETTER or any(value > DIFFER for value in lack.values())
+
+
+def slower_group(of_peers: Mapping[Key, float]) -> list[Key]:
+    """Half of the leaves or more, where these carry less than all the others both ways: two groups of uplinks.
+
+    From rounds with one leaf alone. Of fewer than half each is slow for itself; of these nothing says whether they are
+    slow, or the others fast. What streams lose to each other inside the fabric is not the same both ways.
+    """
+    groups = [_slower({key: value for key, value in of_peers.items() if key[1] is way}) for way in WAYS]
+    both = {leaf for leaf, _ in groups[0]} & {leaf for leaf, _ in groups[1]}
+    return sorted(key for key in of_peers if key[0] in both) if 2 * len(both) >= len(of_peers) / 2 else []
+
+
+def _slower(of_peers: Mapping[Key, float]) -> list[Key]:
+    """The slower one of two groups of one way, which are divided at the widest step; empty where there is one group."""
+    ordered = sorted((value, key) for key, value in of_peers.items())
+    values = [value for value, _ in ordered]
+    cuts = range((len(values) + 1) // 2, len(values) - FEWEST_BETTER + 1)
+    cut = max(cuts, key=lambda place: values[place] - values[place - 1], default=0)
+    return [key for _, key in ordered[:cut]] if cut and _two_groups(values[:cut], values[cut:]) else []
+
+
+def _two_groups(slower: Sequence[float], faster: Sequence[float]) -> bool:
+    gap = 1 - median(slower) / median(faster)
+    scatter = max(scatter_of(slower), scatter_of(faster)) / median(faster)
+    step = (faster[0] - slower[-1]) / median(faster)
+    return gap > max(GROUPS_APART, GROUPS_SCATTERS * scatter) and step > gap / 2
 
 
 def control_leaves(
-    chosen: Sequence[Key], of_peers: Mapping[Key, float], offered: Mapping[Key, float], slow: Collection[Key] = ()
+    chosen: Sequence[Key], of_peers: Mapping[Key, float], offered: Mapping[Key, float], doubted: Collection[Key] = ()
 ) -> list[Key]:
-    """Other leaves to measure beside the suspects, for each way: of about as many nodes, and neither best nor worst."""
+    """As many other leaves to measure beside the suspects, for each way: of about as many nodes, and usual ones.
+
+    `doubted`: leaves that are slow or may be; they serve only where there are no others.
+    """
     found: list[Key] = []
     for way in dict.fromkeys(key[1] for key in chosen):
         mine = [offered[key] for key in chosen if key[1] is way]
-        others = [key for key in of_peers if key[1] is way and key not in chosen and key not in slow]
+        others = [key for key in of_peers if key[1] is way and key not in chosen]
+        others = [key for key in others if key not in doubted] or others
         others.sort(key=lambda key: (offered[key] < ALIKE * min(mine), abs(of_peers[key] - 1)))
-        found += others[:CONTROL_PAIRS]
+        found += others[: max(CONTROL_PAIRS, len(mine))]
     return found
 
 
 def compared(
-    found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float], lack: Mapping[Key, float], *, ago: int = 0
+    found: Mapping[Key, Sequence[Load]],
+    offered: Mapping[Key, float],
+    lack: Mapping[Key, float],
+    doubted: Collection[Key] = (),
+    *,
+    ago: int = 0,
 ) -> list[Compared]:
     """Leaves that were measured `RETEST_RUNS` times, each alone under load, against each other, run by run.
 
-    Slow leaves are excluded from the comparison as long as other leaves are left. `lack`: see `lacks`.
+    Slow leaves are excluded from the comparison as long as other leaves are left: those of `doubted` at first, then
+    those that are slow by this. `lack`: see `lacks`.
     `ago`: judge an earlier look than the last; leaves that have no such look are left out.
     """
     again = {key: mine for key, many in found.items() if len(mine := apart(many)) >= RETEST_RUNS}
     looks = {key: many[: len(many) - ago * RETEST_RUNS][-RETEST_RUNS:] for key, many in again.items()}
     looks = {key: many for key, many in looks.items() if len(many) == RETEST_RUNS}
-    first = [one for key, many in looks.items() if (one := _against(key, many, again, offered, ()))]
+    first = [
+        one
+        for key, many in looks.items()
+        if (one := _against(key, many, again, offered, doubted) or _against(key, many, again, offered, ()))
+    ]
     slow = {one.key for one in first if one.slow(lack.get(one.key, EFFECT))}
     return [_against(one.key, looks[one.key], again, offered, slow) or one for one in first]
-
-
-def confirmed(
-    found: Mapping[Key, Sequence[Load]],
-    offered: Mapping[Key, float],
-    lack: Mapping[Key, float],
-    effect: float = EFFECT,
-) -> list[Compared]:
-    """Those of `compared` that are slow for certain.
-
-    `effect`: for a leaf that `lack` does not have, since more of its nodes took part when it was measured again than
-    ever before, so that it was not compared with others at first.
-    """
-    return [one for one in compared(found, offered, lack) if one.slow(lack.get(one.key, effect))]
 
 
 def _against(
@@ -203,7 +305,9 @@ def _against(
     return Compared(
         key=key,
         ratio=paired_ratio(runs, CONFIDENCE),
+        rates=tuple(rate for rate, _ in runs),
         expected_bytes_per_s=median([wanted for _, wanted in runs]),
+        best_expected_bytes_per_s=max(wanted for _, wanted in runs),
         peers=tuple(sorted(peers)),
     )
 

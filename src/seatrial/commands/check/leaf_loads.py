@@ -35,18 +35,18 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 Key = tuple[str, Direction]
 
 
-def rounds_of(measurements: Iterable[Measurement]) -> list[list[Measurement]]:
+def rounds_of(measurements: Iterable[Measurement], *, whole: bool = True) -> list[list[Measurement]]:
     """Rounds under load that are complete, in the order in which they were measured.
 
     Every round has a number of its own (`repetition`). One that was broken off and repeated in parts is left out, and
-    so is one in which data arrived wrong.
+    so is one in which data arrived wrong. `whole` False: what is left of these, too.
     """
     found: dict[int, list[Measurement]] = {}
     for one in measurements:
         loaded = one.phase is Phase.LOADED and one.shape.kernel is Kernel.ONEWAY
         if loaded and not one.errors and sum(one.times_s) > LEAST_S:
             found.setdefault(one.repetition, []).append(one)
-    return [flows for flows in found.values() if all(one.pairs_at_once == len(flows) for one in flows)]
+    return [flows for flows in found.values() if not whole or all(one.pairs_at_once == len(flows) for one in flows)]
 
 
 def carried(flows: Sequence[Measurement]) -> float:
@@ -110,6 +110,11 @@ def _fullest(many: Sequence[Load]) -> list[Load]:
 def apart(many: Sequence[Load]) -> list[Load]:
     """Those in which no other leaf was under load."""
     return [one for one in many if one.apart]
+
+
+def each_apart(found: Mapping[Key, Sequence[Load]]) -> bool:
+    """Whether every leaf was under load alone at least once."""
+    return bool(found) and all(apart(many) for many in found.values())
 
 
 NodeRates = Mapping[tuple[str, Direction], float]

@@ -7,10 +7,10 @@ from pathlib import Path
 from seatrial.archive.journal import RoundStarted
 from seatrial.archive.reader import read_entries
 from seatrial.commands.check.assessment import Assessment, on_one_machine
-from seatrial.commands.check.leaf_comparison import EFFECT, confirmed, control_leaves, lacks, slow_leaves
-from seatrial.commands.check.leaf_loads import Key, NodeRates, node_rates
+from seatrial.commands.check.leaf_comparison import EFFECT, MOST_SUSPECTS, control_leaves, may_hide
+from seatrial.commands.check.leaf_loads import FEWEST_FLOWS, WAYS, Key, NodeRates, each_apart, node_rates
+from seatrial.commands.check.loaded_scene import Scene, scene_of
 from seatrial.commands.check.suspects import Suspicion
-from seatrial.commands.check.uplink_verdicts import Scene, scene_of
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.measurer import Measurer
@@ -25,7 +25,14 @@ from seatrial.model.measurement import Phase, Round
 from seatrial.model.run import RecordedRun
 from seatrial.model.subject import SubjectKind
 from seatrial.model.words import count
-from seatrial.pairs.load_rounds import again_rounds, first_rounds, in_blocks, leaves_of, load_shape
+from seatrial.pairs.load_rounds import (
+    EACH_ALONE,
+    again_rounds,
+    first_rounds,
+    in_blocks,
+    leaves_of,
+    load_shape,
+)
 from seatrial.pairs.separate_rounds import cables_known, on_two_levels
 from seatrial.pairs.survey import BANDWIDTH, thinned
 
@@ -39,6 +46,14 @@ ONE_KERNEL_BYTES_PER_S = 0.5e9
 
 MOST_STEPS = 3
 """How often leaves that carry less are chosen and measured again."""
+SECOND_LOOKS = 2
+"""The second time for leaves that others were compared with, and that are slow by this."""
+MOST_LEAVES = 64
+"""Leaves that are measured one by one, if they differ; more would take minutes."""
+OTHER_PARTNERS = 2
+"""More runs of each, with other partners, where many are slow then: streams may meet inside the fabric."""
+FEW_LEAVES = 8
+"""Up to here, uplinks that limit their nodes are measured one by one: of a good one most partners may be slow."""
 
 
 def measure_loaded(
@@ -108,8 +123,7 @@ class _Stage:
         self._leaves: dict[str, list[str]] = {}
         self._shape = load_shape(measurer.window_s)
         self._number = 0
-        self._blocks = False
-        """Whether each leaf has two partners at a time."""
+        self._effect = recorded.info.effect or EFFECT
 
     def first(self, without: set[str]) -> list[list[Pair]]:
         """The pairs of the first rounds."""
@@ -122,10 +136,10 @@ class _Stage:
         design = self._recorded.info.design
         light = design is not None and design.pairs_at_once > 1
         seed, survey = self._recorded.info.seed, design.rounds if design is not None else 0
-        self._blocks = in_blocks(self._leaves) and self._may_have_two_levels()
-        rounds = first_rounds(self._leaves, nodes, seed, light=light, blocks=self._blocks)
+        blocks = in_blocks(self._leaves) and self._may_have_two_levels()
+        rounds = first_rounds(self._leaves, nodes, seed, light=light, blocks=blocks)
         if len(rounds) > SHARE * survey:
-            rounds = first_rounds(self._leaves, nodes, seed, light=light, times=1, blocks=self._blocks)
+            rounds = first_rounds(self._leaves, nodes, seed, light=light, times=1, blocks=blocks)
         self._shape = thinned(self._shape, sum(map(len, rounds)))
         return rounds
 
@@ -160,35 +174,65 @@ class _Stage:
     def again(self, evidence: Mapping[Pair, Evidence]) -> bool:
         """Leaves that carried less than others, each alone under load, alternating with others.
 
-        Where all of these are slow, those that come next. Then once more what was slow: traffic of other jobs that
-        shares an uplink pauses sooner or later, and a fault does not. False where the time was over first.
+        Before, each leaf alone, where a slow one may hide among others. Then those that come next, until all were
+        measured. Then once more what was or may be slow: traffic of other jobs that shares an uplink pauses sooner or
+        later, and a fault does not; and streams that meet inside the fabric do so with the same partners. False where
+        the time was over first.
         """
-        known: list[Key] = []
+        tried: list[Key] = []
         of_node = node_rates(evidence)
-        for step in range(MOST_STEPS + 1):
-            scene, lack, slow = self._seen(of_node)
-            chosen = slow_leaves(scene.of_peers, lack, known)
-            if step == MOST_STEPS or not chosen or not slow.issuperset(known):
+        if not self._one_by_one(of_node):
+            return False
+        for step in range(MOST_STEPS):
+            scene = self._seen(of_node)
+            chosen = [key for key in scene.low if key not in tried][:MOST_SUSPECTS]
+            if not chosen or (tried and self._meet_inside(scene)):
                 break
-            known += chosen
-            if not self._look(chosen, scene, slow, step):
+            tried += chosen
+            if not self._look(chosen, scene, step):
                 return False
-        return not slow or self._look(sorted(slow), scene, slow, MOST_STEPS)
+        for step in range(MOST_STEPS, MOST_STEPS + SECOND_LOOKS):
+            scene = self._seen(of_node)
+            again = sorted(leaf.latest.key for leaf in scene.looks(self._effect) if leaf.wanted)
+            if again and not self._look(again, scene, step):
+                return False
+        return True
 
-    def _seen(self, of_node: NodeRates) -> tuple[Scene, dict[Key, float], set[Key]]:
-        """All that is known by now, what each leaf may lack, and the leaves that are slow for certain."""
-        scene = scene_of(self._measurer.measurements, of_node, self._recorded.fabric.leaf_of)
-        effect = self._recorded.info.effect or EFFECT
-        lack = lacks(scene.of_peers, effect)
-        return scene, lack, {leaf.key for leaf in confirmed(scene.found, scene.offered, lack, effect)}
+    def _seen(self, of_node: NodeRates) -> Scene:
+        """All that is known by now."""
+        return scene_of(self._measurer.measurements, of_node, self._recorded.fabric.leaf_of, self._effect)
 
-    def _look(self, chosen: Sequence[Key], scene: Scene, slow: set[Key], step: int) -> bool:
+    def _meet_inside(self, scene: Scene) -> bool:
+        """Whether none of the worst is slow alone, and there are more leaves than are measured one by one."""
+        slow = any(leaf.latest.slow(leaf.least) for leaf in scene.looks(self._effect))
+        return len(self._leaves) > MOST_LEAVES and not slow
+
+    def _one_by_one(self, of_node: NodeRates) -> bool:
+        """Each leaf alone under load, if it is needed. False where the time was over first."""
+        scene = self._seen(of_node)
+        few_limited = len(self._leaves) <= FEW_LEAVES and scene.left < 1 - self._effect
+        needed = few_limited or may_hide(scene.of_peers, scene.lack)
+        if each_apart(scene.found) or not needed or len(self._leaves) > MOST_LEAVES:
+            return True
+        keys = [(leaf, way) for leaf, nodes in self._leaves.items() if len(nodes) >= FEWEST_FLOWS for way in WAYS]
+        self._progress.stage(f"Measuring {count(len(self._leaves), 'uplink')} one by one, since they differ under load")
+        if not self._repeat(keys, 1, MOST_STEPS + SECOND_LOOKS):
+            return False
+        many = len(self._seen(of_node).doubted) > MOST_SUSPECTS
+        return not many or self._repeat(keys, OTHER_PARTNERS, MOST_STEPS + SECOND_LOOKS + 1, first=1)
+
+    def _look(self, chosen: Sequence[Key], scene: Scene, step: int) -> bool:
         """`RETEST_RUNS` runs of each of these leaves and of others. False where the time was over first."""
-        keys = [*chosen, *control_leaves(chosen, scene.of_peers, scene.offered, slow)]
+        keys = [*chosen, *control_leaves(chosen, scene.of_peers, scene.offered, scene.doubted)]
         names = ", ".join(dict.fromkeys(leaf for leaf, _ in chosen))
         self._progress.stage(f"Measuring the uplinks of {names} again under load, alternating with others")
+        return self._repeat(keys, RETEST_RUNS, step)
+
+    def _repeat(self, keys: Sequence[Key], times: int, step: int, first: int = 0) -> bool:
+        """Each of these leaves alone under load; `first`: see `again_rounds`."""
         seed = self._recorded.info.seed + step
-        rounds = again_rounds(self._leaves, keys, RETEST_RUNS, seed, blocks=self._blocks)
+        blocks = len(self._leaves) > EACH_ALONE
+        rounds = again_rounds(self._leaves, keys, times, seed, blocks=blocks, first=first)
         return self.run(rounds, self._deadline)
 
 

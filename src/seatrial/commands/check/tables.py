@@ -253,7 +253,9 @@ def loaded_rows(loaded: Loaded | None) -> list[tuple[str, str]]:
     if loaded.oversubscription is not None:
         design = loaded.design_oversubscription
         by_design = f"; by its cables {ratio(design)}" if design is not None else ""
-        rows.append(("uplinks", f"over-subscription {ratio(loaded.oversubscription)} under load{by_design}"))
+        line = loaded.detectable_ratio
+        power = f"; one that carries {units.share(line)} less than its peers would have been found" if line else ""
+        rows.append(("uplinks", f"over-subscription {ratio(loaded.oversubscription)} under load{by_design}{power}"))
     return rows
 
 

@@ -6,25 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.findings import pair_names
-from seatrial.commands.check.leaf_comparison import EFFECT, Compared, compared, lacks, shares, slow_leaves
-from seatrial.commands.check.leaf_loads import (
-    Alone,
-    Key,
-    Load,
-    NodeRates,
-    apart,
-    carried,
-    could,
-    is_light,
-    loads,
-    node_rates,
-    rates_alone,
-    rounds_of,
-)
+from seatrial.commands.check.leaf_comparison import EFFECT, Compared
+from seatrial.commands.check.leaf_loads import Key, apart, carried, is_light, node_rates
+from seatrial.commands.check.loaded_scene import Scene, scene_of
+from seatrial.commands.check.open_uplinks import open_uplinks
 from seatrial.judgement.wording import WAYS, link_remedy, sentence, who
 from seatrial.locate.evidence import Evidence, Pair
 from seatrial.locate.explanation import Suspect
-from seatrial.locate.thresholds import RETEST_RUNS
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import LeafLoad, Loaded
 from seatrial.model.measurement import Measurement
@@ -37,7 +25,6 @@ from seatrial.statistics.estimates import median, median_estimate
 
 BISECTION = 0.4
 """Of the nodes: a round with this share of pairs loads the whole fabric. An odd number of leaves leaves one out."""
-MOST_NOTES = 3
 MOST_CABLES = 4
 PEERS = "median of other leaves in the same rounds"
 
@@ -51,26 +38,6 @@ class LoadedVerdict(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class Scene(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the rounds under load by now: for the judgement, and to choose what to measure again."""
-
-    rounds: Sequence[Sequence[Measurement]]
-    alone: Alone
-    found: Mapping[Key, Sequence[Load]]
-    offered: Mapping[Key, float]
-    """What the nodes of each leaf that took part reach one at a time, added up."""
-    of_peers: Mapping[Key, float]
-
-
-def scene_of(measurements: Sequence[Measurement], of_node: NodeRates, leaf_of: Mapping[str, str]) -> Scene:
-    """All numbers that follow from the measurements of a run. `of_node`: as `leaf_loads.node_rates`."""
-    rounds = rounds_of(measurements)
-    alone = rates_alone(of_node, rounds, leaf_of)
-    found = loads(rounds, leaf_of)
-    offered = {key: could(many[-1], alone) for key, many in found.items()}
-    return Scene(rounds=rounds, alone=alone, found=found, offered=offered, of_peers=shares(found, offered))
-
-
 def judge_loaded(
     recorded: RecordedRun,
     evidence: Mapping[Pair, Evidence],
@@ -81,23 +48,21 @@ def judge_loaded(
 
     An over-subscribed fabric is not a finding where all leaves are alike: that is its design.
     """
-    scene = scene_of(recorded.measurements, node_rates(evidence), recorded.fabric.leaf_of)
+    leaf_of = recorded.fabric.leaf_of
+    scene = scene_of(recorded.measurements, node_rates(evidence), leaf_of, effect)
     if not scene.rounds:
         return LoadedVerdict(loaded=None)
-    lack = lacks(scene.of_peers, effect)
-    verdicts = compared(scene.found, scene.offered, lack)
-    slow = [one for one in verdicts if one.slow(lack.get(one.key, effect))]
-    undecided = _undecided(verdicts, scene, lack, effect)
+    looks = scene.looks(effect)
+    left = open_uplinks(looks, scene, recorded.measurements, leaf_of)
+    slow = [leaf.latest for leaf in looks if leaf.slow]
     return LoadedVerdict(
-        loaded=_numbers(scene, verdicts, undecided, recorded.wiring),
+        loaded=_numbers(scene, [leaf.latest for leaf in looks], left.leaves, recorded.wiring),
         findings=tuple(_findings(slow, scene, recorded.wiring, effect)),
-        notes=tuple(leaf.note for leaf in undecided[:MOST_NOTES]),
+        notes=left.notes,
     )
 
 
-def _numbers(
-    scene: Scene, verdicts: Sequence[Compared], undecided: Sequence["Undecided"], wiring: Wiring | None
-) -> Loaded:
+def _numbers(scene: Scene, verdicts: Sequence[Compared], undecided: tuple[str, ...], wiring: Wiring | None) -> Loaded:
     again = {one.key: one.ratio.value for one in verdicts}
     leaves = tuple(
         LeafLoad(
@@ -126,7 +91,8 @@ def _numbers(
         else None,
         oversubscription=max(median([1 / one.share for one in leaves]), 1.0) if leaves else None,
         design_oversubscription=_by_cables(wiring, nodes),
-        undecided=tuple(dict.fromkeys(leaf.key[0] for leaf in undecided)),
+        undecided=undecided,
+        detectable_ratio=scene.detectable,
     )
 
 
@@ -234,43 +200,6 @@ def _rounds_apart(key: Key, scene: Scene) -> list[Sequence[Measurement]]:
 def _pairs(key: Key, scene: Scene) -> tuple[Pair, ...]:
     """Of the latest round in which the leaf was under load."""
     return tuple(sorted(one.pair for one in _rounds_apart(key, scene)[-1]))
-
-
-class Undecided(msgspec.Struct, frozen=True, kw_only=True):
-    """A leaf that looked slow under load and was neither confirmed nor cleared."""
-
-    key: Key
-    ratio: float
-    why: str
-
-    @property
-    def note(self) -> str:
-        """One sentence."""
-        leaf, way = self.key
-        return (
-            f"Under load the uplink of {leaf} carried {share(self.ratio)} of what its peers did {WAYS[way]}{self.why}."
-        )
-
-
-def _undecided(verdicts: Sequence[Compared], scene: Scene, lack: Mapping[Key, float], effect: float) -> list[Undecided]:
-    if not verdicts:
-        why = ": not decided, time did not permit a retest; give more with --budget"
-        return [Undecided(key=key, ratio=scene.of_peers[key], why=why) for key in slow_leaves(scene.of_peers, lack)]
-    last = {leaf.key: leaf for leaf in verdicts}
-    left = {}
-    for leaf in compared(scene.found, scene.offered, lack, ago=1):
-        least, latest = lack.get(leaf.key, effect), last.get(leaf.key)
-        if latest and leaf.slow(least) and not latest.slow(least):
-            why = (
-                f" in {leaf.ratio.runs} runs, and {share(latest.ratio.value)} in the last {latest.ratio.runs}: not "
-                "decided, traffic of other jobs or a fault that comes and goes"
-            )
-            left[leaf.key] = Undecided(key=leaf.key, ratio=leaf.ratio.value, why=why)
-    why = f": not decided, {RETEST_RUNS} more runs did not settle it"
-    for leaf in verdicts:
-        if leaf.perhaps(lack.get(leaf.key, effect)):
-            left.setdefault(leaf.key, Undecided(key=leaf.key, ratio=leaf.ratio.value, why=why))
-    return [*left.values()]
 
 
 # Single cables of an uplink, where the routes are known.

@@ -38,6 +38,7 @@ LOADED = Loaded(
     bisection_share=0.75,
     oversubscription=2.04,
     design_oversubscription=2.0,
+    detectable_ratio=0.041,
 )
 RECORDED = sail(Cluster(nodes=names(4), leaf_of=leaves(4, 2)))
 JUDGED = msgspec.structs.replace(judge(RECORDED), loaded=LOADED)
@@ -47,7 +48,7 @@ def test_the_terminal_says_what_the_fabric_carries() -> None:
     text = check_text(RECORDED.info, JUDGED, RECORDED.facts, width=200)
     assert "bisection" in text
     assert "150.0 MB/s while half of the nodes send to the other half (4 pairs at once), 75 %" in text
-    assert "over-subscription 2.0:1 under load; by its cables 2.0:1" in text
+    assert "over-subscription 2.0:1 under load; by its cables 2.0:1; one that carries 4.1 % less than its peers" in text
 
 
 def test_the_page_lists_the_leaf_that_carries_least_first() -> None:
