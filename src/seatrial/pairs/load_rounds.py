@@ -248,6 +248,14 @@ def again_rounds(
     for turn in range(first, first + times):
         order = list(loaded)
         draw.shuffle(order)
-        one_leaf = leaf_blocks if blocks and turn % 2 == 0 else leaf_round
-        rounds += [one_leaf(leaves, leaf, way, turn) for leaf, way in order]
+        rounds += [_leaf_turn(leaves, leaf, way, turn, blocks=blocks) for leaf, way in order]
     return rounds
+
+
+def _leaf_turn(leaves: Leaves, leaf: str, way: Direction, turn: int, *, blocks: bool) -> list[Pair]:
+    """Partners everywhere where two other leaves have too few nodes: a leaf is compared with itself at full load."""
+    everywhere = leaf_round(leaves, leaf, way, turn)
+    if not blocks or turn % 2:
+        return everywhere
+    row = leaf_blocks(leaves, leaf, way, turn)
+    return row if len(row) >= len(everywhere) else everywhere

@@ -21,7 +21,7 @@ ALIKE = 0.97
 NEARLY = 0.1
 """Added to the number of nodes that share a cable before it is rounded down: it is a ratio of measured rates."""
 FEWEST_LEAVES = 12
-"""With fewer, natural scatter looks like a fault; pairs of this few also do not meet inside the fabric."""
+"""With fewer, how much they scatter cannot be distinguished from a fault of some."""
 MOST_LACK = 0.6
 """An uplink that carries less than the rest of this share is slow, however leaves differ in rounds with many others."""
 MOST_LACK_ALONE = 0.3

@@ -89,6 +89,16 @@ def test_what_would_have_been_found_follows_the_noise(noise: float, least: float
     assert named(judged(lossy)) == {"leaf2"}
 
 
+@pytest.mark.parametrize("leaf", ["leaf1", "leaf4"])
+def test_a_large_leaf_has_partners_for_all_its_nodes_in_every_run(leaf: str) -> None:
+    """Two leaves have 16 nodes together, and runs with fewer of its nodes would not count. Its uplink carries less than
+    those of leaves with 8 nodes do: what it should carry for 20 nothing says."""
+    leaf_of = sizes(20, 8, 8, 8, 8, 8, 6)
+    slow = {(leaf, way): 5 * NODE for way in ("out", "in")}
+    verdict = judged(Shared(leaf_of=leaf_of, trunk=20 * NODE, slow=slow, noise=0.01))
+    assert (named(verdict), loaded(verdict).undecided) == ({leaf}, ())
+
+
 def test_leaves_of_unequal_sizes_are_not_two_groups() -> None:
     """Where the uplinks limit nobody, large leaves carry twice as much as small ones."""
     verdict = judged(Shared(leaf_of=sizes(*[8, 4] * 5), trunk=8 * NODE, noise=0.02))
