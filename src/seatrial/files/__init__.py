@@ -1,0 +1,1 @@
+"""Writes files in folders that other users may share, and decides which programs may be executed."""
