@@ -12,6 +12,8 @@ from seatrial.benchmarks.catalogue import detected
 from seatrial.cli.options import Archive, AsJson, Junit, Runs, archive_folder, read_text, read_texts, share_of
 from seatrial.cli.outcome import Files, show
 from seatrial.commands.fleet import judge as fleet_judge
+from seatrial.commands.fleet import strata as fleet_strata
+from seatrial.commands.fleet import strata_view as fleet_strata_view
 from seatrial.commands.fleet import view as fleet_view
 from seatrial.commands.fleet.outputs import table_of_outputs
 from seatrial.driver import facts_reading
@@ -33,6 +35,14 @@ def fleet(
     column: Annotated[
         str, typer.Option(help="Column of the values; of STREAM Copy, Scale, Add or Triad.", metavar="NAME")
     ] = "",
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of a condition; may be repeated.  [default: by contents]", metavar="COLUMN"),
+    ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of a part of a node: a GPU, a socket.  [default: by contents]", metavar="COLUMN"),
+    ] = None,
     better: Annotated[
         str,
         typer.Option(help="Which values are good: higher or lower.  [default: by the metric]", metavar="WHICH"),
@@ -62,17 +72,24 @@ def fleet(
         if file.is_dir():
             texts = read_texts(file)
             table = table_of_outputs(texts, column)
-            tables[str(file)] = table or fleets.FleetTable(values=fleets.read_outputs(texts, column))
+            tables[str(file)] = table or fleets.one_stratum(fleets.read_outputs(texts, column))
         elif detected(text := read_text(file, TABLES_BYTES)):
             outputs[file.name if file.name not in outputs else str(file)] = text
         else:
-            tables[str(file)] = fleets.read_fleet_table(text, column)
+            tables[str(file)] = fleets.read_fleet_table(text, column, by or (), part or ())
     if table := table_of_outputs(outputs, column):
         tables[count(len(outputs), "output")] = table
-    judged = fleet_judge.judge_tables(tables, SENSES.get(better), effect=share_of(effect, "--effect"))
-    if facts_of := _facts(folder, facts, runs):
-        judged = fleet_judge.with_facts(judged, facts_of)
-    return show(fleet_view.fleet_report(judged, tables), as_json=as_json, files=Files(junit=junit))
+    chosen, smallest = SENSES.get(better), share_of(effect, "--effect")
+    facts_of = _facts(folder, facts, runs)
+    if fleet_strata.is_divided(tables):
+        divided = fleet_strata.judge_strata(tables, chosen, effect=smallest)
+        divided = fleet_strata.facts_of_strata(divided, facts_of) if facts_of else divided
+        report = fleet_strata_view.strata_report(divided, tables)
+    else:
+        judged = fleet_judge.judge_tables(tables, chosen, effect=smallest)
+        judged = fleet_judge.with_facts(judged, facts_of) if facts_of else judged
+        report = fleet_view.fleet_report(judged, tables)
+    return show(report, as_json=as_json, files=Files(junit=junit))
 
 
 def _facts(archive: Path, facts: str, runs: str) -> "Mapping[str, NodeFacts]":
@@ -87,7 +104,7 @@ def _of_runs(archive: Path, runs: str, column: str) -> fleets.FleetTable:
     chosen = run_sets.find_runs(archive, runs)
     table = node_values.metric_named(run_sets.load_tables([chosen]), column)
     leaf_of = {name: leaf for run in chosen.summaries for name, leaf in run.leaf_of.items()}
-    return fleets.FleetTable(
-        values=node_values.values_by_node(table, leaf_of),
+    return fleets.one_stratum(
+        node_values.values_by_node(table, leaf_of),
         sense=Sense.LOWER if table.metric.sign > 0 else Sense.HIGHER,
     )

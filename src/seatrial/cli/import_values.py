@@ -25,6 +25,14 @@ def import_values(
     column: Annotated[
         list[str] | None, typer.Option(help="Only this column of values; of series may be repeated.", metavar="NAME")
     ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of a condition; may be repeated.  [default: by contents]", metavar="COLUMN"),
+    ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of a part of a node: a GPU.  [default: by contents]", metavar="COLUMN"),
+    ] = None,
     metric: Annotated[str, typer.Option(help="Name of the metric of a series or fleet.", metavar="NAME")] = "",
     unit: Annotated[str, typer.Option(help="Its unit: B/s, s, flop/s or any other.", metavar="UNIT")] = "",
     better: Annotated[
@@ -46,7 +54,13 @@ def import_values(
     if better and better not in SENSES:
         raise UsageError(f"--better {better!r} is not known.", "Write higher or lower.")
     wanted = import_batches.Wanted(
-        form=form, columns=tuple(column or ()), metric=metric, unit=unit, sense=SENSES.get(better)
+        form=form,
+        columns=tuple(column or ()),
+        by=tuple(by or ()),
+        parts=tuple(part or ()),
+        metric=metric,
+        unit=unit,
+        sense=SENSES.get(better),
     )
     imported = import_run.import_files(
         archive_folder(archive), files, wanted, name=run_name(name), cluster=cluster, command=sys.argv[1:]

@@ -92,7 +92,7 @@ def csv_columns(text: str) -> tuple[Column, ...]:
         )
     has_names = not any(_is_number(cell) for cell in rows[0])
     names = rows[0] if has_names else [f"column {number}" for number in range(1, width + 1)]
-    cells = rows[1:] if has_names else rows
+    cells = [row for row in rows if row != names] if has_names else rows  # joined files repeat the line of names
     return tuple(
         Column(name=name or f"column {place + 1}", cells=tuple(row[place] for row in cells))
         for place, name in enumerate(names)

@@ -2,92 +2,246 @@
 
 import math
 import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 import msgspec
+import numpy as np
 
-from seatrial.importers.columns import MISSING, Column, checked, json_value, read_columns
+from seatrial.importers.column_roles import (
+    NODE_NAMES,
+    RUN_NAMES,
+    ColumnRoles,
+    are_moments,
+    melted,
+    refuse_repeated,
+    roles_of,
+    row_keys,
+    words_of,
+)
+from seatrial.importers.columns import Column, checked, json_value, read_columns
+from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.series import TIME_NAMES
+from seatrial.importers.unit_words import unit_scale
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 
-NODE_NAMES = frozenset({"node", "nodes", "host", "hostname", "nodename", "nodelist", "server", "name"})
-RUN_NAMES = frozenset({"run", "iter", "iteration", "rep", "repetition", "repeat", "trial", "time", "date", "timestamp"})
 NO_NODES = RUN_NAMES | TIME_NAMES
 """Columns that never hold the names of nodes."""
-MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*|[0-9]{1,2}:[0-9]{2}.*")
-"""A cell that begins with a date or a time of the day."""
 OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-[0-9]+n-[0-9]+-iter-(?P<run>[0-9]+)\.(?:out|log|txt)")
 """`NODE-stream-1n-226-iter-1.out`, as flux and Slurm jobs of converged-computing's studies write them."""
 STREAM_ROW = re.compile(r"^(Copy|Scale|Add|Triad):\s+([0-9]{1,30}(?:\.[0-9]*)?)(?=\s)", re.MULTILINE)
 STREAM_DEFAULT = "Triad"
+FEWEST_ALIKE = 3
+ROWS_DIFFER = 0.1
+ROWS_SCALES = 10.0
+MAD_TO_DEVIATION = 1.4826
 REMEDY = "Give columns `node` and `value`, and `run` if you like; or JSON that maps each node to its values."
 
 Fleet = dict[str, list[float]]
+Labels = tuple[tuple[str, str], ...]
+"""Names of columns, each with a cell."""
+
+
+class Stratum(msgspec.Struct, frozen=True, kw_only=True):
+    """The values that were measured under the same conditions, by node or by part of a node."""
+
+    conditions: Labels = ()
+    unit: str = ""
+    """Of the values, as far as a column says; empty: unknown."""
+    sense: Sense | None = None
+    """Which values are good, as far as the file says, or names and units show."""
+    with_gaps: Fleet = {}
+    """Of each subject its runs in their order, NaN where a run has no value."""
+
+    @property
+    def values(self) -> Fleet:
+        """The same without missing values; subjects that have none left keep an empty list."""
+        return {name: [run for run in runs if not math.isnan(run)] for name, runs in self.with_gaps.items()}
+
+    @property
+    def text(self) -> str:
+        """`test all_reduce_perf, G 4`; empty without conditions."""
+        return ", ".join(f"{name} {cell}" for name, cell in self.conditions)
 
 
 class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The values of each node, and the columns from which they are; "" where the form has none."""
+    """The values of each node under each condition, and the columns from which they are."""
 
-    values: Fleet
-    with_gaps: Fleet = {}
-    """Of a table: the same with NaN where a run has no value, so that the others keep their places."""
-    nodes: str = ""
-    column: str = ""
-    runs: str = ""
-    """The column of the order of the runs."""
+    strata: tuple[Stratum, ...]
+    roles: ColumnRoles = ColumnRoles(node="", value="")
+    """Without names where the form has no columns."""
+    parts: dict[str, tuple[str, str]] = {}
+    """Of each subject that is a part of a node: the node, and the part."""
+    ordered: bool = False
+    """Whether the runs are in the order of numbers in their columns, not of the rows."""
     without_value: tuple[str, ...] = ()
     """The node of each row that has no value."""
-    sense: Sense | None = None
-    """Which values are good, as far as the file says or the column's name shows."""
     left_out: tuple[str, ...] = ()
     """Files whose output has no value, each with the reason."""
 
+    @property
+    def values(self) -> Fleet:
+        """Of each subject the values of all strata."""
+        values: defaultdict[str, list[float]] = defaultdict(list)
+        for stratum in self.strata:
+            for name, runs in stratum.values.items():
+                values[name] += runs
+        return dict(values)
 
-def read_fleet_table(text: str, column: str = "") -> FleetTable:
-    """The values of each node in the order of its runs, missing ones left out, and the columns that were taken.
+    def node(self, subject: str) -> str:
+        """The node of a subject, which is itself a node or a part of one."""
+        return self.parts[subject][0] if subject in self.parts else subject
 
-    Raises UsageError.
 
-    `column`: which column of numbers is read; needed only where there are several.
+def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: Sequence[str] = ()) -> FleetTable:
+    """The values of each node in the order of its runs, for each condition, and the roles of the columns.
+
+    `column`: which column of numbers is read; needed only where there are several. `by`, `part`: columns that say
+    which condition, and which part of its node a row is of; else contents and names decide. Raises UsageError.
     """
     value = json_value(text) if text.lstrip()[:1] == "{" else None
     if isinstance(value, dict) and value and all(isinstance(runs, list) for runs in value.values()):
         names = {_plain(str(name)) for name in value}
-        if not names & NODE_NAMES:
-            return _table({name: [_json_number(run, str(name)) for run in runs] for name, runs in value.items()})
+        if not names & set(NODE_NAMES):
+            return one_stratum({name: [_json_number(run, str(name)) for run in runs] for name, runs in value.items()})
+    refuse_listing(text)
     columns = read_columns(text)
-    nodes = _node_column(columns, column)
-    others = [one for one in columns if one is not nodes and one.name != column]
-    runs = next((one for one in others if _plain(one.name) in RUN_NAMES), None)
-    values = _value_column(columns, nodes, runs, column)
-    numbers = values.numbers()
-    if len(numbers) != len(nodes.cells):
+    nodes = _node_column(columns, {column, *by, *part})
+    if any(len(one.cells) != len(nodes.cells) for one in columns):
         raise UsageError("The columns of nodes and of values differ in length.", REMEDY)
-    order = list(range(len(numbers)))
-    ordered = runs is not None and runs.numeric
-    if runs is not None and ordered:
-        places = runs.numbers()
-        order.sort(key=lambda row: places[row])
-    fleet: Fleet = {}
-    for name in nodes.cells:
-        fleet.setdefault(name, [])
+    if not column and (long := melted(columns, nodes)):
+        columns, nodes = long
+    roles = roles_of(columns, nodes, value=column, by=by, part=part)
+    return _by_roles(columns, roles)
+
+
+def _by_roles(columns: Sequence[Column], roles: ColumnRoles) -> FleetTable:
+    of_name = {column.name: column for column in columns}
+    numbers = of_name[roles.value].numbers()
+    order = _order(columns, roles)
+    scales = [unit_scale(cell) for cell in of_name[roles.units].cells] if roles.units else [None] * len(numbers)
+    written = of_name[roles.units].cells if roles.units else ("",) * len(numbers)
+    kinds = [scale[0] if scale else word for scale, word in zip(scales, written, strict=True)]
+    keys = list(
+        zip(row_keys(columns, (roles.node,)), row_keys(columns, roles.conditions), row_keys(columns, roles.parts),
+            row_keys(columns, roles.runs), strict=True)
+    )  # fmt: skip
+    refuse_repeated(roles, [(*key[:1], (*key[1], kind), *key[2:]) for key, kind in zip(keys, kinds, strict=True)]
+                    if len(set(kinds)) > 1 else keys, columns)  # fmt: skip
+    usual = {kind: Counter(word for word, of in zip(written, kinds, strict=True) if of == kind).most_common(1)[0][0]
+             for kind in set(kinds)}  # fmt: skip
+    strata: dict[tuple[tuple[str, ...], str], Fleet] = {}
+    parts: dict[str, tuple[str, str]] = {}
+    without = []
+    for row, ((node,), condition, part, _) in enumerate(keys):
+        subject = _subject(node, roles.parts, part)
+        if part:
+            parts[subject] = node, subject.removeprefix(node).strip()
+        strata.setdefault((condition, kinds[row]), {}).setdefault(subject, [])
+        if math.isnan(numbers[row]):
+            without.append(node)
     for row in order:
-        fleet[nodes.cells[row]].append(numbers[row])
-    return _table(fleet, nodes.name, values.name, runs.name if runs is not None and ordered else "")
+        (node,), condition, part, _ = keys[row]
+        main, scale = unit_scale(usual[kinds[row]]), scales[row]
+        factor = scale[1] / main[1] if scale and main else 1.0
+        strata[condition, kinds[row]][_subject(node, roles.parts, part)].append(numbers[row] * factor)
+    several = len(set(kinds)) > 1
+    made = tuple(
+        _stratum(fleet, tuple(zip(roles.conditions, condition, strict=True)) + (((roles.units, usual[kind]),) if several
+                 and not _tells(strata, condition) else ()), usual[kind], roles.value)
+        for (condition, kind), fleet in strata.items()
+    )  # fmt: skip
+    if not roles.runs:
+        refuse_unlike_rows(made)
+    return FleetTable(
+        strata=made, roles=roles, parts=parts, ordered=order != sorted(order), without_value=tuple(without)
+    )
+
+
+def refuse_unlike_rows(strata: Sequence[Stratum]) -> None:
+    """Raise UsageError where the rows of a node differ on all nodes alike: conditions that no column names.
+
+    The n-th values of all nodes are compared with each node's own median. Only differences of more than ROWS_DIFFER
+    count, and of ROWS_SCALES times what is left: repetitions differ by chance, in another order on each node.
+    """
+    for stratum in strata:
+        runs = [values for values in stratum.values.values() if values and min(values) > 0]
+        if len(runs) < FEWEST_ALIKE or len({len(values) for values in runs}) > 1 or len(runs[0]) < 2:
+            continue
+        logs = np.log(np.asarray(runs, dtype=np.float64))
+        logs -= np.median(logs, axis=1, keepdims=True)
+        places = np.median(logs, axis=0)
+        left = MAD_TO_DEVIATION * float(np.median(np.abs(logs - places)))
+        if float(np.ptp(places)) > max(ROWS_DIFFER, ROWS_SCALES * left):
+            levels = ", ".join(f"{100 * math.exp(place):.0f} %" for place in places[:4])
+            raise UsageError(
+                f"The {len(places)} rows of each node differ on all nodes alike ({levels} of the node's median), so "
+                "they are not runs of one measurement.",
+                "Add a column that names the condition of each row, or a column `run` if they are runs.",
+            )
+
+
+def _tells(strata: Mapping[tuple[tuple[str, ...], str], Fleet], condition: tuple[str, ...]) -> bool:
+    """Whether all values of a condition have units of one kind."""
+    return sum(key[0] == condition for key in strata) == 1
+
+
+def _order(columns: Sequence[Column], roles: ColumnRoles) -> list[int]:
+    """Places of the rows in the order of their runs, as far as columns of numbers say it."""
+    clocks = [column.numbers() for column in columns if column.name in roles.runs and column.numeric]
+    rows = range(len(columns[0].cells))
+    return sorted(rows, key=lambda row: [(math.isnan(clock[row]), clock[row]) for clock in clocks])
+
+
+def _subject(node: str, names: Sequence[str], cells: Sequence[str]) -> str:
+    """`n04 gpu 3`; a part that has a name of its own, mlx5_0, needs no other."""
+    words = []
+    for name, cell in zip(names, cells, strict=True):
+        kind = next((word for word in words_of(name) if word not in ("id", "index", "idx", "local", "number")), name)
+        words.append(f"{kind} {cell}" if cell.isdecimal() or kind in ("uuid", "serial") else cell)
+    return " ".join((node, *words))
+
+
+def _stratum(fleet: Fleet, conditions: Labels, unit: str, column: str) -> Stratum:
+    """Raises UsageError for impossible values."""
+    for node, values in fleet.items():
+        wrong = next((value for value in values if value < 0 or math.isinf(value)), None)
+        if wrong is not None:
+            raise UsageError(
+                f"Node {node!r} has the value {wrong:g}; values must be finite and not negative.",
+                "Leave the value of a run that failed empty.",
+            )
+    sense = sense_of(column) or (sense_of("", unit) if unit else None)
+    sense = sense or next(filter(None, (sense_of(cell) for _, cell in conditions if not cell.isdecimal())), None)
+    return Stratum(conditions=conditions, unit=unit, sense=sense, with_gaps=fleet)
+
+
+def one_stratum(fleet: Fleet, *, sense: Sense | None = None, left_out: tuple[str, ...] = ()) -> FleetTable:
+    """Values of a form without columns. Raises UsageError for impossible ones."""
+    stratum = msgspec.structs.replace(_stratum(fleet, (), "", ""), sense=sense)
+    without = tuple(node for node, values in fleet.items() for value in values if math.isnan(value))
+    return FleetTable(strata=(stratum,), without_value=without, left_out=left_out)
 
 
 def _plain(name: str) -> str:
     return name.strip().lower()
 
 
-def _node_column(columns: Sequence[Column], wanted: str) -> Column:
-    """The column with such a name, else the only one that can hold names. Raises UsageError where that is not clear."""
-    named = next((one for one in columns if _plain(one.name) in NODE_NAMES and one.name != wanted), None)
-    if named is not None:
-        return named
-    possible = [one for one in columns if one.name != wanted and _plain(one.name) not in NO_NODES and not _moments(one)]
+def _node_column(columns: Sequence[Column], wanted: set[str]) -> Column:
+    """The column with such a name, else the only one that can hold names. Raises UsageError where that is not clear.
+
+    `wanted`: columns that have another role.
+    """
+    free = [column for column in columns if column.name not in wanted]
+    named = {_plain(column.name): column for column in reversed(free) if _plain(column.name) in NODE_NAMES}
+    ranked = sorted(named, key=lambda name: (named[name].numeric, NODE_NAMES.index(name)))
+    if ranked:
+        return named[ranked[0]]
+    possible = [one for one in free if _plain(one.name) not in NO_NODES and not are_moments(one)]
     words = [one for one in possible if not one.numeric]
+    if len(words) > 1:  # without units, and columns of a single word
+        words = [one for one in words if len(set(one.cells)) > 1 and not all(map(unit_scale, one.cells))] or words
     if len(words) == 1:
         return words[0]
     if not words and possible and possible[0] is columns[0]:
@@ -95,12 +249,6 @@ def _node_column(columns: Sequence[Column], wanted: str) -> Column:
     names = ", ".join(one.name for one in columns)
     which = "Several columns can hold" if words else "No column can hold"
     raise UsageError(f"{which} the names of the nodes: {names}.", "Call the column of their names `node`.")
-
-
-def _moments(column: Column) -> bool:
-    """Whether its cells are dates or times."""
-    written = [cell for cell in column.cells if _plain(cell) not in MISSING]
-    return bool(written) and all(MOMENT.fullmatch(cell.strip()) for cell in written)
 
 
 def read_outputs(texts: Mapping[str, str], column: str = "") -> Fleet:
@@ -115,22 +263,7 @@ def read_outputs(texts: Mapping[str, str], column: str = "") -> Fleet:
             runs.setdefault(match["node"], []).append((int(match["run"]), float(rates[wanted])))
     if not runs:
         raise UsageError("The folder has no output of STREAM with the name NODE-stream-1n-JOB-iter-RUN.out.", REMEDY)
-    return _table({node: [rate for _, rate in sorted(found)] for node, found in runs.items()}).values
-
-
-def _value_column(columns: Sequence[Column], nodes: Column, runs: Column | None, wanted: str) -> Column:
-    numeric = [one for one in columns if one is not nodes and one is not runs and (one.numeric or one.name == wanted)]
-    if wanted:
-        numeric = [one for one in numeric if one.name == wanted]
-    elif len(numeric) > 1:
-        numeric = [one for one in numeric if _plain(one.name) not in RUN_NAMES] or numeric
-        numeric = [one for one in numeric if _plain(one.name) == "value"] or numeric
-    names = ", ".join(one.name for one in columns)
-    if not numeric:
-        raise UsageError(f"The file has no column of values{f' {wanted!r}' if wanted else ''}: {names}.", REMEDY)
-    if len(numeric) > 1:
-        raise UsageError(f"Several columns have numbers: {names}.", f"Choose one: --column {numeric[0].name}.")
-    return numeric[0]
+    return {node: [rate for _, rate in sorted(found)] for node, found in runs.items()}
 
 
 def _json_number(value: object, name: str) -> float:
@@ -142,23 +275,3 @@ def _json_number(value: object, name: str) -> float:
         return checked(float(value), f"Node {name!r} has {value:g}")
     except OverflowError:  # a whole number of hundreds of digits
         return math.inf
-
-
-def _table(fleet: Mapping[str, Sequence[float]], nodes: str = "", column: str = "", runs: str = "") -> FleetTable:
-    """Without missing values; nodes that have none left keep an empty list. Raises UsageError for impossible ones."""
-    for node, values in fleet.items():
-        wrong = next((value for value in values if value < 0 or math.isinf(value)), None)
-        if wrong is not None:
-            raise UsageError(
-                f"Node {node!r} has the value {wrong:g}; values must be finite and not negative.",
-                "Leave the value of a run that failed empty.",
-            )
-    return FleetTable(
-        values={node: [value for value in values if not math.isnan(value)] for node, values in fleet.items()},
-        with_gaps={node: list(values) for node, values in fleet.items()},
-        nodes=nodes,
-        column=column,
-        runs=runs,
-        sense=sense_of(column),
-        without_value=tuple(node for node, values in fleet.items() for value in values if math.isnan(value)),
-    )

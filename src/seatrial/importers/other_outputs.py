@@ -117,6 +117,46 @@ OUTPUTS = (
     _output(r"\A\s*(?:<\?xml|<html|<!DOCTYPE|<svg)", "XML or HTML"),
 )
 """The first whose mark occurs in the text counts."""
+HEAD_LINES = 12
+"""Lines at the beginning of a listing among which its names of columns are."""
+LISTED_COLUMNS = 3
+LISTED_SHARE = 0.8
+"""A listing has at least as many columns whose names are known, and this share of all."""
+
+
+class Listing(NamedTuple):
+    """A table of what is there: jobs, nodes, processes. `own`: names of columns that hardly any other table has."""
+
+    program: str
+    own: frozenset[str]
+    others: frozenset[str]
+
+
+LISTINGS = (
+    Listing(
+        "Slurm",
+        frozenset({
+            "jobid", "partition", "nodelist", "nodelist(reason)", "avail", "timelimit", "time_left", "time_limit",
+            "s:c:t", "tmp_disk", "avail_fe", "jobname", "alloccpus", "exitcode", "qos",
+        }),
+        frozenset({
+            "name", "user", "st", "state", "time", "nodes", "cpus", "memory", "weight", "reason", "account", "elapsed",
+            "start", "end", "hostnames", "submit_time", "start_time", "priority", "cluster", "min_memory", "features",
+        }),
+    ),
+    Listing(
+        "ps or top",
+        frozenset({"pid", "ppid", "%cpu", "%mem", "vsz", "rss", "tty", "time+", "virt", "shr"}),
+        frozenset({
+            "user", "uid", "stat", "start", "stime", "time", "command", "cmd", "c", "pr", "ni", "res", "s", "args",
+        }),
+    ),
+    Listing(
+        "df or lsblk",
+        frozenset({"filesystem", "1k-blocks", "use%", "mounted", "maj:min", "mountpoint", "mountpoints"}),
+        frozenset({"name", "size", "used", "available", "avail", "on", "rm", "ro", "type", "fstype"}),
+    ),
+)  # fmt: skip
 PACKED = (
     (b"\x1f\x8b", "gzip", "zcat"),
     (b"BZh", "bzip2", "bzcat"),
@@ -148,6 +188,19 @@ def refuse_unread(beginning: bytes) -> None:
         raise UsageError("The file is text in UTF-16.", "Convert it: iconv -f utf-16 -t utf-8 FILE > NEW.")
     if b"\0" in beginning[:LOOKED_AT] and not beginning.startswith(SION):
         raise UsageError("The file is binary, not text.", f"Give a table of pairs as text. {FORMATS}")
+
+
+def refuse_listing(text: str) -> None:
+    """Raises UsageError for a listing of jobs, nodes, processes or file systems: its numbers are not measurements."""
+    for line in text[:LOOKED_AT].splitlines()[:HEAD_LINES]:
+        words = [word.strip().lower() for word in re.split(r"[|,;\s]+", line) if word.strip()]
+        for listing in LISTINGS:
+            listed = sum(word in listing.own | listing.others for word in words)
+            if listed >= max(LISTED_COLUMNS, LISTED_SHARE * len(words)) and listing.own.intersection(words):
+                raise UsageError(
+                    f"This looks like the output of {listing.program}, not like a table of measurements.",
+                    "Give the numbers that a benchmark reached, as CSV with a first line of names.",
+                )
 
 
 def refusal(beginning: str, reason: UsageError) -> UsageError:

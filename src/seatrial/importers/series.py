@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.importers.columns import Column, columns_of, json_value, read_columns
+from seatrial.importers.other_outputs import refuse_listing
 from seatrial.model.errors import UsageError
 
 TIME_NAMES = frozenset(
@@ -36,6 +37,7 @@ class ValueSeries(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_series(text: str, wanted: Sequence[str] = ()) -> tuple[ValueSeries, ...]:
     """Every series in a file, or those of the `wanted` names. Raises UsageError where there are none."""
+    refuse_listing(text)
     series = _tcpd_series(text) if text.lstrip()[:1] in ("[", "{") else _column_series(read_columns(text))
     if not series or not any(one.values for one in series):
         raise UsageError("The file has no column of numbers.", REMEDY)

@@ -23,7 +23,9 @@ TIMES = frozenset({
     "time", "times", "seconds", "sec", "secs", "latency", "elapsed", "wall", "walltime", "wallclock", "duration",
     "runtime", "delay", "jitter",
 })  # fmt: skip
-RATES = frozenset({"rate", "rates", "bandwidth", "bw", "throughput", "speed", "speedup", "efficiency", "iops"})
+RATES = frozenset(
+    {"rate", "rates", "bandwidth", "bw", "busbw", "algbw", "throughput", "speed", "speedup", "efficiency", "iops"}
+)
 QUANTITIES = re.compile(r"[kmgtp]?i?(?:b|byte|bytes|bit|bits|flop|flops|op|ops|msg|messages|steps)")
 """What is counted in a rate, as in MB_s."""
 SPANS = TIME_UNITS | {"second", "minute", "h", "hour", "hours", "d", "day", "days"}
@@ -88,3 +90,5 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[ImportedValue, ...]
     without_value: tuple[str, ...] = ()
     """Nodes that the file lists without a value in this run."""
+    roles: str = ""
+    """What each column of a table was taken for, in sentences; empty for other forms."""

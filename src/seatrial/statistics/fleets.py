@@ -89,10 +89,15 @@ class FleetResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_fleet(
-    values: Mapping[str, Sequence[float]], *, higher_is_better: bool = True, effect: float = EFFECT
+    values: Mapping[str, Sequence[float]],
+    *,
+    higher_is_better: bool = True,
+    effect: float = EFFECT,
+    comparisons: int = 1,
 ) -> FleetResult:
     """Judge the nodes. `values`: of each node its runs; positive numbers, or 0 where higher is better.
 
+    `comparisons`: how many fleets share the error rate, of which this is one.
     A node whose values are all 0 delivers nothing: it is slow, whatever the others do, and nothing is compared with
     it. Raises ValueError where there is no other node.
     """
@@ -104,26 +109,21 @@ def judge_fleet(
     medians = np.array([float(np.median(runs)) for runs in logs])
     run_scatter = _run_scatter(logs)
     groups = _populations(medians, effect)
-    centres, scatters = np.empty(len(names)), np.empty(len(names))
-    runs = float(np.median([len(one) for one in logs]))
-    for group in groups:
-        centre = float(np.median(medians[group]))
-        spread = MAD_TO_DEVIATION * float(np.median(np.abs(medians[group] - centre)))
-        centres[group] = centre
-        scatters[group] = max(spread, run_scatter * (MEDIAN_ERROR if runs > 2 else 1.0) / math.sqrt(runs), LEAST_SCALE)
-    node_scatter = float(scatters.max())
-    critical = _critical(len(names), min(len(group) for group in groups))
-    threshold = max(critical * node_scatter, -math.log1p(-effect))
-    gross = max(GROSS_SCALES * max(run_scatter, LEAST_SCALE), -math.log1p(-min(GROSS_EFFECTS * effect, 0.9)))
+    tail = ERROR_RATE / 2 / len(names) / comparisons
+    runs = float(np.median([len(of_node) for of_node in logs]))
+    scales = _scales(medians, groups, run_scatter / math.sqrt(runs), few_runs=runs <= 2, tail=tail, effect=effect)
+    node_scatter = float(scales.scatters.max())
+    gross = max(_gross(logs, comparisons) * max(run_scatter, LEAST_SCALE),
+                -math.log1p(-min(GROSS_EFFECTS * effect, 0.9)))  # fmt: skip
     alive = {
         name: _node(
             name,
             values[name],
             medians[place] - logs[place],
             median=math.exp(sign * medians[place]),
-            low=float(centres[place] - medians[place]),
-            scatter=float(scatters[place]),
-            limits=(max(critical * float(scatters[place]), -math.log1p(-effect)), gross),
+            low=float(scales.centres[place] - medians[place]),
+            scatter=float(scales.scatters[place]),
+            limits=(float(scales.limits[place]), gross),
         )
         for place, name in enumerate(names)
     }
@@ -134,12 +134,48 @@ def judge_fleet(
         median=math.exp(sign * float(np.median(medians))),
         run_scatter=run_scatter,
         node_scatter=node_scatter,
-        threshold=_share(threshold),
-        detectable=_share(threshold + POWER_DEVIATIONS * node_scatter),
+        threshold=_share(scales.threshold),
+        detectable=_share(scales.threshold + POWER_DEVIATIONS * node_scatter),
         intraclass=intraclass,
         reliability=reliability,
         populations=tuple(tuple(names[place] for place in group) for group in groups) if len(groups) > 1 else (),
         enough=len(names) >= FEWEST_NODES,
+    )
+
+
+class _Scales(msgspec.Struct, frozen=True, kw_only=True):
+    """For each node the centre and scatter of its peers, and the loss from which it is low; `threshold`: for any."""
+
+    centres: Numbers
+    scatters: Numbers
+    limits: Numbers
+    threshold: float
+
+
+def _scales(
+    medians: Numbers,
+    groups: Sequence[NDArray[np.intp]],
+    run_error: float,
+    *,
+    few_runs: bool,
+    tail: float,
+    effect: float,
+) -> _Scales:
+    """`run_error`: standard error of a node's mean that its runs imply; `few_runs`: its median is its mean."""
+    centres, scatters, beside_others = (np.empty(len(medians)) for _ in range(3))
+    for group in groups:
+        centre = float(np.median(medians[group]))
+        spread = MAD_TO_DEVIATION * float(np.median(np.abs(medians[group] - centre)))
+        centres[group] = centre
+        scatters[group] = max(spread, run_error * (1.0 if few_runs else MEDIAN_ERROR), LEAST_SCALE)
+        beside_others[group] = _limits_beside_others(medians[group], centre, max(run_error, LEAST_SCALE), tail)
+    critical = _critical(tail, min(len(group) for group in groups))
+    least = -math.log1p(-effect)
+    return _Scales(
+        centres=centres,
+        scatters=scatters,
+        limits=np.maximum(np.minimum(critical * scatters, beside_others), least),
+        threshold=max(min(critical * float(scatters.max()), float(np.median(beside_others))), least),
     )
 
 
@@ -204,15 +240,39 @@ def _run_scatter(logs: Sequence[Numbers]) -> float:
     return MAD_TO_DEVIATION * float(np.median(np.concatenate(differences))) / math.sqrt(2)
 
 
-def _critical(nodes: int, peers: int) -> float:
-    """Deviations that no healthy one of `nodes` reaches in a fleet, but with `ERROR_RATE`.
+def _critical(tail: float, peers: int) -> float:
+    """Deviations that a healthy node exceeds with probability `tail`.
 
     The scale comes from few nodes where there are few: Student's quantile with the degrees of freedom of a median
     absolute deviation.
     """
-    tail = ERROR_RATE / 2 / nodes
     degrees = int(EFFICIENCY * (peers - 1))
     return student_quantile(1 - tail, min(max(degrees, 1), MOST_DEGREES))
+
+
+def _limits_beside_others(medians: Numbers, centre: float, floor: float, tail: float) -> Numbers:
+    """For each node the loss below `centre` that it shows with probability `tail` if it is one of the others.
+
+    The others' own mean and standard deviation: of few nodes they show more than a median absolute deviation, and one
+    bad node does not enter them. Externally studentised residuals; Cook and Weisberg, Residuals and Influence (1982).
+    """
+    count = len(medians)
+    if count < FEWEST_NODES + 1:
+        return np.full(count, np.inf)
+    mean = (medians.sum() - medians) / (count - 1)
+    squares = (medians**2).sum() - medians**2 - (count - 1) * mean**2
+    scale = np.maximum(np.sqrt(np.maximum(squares, 0) / (count - 2)), floor) * math.sqrt(1 + 1 / (count - 1))
+    quantile = student_quantile(1 - tail, min(count - 2, FEWEST_NODES + 1))
+    limits: Numbers = quantile * scale - (mean - centre)
+    return limits
+
+
+def _gross(logs: Sequence[Numbers], comparisons: int) -> float:
+    """Deviations of a run below its node's median that no healthy run reaches."""
+    differences = sum(len(runs) - 1 for runs in logs)
+    tail = ERROR_RATE / 2 / sum(map(len, logs)) / comparisons
+    degrees = min(max(int(EFFICIENCY * differences), 1), MOST_DEGREES)
+    return max(GROSS_SCALES, student_quantile(1 - tail, degrees))
 
 
 def _populations(medians: Numbers, effect: float) -> list[NDArray[np.intp]]:

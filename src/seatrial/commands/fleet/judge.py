@@ -79,10 +79,15 @@ def node_verdict(node: NodeRuns) -> Verdict:
 
 
 def judge_nodes(
-    values: Mapping[str, Sequence[float]], *, higher_is_better: bool = True, effect: float = EFFECT
+    values: Mapping[str, Sequence[float]],
+    *,
+    higher_is_better: bool = True,
+    effect: float = EFFECT,
+    comparisons: int = 1,
 ) -> FleetJudgement:
     """Judge the values of each node; nodes without any are reported as not measured.
 
+    `comparisons`: how many fleets share the error rate.
     No value is negative. 0 is the worst one where higher is better; else nothing takes no time. Raises UsageError.
     """
     measured = {node: runs for node, runs in values.items() if runs}
@@ -95,7 +100,9 @@ def judge_nodes(
         )
     all_zero = () if any(any(runs) for runs in measured.values()) else tuple(measured)
     judged = {} if all_zero else measured
-    result = judge_fleet(judged, higher_is_better=higher_is_better, effect=effect) if judged else None
+    result = None
+    if judged:
+        result = judge_fleet(judged, higher_is_better=higher_is_better, effect=effect, comparisons=comparisons)
     return FleetJudgement(
         result=result,
         effect=effect,
@@ -113,7 +120,7 @@ def judge_tables(
 
     Without a known sense a node far better than the others may be the slow one, which is not a PASS.
     """
-    senses = {table.sense for table in tables.values() if table.sense}
+    senses = {stratum.sense for table in tables.values() for stratum in table.strata if stratum.sense}
     if sense is None and len(senses) > 1:
         raise UsageError("Higher values are better in some files, lower ones in others.", "Judge them one by one.")
     sense = sense or next(iter(senses), None)

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from seatrial.benchmarks.catalogue import parse_auto
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
-from seatrial.importers.fleets import OUTPUT_NAME, FleetTable
+from seatrial.importers.fleets import OUTPUT_NAME, FleetTable, one_stratum
 from seatrial.judgement.benchmark_findings import word_of_output
 from seatrial.model.benchmark import Better, Output
 from seatrial.model.errors import UsageError
@@ -41,12 +41,7 @@ def table_of_outputs(texts: Mapping[str, str], column: str = "") -> FleetTable |
     if first is None:
         return None
     values = {node: [value for _, value in sorted(of_node, key=lambda run: run[0])] for node, of_node in runs.items()}
-    return FleetTable(
-        sense=first.main.sense,
-        values={node: [value for value in numbers if not math.isnan(value)] for node, numbers in values.items()},
-        without_value=tuple(node for node, numbers in values.items() for value in numbers if math.isnan(value)),
-        left_out=tuple(left_out),
-    )
+    return one_stratum(values, sense=first.main.sense, left_out=tuple(left_out))
 
 
 def _node_and_run(name: str, benchmark: str) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
 from seatrial.render.json import Json
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
-from seatrial.statistics.fleets import FEWEST_NODES, FleetResult, NodeRuns
+from seatrial.statistics.fleets import FEWEST_NODES, FEWEST_RUNS, FleetResult, NodeRuns
 
 HEAD = columns("node", "verdict", "#median", "#loss", "#worst run", "#bad runs", "#runs")
 MOST_NAMES = 5
@@ -52,6 +52,28 @@ def fleet_fields(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Js
         "unstable": [node.node for node in judged.unstable],
         "suspected": [node.node for node in judged.suspected],
         "unmeasured": list(judged.unmeasured),
+        **result_fields(result),
+        "nodes": [node_fields(node) for node in result.nodes] if result else [],
+        "named": [
+            {
+                "subject": node.node,
+                "node": node.node,
+                "verdict": node_verdict(node).value,
+                "loss": node.loss,
+                "under": [],
+            }
+            for node in (*judged.slow, *judged.unstable, *judged.suspected)
+        ],
+        "strata": [],
+        "suspects": [suspect_fields(each) for each in judged.suspects],
+        "without_facts": list(judged.without_facts),
+        **tables_fields(tables),
+    }
+
+
+def result_fields(result: FleetResult | None) -> Json:
+    """Median, scatter and power of one fleet; null where there is none."""
+    return {
         "populations": [list(group) for group in result.populations] if result else [],
         "median": result.median if result else None,
         "run_scatter": result.run_scatter if result else None,
@@ -60,13 +82,27 @@ def fleet_fields(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Js
         "detectable": result.detectable if result else None,
         "intraclass_correlation": result.intraclass if result else None,
         "reliability": result.reliability if result else None,
-        "nodes": [_node_fields(node) for node in result.nodes] if result else [],
-        "suspects": [suspect_fields(each) for each in judged.suspects],
-        "without_facts": list(judged.without_facts),
+    }
+
+
+def tables_fields(tables: Mapping[str, FleetTable]) -> Json:
+    """The columns of each table by their roles, and the nodes of rows without a value."""
+    return {
         "columns": [
-            {"file": file, "nodes": table.nodes, "values": table.column, "runs": table.runs}
+            {
+                "file": file,
+                "nodes": table.roles.node,
+                "values": table.roles.value,
+                "runs": ", ".join(table.roles.runs),
+                "conditions": list(table.roles.conditions),
+                "parts": list(table.roles.parts),
+                "units": table.roles.units,
+                "properties": list(table.roles.properties),
+                "constants": list(table.roles.constants),
+                "unused": list(table.roles.unused),
+            }
             for file, table in tables.items()
-            if table.nodes
+            if table.roles.node
         ],
         "without_value": [node for table in tables.values() for node in table.without_value],
     }
@@ -88,7 +124,8 @@ def suspect_fields(suspect: PeerSuspect) -> Json:
     }
 
 
-def _node_fields(node: NodeRuns) -> Json:
+def node_fields(node: NodeRuns) -> Json:
+    """One node, or one part of one."""
     return {
         "node": node.node,
         "verdict": node_verdict(node).value,
@@ -153,7 +190,10 @@ def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: 
     """Where no node is slow or unstable: what is undecided, or what would have been found."""
     nodes = count(len(result.nodes), "node")
     if judged.suspected:
-        return f"low with too few runs to confirm it: {some([node.node for node in judged.suspected], names)}"
+        listed = some([f"{node.node} {share(node.loss)}" for node in judged.suspected], names)
+        needed = count(FEWEST_RUNS - min(len(node.values) for node in judged.suspected), "more run")
+        peers = "" if short else f" below {verb(len(judged.suspected), 'its', 'their')} peers"
+        return f"{listed}{peers}; {needed} would decide"
     if judged.sense_needed:
         return f"{some(judged.ahead, names)} above {verb(len(judged.ahead), 'its', 'their')} peers: is higher better?"
     if result.populations:
@@ -161,15 +201,22 @@ def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: 
         return f"two populations of {sizes} nodes; each node was compared with its own"
     if not result.enough:
         return f"{nodes}, and at least {FEWEST_NODES} are needed to compare them with each other"
-    loss = "a loss of" if short else "a node that loses"
+    loss = "a loss of" if short or judged.verdict is Verdict.INCONCLUSIVE else "a node that loses"
     if judged.verdict is Verdict.INCONCLUSIVE:
-        return f"the scatter hides {loss} less than {share(result.detectable)}"
+        lowest = max(result.nodes, key=lambda node: node.loss)
+        first = f"; lowest: {lowest.node} {share(lowest.loss)}" if lowest.loss >= judged.effect and not short else ""
+        return f"the scatter hides {loss} less than {share(result.detectable)}{first}"
     return f"{nodes} alike; {loss} {share(result.detectable)} would {'show' if short else 'have been named'}"
 
 
 def _blocks(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Iterator[Block]:
     unhealthy = (*judged.slow, *judged.unstable, *judged.suspected)
-    yield from first_rows(HEAD, tuple(map(_row, unhealthy)))
+    rest = [
+        node
+        for node in sorted(judged.result.nodes if judged.result else (), key=lambda node: -node.loss)
+        if judged.verdict is Verdict.INCONCLUSIVE and node not in unhealthy
+    ]
+    yield from first_rows(HEAD, tuple(map(_row, (*unhealthy, *rest))))
     if judged.result:
         for note in _notes(judged, judged.result):
             yield Paragraph(text=note)
@@ -179,20 +226,18 @@ def _blocks(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Iterato
         yield Paragraph(text=f"Without a value: {some(judged.unmeasured, MOST_LISTED)}.")
     if judged.without_facts:
         yield Paragraph(text=f"No facts are known of {some(judged.without_facts, MOST_NAMES)}.")
-    for text, files in by_text((file, _taken(table)) for file, table in tables.items()).items():
+    for text, files in by_text((file, taken(table)) for file, table in tables.items()).items():
         if text:
             yield Paragraph(text=f"{some(files, MOST_NAMES)}: {text}")
 
 
-def _taken(table: FleetTable) -> str:
-    """Which columns were read, and which rows had no value; empty for a form without columns and gaps."""
-    order = f", runs in the order of {table.runs!r}" if table.runs else ""
-    columns_ = f"nodes from column {table.nodes!r}, values from {table.column!r}{order}." if table.nodes else ""
+def taken(table: FleetTable) -> str:
+    """Which columns were read as what, and which rows had no value; empty for a form without columns and gaps."""
     gaps = len(table.without_value)
     of = some(tuple(dict.fromkeys(table.without_value)), MOST_NAMES)
     left = f"{count(gaps, 'value')} {verb(gaps)} missing, of {of}." if gaps else ""
     files = f"Left out: {'; '.join(table.left_out[:MOST_NAMES])}." if table.left_out else ""
-    return " ".join(filter(None, (columns_, left, files)))
+    return " ".join(filter(None, (table.roles.text, left, files)))
 
 
 def _row(node: NodeRuns) -> tuple[str, ...]:
@@ -224,6 +269,12 @@ def _notes(judged: FleetJudgement, result: FleetResult) -> Iterator[str]:
         f"{share(result.node_scatter)}. Slow is a node that loses {share(result.threshold)} or more; a loss of "
         f"{share(result.detectable)} is found in 95 % of cases."
     )
+    fewest = min(len(node.values) for node in result.nodes)
+    if judged.verdict is Verdict.INCONCLUSIVE and fewest < FEWEST_RUNS and result.enough:
+        yield (
+            f"Some nodes have {count(fewest, 'run')}: {count(FEWEST_RUNS - fewest, 'more run')} of each would separate "
+            "a slow node from a single bad run, and the scatter of runs from that of nodes."
+        )
     if result.intraclass is not None and result.reliability is not None:
         yield (
             f"{share(result.intraclass)} of the variance is between nodes (intra-class correlation); the mean of a "

@@ -9,8 +9,10 @@ import msgspec
 
 from seatrial.benchmarks.catalogue import detected
 from seatrial.benchmarks.output_values import output_batch
+from seatrial.importers.column_roles import NODE_NAMES
 from seatrial.importers.columns import json_value
-from seatrial.importers.fleets import NODE_NAMES, read_fleet_table
+from seatrial.importers.fleets import Stratum, read_fleet_table
+from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.reframe import is_perflog, read_perflog
 from seatrial.importers.series import read_series
 from seatrial.model.errors import UsageError
@@ -29,6 +31,9 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     form: str = ""
     """One of `FORMS`; empty: by the text."""
     columns: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    """Columns of conditions, and of parts of a node, of a fleet; empty: by contents."""
     metric: str = ""
     unit: str = ""
     sense: Sense | None = None
@@ -61,8 +66,10 @@ def _ordered(files: Sequence[tuple[Source, str]]) -> list[tuple[Source, str]]:
 def _of_file(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
     if not text.strip():
         raise UsageError(f"{source.file} is empty.", "Leave this file out, or run the benchmark again.")
-    form = wanted.form or form_of(text)
     try:
+        if wanted.form != OUTPUTS and not detected(text):
+            refuse_listing(text)
+        form = wanted.form or form_of(text)
         match form:
             case "reframe":
                 yield from _of_perflog(msgspec.structs.replace(source, form=form), text)
@@ -87,7 +94,7 @@ def form_of(text: str) -> str:
         value = json_value(text)
         keys = {str(key).strip().lower() for one in (value if isinstance(value, list) else [value])
                 if isinstance(one, dict) for key in one}  # fmt: skip
-        if keys & NODE_NAMES:
+        if keys & set(NODE_NAMES):
             return FLEET
         if isinstance(value, dict) and "series" not in keys and all(isinstance(one, list) for one in value.values()):
             raise UsageError(
@@ -96,7 +103,7 @@ def form_of(text: str) -> str:
         return SERIES
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
     cells = {cell.strip().lower() for cell in re.split(r"[,;\t|]", first)}
-    if cells & NODE_NAMES and len(cells) > 1:
+    if cells & set(NODE_NAMES) and len(cells) > 1:
         return FLEET
     return SERIES if _is_table(text) else OUTPUTS
 
@@ -123,18 +130,40 @@ def _of_series(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
 
 
 def _of_fleet(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
-    """One run for each run of the nodes; a node with fewer runs is not in the last ones."""
+    """One run for each run of the nodes; a node with fewer runs is not in the last ones.
+
+    Each condition is a metric of its own, and so is each part of a node: the same part of all nodes is one metric.
+    """
     if len(wanted.columns) > 1:
         raise UsageError("A fleet has one column of values.", "Import each column by itself.")
     column = wanted.columns[0] if wanted.columns else ""
-    table = read_fleet_table(text, column)
-    fleet, metric = table.with_gaps, wanted.metric or table.column or "value"
-    for number in range(max(map(len, fleet.values()), default=0)):
-        of_run = {node: runs[number] for node, runs in fleet.items() if number < len(runs)}
-        without = tuple(node for node, value in of_run.items() if math.isnan(value))
-        values = tuple(_value(metric, wanted, node, value) for node, value in of_run.items() if node not in without)
+    table = read_fleet_table(text, column, wanted.by, wanted.parts)
+    name = wanted.metric or table.roles.value or "value"
+    most = max((len(runs) for stratum in table.strata for runs in stratum.with_gaps.values()), default=0)
+    for number in range(most):
+        values, without = [], []
+        for stratum in table.strata:
+            for subject, runs in stratum.with_gaps.items():
+                node, part = table.parts.get(subject, (subject, ""))
+                if number >= len(runs):
+                    continue
+                if math.isnan(runs[number]):
+                    without.append(node)
+                    continue
+                metric = " ".join(filter(None, (name, *(f"{key}={cell}" for key, cell in stratum.conditions), part)))
+                values.append(_value(metric, _completed(wanted, stratum), node, runs[number]))
         if values:
-            yield Batch(label=f"run {number + 1}", source=source, values=values, without_value=without)
+            yield Batch(
+                label=f"run {number + 1}", source=source, values=tuple(values), without_value=tuple(without),
+                roles=table.roles.text,
+            )  # fmt: skip
+
+
+def _completed(wanted: Wanted, stratum: Stratum) -> Wanted:
+    """What the command line says, else what the table says of a condition."""
+    return msgspec.structs.replace(
+        wanted, unit=wanted.unit or stratum.unit, sense=wanted.sense or (stratum.sense if stratum.conditions else None)
+    )
 
 
 def _of_perflog(source: Source, text: str) -> Iterator[Batch]:

@@ -87,6 +87,8 @@ def _blocks(imported: Imported) -> Iterator[Block]:
     if gaps := Counter(node for batch in imported.batches for node in batch.without_value):
         names = [f"{node} in {count(gaps[node], 'run')}" for node in natural_sorted(gaps)]
         yield Paragraph(text=f"Without a value: {some(names, MOST_NAMES)}.")
+    for roles in dict.fromkeys(batch.roles for batch in imported.batches if batch.roles):
+        yield Paragraph(text=f"{roles[0].upper()}{roles[1:]}")
     yield _sources(imported.batches)
     metric = imported.batches[0].values[0].metric
     yield Paragraph(text=f"`seatrial history '{metric}'` shows them over time; `seatrial compare A B` compares them.")

@@ -41,7 +41,7 @@ def test_forms_of_a_fleet(text: str) -> None:
 def test_one_of_several_columns_is_chosen() -> None:
     text = "node,copy,triad\nn1,1,5\nn2,2,6\n"
     assert read_fleet_table(text, "triad").values == {"n1": [5.0], "n2": [6.0]}
-    with pytest.raises(UsageError, match="--column copy"):
+    with pytest.raises(UsageError, match=r"copy, triad\. Choose one: --column COLUMN"):
         read_fleet_table(text)
     with pytest.raises(UsageError, match="no column of values 'add'"):
         read_fleet_table(text, "add")
@@ -62,8 +62,7 @@ def test_one_of_several_columns_is_chosen() -> None:
 def test_a_column_of_times_does_not_hold_the_nodes(text: str, columns: tuple[str, str, str]) -> None:
     table = read_fleet_table(text)
     assert table.values == {"n1": [1.0], "n2": [3.0]}
-    assert (table.nodes, table.column) == columns[:2]
-    assert table.runs in ("", "run", "iter")
+    assert (table.roles.node, table.roles.value) == columns[:2]
 
 
 def test_a_time_can_be_the_value() -> None:
@@ -84,11 +83,12 @@ def test_the_columns_that_were_taken_are_named(tmp_path: Path, capsys: pytest.Ca
     file.write_text("\n".join(["date,machine,rate", *rows, "2026-01-02,n1,", ""]))
     assert run(["fleet", str(file)]) == 0
     shown = "".join(capsys.readouterr().out.split())  # lines are wrapped, a long path within itself
-    expected = f"{file}: nodes from column 'machine', values from 'rate'. 1 value is missing, of n1."
+    expected = f"{file}: nodes from column 'machine', values from 'rate'. Constant: 'date'. 1 value is missing, of n1."
     assert "".join(expected.split()) in shown
     assert run(["fleet", str(file), "--json"]) == 0
     data = frame(capsys.readouterr().out)["data"]
-    assert data["columns"] == [{"file": str(file), "nodes": "machine", "values": "rate", "runs": ""}]
+    (columns,) = data["columns"]
+    assert (columns["file"], columns["nodes"], columns["values"], columns["runs"]) == (str(file), "machine", "rate", "")
     assert data["without_value"] == ["n1"]
 
 
@@ -133,7 +133,7 @@ def test_verdicts() -> None:
     assert verdict({**fleet(40), "n1": [100.0, 100.0, 70.0, 100.0, 100.0]}) is Verdict.UNSTABLE
     assert verdict({**fleet(40, runs=1), "n1": [50.0]}) is Verdict.INCONCLUSIVE
     assert verdict(fleet(2)) is Verdict.INCONCLUSIVE
-    assert verdict(fleet(5)) is Verdict.INCONCLUSIVE
+    assert verdict(fleet(4, scatter=0.05)) is Verdict.INCONCLUSIVE
     assert verdict({**fleet(40), "n1": []}) is Verdict.NOT_RUN
     assert verdict({"n1": []}) is Verdict.NOT_RUN
 

@@ -1,0 +1,359 @@
+"""Fleets that were measured under several conditions, or part by part: each condition is judged of its own.
+
+A part of a node is compared with the same part of other nodes. A node that is a little low under every condition
+shows only in all of them together: each value as a share of its condition's median is one more fleet. The kinds of
+comparison (parts or nodes, whole nodes, all conditions together) have equal shares of one error rate, and the
+conditions equal shares of that.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from seatrial.commands.fleet.judge import HIDDEN_EFFECTS, FleetJudgement, judge_nodes, node_verdict
+from seatrial.importers.fleets import Fleet, FleetTable, Labels, Stratum
+from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
+from seatrial.model.errors import ExitCode
+from seatrial.model.facts import NodeFacts
+from seatrial.model.imported import Sense
+from seatrial.model.verdict import Verdict
+from seatrial.statistics.fleets import EFFECT, FEWEST_NODES, FEWEST_RUNS, NodeRuns
+
+
+class JudgedStratum(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition: its values, as they were given, and the judgement on them."""
+
+    conditions: Labels
+    unit: str
+    text: str
+    judged: FleetJudgement
+    absent: tuple[str, ...] = ()
+    """Nodes or parts that were measured under other conditions of the same plan, and not under this one."""
+
+
+class Named(msgspec.Struct, frozen=True, kw_only=True):
+    """A node, or a part of one, that is not healthy, and where."""
+
+    subject: str
+    node: str
+    verdict: Verdict
+    loss: float
+    """The largest of its losses, a share."""
+    where: tuple[str, ...]
+    """Conditions under which it is low; empty: under all together."""
+    runs: int
+    """Fewest values that it has under one of them."""
+
+
+class StrataJudgement(msgspec.Struct, frozen=True, kw_only=True):
+    """All conditions, and who is named."""
+
+    strata: tuple[JudgedStratum, ...]
+    together: FleetJudgement | None
+    """All conditions as one fleet; None where there is one condition."""
+    named: tuple[Named, ...]
+    conditions: tuple[str, ...]
+    """Columns that distinguish conditions."""
+    parts: tuple[str, ...]
+    subjects: int
+    nodes: int
+    effect: float
+    detectable: float | None
+    """The largest of the conditions: loss under one condition that is found in 95 % of cases."""
+    suspects: tuple[PeerSuspect, ...] = ()
+    without_facts: tuple[str, ...] = ()
+    verdict: Verdict
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 for nodes that are slow or unstable, 2 for what is undecided or missing."""
+        return {
+            Verdict.PASS: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS, Verdict.UNSTABLE: ExitCode.FINDINGS
+        }.get(self.verdict, ExitCode.INCOMPLETE)  # fmt: skip
+
+    def of(self, verdict: Verdict) -> tuple[Named, ...]:
+        """Those with this verdict, the farthest from their peers first."""
+        return tuple(sorted((each for each in self.named if each.verdict is verdict), key=lambda each: -each.loss))
+
+
+def is_divided(tables: Mapping[str, FleetTable]) -> bool:
+    """Whether the tables have several conditions, or parts of nodes."""
+    return len(_merged(tables)) > 1 or any(table.parts for table in tables.values())
+
+
+def judge_strata(
+    tables: Mapping[str, FleetTable], sense: Sense | None = None, *, effect: float = EFFECT
+) -> StrataJudgement:
+    """Judge each condition of the tables. `sense`: None: as names and units say, else higher is better."""
+    merged = _merged(tables)
+    parts = {subject: part for table in tables.values() for subject, part in table.parts.items()}
+    kinds = 1 + bool(parts) + (len(merged) > 1)
+    comparisons = kinds * len(merged)
+    strata = _with_absent([_judged(stratum, sense, effect, comparisons, parts) for stratum in merged])
+    together = _together(strata, effect, kinds) if len(strata) > 1 else None
+    named = [*_in_strata(strata, parts), *_in_all(together, parts)]
+    if parts:
+        named = _nodes_or_parts(named, _slow_nodes(merged, strata, parts, effect, comparisons), parts)
+    named = _unique(named)
+    results = [stratum.judged.result for stratum in strata if stratum.judged.result]
+    subjects = {subject for stratum in merged for subject in stratum.with_gaps}
+    detectable = max((result.detectable for result in results), default=None)
+    return StrataJudgement(
+        strata=strata,
+        together=together,
+        named=tuple(named),
+        conditions=tuple(dict.fromkeys(name for stratum in merged for name, _ in stratum.conditions)),
+        parts=tuple(dict.fromkeys(name for table in tables.values() for name in table.roles.parts)),
+        subjects=len(subjects),
+        nodes=len({parts[subject][0] if subject in parts else subject for subject in subjects}),
+        effect=effect,
+        detectable=detectable,
+        verdict=_verdict(strata, named, detectable, effect),
+    )
+
+
+def facts_of_strata(judged: StrataJudgement, facts: Mapping[str, NodeFacts]) -> StrataJudgement:
+    """The judgement with the facts that separate named nodes from healthy ones."""
+    slow = {each.node for each in judged.of(Verdict.SLOW) or judged.of(Verdict.UNSTABLE)}
+    subjects = {runs.node for stratum in judged.strata if stratum.judged.result for runs in stratum.judged.result.nodes}
+    nodes = {subject.split(" ")[0] if judged.parts else subject for subject in subjects}
+    bad = {each.node for each in judged.named}
+    return msgspec.structs.replace(
+        judged,
+        suspects=find_peer_suspects(facts, slow, nodes - bad | slow),
+        without_facts=tuple(sorted(node for node in nodes if node not in facts)),
+    )
+
+
+def _merged(tables: Mapping[str, FleetTable]) -> list[Stratum]:
+    """The strata of all tables; those of the same conditions and unit are one."""
+    merged: dict[tuple[Labels, str], Stratum] = {}
+    for table in tables.values():
+        for stratum in table.strata:
+            key = (stratum.conditions, stratum.unit)
+            if key in merged:
+                runs = {name: list(values) for name, values in merged[key].with_gaps.items()}
+                for name, values in stratum.with_gaps.items():
+                    runs[name] = runs.get(name, []) + values
+                merged[key] = msgspec.structs.replace(stratum, with_gaps=runs)
+            else:
+                merged[key] = stratum
+    return list(merged.values())
+
+
+def _judged(
+    stratum: Stratum, sense: Sense | None, effect: float, comparisons: int, parts: Mapping[str, tuple[str, str]]
+) -> JudgedStratum:
+    """One condition. Parts are compared by their shares of the median of the same part of all nodes."""
+    known = sense or stratum.sense
+    values = _levelled(stratum.values, parts) if parts else stratum.values
+    higher = known is not Sense.LOWER
+    judged = judge_nodes(values, higher_is_better=higher, effect=effect, comparisons=comparisons)
+    if known is None:
+        positive = {name: [run for run in runs if run] for name, runs in values.items()}
+        other = judge_nodes(positive, higher_is_better=not higher, effect=effect, comparisons=comparisons)
+        judged = msgspec.structs.replace(
+            judged, sense_known=False, ahead=tuple(runs.node for runs in (*other.slow, *other.suspected))
+        )
+    return JudgedStratum(conditions=stratum.conditions, unit=stratum.unit, text=stratum.text, judged=judged)
+
+
+def _levelled(values: Fleet, parts: Mapping[str, tuple[str, str]]) -> Fleet:
+    """Each value as a share of the median of its part over the nodes; parts of few nodes stay as they are."""
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for subject, runs in values.items():
+        if runs:
+            groups[parts[subject][1] if subject in parts else ""].append(subject)
+    if min(map(len, groups.values()), default=0) < FEWEST_NODES:
+        return values
+    levels = {part: float(np.median([np.median(values[name]) for name in names])) for part, names in groups.items()}
+    if not min(levels.values()) > 0:
+        return values
+    usual = float(np.median(list(levels.values())))
+    return {
+        subject: [run / levels[parts[subject][1] if subject in parts else ""] * usual for run in runs]
+        for subject, runs in values.items()
+    }
+
+
+def _with_absent(strata: Sequence[JudgedStratum]) -> tuple[JudgedStratum, ...]:
+    """Each condition that half of all nodes have with those that it lacks."""
+    everyone = dict.fromkeys(name for stratum in strata for name in _measured(stratum))
+    return tuple(
+        msgspec.structs.replace(stratum, absent=tuple(name for name in everyone if name not in _measured(stratum)))
+        if 2 * len(_measured(stratum)) >= len(everyone) and len(_measured(stratum)) < len(everyone)
+        else stratum
+        for stratum in strata
+    )
+
+
+def _measured(stratum: JudgedStratum) -> frozenset[str]:
+    result = stratum.judged.result
+    return frozenset((*(runs.node for runs in result.nodes), *stratum.judged.unmeasured) if result else ())
+
+
+def _together(strata: Sequence[JudgedStratum], effect: float, comparisons: int) -> FleetJudgement | None:
+    """All values as shares of the median of their condition, turned so that higher is better."""
+    fleet: defaultdict[str, list[float]] = defaultdict(list)
+    for stratum in strata:
+        result = stratum.judged.result
+        if result is None or not result.enough or result.populations:
+            continue
+        for runs in result.nodes:
+            for value in runs.values:
+                ratio = value / result.median
+                fleet[runs.node].append(ratio if stratum.judged.higher_is_better or not ratio else 1 / ratio)
+    return judge_nodes(fleet, effect=effect, comparisons=comparisons) if fleet else None
+
+
+def _in_strata(strata: Sequence[JudgedStratum], parts: Mapping[str, tuple[str, str]]) -> list[Named]:
+    """Who is slow, unstable or suspected under which conditions."""
+    low: defaultdict[str, list[tuple[JudgedStratum, NodeRuns]]] = defaultdict(list)
+    bad: defaultdict[str, list[tuple[JudgedStratum, NodeRuns]]] = defaultdict(list)
+    for stratum in strata:
+        for runs in stratum.judged.result.nodes if stratum.judged.result else ():
+            if runs.slow or runs.suspected:
+                low[runs.node].append((stratum, runs))
+            elif runs.bad_runs:
+                bad[runs.node].append((stratum, runs))
+    named = []
+    for subject, places in (*low.items(), *bad.items()):
+        if places is bad.get(subject):
+            verdict, loss = Verdict.UNSTABLE, max(runs.worst_run_loss for _, runs in places)
+        else:
+            verdict = Verdict.SLOW if _confirmed(places, strata) else Verdict.INCONCLUSIVE
+            loss = max(runs.loss for _, runs in places)
+        named.append(
+            Named(
+                subject=subject,
+                node=parts[subject][0] if subject in parts else subject,
+                verdict=verdict,
+                loss=loss,
+                where=_where([stratum for stratum, _ in places], strata),
+                runs=min(len(runs.values) for _, runs in places),
+            )
+        )
+    return named
+
+
+def _confirmed(places: Sequence[tuple[JudgedStratum, NodeRuns]], strata: Sequence[JudgedStratum]) -> bool:
+    """Whether low values cannot have been one bad run: enough runs, or all conditions that share one cell."""
+    if any(runs.slow for _, runs in places) or sum(len(runs.values) for _, runs in places) >= FEWEST_RUNS:
+        return True
+    return len(places) > 1 and bool(_shared([stratum for stratum, _ in places], strata))
+
+
+def _shared(places: Sequence[JudgedStratum], strata: Sequence[JudgedStratum]) -> tuple[tuple[str, str], ...]:
+    """Labels that these conditions have, all of them, and no other condition."""
+    labels = set.intersection(*(set(place.conditions) for place in places))
+    texts = {place.text for place in places}
+    return tuple(
+        sorted(label for label in labels if {each.text for each in strata if label in each.conditions} == texts)
+    )
+
+
+def _where(places: Sequence[JudgedStratum], strata: Sequence[JudgedStratum]) -> tuple[str, ...]:
+    """Conditions in few words: none if they are all, the cell that they share, else each of them."""
+    if len(places) == len(strata):
+        return ()
+    if shared := _shared(places, strata):
+        return (" ".join(shared[0]),)
+    return tuple(place.text for place in places)
+
+
+def _in_all(together: FleetJudgement | None, parts: Mapping[str, tuple[str, str]]) -> list[Named]:
+    """Who is low in all conditions together; single low values are judged under their conditions."""
+    if together is None:
+        return []
+    return [
+        Named(
+            subject=runs.node,
+            node=parts[runs.node][0] if runs.node in parts else runs.node,
+            verdict=node_verdict(runs),
+            loss=runs.loss,
+            where=(),
+            runs=len(runs.values),
+        )
+        for runs in (*together.slow, *together.suspected)
+    ]
+
+
+def _slow_nodes(
+    merged: Sequence[Stratum], strata: Sequence[JudgedStratum], parts: Mapping[str, tuple[str, str]], effect: float,
+    comparisons: int,
+) -> dict[str, Named]:  # fmt: skip
+    """Nodes of which every part is low, beside other nodes: one loss of the node, not one of each part."""
+    slow: dict[str, Named] = {}
+    for stratum, judged in zip(merged, strata, strict=True):
+        fleet: defaultdict[str, list[float]] = defaultdict(list)
+        lowest: defaultdict[str, list[float]] = defaultdict(list)
+        result = judged.judged.result
+        for runs in result.nodes if result else ():
+            node = parts[runs.node][0] if runs.node in parts else runs.node
+            fleet[node] += runs.values
+            lowest[node].append(runs.loss)
+        of_nodes = judge_nodes(
+            fleet, higher_is_better=judged.judged.higher_is_better, effect=effect, comparisons=comparisons
+        )
+        for runs in (*of_nodes.slow, *of_nodes.suspected):
+            if min(lowest[runs.node]) < runs.loss / 2 or len(lowest[runs.node]) < 2:
+                continue
+            before = slow.get(runs.node)
+            slow[runs.node] = Named(
+                subject=runs.node, node=runs.node, verdict=node_verdict(runs), loss=runs.loss,
+                where=(*(before.where if before else ()), *((stratum.text,) if stratum.text else ())),
+                runs=len(runs.values),
+            )  # fmt: skip
+    every = len(merged)
+    return {
+        node: msgspec.structs.replace(each, where=() if len(each.where) == every else each.where)
+        for node, each in slow.items()
+    }
+
+
+def _nodes_or_parts(
+    named: Sequence[Named], nodes: Mapping[str, Named], parts: Mapping[str, tuple[str, str]]
+) -> list[Named]:
+    """A node in place of its parts where all of them are low alike."""
+    kept = [
+        each
+        for each in named
+        if each.subject not in parts or each.node not in nodes or each.verdict is Verdict.UNSTABLE
+        or math.log1p(-min(each.loss, 0.999)) < 2 * math.log1p(-min(nodes[each.node].loss, 0.999))
+    ]  # fmt: skip
+    return [*nodes.values(), *kept]
+
+
+def _unique(named: Sequence[Named]) -> list[Named]:
+    """The worst verdict on each subject; of equal ones the first, which says where."""
+    rank = (Verdict.SLOW, Verdict.UNSTABLE, Verdict.INCONCLUSIVE)
+    best: dict[str, Named] = {}
+    for each in named:
+        before = best.get(each.subject)
+        if before is None or rank.index(each.verdict) < rank.index(before.verdict):
+            best[each.subject] = each
+    return list(best.values())
+
+
+def _verdict(
+    strata: Sequence[JudgedStratum], named: Sequence[Named], detectable: float | None, effect: float
+) -> Verdict:
+    verdicts = {each.verdict for each in named}
+    for verdict in (Verdict.SLOW, Verdict.UNSTABLE, Verdict.INCONCLUSIVE):
+        if verdict in verdicts:
+            return verdict
+    results = [stratum.judged.result for stratum in strata]
+    if not any(results):
+        zero = any(stratum.judged.all_zero for stratum in strata)
+        return Verdict.INCONCLUSIVE if zero else Verdict.NOT_RUN
+    if any(stratum.judged.sense_needed or stratum.judged.all_zero for stratum in strata):
+        return Verdict.INCONCLUSIVE
+    if any(result is not None and (result.populations or not result.enough) for result in results):
+        return Verdict.INCONCLUSIVE
+    if detectable is None or detectable > HIDDEN_EFFECTS * effect:
+        return Verdict.INCONCLUSIVE
+    missing = any(stratum.absent or stratum.judged.unmeasured or not stratum.judged.result for stratum in strata)
+    return Verdict.NOT_RUN if missing else Verdict.PASS

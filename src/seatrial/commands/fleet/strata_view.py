@@ -1,0 +1,225 @@
+"""Several conditions, or parts of nodes: the report of `seatrial fleet` on a table that has them."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from seatrial.commands.fleet.strata import JudgedStratum, Named, StrataJudgement
+from seatrial.commands.fleet.view import (
+    LINE,
+    MOST_NAMES,
+    node_fields,
+    result_fields,
+    suspect_fields,
+    tables_fields,
+    taken,
+)
+from seatrial.importers.fleets import FleetTable
+from seatrial.judgement.peer_suspects import suspects_text
+from seatrial.model.units import prefixed, share
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import by_text, count, some, verb
+from seatrial.render.json import Json
+from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
+from seatrial.statistics.fleets import FEWEST_RUNS
+
+NAMED = columns("node", "verdict", "#loss", "under", "#runs")
+CONDITIONS = columns("condition", "#nodes", "#median", "#lowest", "", "#would show")
+
+
+def strata_report(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> Report:
+    """Who is named, under which conditions, and what each condition would have shown."""
+    cases = tuple(
+        Case(name=f"node:{each.subject}", verdict=each.verdict, reason=f"{share(each.loss)}{_under(each)}")
+        for each in judged.named
+    )
+    healthy = tuple(Case(name=f"node:{name}", verdict=Verdict.PASS) for name in _healthy(judged))
+    fields, blocks = partial(strata_fields, judged, tables), partial(_blocks, judged, tables)
+    return judged_report(judged.verdict, _sentence(judged), judged.exit_code, fields, blocks, (*cases, *healthy))
+
+
+def _healthy(judged: StrataJudgement) -> list[str]:
+    """Nodes and parts that are not named, in the order of the table."""
+    named = {each.subject for each in judged.named}
+    results = [stratum.judged.result for stratum in judged.strata if stratum.judged.result]
+    return [name for name in dict.fromkeys(runs.node for result in results for runs in result.nodes)
+            if name not in named]  # fmt: skip
+
+
+def strata_fields(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> Json:
+    """docs/fleet.md describes each field."""
+    first = judged.strata[0].judged
+    return {
+        "effect": judged.effect,
+        "better": "higher" if first.higher_is_better else "lower",
+        "better_known": all(stratum.judged.sense_known for stratum in judged.strata),
+        "ahead": list(dict.fromkeys(name for stratum in judged.strata for name in stratum.judged.ahead)),
+        "slow": [each.subject for each in judged.of(Verdict.SLOW)],
+        "unstable": [each.subject for each in judged.of(Verdict.UNSTABLE)],
+        "suspected": [each.subject for each in judged.of(Verdict.INCONCLUSIVE)],
+        "unmeasured": list(dict.fromkeys(name for each in judged.strata for name in _missing(each))),
+        **result_fields(None),
+        "detectable": judged.detectable,
+        "nodes": [],
+        "named": [
+            {
+                "subject": each.subject,
+                "node": each.node,
+                "verdict": each.verdict.value,
+                "loss": each.loss,
+                "under": list(each.where),
+            }
+            for each in judged.named
+        ],
+        "strata": [_stratum_fields(stratum) for stratum in judged.strata],
+        "suspects": [suspect_fields(each) for each in judged.suspects],
+        "without_facts": list(judged.without_facts),
+        **tables_fields(tables),
+    }
+
+
+def _stratum_fields(stratum: JudgedStratum) -> Json:
+    result = stratum.judged.result
+    return {
+        "conditions": [{"column": name, "cell": cell} for name, cell in stratum.conditions],
+        "unit": stratum.unit,
+        "better": "higher" if stratum.judged.higher_is_better else "lower",
+        **result_fields(result),
+        "unmeasured": list(_missing(stratum)),
+        "nodes": [node_fields(runs) for runs in result.nodes] if result else [],
+    }
+
+
+def _missing(stratum: JudgedStratum) -> tuple[str, ...]:
+    return (*stratum.judged.unmeasured, *stratum.absent)
+
+
+def _under(named: Named) -> str:
+    """Where a node is low, for a sentence; empty: under all conditions together."""
+    return f" in {some(named.where, 1)}" if named.where else ""
+
+
+def _sentence(judged: StrataJudgement) -> str:
+    """The worst that is named, as far as a line has room; else what is missing or would have been found."""
+    room = LINE - len(judged.verdict.value) - 2
+    ways = [text for names in range(MOST_NAMES, 0, -1) for text in _ways(judged, names)]
+    return next((text for text in ways if len(text) <= room), ways[-1])
+
+
+def _ways(judged: StrataJudgement, names: int) -> Iterator[str]:
+    """Sentences, longer ones first. `names`: how many nodes are listed."""
+    among = f", among {_subjects(judged)}"
+    for verdict, what in ((Verdict.SLOW, "below"), (Verdict.UNSTABLE, ""), (Verdict.INCONCLUSIVE, "below")):
+        named = judged.of(verdict)
+        if judged.verdict is not verdict or not named:
+            continue
+        if not what:
+            listed = some([each.subject for each in named], names)
+            yield f"single bad runs on {listed}{_under(named[0]) if len(named) == 1 else ''}; none is slow"
+            yield f"single bad runs on {listed}; none is slow"
+            continue
+        listed = some([f"{each.subject} {share(each.loss)}" for each in named], names)
+        peers = f"{listed} below {verb(len(named), 'its', 'their')} peers"
+        if verdict is Verdict.INCONCLUSIVE:
+            peers += f"; {count(max(FEWEST_RUNS - named[0].runs, 1), 'more run')} would decide"
+        alike = len({each.where for each in named}) == 1
+        if alike:
+            yield f"{peers}{_under(named[0])}{among if verdict is Verdict.SLOW else ''}"
+            yield f"{peers}{_under(named[0])}"
+        yield f"{peers}{among if not alike else ''}"
+        yield peers
+        return
+    yield from _unnamed(judged)
+
+
+def _subjects(judged: StrataJudgement) -> str:
+    nodes = count(judged.nodes, "node")
+    return f"{count(judged.subjects, 'part')} of {nodes}" if judged.parts else nodes
+
+
+def _unnamed(judged: StrataJudgement) -> Iterator[str]:
+    """Where nobody is named."""
+    results = [stratum.judged.result for stratum in judged.strata]
+    many = f" under {count(len(judged.strata), 'condition')}" if len(judged.strata) > 1 else ""
+    if not any(results):
+        yield "no value was read, or all are 0"
+    elif few := [stratum for stratum in judged.strata if stratum.judged.result and not stratum.judged.result.enough]:
+        yield f"fewer than 3 values to compare under {len(few)} of {count(len(judged.strata), 'condition')}"
+    elif asked := next((stratum for stratum in judged.strata if stratum.judged.sense_needed), None):
+        yield f"{some(asked.judged.ahead, 1)} above its peers in {asked.text}: is higher better?"
+        yield f"{some(asked.judged.ahead, 1)} above its peers: is higher better?"
+    elif two := [stratum for stratum in judged.strata if stratum.judged.result and stratum.judged.result.populations]:
+        yield f"two populations of {'parts' if judged.parts else 'nodes'} in {two[0].text or 'the values'}"
+        yield f"two populations under {len(two)} of {count(len(judged.strata), 'condition')}"
+    elif judged.verdict is Verdict.NOT_RUN and (gaps := [each for each in judged.strata if _missing(each)]):
+        yield f"not measured: {some(_missing(gaps[0]), MOST_NAMES)} in {gaps[0].text or 'any run'}; no other named"
+        yield f"values are missing under {len(gaps)} of {count(len(judged.strata), 'condition')}; no node is named"
+    elif judged.verdict is Verdict.INCONCLUSIVE:
+        hidden = f"the scatter hides a loss of less than {share(judged.detectable)}"
+        loss, subject, text = max(
+            (runs.loss, runs.node, stratum.text)
+            for stratum in judged.strata if stratum.judged.result for runs in stratum.judged.result.nodes
+        )  # fmt: skip
+        if loss >= judged.effect:
+            yield f"{hidden}; lowest: {subject} {share(loss)}{text and ' in '}{text}"
+            yield f"{hidden}; lowest: {subject} {share(loss)}"
+        yield hidden
+    else:
+        yield f"{_subjects(judged)} alike{many}; a loss of {share(judged.detectable)} would have been named"
+        yield f"{_subjects(judged)} alike{many}; a loss of {share(judged.detectable)} would show"
+
+
+def _blocks(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> Iterator[Block]:
+    order = sorted(judged.named, key=lambda each: (each.verdict is not Verdict.SLOW, -each.loss))
+    rows = [
+        (each.subject, each.verdict.value, share(each.loss), some(each.where, 2) or _everywhere(judged), str(each.runs))
+        for each in order
+    ]
+    yield from first_rows(NAMED, rows)
+    if len(judged.strata) > 1:
+        yield from first_rows(CONDITIONS, [_row(stratum) for stratum in judged.strata])
+    for note in _notes(judged):
+        yield Paragraph(text=note)
+    if text := suspects_text(judged.suspects):
+        yield Paragraph(text=text)
+    for text, files in by_text((file, taken(table)) for file, table in tables.items()).items():
+        if text:
+            yield Paragraph(text=f"{some(files, MOST_NAMES)}: {text}")
+
+
+def _everywhere(judged: StrataJudgement) -> str:
+    return "all conditions together" if len(judged.strata) > 1 else ""
+
+
+def _row(stratum: JudgedStratum) -> tuple[str, ...]:
+    result = stratum.judged.result
+    if result is None:
+        return stratum.text or "all", "0", "", "", "", ""
+    lowest = max(result.nodes, key=lambda runs: runs.loss)
+    unit = f" {stratum.unit}" if stratum.unit else ""
+    return (
+        stratum.text or "all",
+        str(len(result.nodes)),
+        f"{prefixed(result.median)}{unit}",
+        share(lowest.loss),
+        lowest.node,
+        share(result.detectable),
+    )
+
+
+def _notes(judged: StrataJudgement) -> Iterator[str]:
+    by = f"Judged by {' and '.join(judged.conditions)}" if judged.conditions else "Judged as one condition"
+    yield f"{by}{'; part: ' + ', '.join(judged.parts) if judged.parts else ''}."
+    if judged.parts:
+        yield "A part is compared with the same part of other nodes and with the other parts of its node."
+    if not all(stratum.judged.sense_known for stratum in judged.strata):
+        yield (
+            "Nothing says which values are good, so higher ones were taken to be. Say which with --better higher or "
+            "--better lower."
+        )
+    gaps = [
+        f"{some(_missing(each), MOST_NAMES)} in {each.text or 'any run'}" for each in judged.strata if _missing(each)
+    ]
+    if gaps:
+        yield f"Not measured: {some(gaps, MOST_NAMES)}."
+    if judged.without_facts:
+        yield f"No facts are known of {some(judged.without_facts, MOST_NAMES)}."

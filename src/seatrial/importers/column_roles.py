@@ -1,0 +1,334 @@
+"""What each column of a table of measurements is: nodes, values, runs, conditions, parts of a node, units, others.
+
+Contents decide, and names are hints. A column whose cells return on other nodes, equally often within a node, is part
+of the plan of the measurements: a condition, a run or a part of a node. Cells that a node never shares are
+identifiers, cells that a node never changes are properties of it. What neither contents nor names show is asked.
+"""
+
+import itertools
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from seatrial.importers.columns import MISSING, Column
+from seatrial.importers.unit_words import unit_scale
+from seatrial.model.errors import UsageError
+from seatrial.model.imported import sense_of
+from seatrial.model.words import count, some
+
+NODE_NAMES = ("node", "hostname", "host", "nodename", "nodelist", "server", "nodes", "name")
+"""The first that a table has is the column of the nodes; `nodes` may be a number, and `name` that of a test."""
+RUN_NAMES = frozenset({"run", "iter", "iteration", "rep", "repetition", "repeat", "trial", "time", "date", "timestamp"})
+RUN_WORDS = frozenset({
+    "run", "iter", "iteration", "rep", "repetition", "repeat", "trial", "attempt", "try", "job", "jobid", "timestamp",
+    "date", "day", "started", "when", "seed",
+})  # fmt: skip
+PART_WORDS = frozenset({
+    "gpu", "device", "dev", "gcd", "card", "accelerator", "socket", "package", "numa", "cpu", "core", "port", "nic",
+    "hca", "adapter", "rail", "disk", "drive", "dimm", "slot", "rank", "die", "tile", "uuid", "serial", "part",
+})  # fmt: skip
+CONDITION_WORDS = frozenset({
+    "size", "bytes", "length", "msg", "message", "block", "blocksize", "bs", "n", "nb", "p", "q", "threads", "ranks",
+    "procs", "tasks", "ppn", "np", "gpus", "cores", "cpus", "nodes", "jobs", "depth", "iodepth", "numjobs", "test",
+    "kernel", "op", "operation", "function", "collective", "algorithm", "metric", "benchmark", "case", "mode", "rw",
+    "direction", "precision", "dtype", "type", "pattern", "config", "variant", "count", "num", "level", "frequency",
+})  # fmt: skip
+PROPERTY_WORDS = frozenset({"rack", "row", "chassis", "cabinet", "leaf", "switch", "model", "partition"})
+UNIT_NAMES = frozenset({"unit", "units", "uom"})
+FLAG_WORDS = frozenset({"status", "state", "result", "comment", "comments", "note", "notes", "ok", "error", "errors"})
+MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*|[0-9]{1,2}:[0-9]{2}.*")
+"""A cell that begins with a date or a time of the day."""
+PLANNED = 0.8
+"""Share of rows, or of cells of a node, that must fit for a column to be part of the plan."""
+ASK = "Say what it is with --by COLUMN (a condition) or --part COLUMN (a part of a node), or call it run."
+MOST_NAMES = 12
+
+
+class ColumnRoles(msgspec.Struct, frozen=True, kw_only=True):
+    """The role of each column, by name. `node` and `value` are columns; empty names where there is none."""
+
+    node: str
+    value: str
+    runs: tuple[str, ...] = ()
+    """Together they say which run a row is of."""
+    conditions: tuple[str, ...] = ()
+    """Each combination of their cells is judged of its own."""
+    parts: tuple[str, ...] = ()
+    """They say which part of a node a row is of."""
+    units: str = ""
+    properties: tuple[str, ...] = ()
+    """The same in all rows of a node, unlike between nodes: rack, model."""
+    constants: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    """Other numbers, identifiers and remarks."""
+
+    @property
+    def text(self) -> str:
+        """All roles in sentences; empty for a form without columns."""
+        if not self.node:
+            return ""
+        runs = f", runs from {_quoted(self.runs)}" if self.runs else ""
+        others = {
+            "Conditions": self.conditions, "Parts of a node": self.parts, "Units": (self.units,) if self.units else (),
+            "Properties of nodes": self.properties, "Constant": self.constants, "Not used": self.unused,
+        }  # fmt: skip
+        first = f"nodes from column {self.node!r}, values from {self.value!r}{runs}."
+        return " ".join((first, *(f"{role}: {_quoted(names)}." for role, names in others.items() if names)))
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return some([repr(name) for name in names], MOST_NAMES)
+
+
+class _Contents:
+    """How the cells of one column lie over the nodes."""
+
+    def __init__(self, column: Column, nodes: Sequence[str]) -> None:
+        self.column = column
+        self.words = frozenset(words_of(column.name))
+        self.of_node: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.nodes_of: defaultdict[str, set[str]] = defaultdict(set)
+        for node, cell in zip(nodes, column.cells, strict=True):
+            self.of_node[node][cell] += 1
+            self.nodes_of[cell].add(node)
+
+    @property
+    def constant(self) -> bool:
+        """Whether all rows have the same cell."""
+        return len(self.nodes_of) <= 1
+
+    @property
+    def of_the_node(self) -> bool:
+        """Whether no node has two different cells."""
+        return all(len(cells) == 1 for cells in self.of_node.values())
+
+    @property
+    def nested(self) -> bool:
+        """Whether no two nodes share a cell."""
+        return all(len(nodes) == 1 for nodes in self.nodes_of.values())
+
+    @property
+    def planned(self) -> bool:
+        """Whether most cells are on half of the nodes or more, and each node has them equally often."""
+        least = max(len(self.of_node) / 2, min(len(self.of_node), 2))
+        shared = {cell for cell, nodes in self.nodes_of.items() if len(nodes) >= least}
+        rows = sum(sum(cells.values()) for cells in self.of_node.values())
+        within = sum(number for cells in self.of_node.values() for cell, number in cells.items() if cell in shared)
+        if not rows or within < PLANNED * rows:
+            return False
+        places = even = 0
+        for cells in self.of_node.values():
+            usual = Counter(cells.values()).most_common(1)[0][0]
+            places += len(shared)
+            even += sum(cells[cell] == usual for cell in shared)
+        return even >= PLANNED * places
+
+    @property
+    def numbered(self) -> bool:
+        """Whether its cells are the whole numbers from 0 or 1 on."""
+        cells = {cell.strip() for cell in self.nodes_of}
+        if not all(cell.isdecimal() for cell in cells):
+            return False
+        numbers = sorted(map(int, cells))
+        return numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+    @property
+    def labels(self) -> bool:
+        """Whether its cells can be names or numbers of things: words or whole numbers."""
+        return not self.column.numeric or all(cell.strip().isdecimal() for cell in self.nodes_of)
+
+    @property
+    def moments(self) -> bool:
+        """Whether its cells are dates or times."""
+        return are_moments(self.column)
+
+    @property
+    def mostly_same(self) -> bool:
+        """Whether one cell, or none, fills most rows: a remark on single rows."""
+        numbers = Counter(self.column.cells)
+        written = sum(number for cell, number in numbers.items() if cell.strip().lower() not in MISSING)
+        return max(numbers.values()) >= PLANNED * numbers.total() or written < numbers.total() / 2
+
+    @property
+    def run(self) -> bool:
+        """Whether it has the name of a run, or dates."""
+        named = self.column.name.strip().lower() in RUN_NAMES
+        return named or self.moments or (bool(self.words & RUN_WORDS) and self._label_name)
+
+    @property
+    def part(self) -> bool:
+        """Whether it has the name of a part of a node, and labels in its cells."""
+        return bool(self.words & PART_WORDS) and self.labels and self._label_name
+
+    @property
+    def _label_name(self) -> bool:
+        return sense_of(self.column.name) is None or (self.labels and self.planned)
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, lower case: `h2d_GB_s` to h, d, gb, s."""
+    return re.findall(r"[a-zµ]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+
+
+def are_moments(column: Column) -> bool:
+    """Whether its cells are dates or times."""
+    written = [cell for cell in column.cells if cell.strip().lower() not in MISSING]
+    return bool(written) and all(MOMENT.fullmatch(cell.strip()) for cell in written)
+
+
+def roles_of(
+    columns: Sequence[Column], node: Column, *, value: str = "", by: Sequence[str] = (), part: Sequence[str] = ()
+) -> ColumnRoles:
+    """The roles of all columns. `value`, `by`, `part`: columns that the user names.
+
+    Raises UsageError for names that the table lacks, for several columns of values, and for columns whose role neither
+    contents nor names show.
+    """
+    names = [column.name for column in columns]
+    named_by_user = {"of values": (value,) if value else (), "of a condition": by, "of a part": part}
+    for what, wanted in named_by_user.items():
+        if missing := next((name for name in wanted if name not in names), ""):
+            raise UsageError(f"The file has no column {what} {missing!r}.", f"It has {some(names, MOST_NAMES)}.")
+    contents = {
+        column.name: _Contents(column, node.cells) for column in columns if column is not node and column.name != value
+    }
+    chosen = {**dict.fromkeys(by, "conditions"), **dict.fromkeys(part, "parts")}
+    single = all(number == 1 for number in Counter(node.cells).values())
+    roles = {name: chosen.get(name) or _role(column, single=single) for name, column in contents.items()}
+    if value:
+        _refuse_plan(
+            _Contents(next(column for column in columns if column.name == value), node.cells), roles, single=single
+        )
+    else:
+        value = _value(columns, roles, contents)
+        del roles[value]
+    asked = [name for name, role in roles.items() if role == "asked"]
+    if asked:
+        raise UsageError(
+            f"Column {asked[0]!r} counts from {min(contents[asked[0]].nodes_of, key=int)}, and nothing shows whether "
+            "it counts runs, conditions or parts of a node.", ASK,
+        )  # fmt: skip
+    named = defaultdict(list)
+    for name, role in roles.items():
+        named["unused" if role == "numbers" else role].append(name)
+    tuples = {role: tuple(named[role]) for role in ("runs", "conditions", "parts", "properties", "constants", "unused")}
+    return ColumnRoles(node=node.name, value=value, units=next(iter(named["units"]), ""), **tuples)
+
+
+def _role(contents: _Contents, *, single: bool) -> str:
+    """The role of one column by itself. `single`: each node has one row."""
+    numeric, words = contents.column.numeric, contents.words
+    units = not numeric and all(unit_scale(cell) for cell in contents.nodes_of)
+    measured = numeric and single and not words & PROPERTY_WORDS and not contents.run
+    remark = bool(words & FLAG_WORDS) or contents.mostly_same
+    tests = (
+        (units or (contents.column.name.strip().lower() in UNIT_NAMES and not numeric), "units"),
+        (contents.constant, "constants"),
+        (contents.of_the_node and measured, "numbers"),
+        (contents.of_the_node, "unused" if contents.nested else "properties"),
+        (contents.run, "runs"),
+        (contents.part, "parts"),
+        (contents.nested, "numbers" if numeric else "unused"),
+        (not numeric, "unused" if remark else "conditions"),
+    )
+    return next((role for holds, role in tests if holds), "") or _role_of_numbers(contents)
+
+
+def _role_of_numbers(contents: _Contents) -> str:
+    """Of a column of numbers that change within nodes and return on others."""
+    if not contents.planned:
+        return "conditions" if contents.words & CONDITION_WORDS and contents.labels else "numbers"
+    if contents.words & CONDITION_WORDS:
+        return "conditions"
+    if sense_of(contents.column.name) is not None:
+        return "numbers"
+    return "asked" if contents.numbered else "conditions"
+
+
+def _refuse_plan(value: _Contents, roles: Mapping[str, str], *, single: bool) -> None:
+    """Raise UsageError where the chosen column is part of the plan, or constant, and others have the measurements."""
+    role = _role(value, single=single)
+    what = {"constants": "the same in every row", "conditions": "a condition", "parts": "the part of a node"}.get(role)
+    numbers = [name for name, role in roles.items() if role == "numbers"]
+    if what and numbers and sense_of(value.column.name) is None:
+        raise UsageError(
+            f"Column {value.column.name!r} is {what}, not a measurement.",
+            f"Columns of numbers: {some(numbers, MOST_NAMES)}. Choose one: --column COLUMN.",
+        )
+
+
+def _value(columns: Sequence[Column], roles: Mapping[str, str], contents: Mapping[str, _Contents]) -> str:
+    """The only column of numbers that has no other role, or the one called `value`. Raises UsageError."""
+    numbers = [name for name, role in roles.items() if role == "numbers"]
+    called = [name for name in roles if name.strip().lower() == "value" and contents[name].column.numeric]
+    candidates = called or numbers
+    if not candidates:  # the same number in all rows of each node, or a time
+        keys = RUN_WORDS | PART_WORDS | CONDITION_WORDS | PROPERTY_WORDS
+        numeric = [name for name in roles if contents[name].column.numeric and not contents[name].words & keys]
+        candidates = [name for name in numeric if roles[name] != "runs" or sense_of(name) is not None]
+    if not candidates:
+        names = some([column.name for column in columns], MOST_NAMES)
+        raise UsageError(
+            f"The file has no column of values: {names}.",
+            "Give columns `node` and `value`, and `run` if you like; or name the column of the values with --column.",
+        )
+    if len(candidates) > 1:
+        raise UsageError(
+            f"Several columns have numbers: {some(candidates, MOST_NAMES)}.", "Choose one: --column COLUMN."
+        )
+    return candidates[0]
+
+
+def row_keys(columns: Sequence[Column], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """For each row the cells of those columns; one empty key a row if there are none."""
+    of_name = {column.name: column.cells for column in columns}
+    rows = len(columns[0].cells)
+    return list(zip(*(of_name[name] for name in names), strict=True)) if names else [()] * rows
+
+
+def refuse_repeated(roles: ColumnRoles, keys: Sequence[tuple[tuple[str, ...], ...]], columns: Sequence[Column]) -> None:
+    """Raise UsageError where two rows are of the same node, condition, part and run. `keys`: these four of each row."""
+    if not roles.runs:
+        return
+    rows = Counter(keys)
+    key, number = rows.most_common(1)[0]
+    if number == 1:
+        return
+    (node,), condition, part, run = key
+    where = ", ".join(
+        f"{name} {cell}"
+        for names, cells in ((roles.conditions, condition), (roles.parts, part), (roles.runs, run))
+        for name, cell in zip(names, cells, strict=True)
+    )
+    left = [name for name in roles.unused if len({*row_keys(columns, (name,))}) > 1]
+    raise UsageError(
+        f"Node {node} has {count(number, 'value')} of {where}, and no column that is used distinguishes them.",
+        f"Name the column of the condition with --by COLUMN, or of the part with --part COLUMN"
+        f"{f' (not used so far: {some(left, MOST_NAMES)})' if left else ''}; or give each run a number of its own.",
+    )
+
+
+def melted(columns: Sequence[Column], node: Column) -> tuple[tuple[Column, ...], Column] | None:
+    """The long form of a table with a column for each run or part: run1, run2, or gpu0, gpu1; None for other tables."""
+    groups: defaultdict[str, list[tuple[str, Column]]] = defaultdict(list)
+    for column in columns:
+        match = re.fullmatch(r"(?P<stem>.*?)[ _.:#-]*(?P<number>[0-9]+)", column.name)
+        if match and column is not node and column.numeric and words_of(match["stem"])[-1:]:
+            groups[match["stem"]].append((match["number"], column))
+    stems = [stem for stem, group in groups.items() if len(group) > 1]
+    if len(stems) != 1 or not {words_of(stems[0])[-1]} & (RUN_WORDS | PART_WORDS):
+        return None
+    group = groups[stems[0]]
+    members = {column.name for _, column in group}
+    others = [column for column in columns if column.name not in members]
+    if any(column.numeric and column is not node for column in others):
+        return None
+    rows = len(node.cells)
+    long = {column.name: column.cells * len(group) for column in others}
+    key, measured = words_of(stems[0])[-1], "value"
+    long[key] = tuple(itertools.chain.from_iterable([number] * rows for number, _ in group))
+    long[measured] = tuple(itertools.chain.from_iterable(column.cells for _, column in group))
+    made = tuple(Column(name=name, cells=cells) for name, cells in long.items())
+    return made, next(column for column in made if column.name == node.name)

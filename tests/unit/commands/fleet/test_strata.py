@@ -1,0 +1,212 @@
+"""`seatrial fleet` on tables with conditions, parts of nodes and units: who is named, what is asked, what passes."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatrial.cli.main import run
+from seatrial.importers.fleets import read_fleet_table
+from seatrial.model.errors import UsageError
+from tests.support import fleet_tables as tables
+from tests.support.fleet_tables import Factor, Row, long_table, nodes
+
+Capture = pytest.CaptureFixture[str]
+
+
+def judged(capsys: Capture, folder: Path, text: str, *words: str) -> tuple[str, dict[str, Any]]:
+    """Verdict and data of `seatrial fleet` on a table; the first line has at most 80 columns."""
+    file = folder / "table.csv"
+    file.write_text(text)
+    run(["fleet", str(file), *words])
+    first = capsys.readouterr().out.partition("\n")[0]
+    assert len(first) <= 80, first
+    run(["fleet", str(file), *words, "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert first.startswith(report["verdict"])
+    data: dict[str, Any] = report["data"]
+    return report["verdict"], data
+
+
+def slow(factor: float, **cells: str) -> Factor:
+    """All rows with these cells have this share of the value."""
+    return lambda row: factor if all(row[name] == cell for name, cell in cells.items()) else 1.0
+
+
+CASES: dict[str, tuple[Callable[[Factor], str], Factor, list[str], list[str], list[str]]] = {
+    "nccl": (tables.nccl_summary, slow(0.85, nodes="n06", test="all_reduce_perf"), ["n06"], ["test", "G"], []),
+    "gpus": (tables.per_gpu, slow(0.7, node="n04", gpu="3"), ["n04 gpu 3"], [], ["gpu"]),
+    "node of gpus": (tables.per_gpu, slow(0.9, node="n04"), ["n04"], [], ["gpu"]),
+    "osu": (tables.osu_sizes, slow(1.2, host="n05", size="65536"), ["n05"], ["size"], []),
+    "fio": (tables.fio_rows, slow(0.8, hostname="n02", rw="write"), ["n02"], ["rw"], []),
+    "metrics": (tables.metrics, slow(1.2, node="n03", metric="latency"), ["n03"], ["metric"], []),
+    "hpl": (tables.hpl_sizes, slow(0.9, node="n07", N="80000"), ["n07"], ["N"], []),
+    "stream": (tables.stream_kernels, slow(0.85, node="n09", kernel="Add"), ["n09"], ["kernel"], []),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_loss_under_one_condition_is_named_and_a_healthy_table_names_nobody(
+    case: str, tmp_path: Path, capsys: Capture
+) -> None:
+    table, factor, named, conditions, parts = CASES[case]
+    words = ("--column", "peak_busbw_GBs") if case == "nccl" else ()
+    verdict, data = judged(capsys, tmp_path, table(factor), *words)
+    assert (verdict, data["slow"]) == ("SLOW", named)
+    assert (data["columns"][0]["conditions"], data["columns"][0]["parts"]) == (conditions, parts)
+    verdict, data = judged(capsys, tmp_path, table(tables.healthy), *words)
+    assert (verdict, data["named"]) == ("PASS", [])
+
+
+def test_a_better_latency_is_not_taken_for_a_slow_one(tmp_path: Path, capsys: Capture) -> None:
+    """Which values are good is a question of the row where bandwidths and latencies share a column."""
+    verdict, data = judged(capsys, tmp_path, tables.metrics(slow(0.8, node="n03", metric="latency")))
+    assert verdict != "SLOW"
+    assert data["named"] == []
+
+
+def test_the_condition_and_the_columns_are_shown(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(tables.nccl_summary(slow(0.85, nodes="n06", test="all_reduce_perf")))
+    assert run(["fleet", str(file), "--column", "peak_busbw_GBs"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("SLOW  n06 15 % below its peers in test all_reduce_perf, among 10 nodes\n")
+    assert "Judged by test and G." in out
+    assert "Constant: 'N', 'minBytes'" in " ".join(out.split())
+
+
+def test_one_run_under_one_condition_is_a_suspicion_and_not_a_finding(tmp_path: Path, capsys: Capture) -> None:
+    table = tables.nccl_summary(slow(0.85, nodes="n06", test="all_reduce_perf", G="4"))
+    verdict, data = judged(capsys, tmp_path, table, "--column", "peak_busbw_GBs")
+    assert (verdict, data["slow"], data["suspected"]) == ("INCONCLUSIVE", [], ["n06"])
+
+
+def test_a_node_that_is_a_little_low_everywhere_shows_in_all_conditions_together(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    table = long_table(
+        {"node": nodes(16), "kernel": list("abcdefgh")}, lambda _: 100.0, slow(0.96, node="n11"), scatter=0.01
+    )
+    verdict, data = judged(capsys, tmp_path, table)
+    assert (verdict, data["slow"]) == ("SLOW", ["n11"])
+    assert data["named"][0]["under"] == []
+
+
+def test_a_condition_that_one_node_lacks_withholds_pass(tmp_path: Path, capsys: Capture) -> None:
+    gap = [{"node": "n05", "size": "64"}]
+    table = long_table({"node": nodes(10), "size": ["8", "64", "512"], "run": list("123")}, lambda _: 9.0, left_out=gap)
+    verdict, data = judged(capsys, tmp_path, table)
+    assert (verdict, data["unmeasured"], data["columns"][0]["conditions"]) == ("NOT_RUN", ["n05"], ["size"])
+
+
+def test_two_columns_together_are_the_run(tmp_path: Path, capsys: Capture) -> None:
+    table = long_table(
+        {"node": nodes(8), "jobid": ["4711", "4712"], "iter": ["0", "1", "2"]},
+        lambda _: 50.0,
+        slow(0.8, node="n02"),
+    )
+    verdict, data = judged(capsys, tmp_path, table)
+    assert (verdict, data["slow"], data["columns"][0]["runs"]) == ("SLOW", ["n02"], "jobid, iter")
+
+
+def test_properties_of_nodes_are_shown_and_are_no_conditions(tmp_path: Path, capsys: Capture) -> None:
+    def more(row: Row) -> Row:
+        return {"rack": f"r{int(row['node'][1:]) % 3}", "model": "R6525"}
+
+    table = long_table({"node": nodes(12), "run": list("123")}, lambda _: 7.0, slow(0.8, node="n07"), more=more)
+    verdict, data = judged(capsys, tmp_path, table)
+    (columns,) = data["columns"]
+    assert (verdict, data["slow"], columns["properties"], columns["constants"]) == (
+        "SLOW",
+        ["n07"],
+        ["rack"],
+        ["model"],
+    )
+    verdict, data = judged(capsys, tmp_path, table, "--by", "rack")
+    assert (data["slow"], [len(stratum["nodes"]) for stratum in data["strata"]]) == (["n07"], [4, 4, 4])
+
+
+def test_units_are_converted_within_a_condition(tmp_path: Path, capsys: Capture) -> None:
+    """Half of the nodes write MB/s and half GB/s: nobody is a thousand times slower."""
+    rows = [f"n{node:02d},{run},{24.0 + node / 100 + run / 50 if node % 2 else 24000 + node * 10 + run * 20},"
+            f"{'GB/s' if node % 2 else 'MB/s'}" for node in range(1, 13) for run in (1, 2, 3)]  # fmt: skip
+    verdict, data = judged(capsys, tmp_path, "\n".join(["node,run,value,unit", *rows]))
+    assert (verdict, data["slow"], data["strata"]) == ("PASS", [], [])
+
+
+@pytest.mark.parametrize("stem", ["run", "run_", "iter "])
+def test_a_column_for_each_run_is_a_table_of_runs(stem: str, tmp_path: Path, capsys: Capture) -> None:
+    rows = [f"n{node},{','.join(str((70 if node == 4 else 100) + node / 10 + run / 9) for run in range(4))}"
+            for node in range(12)]  # fmt: skip
+    table = "\n".join([f"node,{','.join(f'{stem}{run}' for run in range(4))}", *rows])
+    verdict, data = judged(capsys, tmp_path, table)
+    assert (verdict, data["slow"]) == ("SLOW", ["n4"])
+
+
+def test_a_column_for_each_gpu_is_a_table_of_parts(tmp_path: Path, capsys: Capture) -> None:
+    rows = [f"n{node:02d}," + ",".join(str(1400 + (node * 7 + gpu * 5) % 11 - (400 if (node, gpu) == (4, 2) else 0))
+            for gpu in range(8)) for node in range(1, 13)]  # fmt: skip
+    table = "\n".join(["node," + ",".join(f"gpu{gpu}" for gpu in range(8)), *rows])
+    verdict, data = judged(capsys, tmp_path, table)
+    assert (verdict, data["suspected"]) == ("INCONCLUSIVE", ["n04 gpu 2"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "what"),
+    [
+        (tables.nccl_summary(), (), r"numbers: avg_bus_bw_GBs, peak_busbw_GBs\. Choose one: --column COLUMN"),
+        (tables.nccl_summary(), ("N",), "'N' is the same in every row, not a measurement"),
+        (tables.nccl_summary(), ("G",), "'G' is a condition, not a measurement"),
+        (tables.per_gpu(), ("gpu",), "'gpu' is the part of a node, not a measurement"),
+        (tables.stream_kernels(kernel=False), (), "n01 has 4 values of iteration 1, and no column"),
+        (tables.stream_kernels(kernel=False, iteration=False), (), "20 rows of each node differ on all nodes alike"),
+        (long_table({"node": nodes(9), "k": list("01234")}, lambda _: 5.0), (), "'k' counts from 0, and nothing"),
+        (long_table({"node": nodes(9), "run": list("12")}, lambda _: 5.0) * 2, (), "2 values of run 1"),
+    ],
+)
+def test_what_cannot_be_told_is_asked(text: str, words: tuple[str, ...], what: str) -> None:
+    with pytest.raises(UsageError, match=what):
+        read_fleet_table(text, *words)
+
+
+SQUEUE = """\
+             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)
+              1201     batch     wrap    alice  R       5:12      1 n01
+              1202     batch     wrap    alice  R       5:12      1 n02
+              1203     batch     wrap      bob  R       1:12      1 n03
+"""
+SINFO = (
+    "NODELIST   NODES PARTITION STATE CPUS\nn01            1    batch*  idle 64\nn02            1    batch*  idle 64\n"
+)
+PS = "  PID TTY          TIME CMD\n    1 ?        00:00:03 systemd\n   77 pts/0    00:00:00 bash -l\n"
+DF = "Filesystem     1K-blocks     Used Available Use% Mounted on\n/dev/vda1 41152736 9 8 30% /\n"
+
+
+@pytest.mark.parametrize(("text", "program"), [(SQUEUE, "Slurm"), (SINFO, "Slurm"), (PS, "ps or top"), (DF, "df")])
+@pytest.mark.parametrize("command", ["fleet", "changepoints", "import"])
+def test_listings_are_no_measurements(text: str, program: str, command: str, tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(text)
+    archive = () if command == "changepoints" else ("--archive", str(tmp_path / "archive"))
+    assert run([command, str(file), *archive]) == 64
+    assert f"looks like the output of {program}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("head", ["name,time,nodes", "node,time,user", "NODELIST,GB_s", "host,size,avail"])
+def test_words_of_listings_alone_do_not_make_one(head: str) -> None:
+    rows = [",".join([f"n{row}", f"{100 + row / 7:.3f}", f"{row + 3.5}"][: head.count(",") + 1]) for row in range(5)]
+    try:
+        read_fleet_table("\n".join([head, *rows]), head.split(",")[1])
+    except UsageError as error:
+        assert "looks like" not in str(error)
+
+
+def test_one_low_node_with_one_run_each_is_named_and_all_are_shown(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("node,rate\nn1,100\nn2,101\nn3,80\nn4,100.5\n")
+    assert run(["fleet", str(file)]) == 2
+    out = capsys.readouterr().out
+    assert out.startswith("INCONCLUSIVE  n3 20 % below its peers; 2 more runs would decide\n")
+    assert all(f"\nn{node} " in out for node in range(1, 5))
