@@ -10,9 +10,9 @@ from seatrial.archive import run_sets
 from seatrial.archive.inputs import TABLES_BYTES
 from seatrial.cli.options import Archive, AsJson, Junit, Runs, archive_folder, read_text, share_of
 from seatrial.cli.outcome import Files, show
-from seatrial.commands.changepoints import judge as changes_judge
 from seatrial.commands.changepoints import view as changes_view
 from seatrial.importers import series as value_series
+from seatrial.judgement import series_changes as changes_judge
 from seatrial.judgement.comparison import node_values
 from seatrial.model.errors import UsageError
 

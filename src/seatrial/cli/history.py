@@ -1,6 +1,7 @@
 """seatrial history: a metric over the runs of an archive, where it changed, and which facts changed then.
 
-Nothing is measured here: runs come from the archive. Exit code 2 means that there are too few of them to find a change.
+Nothing is measured here: runs come from the archive. Exit code 1 means that a metric is now worse than it was, 2 that
+nothing could be decided.
 The names of metrics and subjects are those that `seatrial compare` prints, so that a line of its report can be copied
 into this command.
 """

@@ -15,7 +15,7 @@ import msgspec
 from seatrial.importers.columns import MISSING, Column
 from seatrial.importers.unit_words import unit_scale
 from seatrial.model.errors import UsageError
-from seatrial.model.imported import sense_of
+from seatrial.model.imported import Sense, sense_of
 from seatrial.model.words import count, some
 
 NODE_NAMES = ("node", "hostname", "host", "nodename", "nodelist", "server", "nodes", "name")
@@ -44,6 +44,10 @@ PLANNED = 0.8
 """Share of rows, or of cells of a node, that must fit for a column to be part of the plan."""
 ASK = "Say what it is with --by COLUMN (a condition) or --part COLUMN (a part of a node), or call it run."
 MOST_NAMES = 12
+SECONDS_OF_DATES = 1e8
+"""Numbers of seconds from here on are dates after 1973, not durations."""
+FEWEST_COUNTED = 8
+"""Rows whose numbers 1, 2, 3, ... are not values by chance."""
 
 
 class ColumnRoles(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,8 +158,20 @@ class _Contents:
     @property
     def run(self) -> bool:
         """Whether it has the name of a run, or dates."""
-        named = self.column.name.strip().lower() in RUN_NAMES
+        named = self.column.name.strip().lower() in RUN_NAMES and not self.duration
         return named or self.moments or (bool(self.words & RUN_WORDS) and self._label_name)
+
+    @property
+    def duration(self) -> bool:
+        """Whether it is a time that was measured: a number that does not return, and is not a date in seconds."""
+        times = self.column.numeric and sense_of(self.column.name) is Sense.LOWER
+        return times and not self.planned and max(self.column.numbers()) < SECONDS_OF_DATES
+
+    @property
+    def index(self) -> bool:
+        """Whether it counts the rows."""
+        cells = self.column.cells
+        return len(cells) >= FEWEST_COUNTED and self.numbered and list(map(int, cells)) == sorted({*map(int, cells)})
 
     @property
     def part(self) -> bool:
@@ -217,6 +233,18 @@ def roles_of(
     return ColumnRoles(node=node.name, value=value, units=next(iter(named["units"]), ""), **tuples)
 
 
+def planned_columns(columns: Sequence[Column], times: Column) -> tuple[Column, ...]:
+    """Of a table with several rows for a time, the columns that distinguish them: nodes, tests, sizes, parts."""
+    if any(len(column.cells) != len(times.cells) for column in columns):
+        return ()
+    others = [column for column in columns if column is not times]
+    contents = [_Contents(column, times.cells) for column in others]
+    roles = ("conditions", "parts", "asked")
+    return tuple(
+        column for column, of in zip(others, contents, strict=True) if _role(of, single=False) in roles and of.planned
+    )
+
+
 def _role(contents: _Contents, *, single: bool) -> str:
     """The role of one column by itself. `single`: each node has one row."""
     numeric, words = contents.column.numeric, contents.words
@@ -226,6 +254,7 @@ def _role(contents: _Contents, *, single: bool) -> str:
     tests = (
         (units or (contents.column.name.strip().lower() in UNIT_NAMES and not numeric), "units"),
         (contents.constant, "constants"),
+        (contents.index, "unused"),
         (contents.of_the_node and measured, "numbers"),
         (contents.of_the_node, "unused" if contents.nested else "properties"),
         (contents.run, "runs"),
@@ -311,24 +340,29 @@ def refuse_repeated(roles: ColumnRoles, keys: Sequence[tuple[tuple[str, ...], ..
 
 
 def melted(columns: Sequence[Column], node: Column) -> tuple[tuple[Column, ...], Column] | None:
-    """The long form of a table with a column for each run or part: run1, run2, or gpu0, gpu1; None for other tables."""
-    groups: defaultdict[str, list[tuple[str, Column]]] = defaultdict(list)
+    """The long form of a table with a column for each run or part: run1, run2, or gpu0, gpu1; None for other tables.
+
+    `h2d:0`, `h2d:1` are parts, too, as SuperBench writes them; with `d2h:0` beside them the names before the colon are
+    a condition.
+    """
+    stems: defaultdict[str, dict[str, Column]] = defaultdict(dict)
     for column in columns:
-        match = re.fullmatch(r"(?P<stem>.*?)[ _.:#-]*(?P<number>[0-9]+)", column.name)
-        if match and column is not node and column.numeric and words_of(match["stem"])[-1:]:
-            groups[match["stem"]].append((match["number"], column))
-    stems = [stem for stem, group in groups.items() if len(group) > 1]
-    if len(stems) != 1 or not {words_of(stems[0])[-1]} & (RUN_WORDS | PART_WORDS):
-        return None
-    group = groups[stems[0]]
-    members = {column.name for _, column in group}
+        match = re.fullmatch(r"(?P<stem>.*?)(?P<mark>[ _.:#-]*)(?P<number>[0-9]+)", column.name)
+        if match and column is not node and column.numeric and words_of(match["stem"]):
+            stems[match["stem"] + ":" * (":" in match["mark"])][match["number"]] = column
+    keys = {stem: "part" if stem.endswith(":") else words_of(stem)[-1] for stem in stems}
+    members = {column.name for group in stems.values() for column in group.values()}
     others = [column for column in columns if column.name not in members]
-    if any(column.numeric and column is not node for column in others):
+    several = len(stems) > 1
+    fit = len({*keys.values()}) == 1 and {*keys.values()} <= RUN_WORDS | PART_WORDS
+    if not fit or min(map(len, stems.values())) < 2 or any(one.numeric and one is not node for one in others):
         return None
     rows = len(node.cells)
-    long = {column.name: column.cells * len(group) for column in others}
-    key, measured = words_of(stems[0])[-1], "value"
-    long[key] = tuple(itertools.chain.from_iterable([number] * rows for number, _ in group))
-    long[measured] = tuple(itertools.chain.from_iterable(column.cells for _, column in group))
+    groups = [(stem, number, column) for stem, group in stems.items() for number, column in group.items()]
+    long = {column.name: column.cells * len(groups) for column in others}
+    if several:
+        long["metric"] = tuple(cell for stem, _, _ in groups for cell in [stem.rstrip(":")] * rows)
+    long[next(iter(keys.values()))] = tuple(cell for _, number, _ in groups for cell in [number] * rows)
+    long["value"] = tuple(itertools.chain.from_iterable(column.cells for *_, column in groups))
     made = tuple(Column(name=name, cells=cells) for name, cells in long.items())
     return made, next(column for column in made if column.name == node.name)

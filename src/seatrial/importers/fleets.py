@@ -1,5 +1,6 @@
 """Values of one benchmark from many nodes: CSV, JSON, and folders of outputs of STREAM."""
 
+import itertools
 import math
 import re
 from collections import Counter, defaultdict
@@ -35,10 +36,15 @@ STREAM_DEFAULT = "Triad"
 FEWEST_ALIKE = 3
 ROWS_DIFFER = 0.1
 ROWS_SCALES = 10.0
+FEWEST_EXPLAINED = 12
+EXPLAINED = 0.5
+"""Share of the variance within nodes that a measured number rarely has in common with few of its levels."""
 MAD_TO_DEVIATION = 1.4826
 REMEDY = "Give columns `node` and `value`, and `run` if you like; or JSON that maps each node to its values."
 
 Fleet = dict[str, list[float]]
+Keys = tuple[tuple[str, ...], ...]
+"""Of a row: its node, and its cells in the columns of conditions, of parts and of runs."""
 Labels = tuple[tuple[str, str], ...]
 """Names of columns, each with a cell."""
 
@@ -152,14 +158,15 @@ def _by_roles(columns: Sequence[Column], roles: ColumnRoles) -> FleetTable:
                  and not _tells(strata, condition) else ()), usual[kind], roles.value)
         for (condition, kind), fleet in strata.items()
     )  # fmt: skip
-    if not roles.runs:
-        refuse_unlike_rows(made)
+    if not roles.runs or len({key[3] for key in keys}) == len(keys):  # none, or an identifier of each row
+        _refuse_unlike_rows(made)
+    _refuse_explained(columns, roles, keys, numbers)
     return FleetTable(
         strata=made, roles=roles, parts=parts, ordered=order != sorted(order), without_value=tuple(without)
     )
 
 
-def refuse_unlike_rows(strata: Sequence[Stratum]) -> None:
+def _refuse_unlike_rows(strata: Sequence[Stratum]) -> None:
     """Raise UsageError where the rows of a node differ on all nodes alike: conditions that no column names.
 
     The n-th values of all nodes are compared with each node's own median. Only differences of more than ROWS_DIFFER
@@ -179,6 +186,42 @@ def refuse_unlike_rows(strata: Sequence[Stratum]) -> None:
                 f"The {len(places)} rows of each node differ on all nodes alike ({levels} of the node's median), so "
                 "they are not runs of one measurement.",
                 "Add a column that names the condition of each row, or a column `run` if they are runs.",
+            )
+
+
+def _refuse_explained(
+    columns: Sequence[Column], roles: ColumnRoles, keys: Sequence[Keys], numbers: Sequence[float]
+) -> None:
+    """Raise UsageError where a column that is not used has most of what distinguishes the runs of a node.
+
+    Such a column of a few whole numbers, with an unlike plan for each node, is a condition and not a measurement.
+    """
+    groups: defaultdict[Keys, list[int]] = defaultdict(list)
+    for row, key in enumerate(keys):
+        if numbers[row] > 0:
+            groups[(*key[:3], ())].append(row)
+    several = [rows for rows in groups.values() if len(rows) > 1]
+    rows = [row for group in several for row in group]
+    if len(rows) < FEWEST_EXPLAINED:
+        return
+    logs = np.log(np.asarray(numbers, dtype=np.float64)[rows])
+    places = np.cumsum([0, *map(len, several)])
+    for first, end in itertools.pairwise(places):
+        logs[first:end] -= np.median(logs[first:end])
+    if float(logs.std()) < ROWS_DIFFER:
+        return
+    for column in columns:
+        cells = [column.cells[row] for row in rows]
+        levels = set(cells)
+        measured = sense_of(column.name) is not None or not all(cell.strip().isdecimal() for cell in levels)
+        if column.name not in roles.unused or measured or not 1 < len(levels) <= len(rows) / 4:
+            continue
+        means = {level: logs[[cell == level for cell in cells]].mean() for level in levels}
+        left = logs - np.asarray([means[cell] for cell in cells])
+        if float(left.var()) < (1 - EXPLAINED) * float(logs.var()):
+            raise UsageError(
+                f"The values of a node follow column {column.name!r}, which is not used.",
+                "Say what it is with --by COLUMN (a condition) or --part COLUMN (a part of a node).",
             )
 
 

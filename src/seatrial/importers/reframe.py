@@ -8,6 +8,7 @@ jobid=7|VAR=value|ref=...|unit`. https://reframe-hpc.readthedocs.io, "Performanc
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, ImportedValue, Sense, sense_of
@@ -21,8 +22,16 @@ BOUNDS = re.compile(r"\(l=(?P<lower>[^,)]*), *u=(?P<upper>[^)]*)\)")
 MISSING = frozenset({"", "null", "none", "nan", "na"})
 REMEDY = "Give perflogs as ReFrame writes them: TIME|reframe VERSION|TEST on SYSTEM using ENVIRON|...|VAR=VALUE|..."
 
-Row = tuple[str, str, ImportedValue]
-"""When, the number of tasks, and the value."""
+
+class Row(NamedTuple):
+    """A value, with what the line says of the job that printed it."""
+
+    time: str
+    tasks: str
+    job: str
+    environment: str
+    """Variables that the test sets, as the log has them."""
+    value: ImportedValue
 
 
 def is_perflog(text: str) -> bool:
@@ -73,13 +82,17 @@ def _named(cells: Mapping[str, str], number: int) -> Iterator[Row]:
             node=node,
             value=_number(text, number),
         )
-        yield cells[TIME], cells.get("num_tasks", ""), value
+        environment = cells.get("env_vars", "").strip("{}").replace('"', "").replace(": ", "=")
+        yield Row(cells[TIME], cells.get("num_tasks", ""), cells.get("jobid", ""), environment, value)
 
 
 def _plain(cells: Sequence[str], number: int) -> Iterator[Row]:
     """A line of versions 2 and 3."""
     info = next((match for cell in cells if (match := INFO.fullmatch(cell))), None)
-    tasks = next((cell.partition("=")[2] for cell in cells if cell.startswith("num_tasks=")), "")
+    tasks, job = (
+        next((cell.partition("=")[2] for cell in cells if cell.startswith(f"{word}=")), "")
+        for word in ("num_tasks", "jobid")
+    )
     for place, cell in enumerate(cells):
         match = VARIABLE.fullmatch(cell)
         if match is None or match["name"] in ("jobid", "num_tasks") or match["value"].lower() in MISSING:
@@ -90,7 +103,8 @@ def _plain(cells: Sequence[str], number: int) -> Iterator[Row]:
         test = f"{info['test']} {match['name']} ({info['place']} {info['environ']})" if info else match["name"]
         sense = _sense(match["name"], unit, bounds["lower"] if bounds else "", bounds["upper"] if bounds else "")
         value = _number(match["value"], number)
-        yield cells[0], tasks, ImportedValue(metric=test, unit=unit, sense=sense, node=ALL_NODES, value=value)
+        imported = ImportedValue(metric=test, unit=unit, sense=sense, node=ALL_NODES, value=value)
+        yield Row(cells[0], tasks, job, "", imported)
 
 
 def _sense(name: str, unit: str, lower: str, upper: str) -> Sense:

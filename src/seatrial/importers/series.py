@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from seatrial.importers.column_roles import planned_columns
 from seatrial.importers.columns import Column, columns_of, json_value, read_columns
 from seatrial.importers.other_outputs import refuse_listing
 from seatrial.model.errors import UsageError
@@ -69,22 +70,33 @@ def _tcpd_series(text: str) -> tuple[ValueSeries, ...]:
 
 
 def _column_series(columns: Sequence[Column]) -> tuple[ValueSeries, ...]:
-    """Columns of numbers as series; one column may be their times."""
+    """Columns of numbers as series; one column may be their times, and others the conditions of several rows a time."""
     clock = _clock(columns)
-    values = [one for one in columns if one is not clock and one.numeric]
-    order = list(range(len(clock.cells))) if clock else []
-    if clock and clock.numeric:
-        instants = clock.numbers()
-        order.sort(key=lambda place: (math.isnan(instants[place]), instants[place]))
+    conditions = planned_columns(columns, clock) if clock and len(set(clock.cells)) < len(clock.cells) else ()
+    values = [one for one in columns if one is not clock and one.numeric and one not in conditions]
+    instants = clock.numbers() if clock and clock.numeric else None
     series = []
-    for column in values:
-        numbers = column.numbers()
-        if clock is None or len(numbers) != len(clock.cells):
-            series.append(ValueSeries(name=column.name, values=tuple(numbers)))
-            continue
-        times = tuple(clock.cells[place] for place in order)
-        series.append(ValueSeries(name=column.name, values=tuple(numbers[place] for place in order), times=times))
+    for name, order in _rows_of(conditions, len(clock.cells) if clock else 0).items():
+        if instants:
+            order.sort(key=lambda place: (math.isnan(instants[place]), instants[place]))
+        for column in values:
+            numbers = column.numbers()
+            title = f"{column.name} {name}".strip()
+            if clock is None or len(numbers) != len(clock.cells):
+                series.append(ValueSeries(name=title, values=tuple(numbers)))
+                continue
+            times = tuple(clock.cells[place] for place in order)
+            series.append(ValueSeries(name=title, values=tuple(numbers[place] for place in order), times=times))
     return tuple(series)
+
+
+def _rows_of(conditions: Sequence[Column], rows: int) -> dict[str, list[int]]:
+    """Places of the rows of each condition, by its name; all rows without a name where there is none."""
+    groups: dict[str, list[int]] = {}
+    for row in range(rows):
+        name = ", ".join(f"{column.name} {column.cells[row]}" for column in conditions)
+        groups.setdefault(name, []).append(row)
+    return groups or {"": []}
 
 
 def _clock(columns: Sequence[Column]) -> Column | None:

@@ -18,9 +18,11 @@ class Sense(enum.StrEnum):
 
 SENSES = {"higher": Sense.HIGHER, "lower": Sense.LOWER}
 """By the word that --better takes."""
-TIME_UNITS = frozenset({"s", "ms", "us", "µs", "ns", "sec", "secs", "seconds", "minutes", "min"})
+TIME_UNITS = frozenset(
+    {"s", "ms", "us", "µs", "ns", "usec", "msec", "nsec", "sec", "secs", "seconds", "minutes", "min"}
+)
 TIMES = frozenset({
-    "time", "times", "seconds", "sec", "secs", "latency", "elapsed", "wall", "walltime", "wallclock", "duration",
+    "time", "times", "seconds", "sec", "secs", "latency", "lat", "elapsed", "wall", "walltime", "wallclock", "duration",
     "runtime", "delay", "jitter",
 })  # fmt: skip
 RATES = frozenset(

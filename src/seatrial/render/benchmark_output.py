@@ -14,7 +14,8 @@ from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json, number
 from seatrial.render.report import Block, Findings, Items, Lines, Report, Table, columns
 
-MOST_ROWS = 40
+MOST_ROWS = 200
+"""Numbers of a table; of more the first and the last are shown, which are the smallest and largest sizes."""
 MOST_MISSING = 8
 
 
@@ -96,15 +97,19 @@ def output_blocks(benchmark: Benchmark | None, output: Output, findings: tuple[F
 
 def _table(benchmark: Benchmark, output: Output) -> Table:
     unit = {metric.name: metric.unit for metric in benchmark.metrics}
-    shown = output.results[:MOST_ROWS]
-    left = len(output.results) - len(shown)
+    left = max(len(output.results) - MOST_ROWS, 0)
+    gap = MOST_ROWS // 2 if left else len(output.results)
+    shown = (*output.results[:gap], *output.results[gap + left :])
     return Table(
         columns=columns("metric", "#value", "of", "#line"),
         rows=tuple(
             (result.metric, units.in_unit(result.value, unit.get(result.metric, "")), _labels(result), str(result.line))
             for result in shown
         ),
-        left_out=f"{left} more numbers are in the JSON report (--json)." if left else "",
+        left_out=f"{left} numbers between line {shown[gap - 1].line} and line {shown[gap].line} are left out; "
+        "--json has all."
+        if left
+        else "",
     )
 
 

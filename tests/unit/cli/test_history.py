@@ -29,7 +29,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def printed(archive: Path, *words: str, capsys: Read, code: int = 0) -> dict[str, Any]:
+def printed(archive: Path, *words: str, capsys: Read, code: int = 1) -> dict[str, Any]:
     capsys.readouterr()
     assert run(["history", *words, "--archive", str(archive), "--json"]) == code
     (history,) = frame(capsys.readouterr().out)["data"]["histories"]
@@ -46,10 +46,10 @@ def test_the_change_of_a_node_has_its_run_and_its_setting(archive: Path, capsys:
 
 
 def test_the_text_names_them_too(archive: Path, capsys: Read) -> None:
-    assert run(["history", "bandwidth", "--subject", "n3", "--archive", str(archive)]) == 0
+    assert run(["history", "bandwidth", "--subject", "n3", "--archive", str(archive)]) == 1
     out = capsys.readouterr().out
     assert " ".join(out.split()).startswith(
-        "bandwidth 1 MiB x 4 of n3: -20.0 % since 2026-11-11T10:00:00Z; 1 change in 18 runs"
+        "SLOW bandwidth 1 MiB x 4 of n3: -20.0 % since 2026-11-11T10:00:00Z run started value"
     )
     assert "Since s1 (2026-11-11T10:00:00Z)" in out
     assert "interfaces.eth0.mtu_bytes" in out
@@ -104,3 +104,28 @@ def test_values_are_of_the_subjects_pairs() -> None:
     of_pair = values_over_runs(values, pair("n3", "n1"), {})
     assert of_pair[0] == pytest.approx(values.values[0, values.pairs.index(("n3", "n1"))])
     assert np.isnan(values_over_runs(values, node("n99"), {})).all()
+
+
+def series_csv(name: str, levels: list[float], month: int) -> str:
+    rows = [
+        f"2026-{month:02d}-{day:02d},{level * (1 + (day * 7 % 5) / 1e3):.5g}" for day, level in enumerate(levels, 1)
+    ]
+    return "\n".join([f"date,{name}", *rows])
+
+
+def test_a_newer_run_of_another_kind_does_not_hide_the_metric_and_the_verdict_is_that_of_changepoints(
+    tmp_path: Path, capsys: Read
+) -> None:
+    archive = tmp_path / "archive"
+    for name, levels, month in (("tflops", [2.0] * 14 + [1.6] * 10, 9), ("latency_us", [1.5] * 3, 10)):
+        (tmp_path / f"{name}.csv").write_text(series_csv(name, levels, month))
+        assert run(["import", str(tmp_path / f"{name}.csv"), "--archive", str(archive), "--name", name]) == 0
+    healthy_run(archive, 1, nodes=3)
+    capsys.readouterr()
+    assert run(["history", "tflops", "--archive", str(archive)]) == 1
+    assert capsys.readouterr().out.startswith("SLOW  tflops of all nodes: -20.0 % since 2026-09-15T00:00:00Z")
+    assert run(["changepoints", str(tmp_path / "tflops.csv"), "--better", "higher"]) == 1
+    assert run(["history", "latency_us", "--archive", str(archive)]) == 2
+    assert (
+        capsys.readouterr().out.rpartition("INCONCLUSIVE")[2].startswith("  latency_us of all nodes: 3 runs, too few")
+    )

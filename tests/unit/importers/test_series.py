@@ -111,3 +111,19 @@ def test_a_cell_that_is_not_a_number_is_named() -> None:
     assert not column.numeric
     with pytest.raises(UsageError, match=r"Column 'b' has 'x' in row 2"):
         column.numbers()
+
+
+def test_several_rows_of_one_time_are_the_series_of_their_conditions() -> None:
+    """Two tests on two nodes every day: four series, not one that alternates."""
+    rows = [
+        f"2026-03-{day:02d},{test},{size},{level + day / 100:.2f}"
+        for day in range(1, 15)
+        for test, level in (("copy", 10), ("triad", 20))
+        for size in (64, 4096)
+    ]
+    series = read_series("\n".join(["date,test,size,rate", *rows]))
+    assert [each.name for each in series] == [
+        f"rate test {test}, size {size}" for test in ("copy", "triad") for size in (64, 4096)
+    ]
+    assert series[3].values[:2] == (20.01, 20.02)
+    assert series[3].times[:2] == ("2026-03-01", "2026-03-02")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from seatrial.commands.changepoints.judge import ChangesJudgement, JudgedSeries
+from seatrial.judgement.series_changes import ChangesJudgement, JudgedSeries
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some

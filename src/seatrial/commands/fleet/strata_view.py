@@ -108,7 +108,8 @@ def _sentence(judged: StrataJudgement) -> str:
 def _ways(judged: StrataJudgement, names: int) -> Iterator[str]:
     """Sentences, longer ones first. `names`: how many nodes are listed."""
     among = f", among {_subjects(judged)}"
-    for verdict, what in ((Verdict.SLOW, "below"), (Verdict.UNSTABLE, ""), (Verdict.INCONCLUSIVE, "below")):
+    below = "below" if all(stratum.judged.higher_is_better for stratum in judged.strata) else "worse than"
+    for verdict, what in ((Verdict.SLOW, below), (Verdict.UNSTABLE, ""), (Verdict.INCONCLUSIVE, below)):
         named = judged.of(verdict)
         if judged.verdict is not verdict or not named:
             continue
@@ -118,7 +119,7 @@ def _ways(judged: StrataJudgement, names: int) -> Iterator[str]:
             yield f"single bad runs on {listed}; none is slow"
             continue
         listed = some([f"{each.subject} {share(each.loss)}" for each in named], names)
-        peers = f"{listed} below {verb(len(named), 'its', 'their')} peers"
+        peers = f"{listed} {what} {verb(len(named), 'its', 'their')} peers"
         if verdict is Verdict.INCONCLUSIVE:
             peers += f"; {count(max(FEWEST_RUNS - named[0].runs, 1), 'more run')} would decide"
         alike = len({each.where for each in named}) == 1

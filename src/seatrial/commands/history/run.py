@@ -1,22 +1,24 @@
 """Reads a metric over the runs of an archive, finds its changes, and the facts that changed with each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from seatrial.archive.reader import parse_all
-from seatrial.archive.run_sets import StoredRun, StoredSet, find_runs, load_tables
+from seatrial.archive.run_sets import StoredRun, find_runs, load_tables
+from seatrial.importers.series import ValueSeries
 from seatrial.judgement.comparison.conditions import unlike_runs
 from seatrial.judgement.comparison.history import Explained, History, nodes_of, span_of, values_over_runs
 from seatrial.judgement.comparison.suspects import find_suspects
+from seatrial.judgement.series_changes import Better, judge_series
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run_values import MetricTable, Reals
 from seatrial.model.subject import Subject
 from seatrial.model.words import natural_sorted, some
-from seatrial.statistics.change_points import Change, find_changes
+from seatrial.statistics.change_points import Change
 
 ALL_RUNS = ".."
 """Every closed run of the archive."""
@@ -27,23 +29,33 @@ PERMITTED = frozenset({"command", "mpi-library", "cluster"})
 
 
 def read_history(archive: Path, name: str, subject: Subject, runs: str = "") -> tuple[History, ...]:
-    """Each metric whose name begins with `name`. Raises UsageError where nothing fits, DamagedRun."""
+    """Each metric whose name begins with `name`. Raises UsageError where nothing fits, DamagedRun.
+
+    Of runs that were measured under unlike conditions those count that are like the newest with such a value.
+    """
     chosen = find_runs(archive, runs or ALL_RUNS)
-    newest = chosen.runs[-1]
-    alike = [run for run in chosen.runs if _alike(run, newest)]
-    chosen = msgspec.structs.replace(chosen, runs=tuple(alike))
-    tables = load_tables([chosen], trials=True)
-    leaf_of = {node: leaf for run in alike for node, leaf in run.summary.leaf_of.items()}
-    histories = []
+    left = list(chosen.runs)
+    tables: list[MetricTable] = []
+    while left:
+        alike = [run for run in left if _alike(run, left[-1])]
+        left = [run for run in left if run not in alike]
+        of_alike = load_tables([msgspec.structs.replace(chosen, runs=tuple(alike))], trials=True)
+        tables += of_alike
+        if histories := tuple(_histories(alike, of_alike, name, subject)):
+            return histories
+    raise _nothing(archive, name, subject, tables, chosen.runs[-1])
+
+
+def _histories(
+    runs: Sequence[StoredRun], tables: Sequence[MetricTable], name: str, subject: Subject
+) -> Iterator[History]:
+    """Of each metric with such a name that these runs have of the subject."""
+    leaf_of = {node: leaf for run in runs for node, leaf in run.summary.leaf_of.items()}
     for table in tables:
-        if not table.metric.name.startswith(name):
-            continue
-        values = values_over_runs(table, subject, leaf_of)
-        if not np.isnan(values).all():
-            histories.append(_history(chosen, table, subject, values))
-    if not histories:
-        raise _nothing(archive, name, subject, tables, newest)
-    return tuple(histories)
+        if table.metric.name.startswith(name):
+            values = values_over_runs(table, subject, leaf_of)
+            if not np.isnan(values).all():
+                yield _history(runs, table, subject, values)
 
 
 def _nothing(
@@ -71,17 +83,19 @@ def _alike(run: StoredRun, newest: StoredRun) -> bool:
     return all(each.condition in PERMITTED for each in unlike_runs([run.summary], [newest.summary]))
 
 
-def _history(chosen: StoredSet, table: MetricTable, subject: Subject, values: Reals) -> History:
+def _history(measured: Sequence[StoredRun], table: MetricTable, subject: Subject, values: Reals) -> History:
     rows = np.flatnonzero(~np.isnan(values))
-    runs = tuple(chosen.runs[row] for row in rows)
-    series = find_changes(np.log(values[rows]))
+    runs = tuple(measured[row] for row in rows)
+    series = ValueSeries(name=table.metric.name, values=tuple(float(value) for value in values[rows]))
+    better = Better.LOWER if table.metric.sign > 0 else Better.HIGHER
+    (judged,) = judge_series([series], better=better).series
     return History(
         metric=table.metric,
         subject=subject,
         runs=tuple(run.summary for run in runs),
-        values=tuple(float(value) for value in values[rows]),
-        found=series,
-        changes=tuple(_explained(change, runs, subject) for change in series.changes),
+        values=series.values,
+        judged=judged,
+        changes=tuple(_explained(change, runs, subject) for change in judged.changes),
     )
 
 

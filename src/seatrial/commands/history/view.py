@@ -1,6 +1,5 @@
 """A history in words and as JSON."""
 
-import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -8,8 +7,10 @@ import msgspec
 from seatrial.drift.fact_words import value_text
 from seatrial.judgement.comparison.history import Explained, History
 from seatrial.judgement.comparison.records import Suspect
+from seatrial.judgement.series_changes import EXIT_CODES
 from seatrial.model.errors import ExitCode
-from seatrial.model.units import quantity
+from seatrial.model.units import quantity, share
+from seatrial.model.verdict import worst
 from seatrial.model.words import count, some, verb
 from seatrial.render.json import Json, number
 from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
@@ -18,30 +19,38 @@ from seatrial.statistics.change_points import Change
 MOST_VALUES = 30
 MOST_SUSPECTS = 5
 MOST_FACTS = 4
+LINE = 80
+"""Columns of the first line."""
 
 
 def history_report(histories: Sequence[History]) -> Report:
-    """Values over runs, and changes. Too few runs to find any are incomplete."""
-    enough = all(each.found.enough for each in histories)
+    """The verdict that `changepoints` has on the same values, the values over runs, and changes."""
+    verdict = worst([each.judged.verdict for each in histories])
     return Report(
-        answers=True,
-        sentence=_sentence(histories),
-        exit_code=ExitCode.PASS if enough else ExitCode.INCOMPLETE,
+        word=verdict.value,
+        sentence=_sentence(histories, LINE - len(verdict.value) - 2),
+        exit_code=EXIT_CODES.get(verdict, ExitCode.INCOMPLETE),
         payload=lambda: {"histories": [_fields(each) for each in histories]},
         terminal=lambda _: [block for each in histories for block in _blocks(each, named=len(histories) > 1)],
     )
 
 
-def _sentence(histories: Sequence[History]) -> str:
-    """The latest change of the first metric that has one, and where there are more metrics, how many changed."""
+def _sentence(histories: Sequence[History], room: int) -> str:
+    """The change for the worse, else the latest one, of the first metric that has it; and how many metrics changed.
+
+    What has no room is left out from the end.
+    """
     changed = [each for each in histories if each.changes]
-    first = (changed or histories)[0]
-    more = f"; {len(changed)} of {count(len(histories), 'metric')} changed" if len(histories) > 1 else ""
-    if not changed:
-        return f"{_named(first)}: {summary(first)}{more}"
-    last = first.changes[-1].change
-    since = first.runs[last.index].started
-    return f"{_named(first)}: {_percent(last)} since {since}; {summary(first)}{more}"
+    first = next((each for each in changed if each.judged.worsened), (changed or histories)[0])
+    parts = [f"{len(changed)} of {count(len(histories), 'metric')} changed"] if len(histories) > 1 else []
+    named = f"{_named(first)}: {summary(first)}"
+    if changed:
+        change = first.judged.worsened or first.changes[-1].change
+        named = f"{_named(first)}: {_percent(change)} since {first.runs[change.index].started}"
+        parts = [summary(first), *parts]
+    return next(
+        (text for number in range(len(parts), 0, -1) if len(text := "; ".join((named, *parts[:number]))) <= room), named
+    )
 
 
 def _named(history: History) -> str:
@@ -50,7 +59,7 @@ def _named(history: History) -> str:
 
 
 def _percent(change: Change) -> str:
-    return f"{math.expm1(change.after - change.before) * 100:+.1f} %"
+    return f"{(change.after / change.before - 1) * 100:+.1f} %"
 
 
 def _blocks(history: History, *, named: bool) -> Iterable[Block]:
@@ -71,23 +80,29 @@ def _blocks(history: History, *, named: bool) -> Iterable[Block]:
 def summary(history: History) -> str:
     """2 changes in 40 runs; why there can be none."""
     runs = count(len(history.runs), "run")
-    if not history.found.enough:
+    if not history.judged.analysis.enough:
         return f"{runs}, too few to find changes"
     if history.changes:
         return f"{count(len(history.changes), 'change')} in {runs}"
-    least = history.found.detectable
-    return f"no change in {runs}" + (f"; one of {math.expm1(least) * 100:.2g} % would have been found" if least else "")
+    least = _detectable(history)
+    return f"no change in {runs}" + (f"; one of {share(least)} would have been found" if least else "")
+
+
+def _detectable(history: History) -> float | None:
+    """The smallest change that would have been found, as a share of the level."""
+    analysis = history.judged.analysis
+    return None if analysis.detectable is None else analysis.detectable / analysis.pieces[0].mean
 
 
 def _row(history: History, place: int, *, changed: bool) -> tuple[str, ...]:
     run = history.runs[place]
-    mark = "changed" if changed else "spike" if place in history.found.spikes else ""
+    mark = "changed" if changed else "spike" if place in history.judged.analysis.spikes else ""
     return run.run, run.started, quantity(history.values[place], history.metric.unit), mark
 
 
 def _change_text(history: History, explained: Explained) -> str:
     change = explained.change
-    before, after = (quantity(math.exp(level), history.metric.unit) for level in (change.before, change.after))
+    before, after = (quantity(level, history.metric.unit) for level in (change.before, change.after))
     since = history.runs[change.index]
     between = f"between {explained.before.run} and {explained.after.run}, p = {change.p_value:.1g}"
     return f"Since {since.run} ({since.started}): {before} → {after}, {_percent(change)}, {between}"
@@ -116,11 +131,12 @@ def _fields(history: History) -> Json:
         "metric": history.metric.name,
         "subject": history.subject.text,
         "unit": history.metric.unit,
-        "enough": history.found.enough,
-        "detectable": number(history.found.detectable),
-        "error_rate": history.found.error_rate,
+        "verdict": history.judged.verdict.value,
+        "enough": history.judged.analysis.enough,
+        "detectable": number(_detectable(history)),
+        "error_rate": history.judged.analysis.error_rate,
         "values": [
-            {"run": run.run, "started": run.started, "value": value, "spike": place in history.found.spikes}
+            {"run": run.run, "started": run.started, "value": value, "spike": place in history.judged.analysis.spikes}
             for place, (run, value) in enumerate(zip(history.runs, history.values, strict=True))
         ],
         "changes": [_change_fields(history, explained) for explained in history.changes],
@@ -133,7 +149,7 @@ def _change_fields(history: History, explained: Explained) -> Json:
         "run": history.runs[change.index].run,
         "after_run": explained.before.run,
         "until_run": explained.after.run,
-        "ratio": number(math.exp(change.after - change.before)),
+        "ratio": number(change.after / change.before),
         "p_value": number(change.p_value),
         "suspects": [
             {

@@ -13,11 +13,11 @@ from seatrial.importers.column_roles import NODE_NAMES
 from seatrial.importers.columns import json_value
 from seatrial.importers.fleets import Stratum, read_fleet_table
 from seatrial.importers.other_outputs import refuse_listing
-from seatrial.importers.reframe import is_perflog, read_perflog
+from seatrial.importers.reframe import Row, is_perflog, read_perflog
 from seatrial.importers.series import read_series
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source, sense_of
-from seatrial.model.words import natural_sorted
+from seatrial.model.words import natural_key, natural_sorted
 
 SERIES, FLEET, REFRAME, OUTPUTS = "series", "fleet", "reframe", "outputs"
 FORMS = (SERIES, FLEET, REFRAME, OUTPUTS)
@@ -167,18 +167,51 @@ def _completed(wanted: Wanted, stratum: Stratum) -> Wanted:
 
 
 def _of_perflog(source: Source, text: str) -> Iterator[Batch]:
-    """One run for each time of completion, oldest first."""
-    rows = read_perflog(text)
+    """One run for each time of completion, oldest first, and for each of several jobs that ended in one second."""
+    rows = _by_environment(read_perflog(text))
     tasks: defaultdict[str, set[str]] = defaultdict(set)
-    by_time: defaultdict[str, list[ImportedValue]] = defaultdict(list)
-    for time, number, value in rows:
-        tasks[value.metric].add(number)
-        by_time[time].append(_checked(value))
+    by_time: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        tasks[row.value.metric].add(row.tasks)
+        by_time[row.time].append(row)
     if unlike := next((name for name, numbers in tasks.items() if len(numbers) > 1), ""):
         numbers = " and ".join(sorted(tasks[unlike]))
         raise UsageError(f"{unlike} was run with unlike numbers of tasks: {numbers}.", "Give one log for each.")
     for time in sorted(by_time):
-        yield Batch(label=time, source=source, values=tuple(by_time[time]))
+        for values in _jobs_of(by_time[time]):
+            yield Batch(label=time, source=source, values=tuple(map(_checked, values)))
+
+
+def _by_environment(rows: Sequence[Row]) -> list[Row]:
+    """The variables that a test set become part of its metric where a log has it with several settings."""
+    settings: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        settings[row.value.metric].add(row.environment)
+    named = [f"{row.value.metric} {row.environment or 'unset'}" for row in rows]
+    return [
+        row._replace(value=msgspec.structs.replace(row.value, metric=metric))
+        if len(settings[row.value.metric]) > 1
+        else row
+        for row, metric in zip(rows, named, strict=True)
+    ]
+
+
+def _jobs_of(rows: Sequence[Row]) -> list[list[ImportedValue]]:
+    """The values of one second as runs: the n-th job with a metric is in the n-th run. Raises UsageError."""
+    runs: list[list[ImportedValue]] = []
+    jobs: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: natural_key(row.job)):
+        earlier = jobs[row.value.metric, row.value.node]
+        if row.job in earlier:
+            raise UsageError(
+                f"{row.time} has {row.value.metric} of {row.value.node} twice{row.job and ', of job '}{row.job}.",
+                "Remove the line that repeats another from the log.",
+            )
+        earlier.append(row.job)
+        if len(runs) < len(earlier):
+            runs.append([])
+        runs[len(earlier) - 1].append(row.value)
+    return runs
 
 
 def _value(metric: str, wanted: Wanted, node: str, value: float) -> ImportedValue:

@@ -8,10 +8,11 @@ import numpy as np
 
 from seatrial.judgement.comparison.records import Suspect
 from seatrial.judgement.comparison.subjects import COMMON_SHARE
+from seatrial.judgement.series_changes import JudgedSeries
 from seatrial.model.run_values import Metric, MetricTable, Reals, RunSummary
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.units import LATENCY
-from seatrial.statistics.change_points import Change, SeriesChanges
+from seatrial.statistics.change_points import Change
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +34,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[RunSummary, ...]
     values: tuple[float, ...]
     """One a run; seconds or bytes per second."""
-    found: SeriesChanges
+    judged: JudgedSeries
+    """As `changepoints` judges the same values."""
     changes: tuple[Explained, ...] = ()
 
 

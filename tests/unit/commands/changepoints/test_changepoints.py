@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from seatrial.cli.main import run
-from seatrial.commands.changepoints.judge import Better, judge_series
 from seatrial.commands.changepoints.view import changes_report
 from seatrial.importers.series import ValueSeries
+from seatrial.judgement.series_changes import Better, judge_series
 from seatrial.model.verdict import Verdict
 from tests.support.json_objects import frame
 

@@ -10,6 +10,7 @@ import pytest
 
 from seatrial.cli.main import run
 from tests.support.benchmark_outputs import hpl, imb, osu, stream
+from tests.support.fleet_tables import nccl_summary, per_gpu
 from tests.support.paths import DATA
 
 PERFLOG_4 = """\
@@ -148,7 +149,7 @@ def test_a_series_becomes_a_run_for_each_time_and_its_change_is_found(
     archive = tmp_path / "archive"
     assert imported(archive, written(tmp_path, "hpl.csv", f"date,tflops\n{rows}"), "--name", "hpl") == 0
     capsys.readouterr()
-    assert run(["history", "tflops", "--archive", str(archive), "--json"]) == 0
+    assert run(["history", "tflops", "--archive", str(archive), "--json"]) == 1
     change = found(capsys)["histories"][0]["changes"][0]
     assert change["ratio"] == pytest.approx(0.8, abs=0.02)
     arguments = ["changepoints", "--runs", "..", "--archive", str(archive), "--better", "higher"]
@@ -245,3 +246,49 @@ def test_an_output_whose_numbers_are_not_valid_is_not_imported(
     assert imported(tmp_path / "archive", written(tmp_path, "n1.out", text)) == 64
     assert "The output is not valid" in capsys.readouterr().err
     assert not (tmp_path / "archive").exists()
+
+
+SAME_SECOND_HEAD = "job_completion_time|version|info|jobid|num_tasks|GF_value|GF_unit|display_name|system|env_vars"
+
+
+def same_second(*rows: tuple[str, str, str]) -> str:
+    """A perflog of jobs that ended in one second: job, value, number of threads."""
+    lines = [
+        f'2026-08-23T11:36:02|reframe 4.3.2|Test /a|{job}|2|{value}|Gflops|Test|c|{{"OMP_NUM_THREADS": "{threads}"}}'
+        for job, value, threads in rows
+    ]
+    return "\n".join([SAME_SECOND_HEAD, *lines, ""])
+
+
+def test_jobs_of_one_second_are_runs_and_unlike_settings_are_metrics(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = same_second(("11", "1.23", "2"), ("9", "1.31", "2"), ("12", "0.67", "1"))
+    assert imported(tmp_path / "archive", written(tmp_path, "a.log", text), "--name", "a", "--json") == 0
+    data = found(capsys)
+    assert data["runs"] == ["a-0001", "a-0002"]
+    assert [(each["metric"], each["values"]) for each in data["metrics"]] == [
+        ("Test GF (c) OMP_NUM_THREADS=2", 2),
+        ("Test GF (c) OMP_NUM_THREADS=1", 1),
+    ]
+    text = same_second(("11", "1.23", "2"), ("11", "1.24", "2"))
+    assert imported(tmp_path / "other", written(tmp_path, "b.log", text)) == 64
+    assert "twice, of job 11. Remove the line" in capsys.readouterr().err
+
+
+def test_conditions_and_parts_of_a_table_are_metrics_and_not_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, "nccl.csv", nccl_summary())
+    archive = tmp_path / "archive"
+    assert imported(archive, file, "--column", "peak_busbw_GBs", "--name", "a", "--json") == 0
+    data = found(capsys)
+    assert (data["runs"], len(data["metrics"]), len(data["nodes"])) == (["a-0001"], 8, 10)
+    assert data["metrics"][0]["metric"] == "peak_busbw_GBs test=all_gather_perf G=4"
+    assert imported(archive, written(tmp_path, "gpus.csv", per_gpu()), "--name", "b") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("3 runs: b-0001 to b-0003")
+    assert "h2d_GB_s gpu 7" in out
+    assert "Parts of a node: 'gpu'." in " ".join(out.split())
+    assert imported(archive, file, "--column", "G", "--name", "c") == 64
+    assert "'G' is a condition, not a measurement" in capsys.readouterr().err
