@@ -21,7 +21,7 @@ from seatrial.importers.column_roles import (
     words_of,
 )
 from seatrial.importers.columns import Column, checked, json_value, read_columns
-from seatrial.importers.other_outputs import refuse_listing
+from seatrial.importers.other_outputs import recognised, refuse_listing
 from seatrial.importers.series import TIME_NAMES
 from seatrial.importers.unit_words import unit_scale
 from seatrial.model.errors import UsageError
@@ -305,6 +305,9 @@ def read_outputs(texts: Mapping[str, str], column: str = "") -> Fleet:
                 raise UsageError(f"{name} has no rate of {wanted!r}.", f"It has {', '.join(rates)}.")
             runs.setdefault(match["node"], []).append((int(match["run"]), float(rates[wanted])))
     if not runs:
+        other = next(filter(None, map(recognised, texts.values())), None)
+        if other and not any(STREAM_DEFAULT in text for text in texts.values()):
+            raise UsageError(f"The folder looks like {other.name}, not like outputs of a benchmark by node.", REMEDY)
         raise UsageError("The folder has no output of STREAM with the name NODE-stream-1n-JOB-iter-RUN.out.", REMEDY)
     return {node: [rate for _, rate in sorted(found)] for node, found in runs.items()}
 

@@ -137,7 +137,7 @@ LISTINGS = (
         "Slurm",
         frozenset({
             "jobid", "partition", "nodelist", "nodelist(reason)", "avail", "timelimit", "time_left", "time_limit",
-            "s:c:t", "tmp_disk", "avail_fe", "jobname", "alloccpus", "exitcode", "qos",
+            "s:c:t", "tmp_disk", "avail_fe", "free_mem", "cpu_load", "jobname", "alloccpus", "exitcode", "qos",
         }),
         frozenset({
             "name", "user", "st", "state", "time", "nodes", "cpus", "memory", "weight", "reason", "account", "elapsed",

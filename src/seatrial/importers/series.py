@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.importers.column_roles import planned_columns
+from seatrial.importers.column_roles import NODE_NAMES, are_moments, planned_columns
 from seatrial.importers.columns import Column, columns_of, json_value, read_columns
 from seatrial.importers.other_outputs import refuse_listing
 from seatrial.model.errors import UsageError
@@ -72,6 +72,18 @@ def _tcpd_series(text: str) -> tuple[ValueSeries, ...]:
 def _column_series(columns: Sequence[Column]) -> tuple[ValueSeries, ...]:
     """Columns of numbers as series; one column may be their times, and others the conditions of several rows a time."""
     clock = _clock(columns)
+    nodes = [one for one in columns if one.name.strip().lower() in NODE_NAMES and not one.numeric]
+    if (
+        clock
+        and nodes
+        and clock.name.strip().lower() not in TIME_NAMES
+        and not clock.numeric
+        and not are_moments(clock)
+    ):
+        raise UsageError(
+            f"The table has nodes ({nodes[0].name}) and no column of times.",
+            "`seatrial fleet` compares nodes; call the column of times `time`.",
+        )
     conditions = planned_columns(columns, clock) if clock and len(set(clock.cells)) < len(clock.cells) else ()
     values = [one for one in columns if one is not clock and one.numeric and one not in conditions]
     instants = clock.numbers() if clock and clock.numeric else None

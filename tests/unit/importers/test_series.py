@@ -127,3 +127,8 @@ def test_several_rows_of_one_time_are_the_series_of_their_conditions() -> None:
     ]
     assert series[3].values[:2] == (20.01, 20.02)
     assert series[3].times[:2] == ("2026-03-01", "2026-03-02")
+
+
+def test_a_table_of_nodes_without_times_is_no_series() -> None:
+    with pytest.raises(UsageError, match=r"has nodes \(host\) and no column of times"):
+        read_series("file,host,rate\na.log,n1,5\nb.log,n2,6\nc.log,n3,7\n")

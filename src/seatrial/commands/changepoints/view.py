@@ -14,6 +14,8 @@ from seatrial.statistics.change_points import Change
 
 HEAD = columns("series", "#at", "#95 %", "time", "#before", "#after", "#change", "#95 %", "#p")
 MOST_NAMES = 5
+LINE = 80
+"""Columns of the first line."""
 LEAST_P = 1e-9
 
 
@@ -88,18 +90,25 @@ def _change_fields(judged: JudgedSeries, change: Change) -> Json:
 
 
 def _sentence(judged: ChangesJudgement) -> str:
-    """What changed where, or what would have been found."""
+    """What changed where, or what would have been found: as many names of series as a line has room for."""
+    room = LINE - len(judged.verdict.value) - 2
+    sentences = [_sentence_with(judged, names) for names in range(MOST_NAMES, 0, -1)]
+    return next((text for text in sentences if len(text) <= room), sentences[-1])
+
+
+def _sentence_with(judged: ChangesJudgement, names: int) -> str:
+    """`names`: how many series are listed."""
     total = count(len(judged.series), "series", "series")
     if worse := [(one, one.worsened) for one in judged.series if one.worsened is not None]:
         first, change = worse[0]
         among = f", among {total}" if len(judged.series) > 1 else ""
         if len(worse) > 1:
-            return f"{len(worse)} of {total} became worse: {some([each.series.name for each, _ in worse], MOST_NAMES)}"
+            return f"{len(worse)} of {total} became worse: {some([each.series.name for each, _ in worse], names)}"
         return f"{first.series.name}: {_size(change)} since {_place(first, change)}{among}"
     if judged.verdict is Verdict.INCONCLUSIVE:
         why = next(one.undecided for one in judged.series if one.undecided)
         alike = [one.series.name for one in judged.series if one.undecided == why]
-        return f"{why}: {some(alike, MOST_NAMES)}"
+        return f"{why}: {some(alike, names)}"
     changed = [one for one in judged.series if one.changes]
     if not changed:
         return f"no change in {total}; {_power(judged)}"
@@ -108,7 +117,7 @@ def _sentence(judged: ChangesJudgement) -> str:
         return (
             f"{changed[0].series.name}: {_size(changed[0].changes[0])} at {_place(changed[0], changed[0].changes[0])}"
         )
-    return f"{changes} changes in {len(changed)} of {total}: {some([one.series.name for one in changed], MOST_NAMES)}"
+    return f"{changes} changes in {len(changed)} of {total}: {some([one.series.name for one in changed], names)}"
 
 
 def _power(judged: ChangesJudgement) -> str:

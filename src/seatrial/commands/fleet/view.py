@@ -28,8 +28,12 @@ def fleet_report(judged: FleetJudgement, tables: Mapping[str, FleetTable] = {}) 
         *(Case(name=subject.node(one.node).text, verdict=node_verdict(one), reason=_reason(one)) for one in nodes),
         *(Case(name=subject.node(name).text, verdict=Verdict.NOT_RUN, reason="no value") for name in judged.unmeasured),
     )
+    left_out = [name for table in tables.values() for name in table.left_out]
+    sentence = _sentence(judged)
+    if left_out and not judged.result:
+        sentence = f"none of {count(len(left_out), 'output')} is valid: {left_out[0]}"
     fields, blocks = partial(fleet_fields, judged, tables), partial(_blocks, judged, tables)
-    return judged_report(judged.verdict, _sentence(judged), judged.exit_code, fields, blocks, cases)
+    return judged_report(judged.verdict, sentence, judged.exit_code, fields, blocks, cases)
 
 
 def _reason(node: NodeRuns) -> str:

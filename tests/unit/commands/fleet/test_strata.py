@@ -210,3 +210,62 @@ def test_one_low_node_with_one_run_each_is_named_and_all_are_shown(tmp_path: Pat
     out = capsys.readouterr().out
     assert out.startswith("INCONCLUSIVE  n3 20 % below its peers; 2 more runs would decide\n")
     assert all(f"\nn{node} " in out for node in range(1, 5))
+
+
+@pytest.mark.parametrize("part", ["gpu", "device", "local_rank", "socket"])
+def test_a_part_that_is_slower_on_all_nodes_is_not_slow(part: str, tmp_path: Path, capsys: Capture) -> None:
+    """The second socket, or the GPUs behind a shared switch, reach less everywhere."""
+    table = long_table(
+        {"node": nodes(10), part: ["0", "1"], "run": list("123")},
+        lambda row: 100.0 if row[part] == "0" else 80.0,
+        slow(0.85, node="n03", **{part: "1"}),
+        value="GB_s",
+    )
+    verdict, data = judged(capsys, tmp_path, table)
+    assert (verdict, data["slow"]) == ("SLOW", [f"n03 {part.removeprefix('local_')} 1"])
+
+
+def test_the_time_of_a_run_is_not_its_number(tmp_path: Path, capsys: Capture) -> None:
+    """HPL prints N, NB, P, Q, time and rate: N is the condition, and the time does not distinguish repeated rows."""
+    table = long_table(
+        {"node": nodes(10), "N": ["20000", "40000"], "run": list("123")},
+        lambda row: 50.0 + int(row["N"]) / 1e3,
+        slow(0.85, node="n03", N="40000"),
+        value="Gflops",
+        more=lambda row: {"NB": "192", "Time": f"{100 + int(row['node'][1:]) * 1.37 + int(row['run']) / 7:.2f}"},
+    )
+    verdict, data = judged(capsys, tmp_path, table, "--column", "Gflops")
+    assert (verdict, data["slow"], data["columns"][0]["runs"]) == ("SLOW", ["n03"], "run")
+    with pytest.raises(UsageError, match="values of run 1"):
+        read_fleet_table(table.replace(",40000,", ",20000,"), "Gflops")
+
+
+def test_a_condition_with_unlike_plans_of_the_nodes_is_asked() -> None:
+    gaps = [{"node": f"n{node:02d}", "G": size} for node, size in zip(range(1, 10), "4848428424", strict=False)]
+    text = long_table({"node": nodes(10), "G": list("248")}, lambda row: float(row["G"]), left_out=gaps)
+    with pytest.raises(UsageError, match="values of a node follow column 'G', which is not used"):
+        read_fleet_table(text)
+    strata = read_fleet_table(text, by=["G"]).strata
+    assert sorted(stratum.text for stratum in strata) == ["G 2", "G 4", "G 8"]
+
+
+def test_identifiers_of_rows_do_not_hide_conditions() -> None:
+    """Each row has a time of its own, and no column has the kernel."""
+    rows = tables.stream_kernels(kernel=False, iteration=False).splitlines()
+    stamped = [rows[0] + ",timestamp", *(f"{row},{1_700_000_000 + 7 * place}" for place, row in enumerate(rows[1:]))]
+    with pytest.raises(UsageError, match="20 rows of each node differ on all nodes alike"):
+        read_fleet_table("\n".join(stamped), "GB_s")
+
+
+def test_metrics_of_superbench_with_a_number_for_each_gpu(tmp_path: Path, capsys: Capture) -> None:
+    heads = [f"gpu-copy-bw/{way}:{gpu}" for way in ("h2d", "d2h") for gpu in range(4)]
+    rows = [
+        f"n{node:02d}," + ",".join(
+            f"{(25 if 'h2d' in head else 21) + (node * 3 + place) % 5 / 40 - 6 * ((node, place) == (4, 6)):.3f}"
+            for place, head in enumerate(heads)
+        )
+        for node in range(1, 13)
+    ]  # fmt: skip
+    verdict, data = judged(capsys, tmp_path, "\n".join([",".join(["node", *heads]), *rows]))
+    assert (verdict, data["suspected"]) == ("INCONCLUSIVE", ["n04 part 2"])
+    assert data["named"][0]["under"] == ["metric gpu-copy-bw/d2h"]
