@@ -79,8 +79,6 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
     """Without names where the form has no columns."""
     parts: dict[str, tuple[str, str]] = {}
     """Of each subject that is a part of a node: the node, and the part."""
-    ordered: bool = False
-    """Whether the runs are in the order of numbers in their columns, not of the rows."""
     without_value: tuple[str, ...] = ()
     """The node of each row that has no value."""
     left_out: tuple[str, ...] = ()
@@ -94,10 +92,6 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
             for name, runs in stratum.values.items():
                 values[name] += runs
         return dict(values)
-
-    def node(self, subject: str) -> str:
-        """The node of a subject, which is itself a node or a part of one."""
-        return self.parts[subject][0] if subject in self.parts else subject
 
 
 def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: Sequence[str] = ()) -> FleetTable:
@@ -161,9 +155,7 @@ def _by_roles(columns: Sequence[Column], roles: ColumnRoles) -> FleetTable:
     if not roles.runs or len({key[3] for key in keys}) == len(keys):  # none, or an identifier of each row
         _refuse_unlike_rows(made)
     _refuse_explained(columns, roles, keys, numbers)
-    return FleetTable(
-        strata=made, roles=roles, parts=parts, ordered=order != sorted(order), without_value=tuple(without)
-    )
+    return FleetTable(strata=made, roles=roles, parts=parts, without_value=tuple(without))
 
 
 def _refuse_unlike_rows(strata: Sequence[Stratum]) -> None:

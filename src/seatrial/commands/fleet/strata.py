@@ -7,7 +7,7 @@ conditions equal shares of that.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -58,6 +58,8 @@ class StrataJudgement(msgspec.Struct, frozen=True, kw_only=True):
     conditions: tuple[str, ...]
     """Columns that distinguish conditions."""
     parts: tuple[str, ...]
+    node_of: dict[str, str]
+    """Of each part of a node its node."""
     subjects: int
     nodes: int
     effect: float
@@ -107,6 +109,7 @@ def judge_strata(
         named=tuple(named),
         conditions=tuple(dict.fromkeys(name for stratum in merged for name, _ in stratum.conditions)),
         parts=tuple(dict.fromkeys(name for table in tables.values() for name in table.roles.parts)),
+        node_of={subject: node for subject, (node, _) in parts.items()},
         subjects=len(subjects),
         nodes=len({parts[subject][0] if subject in parts else subject for subject in subjects}),
         effect=effect,
@@ -119,7 +122,7 @@ def facts_of_strata(judged: StrataJudgement, facts: Mapping[str, NodeFacts]) -> 
     """The judgement with the facts that separate named nodes from healthy ones."""
     slow = {each.node for each in judged.of(Verdict.SLOW) or judged.of(Verdict.UNSTABLE)}
     subjects = {runs.node for stratum in judged.strata if stratum.judged.result for runs in stratum.judged.result.nodes}
-    nodes = {subject.split(" ")[0] if judged.parts else subject for subject in subjects}
+    nodes = {judged.node_of.get(subject, subject) for subject in subjects}
     bad = {each.node for each in judged.named}
     return msgspec.structs.replace(
         judged,
@@ -317,7 +320,18 @@ def _slow_nodes(
 def _nodes_or_parts(
     named: Sequence[Named], nodes: Mapping[str, Named], parts: Mapping[str, tuple[str, str]]
 ) -> list[Named]:
-    """A node in place of its parts where all of them are low alike."""
+    """A node in place of its parts where all of them are low alike, or each of them is slow by itself."""
+    every = Counter(node for node, _ in parts.values())
+    slow: defaultdict[str, list[Named]] = defaultdict(list)
+    for each in named:
+        if each.subject in parts and each.verdict is Verdict.SLOW:
+            slow[each.node].append(each)
+    whole = {
+        node: msgspec.structs.replace(group[0], subject=node, loss=sorted(each.loss for each in group)[len(group) // 2])
+        for node, group in slow.items()
+        if 1 < every[node] == len(group)
+    }
+    nodes = {**whole, **nodes}
     kept = [
         each
         for each in named

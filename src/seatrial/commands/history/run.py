@@ -85,7 +85,7 @@ def _alike(run: StoredRun, newest: StoredRun) -> bool:
 
 def _history(measured: Sequence[StoredRun], table: MetricTable, subject: Subject, values: Reals) -> History:
     rows = np.flatnonzero(~np.isnan(values))
-    runs = tuple(measured[row] for row in rows)
+    runs = tuple(measured[row] for row in rows.tolist())
     series = ValueSeries(name=table.metric.name, values=tuple(float(value) for value in values[rows]))
     better = Better.LOWER if table.metric.sign > 0 else Better.HIGHER
     (judged,) = judge_series([series], better=better).series

@@ -1,6 +1,5 @@
 """`seatrial fleet` on tables with conditions, parts of nodes and units: who is named, what is asked, what passes."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,9 @@ from seatrial.cli.main import run
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.model.errors import UsageError
 from tests.support import fleet_tables as tables
+from tests.support.builders import Cluster
 from tests.support.fleet_tables import Factor, Row, long_table, nodes
+from tests.support.json_objects import frame
 
 Capture = pytest.CaptureFixture[str]
 
@@ -24,7 +25,7 @@ def judged(capsys: Capture, folder: Path, text: str, *words: str) -> tuple[str, 
     first = capsys.readouterr().out.partition("\n")[0]
     assert len(first) <= 80, first
     run(["fleet", str(file), *words, "--json"])
-    report = json.loads(capsys.readouterr().out)
+    report = frame(capsys.readouterr().out)
     assert first.startswith(report["verdict"])
     data: dict[str, Any] = report["data"]
     return report["verdict"], data
@@ -269,3 +270,17 @@ def test_metrics_of_superbench_with_a_number_for_each_gpu(tmp_path: Path, capsys
     verdict, data = judged(capsys, tmp_path, "\n".join([",".join(["node", *heads]), *rows]))
     assert (verdict, data["suspected"]) == ("INCONCLUSIVE", ["n04 part 2"])
     assert data["named"][0]["under"] == ["metric gpu-copy-bw/d2h"]
+
+
+def test_facts_are_those_of_the_node_of_a_slow_part(tmp_path: Path, capsys: Capture) -> None:
+    """Two GPUs of two nodes are slow, and these nodes alone have another MTU."""
+    table = tables.per_gpu(lambda row: 0.8 if (row["node"], row["gpu"]) in (("n02", "1"), ("n05", "6")) else 1.0)
+    streams = tmp_path / "facts"
+    streams.mkdir()
+    for name in nodes(12):
+        text = Cluster(nodes=(name,)).facts_text(name)
+        odd = name in ("n02", "n05")
+        (streams / f"{name}.facts").write_text(text.replace("mtu|1500", "mtu|9000") if odd else text)
+    verdict, data = judged(capsys, tmp_path, table, "--facts", str(streams))
+    assert (verdict, sorted(data["slow"])) == ("SLOW", ["n02 gpu 1", "n05 gpu 6"])
+    assert data["suspects"][0]["nodes"] == ["n02", "n05"]
