@@ -46,6 +46,8 @@ ASK = "Say what it is with --by COLUMN (a condition) or --part COLUMN (a part of
 MOST_NAMES = 12
 SECONDS_OF_DATES = 1e8
 """Numbers of seconds from here on are dates after 1973, not durations."""
+LONGEST_COUNT = 8
+"""Digits from which on a number is an identifier."""
 FEWEST_COUNTED = 8
 """Rows whose numbers 1, 2, 3, ... are not values by chance."""
 
@@ -133,7 +135,7 @@ class _Contents:
     def numbered(self) -> bool:
         """Whether its cells are the whole numbers from 0 or 1 on."""
         cells = {cell.strip() for cell in self.nodes_of}
-        if not all(cell.isdecimal() for cell in cells):
+        if not all(cell.isdecimal() and len(cell) < LONGEST_COUNT for cell in cells):
             return False
         numbers = sorted(map(int, cells))
         return numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
@@ -203,6 +205,8 @@ def roles_of(
     contents nor names show.
     """
     names = [column.name for column in columns]
+    if twice := next((name for name, number in Counter(names).items() if number > 1), ""):
+        raise UsageError(f"Two columns are called {twice!r}.", "Give each column a name of its own.")
     named_by_user = {"of values": (value,) if value else (), "of a condition": by, "of a part": part}
     for what, wanted in named_by_user.items():
         if missing := next((name for name in wanted if name not in names), ""):

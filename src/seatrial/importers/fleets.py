@@ -133,9 +133,10 @@ def _by_roles(columns: Sequence[Column], roles: ColumnRoles) -> FleetTable:
              for kind in set(kinds)}  # fmt: skip
     strata: dict[tuple[tuple[str, ...], str], Fleet] = {}
     parts: dict[str, tuple[str, str]] = {}
+    subjects: dict[tuple[str, tuple[str, ...]], str] = {}
     without = []
     for row, ((node,), condition, part, _) in enumerate(keys):
-        subject = _subject(node, roles.parts, part)
+        subject = subjects.setdefault((node, part), _subject(node, roles.parts, part) if part else node)
         if part:
             parts[subject] = node, subject.removeprefix(node).strip()
         strata.setdefault((condition, kinds[row]), {}).setdefault(subject, [])
@@ -145,7 +146,7 @@ def _by_roles(columns: Sequence[Column], roles: ColumnRoles) -> FleetTable:
         (node,), condition, part, _ = keys[row]
         main, scale = unit_scale(usual[kinds[row]]), scales[row]
         factor = scale[1] / main[1] if scale and main else 1.0
-        strata[condition, kinds[row]][_subject(node, roles.parts, part)].append(numbers[row] * factor)
+        strata[condition, kinds[row]][subjects[node, part]].append(numbers[row] * factor)
     several = len(set(kinds)) > 1
     made = tuple(
         _stratum(fleet, tuple(zip(roles.conditions, condition, strict=True)) + (((roles.units, usual[kind]),) if several
@@ -208,8 +209,8 @@ def _refuse_explained(
         measured = sense_of(column.name) is not None or not all(cell.strip().isdecimal() for cell in levels)
         if column.name not in roles.unused or measured or not 1 < len(levels) <= len(rows) / 4:
             continue
-        means = {level: logs[[cell == level for cell in cells]].mean() for level in levels}
-        left = logs - np.asarray([means[cell] for cell in cells])
+        _, level = np.unique(np.asarray(cells), return_inverse=True)
+        left = logs - (np.bincount(level, logs) / np.bincount(level))[level]
         if float(left.var()) < (1 - EXPLAINED) * float(logs.var()):
             raise UsageError(
                 f"The values of a node follow column {column.name!r}, which is not used.",
