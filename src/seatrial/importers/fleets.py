@@ -271,6 +271,8 @@ def _node_column(columns: Sequence[Column], wanted: set[str]) -> Column:
     """
     free = [column for column in columns if column.name not in wanted]
     named = {_plain(column.name): column for column in reversed(free) if _plain(column.name) in NODE_NAMES}
+    if "nodes" in named and named["nodes"].numeric:  # how many they are
+        del named["nodes"]
     ranked = sorted(named, key=lambda name: (named[name].numeric, NODE_NAMES.index(name)))
     if ranked:
         return named[ranked[0]]

@@ -164,6 +164,7 @@ def test_a_column_for_each_gpu_is_a_table_of_parts(tmp_path: Path, capsys: Captu
         (tables.stream_kernels(kernel=False), (), "n01 has 4 values of iteration 1, and no column"),
         (tables.stream_kernels(kernel=False, iteration=False), (), "20 rows of each node differ on all nodes alike"),
         (long_table({"node": nodes(9), "k": list("01234")}, lambda _: 5.0), (), "'k' counts from 0, and nothing"),
+        ("cluster,nodes,rate,app\nc,1,2.5,a\nd,2,4.5,b\nc,4,9.5,a\n", (), "Several columns can hold the names"),
         ("node,rate,rate\nn1,1,2\nn2,3,4\n", (), "Two columns are called 'rate'"),
         (long_table({"node": nodes(9), "run": list("12")}, lambda _: 5.0) * 2, (), "2 values of run 1"),
     ],
