@@ -92,7 +92,8 @@ def _verdict(trials: NodeTrials, findings: Sequence[Finding]) -> Verdict | None:
         return Verdict.NOT_RUN
     if not trials.comparisons:
         return None
-    return Verdict.PASS if trials.useful and not trials.undecided else Verdict.INCONCLUSIVE
+    shown = trials.useful and not trials.undecided and not trials.suspected
+    return Verdict.PASS if shown else Verdict.INCONCLUSIVE
 
 
 def _without_storage(trials: NodeTrials) -> list[str]:
@@ -134,6 +135,8 @@ def _reason(
         compared = {name for each in trials.comparisons for name in each.nodes}
         kinds = {each.measure for each in trials.comparisons}
         sentence += f", {len(compared)} compared with their peers in {count(len(kinds), 'figure')}"
+        if suspected := trials.out_of_line:
+            sentence += f"; {some(suspected, MOST_NAMED)} out of line, which is not decided"
         if undecided := trials.undecided:
             vary = "varies" if len(undecided) == 1 else "vary"
             sentence += f"; {', '.join(undecided)} {vary} too much to show a node that is {share(USEFUL)} worse"
