@@ -236,7 +236,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     def verdict(self) -> Verdict:
         """That of the gravest finding, or INVALID; without findings the most severe of pairs and nodes.
 
-        A node that was drained on purpose or is busy does not count. NOTE where all would pass and nothing was
+        A node that was drained on purpose or is busy does not count. MEASURED where all would pass and nothing was
         compared with a limit, peers or earlier runs.
         """
         if self.damage:
@@ -248,7 +248,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         excused = {state.node for state in self.lost if not state.fault}
         verdicts = [pair.verdict for pair in self.pairs]
         verdicts += [node.verdict for node in self.nodes if node.node not in excused]
-        verdicts += [Verdict.NOTE] if self.unjudged else []
+        verdicts += [Verdict.MEASURED] if self.unjudged else []
         return worst([*verdicts, Verdict.INCONCLUSIVE] if self.withheld else verdicts)
 
     @property

@@ -47,7 +47,7 @@ def headline(run: RunInfo, judgement: Judgement) -> Headline:
     verdict = overall(judgement)
     if judgement.damage:
         return Headline(word=verdict.value, what=f"the run is damaged: {clean('; '.join(judgement.damage))}")
-    passed = verdict is Verdict.PASS or (verdict is Verdict.NOTE and judgement.unjudged)
+    passed = verdict is Verdict.PASS or (verdict is Verdict.MEASURED and judgement.unjudged)
     word = INCOMPLETE if passed and not judgement.complete else verdict.value
     what = [_outcome(verdict, judgement) if run.own_job is None else answer(judgement)]
     if verdict is Verdict.PASS and run.past and judgement.past:
@@ -73,7 +73,7 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
     where = f"on {count(len(judgement.nodes), 'node')}"
     if judgement.findings:
         return sentence_of(judgement.findings) + _also_odd(judgement)
-    if verdict is Verdict.PASS or (verdict is Verdict.NOTE and judgement.unjudged):
+    if verdict is Verdict.PASS or (verdict is Verdict.MEASURED and judgement.unjudged):
         return worth(judgement)
     if not any(pair.bandwidth_bytes_per_s for pair in judgement.pairs):
         return f"nothing was measured {where}"
@@ -117,7 +117,7 @@ def machine(judgement: Judgement) -> Machine:
     rest = msgspec.structs.replace(judgement, findings=faults)
     if any(finding.at_fault for finding in faults):
         return Machine.BAD
-    good = judgement.pairs and not rest.unjudged and rest.verdict in (Verdict.PASS, Verdict.NOTE)
+    good = judgement.pairs and not rest.unjudged and rest.verdict in (Verdict.PASS, Verdict.MEASURED, Verdict.NOTE)
     return Machine.GOOD if good else Machine.UNDECIDED
 
 

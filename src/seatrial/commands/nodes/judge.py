@@ -36,8 +36,8 @@ ENDINGS = {
 class NodesResult(msgspec.Struct, frozen=True, kw_only=True):
     """All that is derived from the samples of a run of nodes."""
 
-    verdict: Verdict | None
-    """None where nothing could be compared, and nothing is wrong."""
+    verdict: Verdict
+    """MEASURED where nothing could be compared, and nothing is wrong."""
     reason: str
     complete: bool
     findings: tuple[Finding, ...]
@@ -56,10 +56,10 @@ class NodesResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def word(self) -> str:
-        """The verdict's, with which a report begins; MEASURED where nothing was judged."""
+        """The verdict's, with which a report begins."""
         if not self.findings and not self.complete and self.trials.figures:
             return "INCOMPLETE"
-        return self.verdict.value if self.verdict else "MEASURED"
+        return self.verdict.value
 
 
 def judge_nodes(recorded: RecordedRun) -> NodesResult:
@@ -84,14 +84,14 @@ def judge_nodes(recorded: RecordedRun) -> NodesResult:
     )
 
 
-def _verdict(trials: NodeTrials, findings: Sequence[Finding]) -> Verdict | None:
+def _verdict(trials: NodeTrials, findings: Sequence[Finding]) -> Verdict:
     """That of the gravest finding; else whether anything was measured, compared, and could have been seen."""
     if findings:
         return worst([finding.verdict for finding in findings])
     if not trials.figures:
         return Verdict.NOT_RUN
     if not trials.comparisons:
-        return None
+        return Verdict.MEASURED
     shown = trials.useful and not trials.undecided and not trials.suspected
     return Verdict.PASS if shown else Verdict.INCONCLUSIVE
 
