@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
+from seatrial.locate.thresholds import GATE_TOLERANCE
 from seatrial.model import units
 from seatrial.model.benchmark import Better, Breach, Metric, Output, Result
 from seatrial.model.verdict import FindingKind
@@ -14,6 +15,7 @@ EVERY = (
     FindingKind.NOT_A_NUMBER,
     FindingKind.ZERO_RESULT,
     FindingKind.ABOVE_LIMIT,
+    FindingKind.FAR_BELOW_LIMIT,
     FindingKind.PROGRAM_FAILED,
     FindingKind.ITERATIONS_DIFFER,
     FindingKind.RANKS_DIFFER,
@@ -24,6 +26,10 @@ EVERY = (
 LEAST_BYTES = 1024
 """Below this message size a rate of 0 may be the rounding of two decimals."""
 MOST_OF_A_KIND = 10
+LIMIT, REQUESTED = "limit", "requested work"
+"""What an output is compared with."""
+BOTH_WAYS = ("bi-directional", "bibw", "exchange", "sendrecv", "bidir")
+"""Words in the names of tests (OSU, IMB) that count what flows in both directions."""
 KINDS = {
     "iterations": FindingKind.ITERATIONS_DIFFER,
     "ranks": FindingKind.RANKS_DIFFER,
@@ -47,11 +53,13 @@ def judge(
 ) -> Output:
     """The output with the breaches of all gates. `limits`: by metric, in base units. `expected`: by evidence."""
     metrics = {metric.name: metric for metric in benchmark.metrics}
+    bounds = {name: limit for name, limit in (limits or {}).items() if name in metrics and output.values(name)}
     breaches: list[Breach] = []
     for result in output.results:
         metric = metrics.get(result.metric)
         if metric is not None:
-            breaches += _of_number(result, metric, (limits or {}).get(metric.name))
+            breaches += _of_number(result, metric, _bound(result, metric, bounds))
+    breaches += _of_best(benchmark, output, bounds)
     counted: dict[FindingKind, int] = {}
     kept = []
     for breach in breaches:
@@ -60,7 +68,36 @@ def judge(
             kept.append(breach)
     unmet = [_of_work(output, name, value) for name, value in (expected or {}).items()]
     kept += [breach for breach in unmet if breach]
-    return msgspec.structs.replace(output, breaches=(*output.breaches, *kept))
+    references = [name for name, given in ((LIMIT, bounds), (REQUESTED, expected)) if given]
+    return msgspec.structs.replace(output, breaches=(*output.breaches, *kept), references=tuple(references))
+
+
+def _bound(result: Result, metric: Metric, bounds: Mapping[str, float]) -> float | None:
+    """The limit of one number. What flows both ways at once may be twice the limit of a path in one direction."""
+    bound = bounds.get(metric.name)
+    test = str(result.labels.get("test", "")).lower()
+    both_ways = metric.of_path and any(word in test for word in BOTH_WAYS)
+    return 2 * bound if bound is not None and both_ways else bound
+
+
+def _of_best(benchmark: Benchmark, output: Output, bounds: Mapping[str, float]) -> list[Breach]:
+    """Metrics whose best value is far below their limit; of a benchmark of several parts the main one counts."""
+    found = []
+    for metric in benchmark.metrics:
+        main = [
+            result
+            for result in output.results
+            if result.metric == metric.name and benchmark.main_labels.items() <= result.labels.items()
+        ]
+        if metric.name not in bounds or not metric.least_share or not main:
+            continue
+        best = max(main, key=lambda result: result.value)
+        part = best.value / bounds[metric.name]
+        if 0 < part < metric.least_share:
+            least = units.share(metric.least_share)
+            reason = f"{metric.name} is at best {units.share(part)} of its limit, below {least}"
+            found.append(_breach(FindingKind.FAR_BELOW_LIMIT, reason, best))
+    return found
 
 
 def _of_number(result: Result, metric: Metric, limit: float | None) -> list[Breach]:
@@ -80,7 +117,8 @@ def _of_number(result: Result, metric: Metric, limit: float | None) -> list[Brea
         return [_breach(FindingKind.ZERO_RESULT, f"{name} is {result.printed}", result)]
     if limit is None:
         return []
-    beyond = result.value > limit if metric.better is Better.MORE else result.value < limit
+    most = limit * GATE_TOLERANCE if metric.of_path else limit
+    beyond = result.value > most if metric.better is Better.MORE else result.value < limit
     if not beyond:
         return []
     value, bound = units.two_in_unit(result.value, limit, metric.unit)

@@ -7,7 +7,7 @@ from seatrial.benchmarks.hpl import GATES, read_hpl
 from seatrial.benchmarks.hpl_plan import HPCC
 from seatrial.benchmarks.reading import Line, Reading, number_of, whole_number
 from seatrial.benchmarks.stream import read_stream
-from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
 from seatrial.model.verdict import FindingKind
 
 BEGIN = re.compile(r"^Begin of (?P<part>\w+) section\.")
@@ -161,7 +161,13 @@ BENCHMARK = Benchmark(
     beginnings=("#" * 72 + "\nThis is the DARPA/DOE", "===ExeBinSignature=== MD5: "),
     parse=parse,
     metrics=(
-        Metric(name="rate_flops_per_s", unit="flop/s", better=Better.MORE, meaning="HPL, DGEMM and FFT"),
+        Metric(
+            name="rate_flops_per_s",
+            unit="flop/s",
+            better=Better.MORE,
+            meaning="HPL, DGEMM and FFT",
+            least_share=LEAST_OF_PEAK,
+        ),
         Metric(name="updates_per_s", unit="1/s", better=Better.MORE, meaning="RandomAccess"),
         Metric(
             name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="PTRANS, STREAM, rings, ping-pong"

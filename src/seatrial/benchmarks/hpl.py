@@ -7,7 +7,7 @@ from datetime import datetime
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.hpl_plan import HPL
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, finite, number_of, whole_number
-from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
 from seatrial.model.verdict import FindingKind
 
 RESULT = re.compile(
@@ -161,7 +161,13 @@ BENCHMARK = Benchmark(
     beginnings=("=" * 80 + "\nHPLinpack",),
     parse=parse,
     metrics=(
-        Metric(name="rate_flops_per_s", unit="flop/s", better=Better.MORE, meaning="double precision, all ranks"),
+        Metric(
+            name="rate_flops_per_s",
+            unit="flop/s",
+            better=Better.MORE,
+            meaning="double precision, all ranks",
+            least_share=LEAST_OF_PEAK,
+        ),
         Metric(name="time_s", unit="s", better=Better.LESS, meaning="to solve the system"),
         Metric(
             name="residual",

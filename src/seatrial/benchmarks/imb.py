@@ -8,7 +8,7 @@ import msgspec
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.message_plans import IMB
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
-from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -239,6 +239,8 @@ BENCHMARK = Benchmark(
             unit="B/s",
             better=Better.MORE,
             meaning="as printed; MB is 10⁶ bytes from version 2018 on and 2²⁰ before, checked by the times",
+            of_path=True,
+            least_share=LEAST_OF_PATH,
         ),
         Metric(name="message_rate_per_s", unit="1/s", better=Better.MORE, meaning="messages, all pairs together"),
         Metric(name="overlap_share", unit="", better=Better.MORE, meaning="of communication hidden by computation"),

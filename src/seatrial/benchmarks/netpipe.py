@@ -6,7 +6,7 @@ import re
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter
 from seatrial.benchmarks.parameters import size_bytes, whole
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
-from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import FindingKind
@@ -135,7 +135,14 @@ BENCHMARK = Benchmark(
     parse=parse,
     parse_up_to=parse_up_to,
     metrics=(
-        Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="Mbps is 2²⁰ bits in 3.x"),
+        Metric(
+            name="bandwidth_bytes_per_s",
+            unit="B/s",
+            better=Better.MORE,
+            meaning="Mbps is 2²⁰ bits in 3.x",
+            of_path=True,
+            least_share=LEAST_OF_PATH,
+        ),
         Metric(name="latency_s", unit="s", better=Better.LESS, meaning="one way"),
     ),
     main_metric="bandwidth_bytes_per_s",

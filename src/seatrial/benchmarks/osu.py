@@ -8,7 +8,7 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.message_plans import OSU
 from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
 from seatrial.importers.osu import COLUMN
-from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -232,7 +232,14 @@ BENCHMARK = Benchmark(
     parse_up_to=parse_up_to,
     metrics=(
         Metric(name="latency_s", unit="s", better=Better.LESS, meaning="one way between two ranks, or one operation"),
-        Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="all pairs together; MB is 10⁶"),
+        Metric(
+            name="bandwidth_bytes_per_s",
+            unit="B/s",
+            better=Better.MORE,
+            meaning="all pairs together; MB is 10⁶",
+            of_path=True,
+            least_share=LEAST_OF_PATH,
+        ),
         Metric(name="message_rate_per_s", unit="1/s", better=Better.MORE, meaning="messages, all pairs together"),
         Metric(name="compute_s", unit="s", better=Better.LESS, meaning="computation beside a non-blocking operation"),
         Metric(name="overlap_share", unit="", better=Better.MORE, meaning="of communication hidden by computation"),

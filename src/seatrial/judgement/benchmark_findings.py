@@ -3,12 +3,14 @@
 from seatrial.model.benchmark import Breach, Output
 from seatrial.model.errors import ExitCode
 from seatrial.model.subject import Subject
-from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
 
 INCOMPLETE = "INCOMPLETE"
 CODES = {
     INCOMPLETE: ExitCode.INCOMPLETE,
     Verdict.INVALID.value: ExitCode.FINDINGS,
+    Verdict.SLOW.value: ExitCode.FINDINGS,
+    Verdict.MEASURED.value: ExitCode.PASS,
     Verdict.PASS.value: ExitCode.PASS,
 }
 REMEDIES = {
@@ -17,6 +19,8 @@ REMEDIES = {
     FindingKind.ZERO_RESULT: "Do not use this run: a rate of 0 or a negative time means that nothing was measured.",
     FindingKind.CONSTANT_RESULTS: "Check that the program computes this number; compare with a run on one node.",
     FindingKind.ABOVE_LIMIT: "Check the unit, the amount of work and the clock; the limit itself is yours.",
+    FindingKind.FAR_BELOW_LIMIT: "Give it enough work first (a larger problem); then look at the placement of "
+    "ranks, the library, clocks and transport: seatrial placement, nodes and transports.",
     FindingKind.RESIDUAL_FAILED: "The result is wrong: look for faulty memory or processors (run it on each node "
     "alone), and for an unsuitable build of the libraries.",
     FindingKind.RESIDUAL_MISSING: "Run it again with its own check enabled.",
@@ -39,10 +43,14 @@ REMEDIES = {
 
 
 def word_of_output(output: Output) -> str:
-    """INCOMPLETE before INVALID: a number may be missing because the end is."""
+    """INCOMPLETE before INVALID, since a number may be missing because the end is; MEASURED where the output passes all
+    gates and was compared with nothing.
+    """
     if not output.complete:
         return INCOMPLETE
-    return Verdict.INVALID.value if output.breaches else Verdict.PASS.value
+    if output.breaches:
+        return worst([breach.kind.verdict for breach in output.breaches]).value
+    return (Verdict.PASS if output.references else Verdict.MEASURED).value
 
 
 def breach_finding(breach: Breach, subject: Subject) -> Finding:

@@ -207,7 +207,7 @@ def corrupted_pair(pair: Pair, recorded: RecordedRun) -> tuple[Finding, ...]:
     )
 
 
-def after_corruption(recorded: RecordedRun, verdict: Verdict | None, reason: str) -> tuple[Verdict | None, str]:
+def after_corruption(recorded: RecordedRun, verdict: Verdict, reason: str) -> tuple[Verdict, str]:
     """The verdict on a pair and its reason: INVALID where any of its data arrived wrong."""
     corrupted = corruption_reason(recorded)
     return (Verdict.INVALID, corrupted) if corrupted else (verdict, reason)

@@ -16,8 +16,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     pair: Pair
     """From which node to which."""
-    verdict: Verdict | None
-    """None where there is no limit to compare the numbers with, and nothing else is wrong."""
+    verdict: Verdict
+    """MEASURED where there is no limit to compare the numbers with, and nothing else is wrong."""
     reason: str
     notes: tuple[str, ...]
     complete: bool
@@ -33,7 +33,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         """As of a check: findings before incompleteness."""
         if self.named:
             return ExitCode.FINDINGS
-        good = self.complete and self.verdict in (Verdict.PASS, Verdict.NOTE, None)
+        good = self.complete and self.verdict in (Verdict.PASS, Verdict.MEASURED, Verdict.NOTE)
         return ExitCode.PASS if good else ExitCode.INCOMPLETE
 
     @property
@@ -41,7 +41,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         """The verdict's, with which a report begins: that of the gravest finding where there are any."""
         if self.findings:
             return worst([finding.verdict for finding in self.findings]).value
-        return self.verdict.value if self.verdict else "MEASURED"
+        return self.verdict.value
 
 
 _ENDED = {

@@ -32,7 +32,7 @@ def limit_between(facts: Mapping[str, NodeFacts], pair: Pair, rails: Sequence[st
 
 
 def limit_findings(
-    pair: Pair, verdict: Verdict | None, reason: str, measured: Estimate | None, limit: Limit | NoLimit
+    pair: Pair, verdict: Verdict, reason: str, measured: Estimate | None, limit: Limit | NoLimit
 ) -> tuple[Finding, ...]:
     """The finding on a pair that the limit alone shows to be slow or impossibly fast; none for another verdict."""
     if verdict not in (Verdict.SLOW, Verdict.INVALID) or measured is None or not isinstance(limit, Limit):
@@ -55,17 +55,25 @@ def limit_findings(
     )
 
 
-def against_limit(measured: Estimate | None, limit: Limit | NoLimit) -> tuple[Verdict | None, str]:
-    """The verdict on a bandwidth and its reason: gate first, then the floor; no limit, no verdict."""
+def against_limit(measured: Estimate | None, limit: Limit | NoLimit) -> tuple[Verdict, str]:
+    """The verdict on a bandwidth and its reason: gate first, then the floor.
+
+    MEASURED where there is no limit, and for a single run that is not above the gate: one number has no interval.
+    """
     if measured is None:
         return Verdict.NOT_RUN, "no bandwidth was measured"
     if isinstance(limit, NoLimit):
-        return None, f"not judged: {limit.reason}"
+        return Verdict.MEASURED, f"not judged: {limit.reason}"
+    above = against_gate(measured, limit)
+    return (above, above_gate_text(measured, limit, above)) if above else _against_floor(measured, limit)
+
+
+def _against_floor(measured: Estimate, limit: Limit) -> tuple[Verdict, str]:
+    """The verdict on a bandwidth that physics permits, and its reason."""
     part = f"{share(measured.value / limit.limit_bytes_per_s)} of its limit"
     floor = LIMIT_FLOOR * limit.limit_bytes_per_s
-    above = against_gate(measured, limit)
-    if above:
-        return above, above_gate_text(measured, limit, above)
+    if measured.runs == 1:
+        return Verdict.MEASURED, f"{part}; not judged: one run has no interval"
     if measured.low >= floor:
         return Verdict.PASS, part
     if measured.high < floor:

@@ -15,9 +15,9 @@ Pair = tuple[str, str]
 
 
 class PairRate(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict on a pair; None: not judged, for the reason given."""
+    """The verdict on a pair; MEASURED: not judged, for the reason given."""
 
-    verdict: Verdict | None
+    verdict: Verdict
     reason: str
     findings: tuple[Finding, ...]
 
@@ -37,7 +37,7 @@ def judge_rate(delivered: RecordedRun, pair: Pair, measured: Estimate | None, li
     return PairRate(verdict=verdict, reason=reason, findings=findings)
 
 
-def after_run(delivered: RecordedRun, verdict: Verdict | None, reason: str) -> tuple[Verdict | None, str]:
+def after_run(delivered: RecordedRun, verdict: Verdict, reason: str) -> tuple[Verdict, str]:
     """The verdict and its reason, unless corrupted data, deaths of ranks or the end of the run decide."""
     verdict, reason = after_corruption(delivered, *after_deaths(sound(delivered), verdict, reason))
     return verdict, failure_of(delivered) or reason

@@ -102,10 +102,10 @@ def run_notes(recorded: RecordedRun, reason: str = "", findings: Sequence[Findin
     return (*remarks_of(recorded.info, reason), *said, *deaths.notes)
 
 
-def after_deaths(recorded: RecordedRun, verdict: Verdict | None, reason: str) -> tuple[Verdict | None, str]:
+def after_deaths(recorded: RecordedRun, verdict: Verdict, reason: str) -> tuple[Verdict, str]:
     """Verdict and reason of one pair's numbers: where ranks died repeatedly they do not pass, however good they are."""
     findings = judge_deaths(recorded).findings
-    if findings and verdict in (Verdict.PASS, Verdict.NOT_RUN, None):
+    if findings and verdict in (Verdict.PASS, Verdict.NOT_RUN, Verdict.MEASURED):
         return findings[0].verdict, findings[0].statement.rstrip(".")
     return verdict, reason
 

@@ -5,9 +5,13 @@ import enum
 import msgspec
 
 from seatrial.model.imported import Sense
-from seatrial.model.verdict import FindingKind
+from seatrial.model.verdict import FindingKind, Verdict
 
 Label = str | int | float
+LEAST_OF_PEAK = 0.1
+"""HPL reaches 60 to 90 % of a node's peak with enough work (lists of the TOP500); a tenth has a cause worth finding."""
+LEAST_OF_PATH = 0.5
+"""Large messages between two nodes reach 85 % of a link and more; half of it means another link or transport."""
 
 
 class Better(enum.StrEnum):
@@ -28,6 +32,10 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """A rate of steps of the whole problem: with more work it falls, while a rate of work does not."""
     of_result: bool = False
     """Of the result, such as a residual, which gates check: a change of it is not a change of speed."""
+    of_path: bool = False
+    """A rate in one direction of a path between two nodes, so the limit of that path is its limit."""
+    least_share: float = 0.0
+    """Share of its limit below which the best value is SLOW; 0: a small one shows no fault."""
 
     @property
     def sense(self) -> Sense:
@@ -75,6 +83,13 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()
     """Why it is incomplete: what a complete output of this benchmark has and this one lacks."""
     notes: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    """What the numbers and the work were compared with, as `limit` and `requested work`; empty: nothing."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether its numbers can be used: it is complete, and no gate shows that they are wrong."""
+        return self.complete and not any(breach.kind.verdict is Verdict.INVALID for breach in self.breaches)
 
     @property
     def complete(self) -> bool:

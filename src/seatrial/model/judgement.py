@@ -1,5 +1,7 @@
 """The complete judgement of one run. It is derived from the archive and computed again for every report."""
 
+import enum
+
 import msgspec
 
 from seatrial.model.errors import ExitCode
@@ -170,6 +172,28 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
         return self.pairs > 0 and not (self.with_limit or self.with_peers or self.earlier_runs)
 
 
+class Doubt(enum.StrEnum):
+    """Why a run without findings is not a PASS, the gravest first."""
+
+    SPEED_GROUPS = "speed-groups"
+    """The nodes have two paces, and no reference shows which is right."""
+    NODES_OUT_OF_LINE = "nodes-out-of-line"
+    """A trial showed nodes that are worse than their peers, and they were not tried often enough to decide."""
+    UPLINKS_UNDECIDED = "uplinks-undecided"
+    NOISE_OF_LINKS = "noise-of-links"
+    """A node whose link lacks a tenth would not have been named."""
+    NOISE_OF_TRIALS = "noise-of-trials"
+    """A node that is much worse than its peers in a trial would not have been named."""
+
+
+class Withheld(msgspec.Struct, frozen=True, kw_only=True):
+    """One reason for which a PASS is withheld."""
+
+    doubt: Doubt
+    subjects: tuple[str, ...] = ()
+    """Nodes, leaves or trials; empty where the doubt is about the whole run."""
+
+
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """All verdicts of a run, the references they were compared with, and the findings, worst first."""
 
@@ -212,7 +236,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     def verdict(self) -> Verdict:
         """That of the gravest finding, or INVALID; without findings the most severe of pairs and nodes.
 
-        A node that was drained on purpose or is busy does not count. NOTE where all would pass and nothing was
+        A node that was drained on purpose or is busy does not count. MEASURED where all would pass and nothing was
         compared with a limit, peers or earlier runs.
         """
         if self.damage:
@@ -224,8 +248,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         excused = {state.node for state in self.lost if not state.fault}
         verdicts = [pair.verdict for pair in self.pairs]
         verdicts += [node.verdict for node in self.nodes if node.node not in excused]
-        verdicts += [Verdict.NOTE] if self.unjudged else []
-        return worst([*verdicts, Verdict.INCONCLUSIVE] if self._withheld else verdicts)
+        verdicts += [Verdict.MEASURED] if self.unjudged else []
+        return worst([*verdicts, Verdict.INCONCLUSIVE] if self.withheld else verdicts)
 
     @property
     def unjudged(self) -> bool:
@@ -233,11 +257,17 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         return not self.findings and self.compared is not None and self.compared.with_nothing
 
     @property
-    def _withheld(self) -> bool:
-        """Whether a PASS is withheld: noise hid too much, it is unknown which of two levels is right, or an uplink is
-        not decided."""
-        open_uplinks = self.loaded is not None and bool(self.loaded.undecided)
-        return open_uplinks or bool(self.populations) or not all(power.enough for power in self.powers)
+    def withheld(self) -> tuple[Withheld, ...]:
+        """Why a PASS is withheld, the gravest reason first; empty where nothing is in doubt."""
+        trials, groups = self.trials, [node for one in self.populations for node in one.nodes]
+        doubts = {
+            Doubt.SPEED_GROUPS: groups,
+            Doubt.NODES_OUT_OF_LINE: trials.out_of_line if trials else (),
+            Doubt.UPLINKS_UNDECIDED: self.loaded.undecided if self.loaded else (),
+            Doubt.NOISE_OF_LINKS: [power.metric for power in self.powers if not power.enough],
+            Doubt.NOISE_OF_TRIALS: trials.undecided if trials else (),
+        }
+        return tuple(Withheld(doubt=doubt, subjects=tuple(of)) for doubt, of in doubts.items() if of)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -248,4 +278,4 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
             return ExitCode.FINDINGS
         open_verdicts = (Verdict.INVALID, Verdict.INCONCLUSIVE, Verdict.UNSTABLE)
         undecided = any(pair.verdict in open_verdicts for pair in self.pairs)
-        return ExitCode.INCOMPLETE if undecided or self._withheld or not self.complete else ExitCode.PASS
+        return ExitCode.INCOMPLETE if undecided or self.withheld or not self.complete else ExitCode.PASS

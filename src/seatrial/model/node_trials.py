@@ -278,6 +278,14 @@ class NodeTrials(msgspec.Struct, frozen=True, kw_only=True):
     """None: not tried."""
     heat: tuple[Heat, ...] = ()
     """By model; empty where too few nodes have temperatures."""
+    suspected: tuple[tuple[str, Measure], ...] = ()
+    """Nodes that are worse than their peers in a figure which too few repetitions have to prove it."""
+
+    @property
+    def out_of_line(self) -> tuple[str, ...]:
+        """Nodes with an open suspicion: it withholds a PASS, and no finding names them."""
+        named = {finding.subject.name for finding in self.findings}
+        return tuple(dict.fromkeys(node for node, _ in self.suspected if node not in named))
 
     @property
     def useful(self) -> tuple[Measure, ...]:

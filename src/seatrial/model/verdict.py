@@ -11,12 +11,14 @@ from seatrial.model.subject import Direction, Subject
 class Verdict(enum.StrEnum):
     """The judgement on a number or on a fact, in the order of severity.
 
-    NOTE: worth knowing, and nothing is at fault. UNSTABLE: good in some runs and bad in others. NOT_RUN: planned, never
-    measured. MISCONFIGURED: a fact is known to be bad or differs from the peers', and no measurement shows what it
-    costs. DOWN: it does not answer, or delivers nothing. BLOCKED: it prevents a launch.
+    MEASURED: a number that was compared with nothing: no limit, no peers, no past. NOTE: worth knowing, and nothing is
+    at fault. UNSTABLE: good in some runs and bad in others. NOT_RUN: planned, never measured. MISCONFIGURED: a fact is
+    known to be bad or differs from the peers', and no measurement shows what it costs. DOWN: it does not answer, or
+    delivers nothing. BLOCKED: it prevents a launch.
     """
 
     PASS = "PASS"  # noqa: S105 - a verdict, no password
+    MEASURED = "MEASURED"
     NOTE = "NOTE"
     NOT_RUN = "NOT_RUN"
     INCONCLUSIVE = "INCONCLUSIVE"
@@ -187,6 +189,7 @@ class FindingKind(enum.StrEnum):
     OUTPUT_TRUNCATED = "output-truncated", INVALID, "is cut off", "benchmarks"
     MESH_DIFFERS = "mesh-differs", INVALID, "has another mesh or decomposition", "benchmarks"
     WORK_DIFFERS = "work-differs", INVALID, "did other work than the rest of the curve", "benchmarks"
+    FAR_BELOW_LIMIT = "far-below-limit", SLOW, "is far below its limit", "benchmarks"
     BIMODAL = "bimodal-point", UNSTABLE, "has runs of two kinds", "benchmarks"
     SUPERLINEAR = "superlinear-speedup", INVALID, "is faster than linear, and nothing explains it", "benchmarks"
 
@@ -283,4 +286,5 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def at_fault(self) -> bool:
         """Whether something is wrong, and not only worth knowing or not tried."""
-        return self.verdict not in (Verdict.PASS, Verdict.NOTE, Verdict.NOT_RUN, Verdict.INCONCLUSIVE)
+        harmless = (Verdict.PASS, Verdict.MEASURED, Verdict.NOTE, Verdict.NOT_RUN, Verdict.INCONCLUSIVE)
+        return self.verdict not in harmless

@@ -45,7 +45,8 @@ def output_sentence(file: str, benchmark: Benchmark | None, output: Output, find
             return sentence_of(findings)
         first = findings[0].brief
         return f"{file}: {first}; {count(len(findings), 'finding')} of {count(len(kinds), 'gate')}"
-    return f"{title}, {count(len(output.results), 'number')}, complete, all gates passed."
+    nothing = "" if output.references else "; compared with nothing (--limit, --expect)"
+    return f"{title}, {count(len(output.results), 'number')}, complete, all gates passed{nothing}."
 
 
 def output_fields(file: str, benchmark: Benchmark | None, output: Output) -> Json:
@@ -72,6 +73,7 @@ def output_fields(file: str, benchmark: Benchmark | None, output: Output) -> Jso
         ],
         "evidence": [{"name": item.name, "value": item.value, "line": item.line} for item in output.evidence],
         "notes": list(output.notes),
+        "references": list(output.references),
     }
 
 

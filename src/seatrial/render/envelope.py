@@ -22,7 +22,7 @@ ERROR = "error"
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = f"The JSON object that every seatrial command prints with --json, format {formats.REPORT}"
-WORDS = tuple(dict.fromkeys([*Verdict, "INCOMPLETE", "MEASURED", *(outcome.value.upper() for outcome in Outcome)]))
+WORDS = tuple(dict.fromkeys([*Verdict, "INCOMPLETE", *(outcome.value.upper() for outcome in Outcome)]))
 """With which headlines begin."""
 
 

@@ -65,8 +65,8 @@ def _subjects(report: Report) -> Iterator[str]:
 
 def _subject(case: Case, report: Report) -> str:
     """A subject that did not pass is the failure itself where the report has no findings, but their exit code."""
-    word = case.verdict.value if case.verdict else report.word
-    if case.verdict is None or case.verdict is Verdict.PASS:
+    word = case.verdict.value
+    if case.verdict in (Verdict.PASS, Verdict.MEASURED):
         return ""
     if case.verdict in SKIPPED or report.exit_code is ExitCode.PASS:
         return _element("skipped", word, case.reason)

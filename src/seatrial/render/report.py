@@ -151,8 +151,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One subject that was judged: a test case of JUnit."""
 
     name: str
-    verdict: Verdict | None
-    """None: measured, and there was nothing to compare it with."""
+    verdict: Verdict
     reason: str = ""
 
 

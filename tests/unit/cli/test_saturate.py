@@ -19,6 +19,7 @@ from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.limit import NoLimit
 from seatrial.model.measurement import Estimate, Kernel, Round
 from seatrial.model.subject import node
+from seatrial.model.verdict import Verdict
 from seatrial.pairs.rank_pairs import doubling, place_pairs
 from seatrial.render.html import as_html
 from seatrial.render.plots import BOTTOM, TOP, round_steps
@@ -147,7 +148,7 @@ def test_the_page_escapes_and_fetches_nothing(tmp_path: Path) -> None:
 def test_a_drawing_of_nothing_of_one_number_and_without_a_limit() -> None:
     nothing = Saturation(
         pair=("a", "b"), message_bytes=0, by_ranks=(), by_size=(), model=None, ranks_needed=None, one_rank_share=None,
-        limit=NoLimit(path="a > b", reason="unknown"), verdict=None, reason="r", notes=(), complete=False,
+        limit=NoLimit(path="a > b", reason="unknown"), verdict=Verdict.MEASURED, reason="r", notes=(), complete=False,
     )  # fmt: skip
     assert "<svg" not in as_html(saturation_report(info_of(Cluster(nodes=names(2))), nothing))
     value = Estimate(value=1e9, low=0.9e9, high=1.1e9, runs=5, confidence=0.95, method="m")

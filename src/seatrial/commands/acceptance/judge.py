@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.commands.acceptance.spec import Item, Spec, Threshold
-from seatrial.judgement.benchmark_findings import breach_finding, word_of_output
+from seatrial.judgement.benchmark_findings import breach_finding
 from seatrial.model import subject, units
 from seatrial.model.benchmark import Better, Output
 from seatrial.model.errors import ExitCode
@@ -103,7 +103,7 @@ def judge_item(
     unfinished = next((attempt for attempt in attempts if not attempt.output.complete), None)
     if unfinished is not None:
         left = left or f"{unfinished.run}: {unfinished.failure or unfinished.output.missing[0]}"
-    good = [attempt for attempt in attempts if word_of_output(attempt.output) == Verdict.PASS]
+    good = [attempt for attempt in attempts if attempt.output.valid]
     checks = [check for threshold in item.threshold if good for check in _checks(benchmark, threshold, good, baselines)]
     findings += [_missed(item, check) for check in checks if not check.passed]
     return ItemResult(item=item, attempts=tuple(attempts), checks=tuple(checks), findings=tuple(findings), left=left)
@@ -119,7 +119,7 @@ def _checks(
     value = median(values) if values else None
     limit = good[-1].limits.get(threshold.metric)
     earlier = baselines.get(threshold.baseline)
-    valid = earlier is not None and word_of_output(earlier) == Verdict.PASS
+    valid = earlier is not None and earlier.valid
     before = _best(earlier, threshold, more=more) if earlier is not None and valid else None
     comparisons = (
         (threshold.least, threshold.least, True, "least"),

@@ -35,6 +35,7 @@ def check_fields(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
             {"metric": one.metric, "nodes": list(one.nodes), "ratio": number(one.ratio)}
             for one in judgement.populations
         ],
+        "withheld": [{"doubt": one.doubt.value, "subjects": list(one.subjects)} for one in judgement.withheld],
         "compared": finite(judgement.compared) if judgement.compared else None,
         "loaded": _loaded(judgement.loaded),
         "trials": trial_fields(judgement.trials) if judgement.trials else None,

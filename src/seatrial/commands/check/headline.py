@@ -10,7 +10,7 @@ from seatrial.commands.check.own_job import of_machine
 from seatrial.judgement.nodes.storage import broken_text
 from seatrial.judgement.past import references_text
 from seatrial.model import units
-from seatrial.model.judgement import Judgement
+from seatrial.model.judgement import Doubt, Judgement, Withheld
 from seatrial.model.node_trials import USEFUL, Measure, NodeTrials
 from seatrial.model.past import Past
 from seatrial.model.run import Ending, RunInfo
@@ -21,7 +21,7 @@ from seatrial.render.finding_text import brief
 from seatrial.render.headline import sentence_of
 
 INCOMPLETE = "INCOMPLETE"
-MOST_UPLINKS = 3
+MOST_DOUBTED = 3
 MOST_OF_JOB = 3
 """Faults of the job itself that a headline names."""
 
@@ -47,7 +47,7 @@ def headline(run: RunInfo, judgement: Judgement) -> Headline:
     verdict = overall(judgement)
     if judgement.damage:
         return Headline(word=verdict.value, what=f"the run is damaged: {clean('; '.join(judgement.damage))}")
-    passed = verdict is Verdict.PASS or (verdict is Verdict.NOTE and judgement.unjudged)
+    passed = verdict is Verdict.PASS or (verdict is Verdict.MEASURED and judgement.unjudged)
     word = INCOMPLETE if passed and not judgement.complete else verdict.value
     what = [_outcome(verdict, judgement) if run.own_job is None else answer(judgement)]
     if verdict is Verdict.PASS and run.past and judgement.past:
@@ -73,7 +73,7 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
     where = f"on {count(len(judgement.nodes), 'node')}"
     if judgement.findings:
         return sentence_of(judgement.findings) + _also_odd(judgement)
-    if verdict is Verdict.PASS or (verdict is Verdict.NOTE and judgement.unjudged):
+    if verdict is Verdict.PASS or (verdict is Verdict.MEASURED and judgement.unjudged):
         return worth(judgement)
     if not any(pair.bandwidth_bytes_per_s for pair in judgement.pairs):
         return f"nothing was measured {where}"
@@ -83,15 +83,24 @@ def _outcome(verdict: Verdict, judgement: Judgement) -> str:
 
 
 def _why_withheld(judgement: Judgement) -> str:
-    """Why all pairs pass and the run does not; empty where it does."""
-    if judgement.populations:
-        return "the nodes form two speed groups, and no reference shows which is right"
-    if judgement.loaded and judgement.loaded.undecided:
-        leaves = judgement.loaded.undecided
-        uplinks = "the uplink of" if len(leaves) == 1 else "the uplinks of"
-        return f"{uplinks} {some(leaves, MOST_UPLINKS)} may be slow under load"
-    hidden = not all(power.enough for power in judgement.powers)
-    return "noise would hide a node that is 10 % slow" if hidden else ""
+    """Why all pairs pass and the run does not: the gravest reason; empty where it does."""
+    return doubt_text(judgement.withheld[0]) if judgement.withheld else ""
+
+
+def doubt_text(withheld: Withheld) -> str:
+    """A reason for which a PASS is withheld, as a clause."""
+    named, several = some(withheld.subjects, MOST_DOUBTED), len(withheld.subjects) > 1
+    match withheld.doubt:
+        case Doubt.SPEED_GROUPS:
+            return "the nodes form two speed groups, and no reference shows which is right"
+        case Doubt.NODES_OUT_OF_LINE:
+            return f"{named} {'were' if several else 'was'} out of line in a trial, which is not decided"
+        case Doubt.UPLINKS_UNDECIDED:
+            return f"the {'uplinks' if several else 'uplink'} of {named} may be slow under load"
+        case Doubt.NOISE_OF_LINKS:
+            return "noise would hide a node that is 10 % slow"
+        case Doubt.NOISE_OF_TRIALS:
+            return f"noise would hide a node that is {units.share(USEFUL)} worse in {named}"
 
 
 class Machine(enum.StrEnum):
@@ -108,7 +117,7 @@ def machine(judgement: Judgement) -> Machine:
     rest = msgspec.structs.replace(judgement, findings=faults)
     if any(finding.at_fault for finding in faults):
         return Machine.BAD
-    good = judgement.pairs and not rest.unjudged and rest.verdict in (Verdict.PASS, Verdict.NOTE)
+    good = judgement.pairs and not rest.unjudged and rest.verdict in (Verdict.PASS, Verdict.MEASURED, Verdict.NOTE)
     return Machine.GOOD if good else Machine.UNDECIDED
 
 

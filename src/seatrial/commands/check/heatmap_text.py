@@ -29,6 +29,7 @@ LETTERS = {
     Verdict.NOT_RUN: "-",
     Verdict.DOWN: "D",
     Verdict.BLOCKED: "B",
+    Verdict.MEASURED: "m",
     Verdict.NOTE: "n",
 }
 _GOOD = 0.9

@@ -1,7 +1,7 @@
 """The judgement of a whole run from the contents of its archive: findings, and a verdict on each pair and node."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -92,7 +92,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     findings += (past := judge_past(recorded, judge_nodes(recorded, pairs, ()), trials, findings)).findings
     return Judgement(
         pairs=pairs,
-        nodes=judge_nodes(recorded, pairs, findings),
+        nodes=judge_nodes(recorded, pairs, findings, trials.out_of_line),
         findings=tuple(sorted(findings, key=lambda finding: finding.rank)),
         peers_bandwidth_bytes_per_s=references.bandwidth_bytes_per_s if references.alike else None,
         peers_latency_s=_peers_latency_s(references),
@@ -298,9 +298,15 @@ def _pair_verdicts(
 
 
 def judge_nodes(
-    recorded: RecordedRun, pairs: Sequence[PairVerdict], findings: Sequence[Finding]
+    recorded: RecordedRun,
+    pairs: Sequence[PairVerdict],
+    findings: Sequence[Finding],
+    suspected: Collection[str] = (),
 ) -> tuple[NodeVerdict, ...]:
-    """One verdict for every node that was wanted, in the run's order, lost ones last."""
+    """One verdict for every node that was wanted, in the run's order, lost ones last.
+
+    `suspected`: nodes that a trial showed to be out of line, which is not decided.
+    """
     lost = {state.node: state.reason for state in recorded.info.lost}
     names = [*recorded.info.nodes, *(name for name in lost if name not in recorded.info.nodes)]
     alike = not on_one_machine(recorded.facts)
@@ -327,6 +333,8 @@ def judge_nodes(
     verdicts = []
     for name in names:
         verdict, reason = _verdict(name, lost, blamed, seen.get(name, set()), alike=alike)
+        if verdict is Verdict.PASS and name in suspected:
+            verdict, reason = Verdict.INCONCLUSIVE, "out of line in a trial, which is not decided"
         verdicts.append(
             NodeVerdict(
                 node=name,

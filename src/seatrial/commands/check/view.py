@@ -74,7 +74,7 @@ def _terminal(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]
         left = len(judgement.findings) - MOST_FINDINGS
         left_out = f"and {count(left, 'more finding')} on the page" if left > 0 else ""
         yield Findings(findings=judgement.findings[:MOST_FINDINGS], left_out=left_out)
-    if judgement.verdict is not Verdict.PASS and not (judgement.unjudged and judgement.verdict is Verdict.NOTE):
+    if judgement.verdict is not Verdict.PASS and not (judgement.unjudged and judgement.verdict is Verdict.MEASURED):
         yield from _details(run, judgement, width)
     yield Lines(rows=tuple(_closing(run, judgement, facts)), indent=0)
     yield from _for_a_ticket(run, judgement, facts)

@@ -9,6 +9,7 @@ from seatrial.commands.facts import node_devices, node_hardware, node_settings
 from seatrial.commands.facts.node_summary import Alike, Row, Rows, alike, parted, summary
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
+from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, natural_sorted
 from seatrial.render.json import Json
 from seatrial.render.node_names import few
@@ -33,7 +34,7 @@ MOST_LETTERS = 60
 MOST_KINDS = 16
 MOST_VALUES = 8
 """Different values of one fact among nodes that are otherwise alike."""
-MEASURED, INCOMPLETE = "MEASURED", "INCOMPLETE"
+MEASURED, INCOMPLETE = Verdict.MEASURED.value, "INCOMPLETE"
 
 
 def facts_report(facts: Mapping[str, NodeFacts], *, full: bool = False, exit_code: ExitCode = ExitCode.PASS) -> Report:

@@ -9,10 +9,8 @@ from seatrial.benchmarks.catalogue import parse_auto
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.importers.fleets import OUTPUT_NAME, FleetTable, one_stratum
-from seatrial.judgement.benchmark_findings import word_of_output
 from seatrial.model.benchmark import Better, Output
 from seatrial.model.errors import UsageError
-from seatrial.model.verdict import Verdict
 
 
 def table_of_outputs(texts: Mapping[str, str], column: str = "") -> FleetTable | None:
@@ -54,7 +52,7 @@ def _node_and_run(name: str, benchmark: str) -> tuple[str, int]:
 
 def _value(benchmark: Benchmark, output: Output, column: str) -> tuple[str, float]:
     """Why an output has no value, and its value: the best one of the main metric. Raises UsageError for a column."""
-    if word_of_output(output) != Verdict.PASS.value:
+    if not output.valid:
         return (output.missing or [breach.reason for breach in output.breaches])[0], math.nan
     metric = benchmark.main
     results = [result for result in output.results if result.metric == metric.name]

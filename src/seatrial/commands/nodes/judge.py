@@ -36,8 +36,8 @@ ENDINGS = {
 class NodesResult(msgspec.Struct, frozen=True, kw_only=True):
     """All that is derived from the samples of a run of nodes."""
 
-    verdict: Verdict | None
-    """None where nothing could be compared, and nothing is wrong."""
+    verdict: Verdict
+    """MEASURED where nothing could be compared, and nothing is wrong."""
     reason: str
     complete: bool
     findings: tuple[Finding, ...]
@@ -56,10 +56,10 @@ class NodesResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def word(self) -> str:
-        """The verdict's, with which a report begins; MEASURED where nothing was judged."""
+        """The verdict's, with which a report begins."""
         if not self.findings and not self.complete and self.trials.figures:
             return "INCOMPLETE"
-        return self.verdict.value if self.verdict else "MEASURED"
+        return self.verdict.value
 
 
 def judge_nodes(recorded: RecordedRun) -> NodesResult:
@@ -84,15 +84,16 @@ def judge_nodes(recorded: RecordedRun) -> NodesResult:
     )
 
 
-def _verdict(trials: NodeTrials, findings: Sequence[Finding]) -> Verdict | None:
+def _verdict(trials: NodeTrials, findings: Sequence[Finding]) -> Verdict:
     """That of the gravest finding; else whether anything was measured, compared, and could have been seen."""
     if findings:
         return worst([finding.verdict for finding in findings])
     if not trials.figures:
         return Verdict.NOT_RUN
     if not trials.comparisons:
-        return None
-    return Verdict.PASS if trials.useful and not trials.undecided else Verdict.INCONCLUSIVE
+        return Verdict.MEASURED
+    shown = trials.useful and not trials.undecided and not trials.suspected
+    return Verdict.PASS if shown else Verdict.INCONCLUSIVE
 
 
 def _without_storage(trials: NodeTrials) -> list[str]:
@@ -134,6 +135,8 @@ def _reason(
         compared = {name for each in trials.comparisons for name in each.nodes}
         kinds = {each.measure for each in trials.comparisons}
         sentence += f", {len(compared)} compared with their peers in {count(len(kinds), 'figure')}"
+        if suspected := trials.out_of_line:
+            sentence += f"; {some(suspected, MOST_NAMED)} out of line, which is not decided"
         if undecided := trials.undecided:
             vary = "varies" if len(undecided) == 1 else "vary"
             sentence += f"; {', '.join(undecided)} {vary} too much to show a node that is {share(USEFUL)} worse"

@@ -13,6 +13,7 @@ from seatrial.launch.line_options import Dialect
 from seatrial.model import subject, units
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
+from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import Json
@@ -83,7 +84,8 @@ def _gain_fields(gain: Gain) -> Json:
 def _cases(placement: Placement) -> tuple[Case, ...]:
     """A case for each node whose ranks were read."""
     return tuple(
-        Case(name=subject.node(node).text, verdict=None) for node in dict.fromkeys(row.node for row in placement.rows)
+        Case(name=subject.node(node).text, verdict=Verdict.MEASURED)
+        for node in dict.fromkeys(row.node for row in placement.rows)
     )
 
 

@@ -1,5 +1,7 @@
 """Judges a benchmark that was run: its programs, its output, the requested work, and the limits of the nodes."""
 
+import math
+
 import msgspec
 
 from seatrial.benchmarks import gates
@@ -11,12 +13,13 @@ from seatrial.failures.start_failure import explain
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_notes import first_ranks
+from seatrial.limits.path import path_limit
 from seatrial.limits.peak import compute_peaks
 from seatrial.model import subject
 from seatrial.model.benchmark import Breach, Output
 from seatrial.model.benchmark_run import Plan, StepResult
 from seatrial.model.errors import ExitCode
-from seatrial.model.limit import ComputePeak, NoLimit
+from seatrial.model.limit import ComputePeak, Limit, NoLimit
 from seatrial.model.placement import RankPlace, node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import RunSettings
@@ -51,7 +54,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def word(self) -> str:
-        """PASS, INVALID or INCOMPLETE; NOT_RUN where no program was started."""
+        """PASS, MEASURED, SLOW, INVALID or INCOMPLETE; NOT_RUN where no program was started."""
         return Verdict.NOT_RUN.value if self.failure and not self.steps else word_of_output(self.output)
 
     @property
@@ -63,11 +66,12 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
     """The judgement, computed from what was recorded alone."""
     plan, steps = recorded.plan, recorded.steps
-    limits = {**_peak(recorded, benchmark), **_given(recorded)}
+    limits = {**_peak(recorded, benchmark), **_path(recorded, benchmark), **_given(recorded)}
     output = _output(benchmark, plan, steps)
     failure = _failure(recorded, output)
     if not failure:
         output = gates.judge(benchmark, output, limits, plan.expected if plan else {})
+        output = msgspec.structs.replace(output, references=tuple(set(output.references) - {gates.REQUESTED}))
     output = msgspec.structs.replace(
         output,
         missing=(failure, *output.missing) if failure and steps else output.missing,
@@ -144,6 +148,17 @@ def _peak(recorded: RecordedRun, benchmark: Benchmark) -> dict[str, float]:
     nodes = {node_of(name): facts for name, facts in recorded.facts.items()}
     peaks = [max((_at_maximum(peak) for peak in compute_peaks(facts)), default=0.0) for facts in nodes.values()]
     return {FLOPS: sum(peaks)} if all(peaks) else {}
+
+
+def _path(recorded: RecordedRun, benchmark: Benchmark) -> dict[str, float]:
+    """Bytes per second that the ports of two nodes can carry in one direction; nothing for more or fewer nodes."""
+    names = [metric.name for metric in benchmark.metrics if metric.of_path]
+    facts = {node_of(name): known for name, known in recorded.facts.items()}
+    if not names or len(facts) != 2 or len({node_of(name) for name in recorded.info.nodes}) != 2:
+        return {}
+    limit = path_limit(*facts.values())
+    known = isinstance(limit, Limit) and math.isfinite(limit.gate_bytes_per_s)
+    return dict.fromkeys(names, limit.gate_bytes_per_s) if known and isinstance(limit, Limit) else {}
 
 
 def _at_maximum(peak: ComputePeak | NoLimit) -> float:

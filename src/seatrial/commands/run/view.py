@@ -46,7 +46,7 @@ def _sentence(run: RunInfo, result: RunResult) -> str:
         return f"{result.failure.rstrip('.')}."
     plain = output_sentence(result.benchmark.name, result.benchmark, result.output, result.findings)
     values = [item for item in result.output.results if item.metric == result.benchmark.main_metric]
-    if result.word != Verdict.PASS or not values:
+    if result.word not in (Verdict.PASS, Verdict.MEASURED) or not values:
         return plain
     metric = result.benchmark.main
     best = (max if metric.better is Better.MORE else min)(values, key=lambda item: item.value)
@@ -55,7 +55,8 @@ def _sentence(run: RunInfo, result: RunResult) -> str:
     of = f", {units.share(best.value / limit)} of the limit of its nodes" if limit else ""
     where = count(len(run.nodes), "rank" if all(":" in name for name in run.nodes) else "node")
     number = units.in_unit(best.value, metric.unit)
-    return f"{result.benchmark.title} on {where}: {number}{of}; complete, all gates passed"
+    nothing = "; compared with nothing" if result.word == Verdict.MEASURED else ""
+    return f"{result.benchmark.title} on {where}: {number}{of}; complete, all gates passed{nothing}"
 
 
 def run_fields(run: RunInfo, result: RunResult) -> Json:

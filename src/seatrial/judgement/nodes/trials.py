@@ -36,6 +36,7 @@ def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, N
     figures, storage = _possible(measurements, by_node)
     comparisons = compare(figures, by_node)
     models = heat_of(figures, by_node)
+    worse = outliers(figures, comparisons)
     return NodeTrials(
         figures=figures,
         limits={each.node: limits_of(each, by_node.get(each.node), cores.get(each.node, 0)) for each in figures},
@@ -46,9 +47,10 @@ def judge_trials(measurements: Sequence[GroupMeasurement], facts: Mapping[str, N
         heat=tuple(model.heat for model in models),
         findings=(
             *wrong_results(figures),
-            *_slow([one for one in outliers(figures, comparisons) if one.proved], by_node),
+            *_slow([one for one in worse if one.proved], by_node),
             *(hot_node_finding(hot) for model in models for hot in model.hot),
         ),
+        suspected=tuple((one.node, one.comparison.measure) for one in worse if not one.proved),
     )
 
 
@@ -72,10 +74,11 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
     notes = []
     if len(trials.figures) > 1 and one_kernel({node_of(name): known for name, known in facts.items()}.values()):
         notes.append(SHARED)
-    for outlier in outliers(trials.figures, trials.comparisons):
-        if not outlier.proved:
-            label = outlier.comparison.measure.label
-            notes.append(f"{outlier.node} was out of line in {label} and could not be measured again: not reported.")
+    notes += [
+        f"{node} was out of line in {measure.label} and not tried often enough to decide: try it again "
+        f"(seatrial nodes)."
+        for node, measure in trials.suspected
+    ]
     if without := [figures.node for figures in trials.figures if figures.blas == ""]:
         notes.append(f"DGEMM was not tried on {some(without, MOST_NAMED)}: {NO_BLAS}")
     return (*notes, *storage_notes(trials.storage), *condition_notes(trials))

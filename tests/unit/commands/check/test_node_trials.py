@@ -19,6 +19,7 @@ from seatrial.driver.run import Run
 from seatrial.judgement.nodes.storage import REASONS
 from seatrial.launch.contract import PLAIN, Manner
 from seatrial.model.errors import ExitCode
+from seatrial.model.judgement import Doubt
 from seatrial.model.measurement import Conditions, GroupMeasurement, GroupRound, Kernel
 from seatrial.model.run import RecordedRun
 from seatrial.model.settings import CheckSettings, Trial
@@ -66,6 +67,41 @@ def test_a_pass_says_what_the_trials_would_have_seen() -> None:
     fields = check_fields(run.info, judgement, run.facts)
     assert [node["node"] for node in fields["trials"]["nodes"]] == [*FOUR]
     assert {one["figure"] for one in fields["trials"]["comparisons"]} >= {"triad", "arithmetic"}
+
+
+def tried_three_times(run: RecordedRun) -> RecordedRun:
+    """The run, cut off before the nodes out of line were tried again."""
+    few = tuple(one for one in run.group_measurements if one.repetition < REPETITIONS)
+    return msgspec.structs.replace(run, group_measurements=few)
+
+
+def test_an_open_suspicion_is_no_pass_and_stands_in_the_first_line() -> None:
+    run = tried_three_times(check_with({"n3": Machine(memory=0.7)}))
+    judgement = judge(run)
+    assert (judgement.findings, judgement.verdict) == ((), Verdict.INCONCLUSIVE)
+    assert judgement.exit_code is ExitCode.INCOMPLETE
+    assert [(one.doubt, one.subjects) for one in judgement.withheld] == [(Doubt.NODES_OUT_OF_LINE, ("n3",))]
+    assert "n3 was out of line in a trial" in headline(run.info, judgement).what
+    assert {node.node: node.verdict for node in judgement.nodes}["n3"] is Verdict.INCONCLUSIVE
+
+
+def test_beside_another_fault_a_suspected_node_does_not_pass() -> None:
+    trials = tried_three_times(check_with({"n3": Machine(memory=0.7)}))
+    run = msgspec.structs.replace(
+        trials, measurements=sail(Cluster(nodes=FOUR, parts=slow_part("node", "n1", 0.6))).measurements
+    )
+    verdicts = {node.node: node.verdict for node in judge(run).nodes}
+    assert (verdicts["n1"], verdicts["n3"], verdicts["n4"]) == (Verdict.SLOW, Verdict.INCONCLUSIVE, Verdict.PASS)
+
+
+def test_noise_that_hides_the_trials_of_nodes_withholds_a_pass() -> None:
+    unlike = {name: Machine(arithmetic=rate) for name, rate in zip(FOUR, (1.4, 1.0, 0.7, 0.6), strict=True)}
+    run = check_with(unlike)
+    judgement = judge(run)
+    assert [(one.doubt, one.subjects) for one in judgement.withheld] == [(Doubt.NOISE_OF_TRIALS, (Trial.ARITHMETIC,))]
+    first = headline(run.info, judgement)
+    assert first.word == "INCONCLUSIVE"
+    assert "noise would hide a node that is 25 % worse in arithmetic" in first.what
 
 
 def test_without_trials_the_report_says_that_they_are_missing() -> None:

@@ -116,7 +116,7 @@ def test_what_lies_within_the_resolution_is_not_named_and_the_report_says_so() -
 
 def test_two_nodes_are_not_compared() -> None:
     result = judge_nodes(recorded({"n1": GOOD, "n2": Machine(memory=0.5)}))
-    assert (result.findings, result.verdict, result.word) == ((), None, "MEASURED")
+    assert (result.findings, result.verdict, result.word) == ((), Verdict.MEASURED, "MEASURED")
     assert "at least 3 nodes of one model are needed" in result.reason
 
 

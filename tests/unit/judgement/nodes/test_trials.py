@@ -30,6 +30,7 @@ def test_a_node_out_of_line_three_times_is_a_suspect_and_no_finding() -> None:
     assert suspects(first, run.facts) == ("n3",)
     trials = judge_trials(first, run.facts)
     assert trials.findings == ()
+    assert {node for node, _ in trials.suspected} == set(trials.out_of_line) == {"n3"}
     assert any("n3 was out of line in STREAM triad of all cores" in note for note in trial_notes(trials, run.facts))
 
 

@@ -28,8 +28,8 @@ class RailCurve(msgspec.Struct, frozen=True, kw_only=True):
     latency_s: Estimate | None
     """Of the smallest message."""
     limit: Limit | NoLimit
-    verdict: Verdict | None
-    """None where there is no limit to compare the plateau with."""
+    verdict: Verdict
+    """MEASURED where there is no limit to compare the plateau with."""
     reason: str
     bandwidth_runs: tuple[float, ...] = ()
     """The plateau of each repetition, bytes per second; NaN where it has none."""
@@ -82,13 +82,13 @@ def rail_curve(recorded: RecordedRun, pair: Pair, variant: str) -> RailCurve:
     )
 
 
-def _verdict(plateau: Plateau | None, limit: Limit | NoLimit, rails: Sequence[str]) -> tuple[Verdict | None, str]:
+def _verdict(plateau: Plateau | None, limit: Limit | NoLimit, rails: Sequence[str]) -> tuple[Verdict, str]:
     """As of a curve's plateau; too few runs decide nothing, and a rate above the limit used other rails."""
     measured = plateau.bandwidth_bytes_per_s if plateau else None
     verdict, reason = against_limit(measured, limit)
     if verdict is Verdict.INVALID:
         return verdict, f"{reason}: the setting did not hold the MPI to {' and '.join(rails)}"
-    if verdict and measured and too_few(measured):
+    if isinstance(limit, Limit) and measured and too_few(measured):
         return Verdict.INCONCLUSIVE, f"{reason}; {measured.runs} runs, and {REPETITIONS} are needed"
     return verdict, reason
 

@@ -90,16 +90,18 @@ def _decided(ratio: RailRatio) -> bool:
 
 def _overall(
     curves: Sequence[RailCurve], findings: Sequence[Finding], undecided: Sequence[RailRatio], gain: RailRatio | None
-) -> tuple[Verdict | None, str]:
+) -> tuple[Verdict, str]:
     """The gravest verdict and the sentence for it."""
-    verdicts = [curve.verdict for curve in curves if curve.verdict] + [finding.verdict for finding in findings]
+    verdicts = [curve.verdict for curve in curves if curve.verdict is not Verdict.MEASURED] + [
+        finding.verdict for finding in findings
+    ]
     verdicts += [Verdict.INCONCLUSIVE] if undecided else []
     if not curves:
         return Verdict.NOT_RUN, "nothing was measured"
-    verdict = worst(verdicts) if verdicts else None
+    verdict = worst(verdicts) if verdicts else Verdict.MEASURED
     if findings and verdict is Verdict.SLOW:
         return verdict, findings[0].statement
-    if verdict in (Verdict.PASS, None):
+    if verdict in (Verdict.PASS, Verdict.MEASURED):
         return verdict, _good(curves, gain)
     told = next((f"{curve.name}: {curve.reason}" for curve in curves if curve.verdict is verdict), "")
     return verdict, told or "; ".join(_open(ratio) for ratio in undecided)
