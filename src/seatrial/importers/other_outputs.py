@@ -102,7 +102,8 @@ OUTPUTS = (
     ),
     _output(r"NVIDIA-SMI|^\s*GPU0\s+GPU1", "the output of nvidia-smi"),
     _output(r"^available: \d+ nodes|^node distances:", "the output of numactl"),
-    _output(r"^SwitchName=", "a topology.conf of Slurm", "seatrial locate TABLE --topology reads it."),
+    _output(r"^(?:SwitchName|BlockName)=", "a topology.conf of Slurm", "seatrial locate TABLE --topology reads it."),
+    _output(r"^- topology:\s", "a topology.yaml of Slurm", "seatrial locate TABLE --topology reads it."),
     _output(
         r"^sdiag output|^(?:NodeName|PartitionName|JobId)=|\bNODELIST\b|^JobID(?:Raw)?\b.*[|]|^slurmstepd:"
         r"|^srun: (?:error|job)|^\S+\|(?:up|down|idle|alloc)",
