@@ -38,7 +38,7 @@ def locate(
     topology: Annotated[
         Path | None,
         typer.Option(
-            help="Leaf switches: topology.conf or topology.yaml of Slurm, `n[1-4] leaf1` lines, or ibnetdiscover's output.",
+            help="Leaf switches: topology.conf or topology.yaml of Slurm, or ibnetdiscover's output.",
             metavar="FILE",
         ),
     ] = None,

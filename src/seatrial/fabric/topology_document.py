@@ -15,7 +15,7 @@ LEAVES = (("tree", "switches", "switch"), ("block", "blocks", "block"))
 """The key of a topology, that of its list, and that of the name of an entry."""
 
 
-class _WordsOnly(yaml.BaseLoader):
+class _WordsOnly(yaml.BaseLoader):  # type: ignore[misc]
     """Without aliases."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:

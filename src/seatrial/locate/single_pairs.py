@@ -93,23 +93,7 @@ def single_pairs(rows: Rows, residual: Reals, scale: float, degrees: float, effe
     both = mutual[named]
     loss = -residual[low[named]].astype(np.float64)
     loss[both] = (loss[both] - residual[low[back[named][both]]]) / 2
-    error = scale / np.sqrt(np.where(both, 2, 1))
-    if len(named) > MOST_LISTED:
-        worst = np.sort(np.argsort(-loss, kind="stable")[:MOST_LISTED])
-    else:
-        worst = np.arange(len(named))
-    p = adjusted_p(loss[worst] / error[worst], len(residual), degrees)
-    bad = [
-        BadPair(
-            source=int(rows.source[low[named[one]]]),
-            target=int(rows.target[low[named[one]]]),
-            both=bool(both[one]),
-            loss=float(loss[one]),
-            margin=critical * float(error[one]),
-            p=float(chance_of_it),
-        )
-        for one, chance_of_it in zip(worst.tolist(), p.tolist(), strict=True)
-    ]
+    bad = _worst_pairs(rows, low[named], both, loss, scale, critical, degrees)
     several = np.zeros(len(residual), dtype=np.bool_) if rows.repetitions is None else rows.repetitions > 1
     beyond = np.setdiff1d(np.flatnonzero(out), np.concatenate([low, spread]))
     spread = np.union1d(spread, beyond[several[beyond]])
@@ -117,11 +101,33 @@ def single_pairs(rows: Rows, residual: Reals, scale: float, degrees: float, effe
     varying = _by_node(rows, residual, lone, Instability.SINGLE, out)
     varying += _by_node(rows, -worst_values, spread, Instability.REPETITIONS, out)
     return SinglePairs(
-        bad=tuple(bad),
+        bad=bad,
         bad_pairs=len(named),
         varying=tuple(varying),
         varying_rows=len(lone) + len(spread),
         detectable=tail.detectable,
+    )
+
+
+def _worst_pairs(
+    rows: Rows, named: Indices, both: Flags, loss: Reals, scale: float, critical: float, degrees: float
+) -> tuple[BadPair, ...]:
+    """The worst MOST_LISTED of the named rows; `both`: which of them stand for both directions."""
+    error = scale / np.sqrt(np.where(both, 2, 1))
+    worst = np.arange(len(named))
+    if len(named) > MOST_LISTED:
+        worst = np.sort(np.argsort(-loss, kind="stable")[:MOST_LISTED])
+    p = adjusted_p(loss[worst] / error[worst], len(rows.log), degrees)
+    return tuple(
+        BadPair(
+            source=int(rows.source[named[one]]),
+            target=int(rows.target[named[one]]),
+            both=bool(both[one]),
+            loss=float(loss[one]),
+            margin=critical * float(error[one]),
+            p=float(chance_of_it),
+        )
+        for one, chance_of_it in zip(worst.tolist(), p.tolist(), strict=True)
     )
 
 

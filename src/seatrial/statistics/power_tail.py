@@ -2,7 +2,7 @@
 
 Losses of healthy pairs have no law of their own: some networks scatter like a normal variable, others like Student's
 with three degrees of freedom. So the tail of the table itself is the measure: the logarithms of the largest values of a
-tail that is no heavier than a power fall in steps that are exponential (Rényi; Hill, Annals of Statistics 3, 1975).
+tail that is not heavier than a power fall in steps that are exponential (Rényi; Hill, Annals of Statistics 3, 1975).
 """
 
 import math
@@ -42,14 +42,14 @@ def power_tail(losses: Reals, scale: float, heavy_line: float) -> Tail:
     steps below it: their ratio has Fisher's distribution with 2 and 2k degrees of freedom. All j are tested, each with
     the share 1 / (j (j + 1)) of half the error rate; the clearest group is taken away, and the rest is tested again.
     """
-    known = losses[np.isfinite(losses)]
-    line = float(known[known >= heavy_line].min(initial=math.inf))
-    most = int(MOST_OUT * len(known))
-    below = min(int(TAIL * math.sqrt(len(known))), most)
+    finite = losses[np.isfinite(losses)]
+    line = float(finite[finite >= heavy_line].min(initial=math.inf))
+    most = int(MOST_OUT * len(finite))
+    below = min(int(TAIL * math.sqrt(len(finite))), most)
     if below < FEWEST:
         return Tail(line=line, detectable=heavy_line)
     wanted = most + below + 1
-    values = np.partition(known, len(known) - wanted)[-wanted:] if wanted < len(known) else known
+    values = np.partition(finite, len(finite) - wanted)[-wanted:] if wanted < len(finite) else finite
     values = np.sort(values)[::-1].astype(np.float64)
     height = np.log(np.maximum(values, 0) + scale)
     taken = 0
