@@ -88,7 +88,11 @@ OUTPUTS = (
         "the output of perftest (ib_write_bw and others)",
         f"It names no nodes. {CHECK}",
     ),
-    _output(r"nccl-tests|^#\s+nThread|out-of-place\s+in-place", "the output of nccl-tests or rccl-tests"),
+    _output(
+        r"nccl-tests|^#\s+nThread|out-of-place\s+in-place",
+        "the output of nccl-tests or rccl-tests",
+        f"Write its busbw for each pair of nodes as csv: source,target,bandwidth_gb_s. {FORMATS}",
+    ),
     _output(
         r"\[\s*ID\]\s+Interval\s+Transfer|\"iperf|Connecting to host .* port \d+|STREAM TEST|netperf|sockperf|qperf",
         "the output of a network benchmark between two hosts (iperf or similar)",
