@@ -180,7 +180,8 @@ def _halved(source: Places, target: Places, log: Reals, nodes: int) -> tuple[Pla
     """Each number of a pair once; numbers that differ stay, as repetitions."""
     key = _keys(source, target, nodes)
     order = np.lexsort((log, key))
-    first = np.concatenate(([True], (np.diff(key[order]) != 0) | (np.diff(log[order]) != 0)))
+    keys, logs = key[order], log[order]
+    first = np.concatenate(([True], (keys[1:] != keys[:-1]) | (logs[1:] != logs[:-1])))
     kept = order[first]
     return source[kept], target[kept], log[kept]
 

@@ -54,7 +54,7 @@ def test_the_order_of_rows_and_names_changes_nothing(order: str) -> None:
     draw = np.random.default_rng(8)
     rows = list(once(slow=TWO_ROUTES).items())
     if order == "shuffled":
-        draw.shuffle(rows)  # type: ignore[arg-type]
+        draw.shuffle(rows)
     elif order == "from the last":
         rows = [(pair[::-1], rate) for pair, rate in reversed(rows)]
     elif order == "names in odd order":
