@@ -137,6 +137,11 @@ FIRING: dict[str, Readings] = {
     FindingKind.PCIE_PAYLOAD_SMALL: odd(
         pci=(device(CARD, hop(BRIDGE), own=hop(CARD, max_payload_bytes=128)), *server().pci[1:])
     ),
+    FindingKind.PCIE_READ_REQUEST_SMALL: odd(
+        pci=(device(CARD, hop(BRIDGE), own=hop(CARD, max_read_request_bytes=256)), *server().pci[1:])
+    ),
+    FindingKind.ADAPTER_PLACE_DIFFERS: odd(hcas=(hca(numa_node=0),)),
+    FindingKind.SUBNET_MANAGER_DIFFERS: odd(hcas=(hca("mlx5_0", port(subnet_manager_lid=7)),)),
     FindingKind.FIRMWARE_MODE: promised(flat=True),
     FindingKind.SMT_DIFFERS: odd(processor=processor(smt_active=True)),
     FindingKind.CLOCK_UNSYNCHRONISED: odd(
@@ -241,6 +246,13 @@ SILENT: dict[str, Readings] = {
             device(CARD, hop(BRIDGE, max_payload_supported_bytes=128), own=hop(CARD, max_payload_bytes=128)),
             *server().pci[1:],
         )
+    ),
+    FindingKind.PCIE_READ_REQUEST_SMALL: all_alike(
+        pci=(device(CARD, hop(BRIDGE), own=hop(CARD, max_read_request_bytes=512)), *server().pci[1:])
+    ),
+    FindingKind.ADAPTER_PLACE_DIFFERS: odd(hcas=(hca(numa_node=None),)),
+    FindingKind.SUBNET_MANAGER_DIFFERS: all_alike(
+        hcas=(hca("mlx5_0", port()), hca("mlx5_1", port(subnet_manager_lid=7, subnet_prefix="fe80:0000:0000:0001")))
     ),
     FindingKind.FIRMWARE_MODE: promised(flat=False),
     FindingKind.SMT_DIFFERS: odd(processor=processor(smt_active=None)),

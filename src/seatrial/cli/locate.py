@@ -1,5 +1,6 @@
 """seatrial locate: judge a matrix that another tool measured."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,7 +37,10 @@ def locate(
     form: Annotated[str, typer.Option("--format", help="Format of FILE; auto recognises it.", metavar="NAME")] = "auto",
     topology: Annotated[
         Path | None,
-        typer.Option(help="Leaf switches: a topology.conf of Slurm, or ibnetdiscover's output.", metavar="FILE"),
+        typer.Option(
+            help="Leaf switches: topology.conf or topology.yaml of Slurm, or ibnetdiscover's output.",
+            metavar="FILE",
+        ),
     ] = None,
     routes: RoutesFile = "",
     effect: Annotated[
@@ -70,8 +74,10 @@ def locate(
             "Leave --routes out, or give a part of the table.",
         )
     wiring = wiring_of(topology, routes, table.nodes) if routes else None
-    groups = leaf_groups(read_text(topology), table.nodes) if topology else (classes.groups if classes else ())
+    leaf_of = leaves_of(topology, table.nodes) if topology else {}
+    groups = leaf_groups(leaf_of, table.nodes) if topology else (classes.groups if classes else ())
     located = locate_table.locate_in_table(table, groups, wiring, asked=asked)
+    located = locate_table.with_switch_names(located, groups, leaf_of)
     code = EXIT_CODES.get(located.verdict, ExitCode.INCOMPLETE)
     return show(locate_view.located_report(table, located, groups, classes, code), as_json=as_json)
 
@@ -86,25 +92,38 @@ def _asked(effect: str, latency_effect: str) -> dict[str, float]:
     return asked
 
 
-def leaf_groups(text: str, nodes: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """The table's nodes by leaf switch. Raises UsageError where the topology knows none of them."""
+def leaves_of(topology: Path, nodes: tuple[str, ...]) -> dict[str, str]:
+    """Node -> leaf switch. Raises UsageError for a text that is invalid, or knows none of the table's nodes."""
 
-    if "SwitchName" in text:
-        leaf_of = dict(slurm_topology.parse_topology(text).leaf_of)
+    text = read_text(topology)
+    if slurm_topology.is_leaf_file(text):
+        try:
+            leaf_of = slurm_topology.parse_leaf_file(text)
+        except ValueError as error:
+            raise UsageError(
+                f"--topology {topology}: {error}.",
+                "Give Slurm's topology.conf or topology.yaml, or ibnetdiscover's output.",
+            ) from error
     else:
         fabric = ibnetdiscover.parse_fabric(text)
-        devices = fabric.by_key
-        leaf_of = {devices[adapter].host: leaf for adapter, leaf in fabric_routes.Routes(fabric).leaf_of.items()}
-    groups: dict[str, list[str]] = {}
-    for node in nodes:
-        if node in leaf_of:
-            groups.setdefault(leaf_of[node], []).append(node)
-    if not groups:
+        devices, names = fabric.by_key, ibnetdiscover.unique_names(fabric.devices)
+        leaf_of = {devices[end].host: names[leaf] for end, leaf in fabric_routes.Routes(fabric).leaf_of.items()}
+    if not leaf_of.keys() & set(nodes):
         known = ", ".join(sorted(leaf_of)[:3])
         raise UsageError(
             f"The topology knows none of the table's nodes ({', '.join(nodes[:3])}, ...).",
             f"It knows {known or 'no node at all'}: names must be the same in both files.",
         )
+    return leaf_of
+
+
+def leaf_groups(leaf_of: Mapping[str, str], nodes: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The table's nodes by leaf switch."""
+
+    groups: dict[str, list[str]] = {}
+    for node in nodes:
+        if node in leaf_of:
+            groups.setdefault(leaf_of[node], []).append(node)
     return tuple(tuple(group) for group in groups.values())
 
 

@@ -1,11 +1,12 @@
 """How facts differ between nodes, and between two readings of one node."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from seatrial.drift.peer_groups import usual
-from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.facts import INFINIBAND, NetworkInterface, NodeFacts
 
 
 class MtuDifference(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,6 +16,8 @@ class MtuDifference(msgspec.Struct, frozen=True, kw_only=True):
     interface: str
     mtu_bytes: int
     usual_mtu_bytes: int | None
+    ipoib: bool = False
+    """The interface is one of IP over InfiniBand, where the mode of the interface decides."""
 
 
 class TcpSegments(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +30,8 @@ class TcpSegments(msgspec.Struct, frozen=True, kw_only=True):
 def mtu_differences(facts: Mapping[str, NodeFacts]) -> tuple[MtuDifference, ...]:
     """Nodes whose MTU is not that of more than half of all nodes whose MTU is known, sorted by node.
 
+    Interfaces of Ethernet are compared with each other, and so are those of IP over InfiniBand.
+
     Where no MTU has such a majority, every node is listed, since there is no majority value. Nodes whose fabric
     interface or its MTU is unknown are left out. The interface is the fabric interface, or where no speed is known the
     only one that could be.
@@ -38,11 +43,28 @@ def mtu_differences(facts: Mapping[str, NodeFacts]) -> tuple[MtuDifference, ...]
         if interface is not None and interface.mtu_bytes is not None
     }
     most = usual({node: mtu for node, (_, mtu) in known.items()})
-    return tuple(
+    ethernet = (
         MtuDifference(node=node, interface=name, mtu_bytes=mtu, usual_mtu_bytes=most)
         for node, (name, mtu) in known.items()
         if mtu != most
     )
+    return tuple(sorted((*ethernet, *_ipoib_differences(facts)), key=lambda each: each.node))
+
+
+def _ipoib_differences(facts: Mapping[str, NodeFacts]) -> Iterator[MtuDifference]:
+    """The same for each interface of IP over InfiniBand by its name; a name of one node alone is compared with all."""
+    of_name: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for node, each in sorted(facts.items()):
+        for interface in each.interfaces:
+            if interface.link_type == INFINIBAND and interface.mtu_bytes is not None and interface.state != "down":
+                of_name[interface.name][node] = interface.mtu_bytes
+    everything = usual({f"{node} {name}": mtu for name, mtus in of_name.items() for node, mtu in mtus.items()})
+    for name, mtus in of_name.items():
+        most = usual(mtus) if len(mtus) > 1 else everything
+        alone = len(mtus) == 1 and everything is None
+        for node, mtu in mtus.items():
+            if mtu != most and not alone:
+                yield MtuDifference(node=node, interface=name, mtu_bytes=mtu, usual_mtu_bytes=most, ipoib=True)
 
 
 def _interface(facts: NodeFacts) -> NetworkInterface | None:

@@ -62,7 +62,8 @@ def with_leaf_file(settings: CheckSettings, hosts: Hosts) -> Hosts:
         leaf_of = parse_leaf_file(argument_text(path, MAP_BYTES))
     except ValueError as error:
         raise UsageError(
-            f"--leaves {settings.leaves!r}: {error}.", "Write `n[1-4] leaf1` on each line, or give topology.conf."
+            f"--leaves {settings.leaves!r}: {error}.",
+            "Write `n[1-4] leaf1` on each line, or give topology.conf or topology.yaml.",
         ) from error
     known = {node: leaf_of[node] for node in hosts.nodes if node in leaf_of}
     if not known:

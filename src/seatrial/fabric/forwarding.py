@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from seatrial.model.errors import UsageError
-from seatrial.model.fabric_map import DeviceKind, End, FabricMap
+from seatrial.model.fabric_map import NO_LID, DeviceKind, End, FabricMap
 
 HEAD = re.compile(r"^(?:Unicast lids .*\bguid|dump_ucast_routes: Switch) 0x([0-9a-fA-F]{1,16})\b")
 ENTRY = re.compile(r"^0x([0-9a-fA-F]{1,8})\s+(?::\s+)?(\d{1,3})\b(.*)$")
@@ -114,7 +114,8 @@ def _destinations(fabric: FabricMap) -> tuple[dict[str, str], dict[int, str]]:
         key = address.end.device
         if key in adapters and key not in done and address.end in wired:
             done.add(key)
-            by_lid[address.lid] = key
+            if address.lid not in NO_LID:
+                by_lid[address.lid] = key
             if address.guid:
                 by_guid[address.guid] = key
     return by_guid, by_lid

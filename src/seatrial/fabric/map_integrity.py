@@ -7,15 +7,15 @@ from seatrial.fabric.link_problem import LinkFault, link_text, name_of, problem
 from seatrial.model.fabric_map import DeviceKind, DoubleKind, End, FabricLink, FabricMap
 from seatrial.model.subject import device
 from seatrial.model.verdict import Finding, FindingKind
-from seatrial.model.words import count, some
+from seatrial.model.words import count, some, verb
 
 SHOWN = 3
 REREAD = "Read the whole map again: run ibnetdiscover to its end, and check whether it printed errors."
 
 
 def integrity_problems(fabric: FabricMap) -> tuple[Finding, ...]:
-    """An incomplete map, double GUIDs and LIDs, and devices without any cable."""
-    return (*_incomplete(fabric), *_doubles(fabric), *_without_cables(fabric))
+    """An incomplete map, double GUIDs and LIDs, ports without a LID, and devices without any cable."""
+    return (*_incomplete(fabric), *_doubles(fabric), *_without_lid(fabric), *_without_cables(fabric))
 
 
 def switches_complete(fabric: FabricMap) -> bool:
@@ -104,6 +104,21 @@ def _doubles(fabric: FabricMap) -> Iterator[Finding]:
             if guid
             else "A LID must be unique: check that only one subnet manager is active, and let it assign LIDs again.",
         )
+
+
+def _without_lid(fabric: FabricMap) -> Iterator[Finding]:
+    """One finding for all: what they lack is one sweep of the subnet manager."""
+    holders = fabric.without_lid
+    if not holders:
+        return
+    yield problem(
+        kind=FindingKind.NO_LID,
+        subject=device(holders[0] if len(holders) == 1 else count(len(holders), "port")),
+        statement=f"{count(len(holders), 'port')} {verb(len(holders), 'has', 'have')} no LID (0 or 65535), so the "
+        f"subnet manager has not configured {verb(len(holders), 'it', 'them')}: {some(holders, SHOWN)}.",
+        remedy="Check whether a subnet manager is active (sminfo) and what its log says about these ports; no packet "
+        "reaches a port without a LID. If the map is old, read it again.",
+    )
 
 
 def _without_cables(fabric: FabricMap) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from seatrial.model.fabric_map import (
+    NO_LID,
     Address,
     DeviceKind,
     Double,
@@ -41,14 +42,14 @@ class MapLines:
         self._headed: defaultdict[str, list[str]] = defaultdict(list)
         self._lids: defaultdict[int, dict[str, None]] = defaultdict(dict)
         self._port_guids: defaultdict[str, dict[End, None]] = defaultdict(dict)
+        self._without_lid: dict[str, None] = {}
 
     def section(self, device: FabricDevice) -> None:
         """A device's own lines begin."""
         self._headed[device.key].append(device.name)
         self._sections[device.key] = None
         self.devices[device.key] = device
-        if device.kind is DeviceKind.SWITCH and device.lid:
-            self._lids[device.lid][device.key] = None
+        self._switch_lid(device)
 
     def own_line(self, device: FabricDevice) -> None:
         """One of a device's own lines, in a form without headings. Its first description is kept."""
@@ -57,8 +58,7 @@ class MapLines:
         known = self.devices.get(device.key)
         if known is None or not known.name:
             self.devices[device.key] = device
-        if device.kind is DeviceKind.SWITCH and device.lid:
-            self._lids[device.lid][device.key] = None
+        self._switch_lid(device)
 
     def cable(self, near_end: End, far_end: End, rate: Rate, far_name: str = "") -> None:
         """A cable as the device `here` lists it."""
@@ -69,10 +69,20 @@ class MapLines:
     def address(self, end: End, lid: int, guid: str) -> None:
         """LID and GUID of an adapter's port, as its own line has them."""
         self.addresses[end] = Address(end=end, lid=lid, guid=guid)
-        if lid:
-            self._lids[lid][f"{end.device}[{end.port}]"] = None
+        self._holds(lid, f"{end.device}[{end.port}]")
         if guid:
             self._port_guids[guid][end] = None
+
+    def _switch_lid(self, device: FabricDevice) -> None:
+        if device.kind is DeviceKind.SWITCH and device.lid is not None:
+            self._holds(device.lid, device.key)
+
+    def _holds(self, lid: int, holder: str) -> None:
+        """A switch, or a port of an adapter, has this LID, or none."""
+        if lid in NO_LID:
+            self._without_lid[holder] = None
+        else:
+            self._lids[lid][holder] = None
 
     def fabric(self, source: str, *, cut_off: bool) -> FabricMap:
         """All of it as a map. Devices without lines of their own are those that others' cables lead to."""
@@ -96,6 +106,7 @@ class MapLines:
             sections=tuple(self._sections),
             cut_off=cut_off,
             doubles=tuple(sorted({*self._double_guids(), *self._double_lids()})),
+            without_lid=tuple(sorted({self._holder_text(one) for one in self._without_lid if self._is_end(one)})),
         )
 
     def _links(self) -> Iterable[FabricLink]:
@@ -138,6 +149,11 @@ class MapLines:
             if len(holders) > 1:
                 names = {self._holder_text(holder) for holder in holders}
                 yield _double(DoubleKind.LID, str(lid), names if len(names) > 1 else set(holders), "")
+
+    def _is_end(self, holder: str) -> bool:
+        """Whether it is a switch or an adapter, not an engine within a switch."""
+        key = holder.partition("[")[0]
+        return self.devices[key].kind in (DeviceKind.SWITCH, DeviceKind.ADAPTER)
 
     def _holder_text(self, holder: str) -> str:
         key, _, port = holder.partition("[")

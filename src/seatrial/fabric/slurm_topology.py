@@ -1,4 +1,4 @@
-"""The leaf switch of each node, from `scontrol show topology`, from topology.conf, which has no levels, or from a file.
+"""The leaf switch of each node, from `scontrol show topology`, from topology.conf, topology.yaml, or a list of our own.
 
 Of a block topology (Slurm 24.05 and newer) a base block counts as a leaf: its nodes are close to each other.
 """
@@ -8,6 +8,7 @@ import re
 
 import msgspec
 
+from seatrial.fabric.topology_document import is_topology_document, leaf_lists
 from seatrial.model.fabric import Fabric
 from seatrial.model.words import count
 
@@ -75,16 +76,31 @@ def _blocks(lines: list[str]) -> Fabric | None:
 
 
 NODE_AND_SWITCH = re.compile(r"(\S+)\s+(\S+)")
+PARAMETERS = re.compile(r"(?i)^(?=\s*(?:SwitchName|BlockName)=)", re.MULTILINE)
+KEYWORD = re.compile(r"(?i)\b(SwitchName|BlockName|Nodes|Level)(?==)")
+SPELLED = {word.lower(): word for word in ("SwitchName", "BlockName", "Nodes", "Level")}
+"""Slurm reads the parameters of topology.conf in any case."""
+
+
+def is_leaf_file(text: str) -> bool:
+    """Whether `parse_leaf_file` is the reader for this text; a map of cables is none."""
+    if PARAMETERS.search(text) or is_topology_document(text):
+        return True
+    lines = [line for one in text.splitlines() if (line := one.partition("#")[0].strip())]
+    return bool(lines) and all(NODE_AND_SWITCH.fullmatch(line) and "=" not in line for line in lines)
 
 
 def parse_leaf_file(text: str) -> dict[str, str]:
-    """Node -> leaf switch: topology.conf or the output of `scontrol show topology`, or `n[1-4] leaf1` on each line.
+    """Node -> leaf switch or base block: topology.conf, topology.yaml or the output of `scontrol show topology`, or
+    `n[1-4] leaf1` on each line.
 
     Comments begin with #. Raises ValueError that shows a line that is none of these, and a node with two switches.
     """
+    if is_topology_document(text):
+        return _leaves_of_document(text)
     lines = {number: line.partition("#")[0].strip() for number, line in enumerate(text.splitlines(), start=1)}
-    if any(line.startswith(("SwitchName=", "BlockName=")) for line in lines.values()):
-        fabric = parse_topology("\n".join(lines.values()))
+    if PARAMETERS.search("\n".join(lines.values())):
+        fabric = parse_topology("\n".join(KEYWORD.sub(_spelled, line) for line in lines.values()))
         if not fabric.leaf_of:
             raise ValueError(fabric.source.removeprefix(f"{PRINTER}: "))
         return dict(fabric.leaf_of)
@@ -102,6 +118,25 @@ def parse_leaf_file(text: str) -> dict[str, str]:
     if not leaf_of:
         raise ValueError("it names no node")
     return leaf_of
+
+
+def _spelled(keyword: re.Match[str]) -> str:
+    return SPELLED[keyword[1].lower()]
+
+
+def _leaves_of_document(text: str) -> dict[str, str]:
+    """The leaves of the cluster's default topology; a node that it lacks has that of another one."""
+    leaf_of: dict[str, str] = {}
+    above: dict[str, str] = {}
+    for name, listed, has_children in leaf_lists(text):
+        nodes = _expand(listed)
+        if nodes is None:
+            raise ValueError(f"the nodes of {name} ({listed[:80]!r}) are not a host list")
+        for node in nodes:
+            (above if has_children else leaf_of).setdefault(node, name)
+    if not (leaf_of or above):
+        raise ValueError("this topology.yaml has no tree and no blocks that name nodes")
+    return above | leaf_of
 
 
 def _switch(line: str) -> Switch | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.pair_lines import MEGABYTE, MICROSECOND, Pair, given
 from seatrial.importers.pair_names import pair_above, pairs_of_names
 from seatrial.model.errors import UsageError
@@ -24,6 +25,7 @@ BOTH_WAYS = (*LATENCIES, "bi-directional bandwidth")
 LATENCY_BYTES = 8
 """Where all tables have this size; else their smallest from one byte on."""
 TOLD = 3
+READ_TESTS = "osu_latency, osu_bw, osu_bibw or osu_mbw_mr are read."
 
 
 class SizeTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +63,8 @@ def parse_osu_files(texts: Mapping[str, str]) -> PairTable:
     table, or the names do not show the two nodes.
     """
     tables = {name: found for name, text in texts.items() if (found := size_tables(text, name))}
+    if not tables:
+        raise NotPairs(f"None of these {len(texts)} files has an OSU table between two nodes.", READ_TESTS)
     unnamed = [name for name, found in tables.items() if any(table.pair is None for table in found)]
     pairs = pairs_of_names(unnamed) if unnamed else {}
     return _judged(
@@ -119,9 +123,7 @@ def _judged(tables: Sequence[SizeTable]) -> PairTable:
     bandwidth = _of_kind(tables, BANDWIDTHS, max, MEGABYTE)
     nodes = dict.fromkeys(name for pair in (*latency, *bandwidth) for name in pair)
     if not nodes:
-        raise UsageError(
-            "This text has no OSU table between two nodes.", "osu_latency, osu_bw, osu_bibw or osu_mbw_mr are read."
-        )
+        raise UsageError("This text has no OSU table between two nodes.", READ_TESTS)
     return repeated_pair_table(tuple(nodes), bandwidth, latency)
 
 

@@ -88,7 +88,11 @@ OUTPUTS = (
         "the output of perftest (ib_write_bw and others)",
         f"It names no nodes. {CHECK}",
     ),
-    _output(r"nccl-tests|^#\s+nThread|out-of-place\s+in-place", "the output of nccl-tests or rccl-tests"),
+    _output(
+        r"nccl-tests|^#\s+nThread|out-of-place\s+in-place",
+        "the output of nccl-tests or rccl-tests",
+        f"Write its busbw for each pair of nodes as csv: source,target,bandwidth_gb_s. {FORMATS}",
+    ),
     _output(
         r"\[\s*ID\]\s+Interval\s+Transfer|\"iperf|Connecting to host .* port \d+|STREAM TEST|netperf|sockperf|qperf",
         "the output of a network benchmark between two hosts (iperf or similar)",
@@ -102,7 +106,8 @@ OUTPUTS = (
     ),
     _output(r"NVIDIA-SMI|^\s*GPU0\s+GPU1", "the output of nvidia-smi"),
     _output(r"^available: \d+ nodes|^node distances:", "the output of numactl"),
-    _output(r"^SwitchName=", "a topology.conf of Slurm", "seatrial locate TABLE --topology reads it."),
+    _output(r"^(?:SwitchName|BlockName)=", "a topology.conf of Slurm", "seatrial locate TABLE --topology reads it."),
+    _output(r"^- topology:\s", "a topology.yaml of Slurm", "seatrial locate TABLE --topology reads it."),
     _output(
         r"^sdiag output|^(?:NodeName|PartitionName|JobId)=|\bNODELIST\b|^JobID(?:Raw)?\b.*[|]|^slurmstepd:"
         r"|^srun: (?:error|job)|^\S+\|(?:up|down|idle|alloc)",

@@ -23,7 +23,7 @@ LEAST_SHARED = 0.5
 WIDEST_RANKS = 32
 """Ranks lie in a range of at most this many times their number. Message sizes double, and soon exceed it."""
 SQUARE = 0.5
-"""Of all ordered pairs, those that a complete table without names must have."""
+"""Of all pairs of nodes, those that a complete table without names must have, in one direction or both."""
 LONGEST_SHOWN = 60
 REMEDY = "Give lines such as source,target,latency_us,bandwidth_mb_s with decimal points, and no others."
 END_WORDS = frozenset(
@@ -95,8 +95,15 @@ def refuse_other_ends(table: PairTable, *, complete: bool = False) -> None:
         raise _unlike(table, f"only {shared} of {nodes} names occur at both ends")
     if kind is Kind.RANK and nodes > 2 and _range(table) > WIDEST_RANKS * nodes:
         raise _unlike(table, f"{nodes} numbers of nodes are spread over a range of {_range(table)}")
-    if complete and nodes > 2 and table.pairs < SQUARE * nodes * (nodes - 1):
+    least = SQUARE * nodes * (nodes - 1)
+    if complete and nodes > 2 and table.pairs < least and 2 * _unordered_pairs(table) < least:
         raise _unlike(table, f"{nodes} nodes have {table.pairs} of {nodes * (nodes - 1)} ordered pairs")
+
+
+def _unordered_pairs(table: PairTable) -> int:
+    """Pairs of nodes that have a row, in one direction or both."""
+    lesser, greater = np.minimum(table.source, table.target), np.maximum(table.source, table.target)
+    return len(np.unique(lesser.astype(np.int64) * len(table.nodes) + greater))
 
 
 def _unlike(table: PairTable, why: str) -> NotPairs:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seatrial.locate.additive import BLOCK
 from seatrial.locate.group_test import group_name, group_test
 from seatrial.locate.metric_result import MetricResult, evidence, fault_of, names_of, pair_findings
 from seatrial.locate.nodes import BOTH, FEWEST_CELLS, IN, OUT, NodeEffects, direction_of, node_effects
@@ -27,7 +26,6 @@ NODE_SHARE = 0.5
 """Part of the error rate that the nodes' tests may use; the rest is for uplinks and pairs."""
 SPLIT_ERRORS = 3.0
 """Two populations lie at least this many critical values apart."""
-MIRRORED, NOISY = 0.95, 0.3
 DIRECTIONS = {OUT: Direction.OUT, IN: Direction.IN, BOTH: Direction.BOTH}
 
 
@@ -43,18 +41,17 @@ def judge_dense(
     expected: int,
 ) -> MetricResult:
     """`rows`: those that are alive. `measured`: rows with the dead ones, `expected`: rows of the complete table."""
-    metric = effects.metric
+    metric, mirrored = effects.metric, not rows.directed
     group = _numbers(nodes, groups)
     y = matrix_of(rows)
     if wiring is None:
-        faults, ambiguous = _uplink_findings(nodes, groups, group, y, effects, error_rate)
+        faults, ambiguous = _uplink_findings(nodes, groups, group, y, effects, error_rate, mirrored=mirrored)
     else:
         faults, ambiguous = _cable_findings(nodes, rows, wiring, y, effects, error_rate)
     near = group[:, None] == group if len(groups) > 1 else None
     if near is not None:
         level_distances(y, near)
     floor = max(FLOOR, _resolution(rows))
-    mirrored = _mirrored(y)
     found = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
     if near is not None and level_again(y, near, found.fit, found.reference):
         found = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
@@ -63,10 +60,8 @@ def judge_dense(
     if halves is not None:
         y = levelled(y, halves)
         found = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
-    faults += _node_faults(nodes, y, found, metric)
+    faults += _node_faults(nodes, y, found, metric, mirrored=mirrored)
     residual = _residuals(y, rows, found)
-    if mirrored:
-        residual[rows.source > rows.target] = np.nan
     pairs = pair_findings(nodes, rows, residual, found.fit.scale, found.fit.degrees, effects)
     return MetricResult(
         dense=True,
@@ -78,11 +73,13 @@ def judge_dense(
         observations=_observations(nodes, found, effects),
         populations=_populations(nodes, halves, metric),
         unjudged=tuple(node(nodes[place]) for place in _unjudged(y, dead, nodes)),
-        resolution=_resolution_of(found, effects, measured, expected, rows.median),
+        resolution=_resolution_of(found, effects, measured, expected, rows, pairs.detectable_value_ratio),
     )
 
 
-def _resolution_of(found: NodeEffects, effects: Effects, measured: int, expected: int, usual: float) -> Resolution:
+def _resolution_of(
+    found: NodeEffects, effects: Effects, measured: int, expected: int, rows: Rows, detectable_value_ratio: float
+) -> Resolution:
     """What the table could have shown."""
     metric = effects.metric
     return Resolution(
@@ -93,13 +90,15 @@ def _resolution_of(found: NodeEffects, effects: Effects, measured: int, expected
         node_scatter=found.scatter,
         detectable_ratio=to_loss(found.detectable, metric),
         detectable_one_way_ratio=to_loss(found.detectable_one_way, metric),
+        detectable_value_ratio=detectable_value_ratio,
         hidden_ratio=to_loss(found.hidden, metric),
         enough=found.hidden <= effects.must_show,
         majority=True,
         measured_pairs=measured,
         expected_pairs=expected,
         complete=measured >= expected,
-        usual=usual,
+        usual=rows.median,
+        directed=rows.directed,
     )
 
 
@@ -114,23 +113,6 @@ def _resolution(rows: Rows) -> float:
     return resolution(np.exp(rows.log[::step].astype(np.float64))) / math.sqrt(12)
 
 
-def _mirrored(y: Reals) -> bool:
-    """Whether both directions of nearly all pairs are one and the same measurement.
-
-    Only cells that differ from the usual value count: without noise, equal numbers prove nothing.
-    """
-    usual = float(np.nanmedian(y))
-    alike, differ, known = 0, 0, 0
-    for begin in range(0, len(y), BLOCK):
-        there, back = y[begin : begin + BLOCK], y[:, begin : begin + BLOCK].T
-        both = np.isfinite(there) & np.isfinite(back)
-        other = both & (there != usual)
-        alike += int(np.count_nonzero(other & (there == back)))
-        differ += int(np.count_nonzero(other))
-        known += int(np.count_nonzero(both))
-    return differ > NOISY * known and alike > MIRRORED * differ
-
-
 def _uplink_findings(
     nodes: Sequence[str],
     groups: Sequence[Sequence[str]],
@@ -138,14 +120,16 @@ def _uplink_findings(
     y: Reals,
     effects: Effects,
     error_rate: float,
+    *,
+    mirrored: bool,
 ) -> tuple[list[LocatedFault], list[Undecided]]:
-    """Uplinks; what they explain is taken out of `y`."""
+    """Uplinks; what they explain is taken out of `y`. `mirrored`: each cell of `y` is there twice."""
     found = slow_uplinks(y, group, effects, error_rate * (1 - NODE_SHARE))
     if found.explained is not None:
         y[found.explained] = np.nan
     faults, ambiguous = [], []
     for one in found.slow:
-        shown = _crossing(group, one)
+        shown = [(a, b) for a, b in _crossing(group, one) if a < b or not mirrored]
         if len(one.groups) > 1:
             subjects = tuple(uplink(group_name(groups[number])) for number in one.groups)
             loss = to_loss(one.loss, effects.metric)
@@ -187,7 +171,10 @@ def _cable_findings(
     for one in (*found.named, *found.undecided):
         if all(subject.kind is SubjectKind.NODE for subject in one.subjects) or len(one.rows) < 2:
             continue
-        y[rows.source[one.rows], rows.target[one.rows]] = np.nan
+        source, target = rows.source[one.rows], rows.target[one.rows]
+        y[source, target] = np.nan
+        if not rows.directed:
+            y[target, source] = np.nan
         if len(one.subjects) == 1:
             faults.append(fault_of(nodes, rows, one, effects.metric, found.critical))
         else:
@@ -202,14 +189,16 @@ def _cable_findings(
     return faults, ambiguous
 
 
-def _node_faults(nodes: Sequence[str], y: Reals, found: NodeEffects, metric: str) -> list[LocatedFault]:
+def _node_faults(
+    nodes: Sequence[str], y: Reals, found: NodeEffects, metric: str, *, mirrored: bool
+) -> list[LocatedFault]:
     faults = []
     tests = found.score.size
     for place in np.flatnonzero(found.slow.any(axis=0)).tolist():
         way = direction_of(found, place)
         effect, margin = float(found.effect[way, place]), found.critical * float(found.error[way, place])
         score = float(found.score[:, place].max())
-        ends = _slowest(y, place, way)
+        ends = _slowest(y, place, OUT if mirrored else way)
         faults.append(
             LocatedFault(
                 subject=node(nodes[place]),

@@ -180,19 +180,20 @@ def _pairs(rows: Rows) -> list[tuple[int, int]]:
 
 
 def _ways(nodes: Sequence[str], rows: Rows, groups: Sequence[Sequence[str]]) -> tuple[list[Part], Ways]:
-    """Both ends of every row, and the two uplinks of rows between groups."""
-    count = len(nodes)
-    parts: list[Part] = [(node(name), Direction.OUT) for name in nodes]
-    parts += [(node(name), Direction.IN) for name in nodes]
-    crossed = [np.stack([rows.source, rows.target + count], axis=1).ravel()]
+    """Both ends of every row, and the two uplinks of rows between groups; without directions a part is one of both."""
+    ways = (Direction.OUT, Direction.IN) if rows.directed else (Direction.BOTH,)
+    parts: list[Part] = [(node(name), way) for way in ways for name in nodes]
+    into = len(nodes) * (len(ways) - 1)
+    crossed = [np.stack([rows.source, rows.target + into], axis=1).ravel()]
     owner = [np.repeat(np.arange(len(rows.log)), 2)]
     if groups:
         group = _group_of(nodes, groups)
         here, there = group[rows.source], group[rows.target]
         far = np.flatnonzero((here != there) & (here >= 0) & (there >= 0))
-        parts += [(uplink(group_name(members)), Direction.OUT) for members in groups]
-        parts += [(uplink(group_name(members)), Direction.IN) for members in groups]
-        crossed.append(np.stack([here[far] + 2 * count, there[far] + 2 * count + len(groups)], axis=1).ravel())
+        first = len(parts)
+        parts += [(uplink(group_name(members)), way) for way in ways for members in groups]
+        into = first + len(groups) * (len(ways) - 1)
+        crossed.append(np.stack([here[far] + first, there[far] + into], axis=1).ravel())
         owner.append(np.repeat(far, 2))
     row, part = np.concatenate(owner), np.concatenate(crossed)
     order = np.argsort(row, kind="stable")

@@ -7,7 +7,7 @@ import numpy as np
 
 from seatrial.locate.group_test import PartEffect
 from seatrial.locate.part_cover import by_node, dead_parts
-from seatrial.locate.rows import Rows
+from seatrial.locate.rows import Rows, both_ways
 from seatrial.locate.single_pairs import MOST_LISTED, back_rows, single_pairs
 from seatrial.locate.thresholds import Effects, to_loss
 from seatrial.model.pair_faults import (
@@ -43,7 +43,7 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def empty(
-        cls, metric: str, dead: tuple[LocatedFault, ...], measured: int, expected: int, usual: float
+        cls, metric: str, dead: tuple[LocatedFault, ...], measured: int, expected: int, rows: Rows
     ) -> "MetricResult":
         """Of a metric in which every pair is dead."""
         return cls(
@@ -57,13 +57,15 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
                 node_scatter=None,
                 detectable_ratio=None,
                 detectable_one_way_ratio=None,
+                detectable_value_ratio=None,
                 hidden_ratio=None,
                 enough=False,
                 majority=True,
                 measured_pairs=measured,
                 expected_pairs=expected,
                 complete=True,
-                usual=usual,
+                usual=rows.median,
+                directed=rows.directed,
             ),
         )
 
@@ -75,6 +77,7 @@ class PairFindings(msgspec.Struct, frozen=True, kw_only=True):
     unstable: tuple[Unstable, ...]
     unstable_pairs: int
     unlisted_pairs: int
+    detectable_value_ratio: float
 
 
 def names_of(nodes: Sequence[str], pairs: Sequence[tuple[int, int]]) -> tuple[str, ...]:
@@ -112,6 +115,7 @@ def dead_faults(nodes: Sequence[str], metric: str, rows: Rows) -> tuple[tuple[Lo
         return (), 0
     if rows.dead.all() and rows.nodes > 2:
         return (_dead(FABRIC, metric, Direction.BOTH, nodes, rows, np.arange(len(rows.log))),), 0
+    given, rows = len(rows.log), both_ways(rows)
     dead = dead_parts(rows)
     faults = []
     gone = np.flatnonzero(rows.dead)
@@ -119,19 +123,22 @@ def dead_faults(nodes: Sequence[str], metric: str, rows: Rows) -> tuple[tuple[Lo
     for number in sorted({*dead.out, *dead.into}):
         sends, receives = number in dead.out, number in dead.into
         way = Direction.BOTH if sends and receives else Direction.OUT if sends else Direction.IN
-        chosen = [
-            order[first[number] : first[number + 1]]
-            for (order, first), is_dead in zip(of_node, (sends, receives), strict=True)
-            if is_dead
-        ]
-        faults.append(_dead(node(nodes[number]), metric, way, nodes, rows, np.sort(gone[np.concatenate(chosen)])))
+        chosen = np.concatenate(
+            [
+                order[first[number] : first[number + 1]]
+                for (order, first), is_dead in zip(of_node, (sends, receives), strict=True)
+                if is_dead
+            ]
+        )
+        own = gone[chosen]
+        faults.append(_dead(node(nodes[number]), metric, way, nodes, rows, np.sort(own[own < given])))
     back = back_rows(rows, dead.pairs)
     once = np.flatnonzero((back < 0) | (rows.source[dead.pairs] < rows.target[dead.pairs]))
     for place in once[:MOST_LISTED].tolist():
         row, other = int(dead.pairs[place]), int(back[place])
         subject = pair(nodes[int(rows.source[row])], nodes[int(rows.target[row])])
         way, both = (Direction.OUT, [row]) if other < 0 else (Direction.BOTH, [row, int(dead.pairs[other])])
-        faults.append(_dead(subject, metric, way, nodes, rows, np.array(both)))
+        faults.append(_dead(subject, metric, way, nodes, rows, np.array([one for one in both if one < given])))
     return tuple(faults), max(len(once) - MOST_LISTED, 0)
 
 
@@ -154,7 +161,7 @@ def pair_findings(
         LocatedFault(
             subject=pair(nodes[one.source], nodes[one.target]),
             metric=metric,
-            direction=Direction.BOTH if one.both else Direction.OUT,
+            direction=Direction.BOTH if one.both or not rows.directed else Direction.OUT,
             loss_ratio=to_loss(one.loss, metric),
             low=max(to_loss(one.loss - one.margin, metric), 0.0),
             high=to_loss(one.loss + one.margin, metric),
@@ -170,7 +177,7 @@ def pair_findings(
             metric=metric,
             cause=one.cause,
             loss_ratio=to_loss(one.loss, metric),
-            gross=one.loss >= effects.gross,
+            gross=one.out,
             pairs=len(one.rows),
             evidence=names_of(nodes, one.rows),
         )
@@ -181,4 +188,5 @@ def pair_findings(
         unstable=unstable,
         unstable_pairs=found.varying_rows,
         unlisted_pairs=found.bad_pairs - len(faults),
+        detectable_value_ratio=to_loss(found.detectable, metric),
     )

@@ -3,24 +3,28 @@
 import msgspec
 import numpy as np
 
-from seatrial.locate.rows import Rows
+from seatrial.locate.rows import Flags, Rows
 from seatrial.locate.significance import ERROR_RATE, adjusted_p, critical_value
 from seatrial.locate.thresholds import Effects
 from seatrial.model.pair_faults import Instability
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.statistics.estimates import array_median
+from seatrial.statistics.power_tail import HEAVY_DEGREES, power_tail
 
 MOST_CHANCE = 0.01
 """Expected number of pairs that are bad in both directions by chance alone, up to which such a pair is named."""
 NODE_PAIRS = 3
 """From this many bad or varying pairs of one node on ..."""
 NODE_SHARE = 0.15
-"""... and this share of its pairs the node is unstable, not each pair."""
+"""... and this share of all its ordered pairs the node is unstable, not each pair."""
 MOST_LISTED = 1000
 """Lone pairs that are kept, the worst of them; a table with more has a noise of its own."""
 RANGE = 1.5
 """The range of two or three repetitions is about this many of their standard deviations."""
 FEWEST_REPEATED = 8
+SMALL = 12.0
+"""The scatter of m values is uncertain itself: 1 + 12 / m times as much is taken for a single one that is out. Found by
+simulation, for Student's noise with three degrees of freedom in tables of four to eight nodes."""
 
 
 class BadPair(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +46,8 @@ class Varying(msgspec.Struct, frozen=True, kw_only=True):
     target: int
     cause: Instability
     loss: float
+    out: bool
+    """One of its values lies beyond the tail of all values of the table."""
     rows: tuple[tuple[int, int], ...]
 
 
@@ -56,18 +62,26 @@ class SinglePairs(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes, and of each cause the worst MOST_LISTED pairs."""
     varying_rows: int
     """All rows that vary or are bad once, those of pairs that are not listed included."""
+    detectable: float
+    """The smallest loss of a single value that would have been beyond the tail of all values."""
 
 
 def single_pairs(rows: Rows, residual: Reals, scale: float, degrees: float, effects: Effects) -> SinglePairs:
     """`residual[r]`: log of row r less what its nodes explain; NaN for rows that other parts explain.
 
     A pair is named if it is bad in both directions, or in every repetition of one, and if that is
-    unlikely by chance with as many bad rows as the table has. Any other bad row is unstable.
+    unlikely by chance with as many bad rows as the table has. Any other bad row is unstable, and so is any row with a
+    value beyond the tail of all values, however small its loss.
     """
     critical = critical_value(len(residual), degrees, ERROR_RATE)
     line = max(effects.pair, critical * scale)
+    worst_values = -_worst_residuals(rows, residual)
+    unsure = 1 + SMALL / max(len(residual), 1)
+    heavy = critical_value(len(residual), HEAVY_DEGREES, ERROR_RATE / 2) * unsure
+    tail = power_tail(worst_values, scale, heavy * scale)
     with np.errstate(invalid="ignore"):
         low = np.flatnonzero(residual < -line)
+        out = worst_values >= tail.line
     spread = _varying_rows(rows, scale, critical, effects)
     low = np.setdiff1d(low, spread)
     back = back_rows(rows, low)
@@ -79,28 +93,41 @@ def single_pairs(rows: Rows, residual: Reals, scale: float, degrees: float, effe
     both = mutual[named]
     loss = -residual[low[named]].astype(np.float64)
     loss[both] = (loss[both] - residual[low[back[named][both]]]) / 2
+    bad = _worst_pairs(rows, low[named], both, loss, scale, critical, degrees)
+    several = np.zeros(len(residual), dtype=np.bool_) if rows.repetitions is None else rows.repetitions > 1
+    beyond = np.setdiff1d(np.flatnonzero(out), np.concatenate([low, spread]))
+    spread = np.union1d(spread, beyond[several[beyond]])
+    lone = np.union1d(low[~mutual & ~repeated], beyond[~several[beyond]])
+    varying = _by_node(rows, residual, lone, Instability.SINGLE, out)
+    varying += _by_node(rows, -worst_values, spread, Instability.REPETITIONS, out)
+    return SinglePairs(
+        bad=bad,
+        bad_pairs=len(named),
+        varying=tuple(varying),
+        varying_rows=len(lone) + len(spread),
+        detectable=tail.detectable,
+    )
+
+
+def _worst_pairs(
+    rows: Rows, named: Indices, both: Flags, loss: Reals, scale: float, critical: float, degrees: float
+) -> tuple[BadPair, ...]:
+    """The worst MOST_LISTED of the named rows; `both`: which of them stand for both directions."""
     error = scale / np.sqrt(np.where(both, 2, 1))
+    worst = np.arange(len(named))
     if len(named) > MOST_LISTED:
         worst = np.sort(np.argsort(-loss, kind="stable")[:MOST_LISTED])
-    else:
-        worst = np.arange(len(named))
-    p = adjusted_p(loss[worst] / error[worst], len(residual), degrees)
-    bad = [
+    p = adjusted_p(loss[worst] / error[worst], len(rows.log), degrees)
+    return tuple(
         BadPair(
-            source=int(rows.source[low[named[one]]]),
-            target=int(rows.target[low[named[one]]]),
+            source=int(rows.source[named[one]]),
+            target=int(rows.target[named[one]]),
             both=bool(both[one]),
             loss=float(loss[one]),
             margin=critical * float(error[one]),
             p=float(chance_of_it),
         )
         for one, chance_of_it in zip(worst.tolist(), p.tolist(), strict=True)
-    ]
-    lone = low[~mutual & ~repeated]
-    varying = _by_node(rows, residual, lone, Instability.SINGLE)
-    varying += _by_node(rows, _ranges(rows, residual), spread, Instability.REPETITIONS)
-    return SinglePairs(
-        bad=tuple(bad), bad_pairs=len(named), varying=tuple(varying), varying_rows=len(lone) + len(spread)
     )
 
 
@@ -128,19 +155,21 @@ def _varying_rows(rows: Rows, scale: float, critical: float, effects: Effects) -
     return varies
 
 
-def _ranges(rows: Rows, residual: Reals) -> Reals:
-    """How far the worst repetition lies below what the row's nodes explain."""
+def _worst_residuals(rows: Rows, residual: Reals) -> Reals:
+    """How far the worst repetition of each row lies from what the row's nodes explain; NaN for dead rows."""
     with np.errstate(invalid="ignore"):
-        return residual - np.where(rows.dead, 0, rows.log) + rows.worst
+        return residual - rows.log + rows.worst
 
 
-def _by_node(rows: Rows, loss: Reals, chosen: Indices, cause: Instability) -> list[Varying]:
+def _by_node(rows: Rows, loss: Reals, chosen: Indices, cause: Instability, out: Flags) -> list[Varying]:
     """The chosen rows, those of one node together where they are many."""
     left = chosen
     found: list[Varying] = []
     if not left.size:
         return found
     cells = np.bincount(rows.source, minlength=rows.nodes) + np.bincount(rows.target, minlength=rows.nodes)
+    if not rows.directed:
+        cells *= 2
     while left.size:
         counts = np.bincount(rows.source[left], minlength=rows.nodes)
         counts += np.bincount(rows.target[left], minlength=rows.nodes)
@@ -148,17 +177,20 @@ def _by_node(rows: Rows, loss: Reals, chosen: Indices, cause: Instability) -> li
         if counts[node] < max(NODE_PAIRS, NODE_SHARE * cells[node]):
             break
         own = (rows.source[left] == node) | (rows.target[left] == node)
-        found.append(_varying(rows, loss, left[own], cause, node, -1))
+        found.append(_varying(rows, loss, left[own], cause, out, node, -1))
         left = left[~own]
     for row in left[np.argsort(loss[left], kind="stable")][:MOST_LISTED].tolist():
-        found.append(_varying(rows, loss, np.array([row]), cause, int(rows.source[row]), int(rows.target[row])))
+        ends = int(rows.source[row]), int(rows.target[row])
+        found.append(_varying(rows, loss, np.array([row]), cause, out, *ends))
     return found
 
 
-def _varying(rows: Rows, loss: Reals, own: Indices, cause: Instability, source: int, target: int) -> Varying:
+def _varying(
+    rows: Rows, loss: Reals, own: Indices, cause: Instability, out: Flags, source: int, target: int
+) -> Varying:
     ordered = own[np.argsort(loss[own], kind="stable")]
     pairs = tuple(zip(rows.source[ordered].tolist(), rows.target[ordered].tolist(), strict=True))
     if target < 0 and cause is Instability.SINGLE:
         cause = Instability.SOME_PARTNERS
     worst = float(-np.nanmin(loss[own])) if np.isfinite(loss[own]).any() else float("inf")
-    return Varying(source=source, target=target, cause=cause, loss=worst, rows=pairs)
+    return Varying(source=source, target=target, cause=cause, loss=worst, out=bool(out[own].any()), rows=pairs)

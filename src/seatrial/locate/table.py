@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.dense import judge_dense
-from seatrial.locate.group_test import FEWEST_ROWS, group_test
+from seatrial.locate.group_test import FEWEST_ROWS, group_name, group_test
 from seatrial.locate.metric_result import MetricResult, dead_faults, evidence, fault_of, pair_findings
 from seatrial.locate.nodes import FEWEST_CELLS
 from seatrial.locate.rows import Rows, expected_pairs, rows_of, selected
@@ -16,7 +16,7 @@ from seatrial.locate.thresholds import SCATTERS, Effects, practical_effects, to_
 from seatrial.model.fabric import Wiring
 from seatrial.model.pair_faults import Located, LocatedFault, Method, Resolution, Undecided
 from seatrial.model.pair_table import Indices, PairTable
-from seatrial.model.subject import Subject, node, pair
+from seatrial.model.subject import Subject, SubjectKind, node, pair, uplink
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.rounds import wrongly_left
@@ -72,6 +72,26 @@ def locate_in_table(
     return _with_verdict(located)
 
 
+def with_switch_names(located: Located, groups: Sequence[Sequence[str]], leaf_of: Mapping[str, str]) -> Located:
+    """Uplinks by the names of their leaf switches, not by those of the nodes below them.
+
+    `groups`: those of `locate_in_table`. Groups whose leaf is not in `leaf_of` keep their names.
+    """
+    switches = {group_name(group): leaf_of[group[0]] for group in groups if group[0] in leaf_of}
+
+    def renamed(subject: Subject) -> Subject:
+        known = subject.kind is SubjectKind.UPLINK and subject.name in switches
+        return uplink(switches[subject.name]) if known else subject
+
+    return msgspec.structs.replace(
+        located,
+        faults=tuple(msgspec.structs.replace(one, subject=renamed(one.subject)) for one in located.faults),
+        ambiguous=tuple(
+            msgspec.structs.replace(one, subjects=tuple(map(renamed, one.subjects))) for one in located.ambiguous
+        ),
+    )
+
+
 def _judged(
     nodes: Sequence[str],
     metric: str,
@@ -91,7 +111,7 @@ def _judged(
     elif len(alive.log):
         result = _judged_sparse(nodes, rows, alive, groups, wiring, effects, error_rate, dead, expected)
     else:
-        result = MetricResult.empty(metric, dead, len(rows.log), expected, rows.median)
+        result = MetricResult.empty(metric, dead, len(rows.log), expected, rows)
     return msgspec.structs.replace(result, unlisted_pairs=result.unlisted_pairs + unlisted)
 
 
@@ -137,6 +157,7 @@ def _judged_sparse(
             node_scatter=None,
             detectable_ratio=to_loss(found.detectable, metric) if peers else None,
             detectable_one_way_ratio=to_loss(found.detectable, metric) if peers else None,
+            detectable_value_ratio=pairs.detectable_value_ratio,
             hidden_ratio=to_loss(hidden, metric) if peers else None,
             enough=peers and hidden <= effects.must_show,
             majority=found.majority,
@@ -144,6 +165,7 @@ def _judged_sparse(
             expected_pairs=expected,
             complete=_even(rows),
             usual=rows.median,
+            directed=rows.directed,
         ),
     )
 
@@ -189,7 +211,7 @@ def _with_verdict(located: Located) -> Located:
     """SLOW if anything is named; PASS only if the table is complete, agrees with itself and could have shown 10 %."""
     if located.faults:
         verdict = Verdict.SLOW
-    elif any(one.gross for one in located.unstable):
+    elif any(one.gross for one in located.unstable) and not located.populations:
         verdict = Verdict.UNSTABLE
     elif (
         located.ambiguous

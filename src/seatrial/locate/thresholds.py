@@ -80,8 +80,6 @@ MUST_SHOW = 0.10
 """A table in which noise would hide a node slower by this share does not pass."""
 PAIR_EFFECT = {BANDWIDTH: 0.03, LATENCY: 0.30}
 """A single pair has few measurements, and their tails are heavy."""
-GROSS_EFFECT = {BANDWIDTH: 0.10, LATENCY: 1.0}
-"""A pair that was this bad once makes the table unstable even if it was never measured again."""
 
 
 class Effects(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,11 +105,6 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
     def pair(self) -> float:
         """For a single pair."""
         return max(to_log(PAIR_EFFECT[self.metric], self.metric), self.least)
-
-    @property
-    def gross(self) -> float:
-        """From here on one measurement of one pair is enough to withhold a PASS."""
-        return to_log(GROSS_EFFECT[self.metric], self.metric)
 
 
 def practical_effects(metric: str, median: float, asked: float | None) -> Effects:

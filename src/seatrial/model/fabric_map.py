@@ -63,6 +63,10 @@ class FabricLink(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.one.device}[{self.one.port}]-{self.other.device}[{self.other.port}]"
 
 
+NO_LID = (0, 65535)
+"""0: none was assigned. 65535: the permissive LID (InfiniBand specification 4.1.3), which every port answers to."""
+
+
 class Address(msgspec.Struct, frozen=True, kw_only=True):
     """A port of an adapter, its LID and its GUID in 16 hex digits ("" where not reported), by which forwarding tables
     identify it.
@@ -106,6 +110,8 @@ class FabricMap(msgspec.Struct, frozen=True, kw_only=True):
     cut_off: bool = False
     """The text does not end with a newline, as the tools' outputs do."""
     doubles: tuple[Double, ...] = ()
+    without_lid: tuple[str, ...] = ()
+    """Switches, and ports of adapters that have a cable, that have no LID; by their descriptions."""
 
     @property
     def by_key(self) -> dict[str, FabricDevice]:

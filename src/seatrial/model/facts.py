@@ -7,7 +7,9 @@ from seatrial.model.hca import Hca
 from seatrial.model.system import KernelFacts, SoftwareFacts, SystemFacts
 
 ETHERNET = 1
-"""ARPHRD number of Ethernet, include/uapi/linux/if_arp.h."""
+"""ARPHRD number of Ethernet, include/uapi/linux/if_arp.h ..."""
+INFINIBAND = 32
+"""... and of InfiniBand."""
 
 
 class NetworkInterface(msgspec.Struct, frozen=True, kw_only=True):

@@ -50,7 +50,7 @@ class Instability(enum.StrEnum):
     REPETITIONS = "repetitions"
     """The repetitions of one pair differ by more than noise."""
     SINGLE = "single"
-    """Bad in one direction, measured once: a passing disturbance or a fault."""
+    """Bad once, in one direction or in a table without directions: a passing disturbance or a fault."""
     SOME_PARTNERS = "some-partners"
     """A node is bad with some of its partners and good with the others."""
 
@@ -64,7 +64,7 @@ class Unstable(msgspec.Struct, frozen=True, kw_only=True):
     loss_ratio: float
     """Of the worst of its pairs."""
     gross: bool
-    """Bad enough to withhold a PASS even if it was seen only once."""
+    """Beyond the tail of all values of the table: it withholds a PASS even if it was seen only once."""
     pairs: int
     evidence: tuple[str, ...]
 
@@ -104,7 +104,8 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
 
     `effect_ratio`: the practical effect that a node must reach to be named. `detectable_ratio`: the smallest loss of
     one node, both directions, that would have been named with 95 % power; None where no loss would have been.
-    `hidden_ratio`: the part of it that is due to noise, independent of the practical effect.
+    `hidden_ratio`: the part of it that is due to noise, independent of the practical effect. `detectable_value_ratio`:
+    the smallest loss of one value of a pair that would have withheld a PASS.
     """
 
     metric: str
@@ -114,6 +115,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     node_scatter: float | None
     detectable_ratio: float | None
     detectable_one_way_ratio: float | None
+    detectable_value_ratio: float | None
     hidden_ratio: float | None
     enough: bool
     """Whether noise would have let it show a loss of 10 %."""
@@ -122,6 +124,8 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     measured_pairs: int
     expected_pairs: int
     """Ordered pairs of a complete table; half of them where every pair was measured in one direction only."""
+    directed: bool
+    """False: the table holds each pair once, or the same number for both directions, and so has no directions."""
     complete: bool
     """False where a table that is nearly complete lacks pairs, and where a sparse one has far more of some nodes."""
     usual: float

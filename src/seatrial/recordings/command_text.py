@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import MemoryFacts, Topology
+from seatrial.model.hardware import MemoryFacts, ProcessorFacts, Topology
 from seatrial.model.system import Firmware, SystemFacts
 from seatrial.node.frame import FactsFormatError
 from seatrial.node.memory import dmi_dimms
@@ -15,6 +15,14 @@ from seatrial.recordings.sysinfo import lscpu_numa_nodes, lscpu_processor, whole
 
 LSCPU_LINE = re.compile(r"\s{0,8}([A-Z][\w() /.-]{1,40}?):\s+(\S.*)")
 LSCPU_NEEDS = ("Architecture", "CPU(s)")
+MODEL = "Model name"
+ARCHITECTURES = r"x86_64|i[3-6]86|aarch64|armv\dl|ppc64(?:le)?|s390x|riscv64"
+TRANSLATED_MARKS = tuple(
+    re.compile(rf"^[^\n:：]{{1,60}}[:：]\s*(?:{words})\s*$", re.MULTILINE)
+    for words in (ARCHITECTURES, "Little Endian|Big Endian")
+)
+"""The names of architectures and of the order of bytes are the same in all languages."""
+IN_ENGLISH = "Run it with LC_ALL=C."
 DMI_HANDLE = re.compile(r"Handle 0x[0-9A-Fa-f]+, DMI type [0-9]+")
 DMI_FIELD = re.compile(r"\t([A-Z][^:\t]{1,40}): *(.*)")
 DMI_TITLES = (
@@ -55,23 +63,25 @@ def facts_from_text(text: str, name: str) -> NodeFacts:
     Raises FactsFormatError for a text with none of them.
     """
     lines = text.splitlines()
-    cpu, blocks = lscpu_words(lines), dmi_blocks(lines)
+    sections, blocks = lscpu_sections(lines), dmi_blocks(lines)
+    cpu = sections[0] if sections else {}
+    if not cpu and is_translated(text):
+        raise FactsFormatError("This looks like lscpu's output in another language than English.", IN_ENGLISH)
     machine = lstopo_topology(lines) if MACHINE.search(text) else None
     if not (cpu or blocks or machine):
         if MACHINE.search(text):
             raise FactsFormatError("This output of lstopo shows no logical processors (PU).", WITH_PROCESSORS)
         raise FactsFormatError("This text contains no output of lscpu, dmidecode or lstopo.", EXPECTED)
     processors, sockets = whole(cpu, "CPU(s)"), whole(cpu, "Socket(s)") or whole(cpu, "CPU socket(s)")
-    per_socket = whole(cpu, "Core(s) per socket")
     topology = machine.topology if machine else Topology(numa_nodes=lscpu_numa_nodes(cpu), source="lscpu")
     dimms = dmi_dimms(tuple(_memory_lines(blocks)))
     memories = [node.memory_bytes for node in topology.numa_nodes if node.memory_bytes is not None]
     facts = NodeFacts(
         hostname=name,
         complete=True,
-        cpu_model=cpu.get("Model name", "") or (machine.cpu_model if machine else "") or _processor_name(blocks),
+        cpu_model=_model_name(sections) or (machine.cpu_model if machine else "") or _processor_name(blocks),
         processors=processors or len(topology.processors) or None,
-        cores=per_socket * sockets if per_socket and sockets else len(topology.cores) or None,
+        cores=sum(filter(None, map(_cores, sections))) or len(topology.cores) or None,
         sockets=sockets or len(topology.packages) or None,
         numa_nodes=whole(cpu, "NUMA node(s)") or len(topology.numa_nodes) or None,
         memory_bytes=sum(memories) or sum(dimm.size_bytes or 0 for dimm in dimms) or None,
@@ -79,20 +89,71 @@ def facts_from_text(text: str, name: str) -> NodeFacts:
         hcas=machine.hcas if machine else (),
         pci=machine.pci if machine else (),
         topology=topology,
-        processor=lscpu_processor(cpu, processors),
+        processor=_processor(sections, processors),
         memory=MemoryFacts(dimms=dimms, source="dmidecode" if dimms else ""),
         system=SystemFacts(firmware=_firmware(blocks)),
     )
     return msgspec.structs.replace(facts, absent=_absent(facts))
 
 
-def lscpu_words(lines: list[str]) -> dict[str, str]:
-    """Field -> content of lscpu's output; nothing where a field that it always prints is missing."""
+def lscpu_sections(lines: list[str]) -> list[dict[str, str]]:
+    """Field -> content of lscpu's output, once for each type of cores; nothing where a field that it always prints is
+    missing.
+
+    A section begins with the name of a model. What is not of one type (all processors, NUMA nodes) is in all sections.
+    """
     words: dict[str, str] = {}
+    types: list[dict[str, str]] = []
     for line in lines:
         if match := LSCPU_LINE.fullmatch(line):
-            words.setdefault(match[1], match[2].strip())
-    return words if all(field in words for field in LSCPU_NEEDS) else {}
+            field, content = match[1], match[2].strip()
+            if field == LSCPU_NEEDS[0] and field in words:
+                break  # a second output
+            if field == MODEL:
+                types.append({})
+            if types:
+                types[-1].setdefault(field, content)
+            words.setdefault(field, content)
+    if not all(field in words for field in LSCPU_NEEDS):
+        return []
+    return [words | one for one in types] or [words]
+
+
+def is_translated(text: str) -> bool:
+    """Whether it is lscpu's output in another language than English: what it names stays, and its fields change."""
+    return all(mark.search(text) for mark in TRANSLATED_MARKS)
+
+
+def _cores(section: Mapping[str, str]) -> int | None:
+    """Of one type of cores."""
+    sockets = whole(section, "Socket(s)") or whole(section, "CPU socket(s)")
+    per_socket = whole(section, "Core(s) per socket")
+    if per_socket and sockets:
+        return per_socket * sockets
+    clusters, per_cluster = whole(section, "Cluster(s)"), whole(section, "Core(s) per cluster")
+    return per_cluster * clusters if per_cluster and clusters else None
+
+
+def _model_name(sections: list[dict[str, str]]) -> str:
+    """`Cortex-X925 (10 cores) + Cortex-A725 (10 cores)` where there are several types of cores."""
+    if len(sections) < 2:
+        return sections[0].get(MODEL, "") if sections else ""
+    return " + ".join(f"{one[MODEL]} ({cores} cores)" if (cores := _cores(one)) else one[MODEL] for one in sections)
+
+
+def _processor(sections: list[dict[str, str]], processors: int | None) -> ProcessorFacts:
+    """Of several types of cores the frequencies of all, one for each processor, the first type first."""
+    first = lscpu_processor(sections[0] if sections else {}, processors)
+    if len(sections) < 2:
+        return first
+    counts = [(_cores(one) or 0) * (whole(one, "Thread(s) per core") or 1) for one in sections]
+    of_types = [lscpu_processor(one, count) for one, count in zip(sections, counts, strict=True)]
+    highest = tuple(hz for one, count in zip(of_types, counts, strict=True) if count for hz in one.hardware_maximum_hz)
+    return msgspec.structs.replace(
+        first,
+        hardware_maximum_hz=highest if len(highest) == processors else (),
+        smt_active=any(one.smt_active for one in of_types) if first.smt_active is not None else None,
+    )
 
 
 def dmi_blocks(lines: list[str]) -> list[tuple[str, list[str]]]:

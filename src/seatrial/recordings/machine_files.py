@@ -13,7 +13,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.node.frame import OPENING
 from seatrial.node.hwloc_machine import facts_from_xml
 from seatrial.node.node import parse_facts
-from seatrial.recordings.command_text import commands_in, facts_from_text
+from seatrial.recordings.command_text import commands_in, facts_from_text, is_translated
 from seatrial.recordings.tarballs import beginning, whole
 
 MOST_FILES = 100_000
@@ -70,7 +70,9 @@ def _described(path: Path) -> frozenset[str]:
         return frozenset()
     if first.startswith(XML_OPENINGS):
         return frozenset({"XML"} if "<topology" in first else ())
-    return frozenset({"stream"}) if first.startswith(OPENING) else commands_in(first)
+    if first.startswith(OPENING):
+        return frozenset({"stream"})
+    return commands_in(first) or frozenset({"lscpu"} if is_translated(first) else ())
 
 
 def read_fleet(files: Mapping[str, tuple[Path, ...]]) -> Fleet:

@@ -15,7 +15,7 @@ from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_i
 from seatrial.model import formats
 from seatrial.model.errors import UsageError
 from seatrial.node.frame import OPENING
-from seatrial.recordings.command_text import commands_in
+from seatrial.recordings.command_text import IN_ENGLISH, commands_in, is_translated
 from seatrial.recordings.machine_files import machine_files
 from seatrial.recordings.tarballs import beginning, is_tar, is_ttar, unpack_tar, unpack_ttar, whole
 from seatrial.recordings.trees import TreeWriter
@@ -103,8 +103,11 @@ def form_of(path: Path) -> Form:
         return Form.XML
     if words.startswith(b"{"):
         return Form.JSON
-    if commands_in(words.decode("utf-8", errors="replace")):
+    text = words.decode("utf-8", errors="replace")
+    if commands_in(text):
         return Form.TEXT
+    if is_translated(text):
+        raise UsageError(f"{path} looks like lscpu's output in another language than English.", IN_ENGLISH)
     shown = words[:40].decode("utf-8", errors="replace")
     raise UsageError(
         f"{path} is not a recording: it begins with {shown!r}." if shown else f"{path} is empty.", EXPECTED

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from seatrial.model.facts import ETHERNET, NetworkInterface, NodeFacts
+from seatrial.model.facts import ETHERNET, INFINIBAND, NetworkInterface, NodeFacts
 from seatrial.model.hardware import NumaNode, PciDevice, PciKind, ProcessorFacts, Topology
 from seatrial.model.hca import Hca, Port
 from seatrial.model.system import Firmware, SystemFacts
@@ -13,8 +13,6 @@ from seatrial.node.frame import FactsFormatError
 from seatrial.node.port_rate import port_family, port_rate
 from seatrial.node.processor_sets import MOST, listed
 
-INFINIBAND = 32
-"""ARPHRD number of InfiniBand, include/uapi/linux/if_arp.h."""
 MEGABITS = re.compile(r"([0-9]{1,9}) ?Mbits?/s")
 DESCRIPTION = re.compile(
     r"((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) .*?\[([0-9a-f]{4})\].*\[([0-9a-f]{4}):([0-9a-f]{4})\]"

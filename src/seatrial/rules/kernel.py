@@ -1,13 +1,16 @@
 """Rules about firmware, clock and kernel: modes, versions, parameters and settings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
 
 from seatrial.drift.expected_differences import excused_between_nodes, tolerated_share
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 from seatrial.rules.base import Readings, Rule, Violation
 from seatrial.rules.memory import HUGE_PAGES
-from seatrial.rules.peers import differs, items_differ, peers_with_same
+from seatrial.rules.peers import compare_values, differs, items_differ, known, peers_with_same
 
 MEMORY_MODES = {
     "flat": "flat",
@@ -85,16 +88,54 @@ PARAMETERS = (
 NOT_SET = "not set"
 
 
+MODE_REMEDY = (
+    "Set the mode in the BIOS as on the other nodes: NUMA nodes per socket (NPS) of AMD, sub-NUMA clustering (SNC) of "
+    "Intel, node interleaving off, the same memory mode. It decides which part of the memory bandwidth a rank has, and "
+    "binding by NUMA node selects other cores where it differs."
+)
+
+
 def unlike_modes(readings: Readings) -> Iterator[Violation]:
+    """Modes of the BIOS beside those of the peers; nodes whose features promise a mode, beside that promise."""
+    for what, modes, read in (
+        ("the NUMA mode of its BIOS", CLUSTER_MODES, numa_mode),
+        ("the memory mode of its BIOS", MEMORY_MODES, lambda facts: facts.system.firmware.memory_mode),
+    ):
+        for group in readings.peers:
+            unpromised = [name for name in group if not promised(readings.features.get(name, ()), modes)]
+            values = known((name, read(readings.facts[name])) for name in unpromised)
+            for violation in compare_values(values, what):
+                yield msgspec.structs.replace(violation, remedy=MODE_REMEDY)
+    yield from broken_promises(readings)
+
+
+def promised(features: Iterable[str], modes: Mapping[str, str]) -> set[str]:
+    """The modes that the scheduler's features of a node name."""
+    return {modes[word.lower()] for word in features if word.lower() in modes}
+
+
+def numa_mode(facts: NodeFacts) -> str | None:
+    """`4 NUMA nodes per socket (nps4)`: NUMA nodes with processors, for each socket; None where either is unknown."""
+    topology = facts.topology
+    nodes = {core.numa_node for core in topology.cores if core.numa_node is not None}
+    packages = topology.packages
+    if not nodes or not packages:
+        return None
+    mode = facts.system.firmware.cluster_mode
+    many = count(len(nodes) // len(packages), "NUMA node") if len(nodes) % len(packages) == 0 else ""
+    words = f"{many} per socket" if many else f"{count(len(nodes), 'NUMA node')} for {count(len(packages), 'socket')}"
+    return f"{words} ({mode})" if mode else words
+
+
+def broken_promises(readings: Readings) -> Iterator[Violation]:
     """Only if the features name one mode: a list of several says what is possible, not what is set."""
     for node, facts in readings.facts.items():
         firmware = facts.system.firmware
-        words = [word.lower() for word in readings.features.get(node, ())]
         for what, modes, reported in (
             ("memory mode", MEMORY_MODES, firmware.memory_mode),
             ("cluster mode", CLUSTER_MODES, firmware.cluster_mode),
         ):
-            claimed = {modes[word] for word in words if word in modes}
+            claimed = promised(readings.features.get(node, ()), modes)
             actual = modes.get(reported.lower())
             if actual is not None and len(claimed) == 1 and actual not in claimed:
                 promise = claimed.pop()
@@ -170,7 +211,9 @@ KERNEL = (
         kind=FindingKind.FIRMWARE_MODE,
         order=310,
         look=unlike_modes,
-        knows=lambda facts: bool(facts.system.firmware.memory_mode or facts.system.firmware.cluster_mode),
+        knows=lambda facts: bool(
+            facts.system.firmware.memory_mode or facts.system.firmware.cluster_mode or numa_mode(facts)
+        ),
         remedy="Set the mode in the BIOS (or let Slurm do it by a restart: node_features/knl_generic) as the feature "
         "says, or correct the node's features (scontrol update NodeName=NODE ActiveFeatures=...).",
     ),

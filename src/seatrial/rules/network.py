@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from operator import lt
 
 from seatrial.drift.network_differences import mtu_differences
+from seatrial.model.fabric_map import NO_LID
 from seatrial.model.facts import ETHERNET, NodeFacts
 from seatrial.model.hca import Port, PortFamily, PortState
 from seatrial.model.units import link_rate
@@ -13,6 +14,7 @@ from seatrial.rules.base import Readings, Rule, Violation, on_each_node
 from seatrial.rules.peers import compare_tables, differs, items_differ
 
 ACTIVE = PortState.ACTIVE.value
+DEFAULT_SUBNET = "fe80:0000:0000:0000"
 MANAGED = (PortFamily.INFINIBAND, PortFamily.OMNI_PATH, PortFamily.TRUE_SCALE)
 """Port families that need a subnet manager."""
 
@@ -52,14 +54,28 @@ def unmanaged_ports(node: str, facts: NodeFacts) -> Iterator[Violation]:
             if waits_for_manager(port):
                 clause = f"port {name} has its link up and stays in state INIT: no subnet manager configured it"
                 yield Violation(node=node, clause=clause, key=PortState.INIT, details=name)
-            elif port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_manager_lid == 0:
-                clause = f"port {name} is active but has no subnet manager (sm_lid 0)"
+            elif port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_manager_lid in NO_LID:
+                clause = f"port {name} is active but has no subnet manager (sm_lid {port.subnet_manager_lid})"
                 yield Violation(node=node, clause=clause, key=PortState.ACTIVE, details=name)
 
 
 def waits_for_manager(port: Port) -> bool:
     """Whether the link is up and no subnet manager has configured it."""
     return port.family in MANAGED and port.state is PortState.INIT and port.physical_state == "LinkUp"
+
+
+def subnet_managers(facts: NodeFacts) -> dict[str, int | None]:
+    """Port and its subnet -> LID of the subnet manager, of active ports that know one."""
+    return {
+        f"the subnet manager's LID of port {hca.name}/{port.number}{_of_subnet(port)}": port.subnet_manager_lid
+        for hca in facts.hcas
+        for port in hca.ports
+        if port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_manager_lid not in (None, *NO_LID)
+    }
+
+
+def _of_subnet(port: Port) -> str:
+    return "" if port.subnet_prefix in ("", DEFAULT_SUBNET) else f" (subnet {port.subnet_prefix})"
 
 
 def has_managed_port(facts: NodeFacts) -> bool:
@@ -163,13 +179,30 @@ def unlike_mtus(readings: Readings) -> Iterator[Violation]:
     """All nodes are compared, whatever their model: they talk to each other. Without a majority each is named."""
     for odd in mtu_differences(readings.facts):
         most = odd.usual_mtu_bytes
-        compared = "and no MTU has a majority among its peers" if most is None else f"where its peers have {most}"
+        compared = "and no MTU has a majority among its peers"
+        if most is not None:
+            compared = f"where its peers have {most}{_mode(most) if odd.ipoib else ''}"
         yield Violation(
             node=odd.node,
-            clause=f"MTU {odd.mtu_bytes} on {odd.interface}, {compared}",
+            clause=f"MTU {odd.mtu_bytes} on {odd.interface}{_mode(odd.mtu_bytes) if odd.ipoib else ''}, {compared}",
             key=(odd.node, odd.mtu_bytes),
-            remedy=f"Set it alike on all nodes and switch ports (ip link set {odd.interface} mtu N).",
+            remedy=IPOIB_REMEDY
+            if odd.ipoib
+            else f"Set it alike on all nodes and switch ports (ip link set {odd.interface} mtu N).",
         )
+
+
+IPOIB_REMEDY = (
+    "Set the same mode and MTU on all nodes: connected or datagram in /sys/class/net/INTERFACE/mode, kept by the "
+    "network's configuration (infiniband.transport-mode of NetworkManager, CONNECTED_MODE); newer drivers (enhanced "
+    "IPoIB) know datagram alone."
+)
+DATAGRAM_BYTES = 4092
+"""The largest MTU of IPoIB in datagram mode: 4096 bytes of InfiniBand less its header of 4."""
+
+
+def _mode(mtu_bytes: int) -> str:
+    return " (connected mode)" if mtu_bytes > DATAGRAM_BYTES else " (datagram mode)"
 
 
 def firmwares(facts: NodeFacts) -> dict[str, str | None]:
@@ -202,6 +235,14 @@ NETWORK = (
         knows=has_managed_port,
         remedy="Start the subnet manager of this fabric (opensm, opafm, or the switch's own) and read its log; if "
         "other ports of the fabric are active, find out why it does not reach this one (sminfo, saquery).",
+    ),
+    Rule(
+        kind=FindingKind.SUBNET_MANAGER_DIFFERS,
+        order=32,
+        look=items_differ(subnet_managers),
+        knows=has_managed_port,
+        remedy="Find out which subnet manager is the master (sminfo, saquery -s): a second one runs besides or took "
+        "over, or this node hangs on another fabric (ibnetdiscover on both). Each sets its own LIDs and routes.",
     ),
     Rule(
         kind=FindingKind.PORT_NARROW,

@@ -1,7 +1,7 @@
 """Rules about PCIe: degraded links, missing devices, slots slower than their port, small packets."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from operator import lt
 
 from seatrial.drift.peer_groups import usual
@@ -12,7 +12,7 @@ from seatrial.model.hca import PortState
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.peers import compare_tables
+from seatrial.rules.peers import compare_tables, items_differ, peers_with_same
 
 COUNTED = {PciKind.GPU: "GPUs", PciKind.NVME: "NVMe drives"}
 """Network adapters are left to the rules about their ports."""
@@ -167,6 +167,52 @@ def _supported(device: PciDevice) -> int | None:
     return min(known) if known and len(known) == len(of_hops) else None
 
 
+LEAST_READ_REQUEST = 512
+"""Bytes; what kernels and firmwares set by default. A fast adapter that asks for less at a time waits for the bus."""
+FAST_PORT = 100e9
+
+
+def small_read_requests(readings: Readings) -> Iterator[Violation]:
+    """Less than most peers ask for with the same device, or less than the default for a fast port."""
+    for group in readings.peers:
+        tables = {node: read_requests(readings.facts[node]) for node in group}
+        for address in dict.fromkeys(address for table in tables.values() for address in table):
+            values = {node: table[address] for node, table in tables.items() if address in table}
+            most = usual(values)
+            for node, value in values.items():
+                fast = port_rates(readings.facts[node]).get(address, 0.0) >= FAST_PORT
+                if most is not None and value < most:
+                    against = f"where most of its peers ask for {most}"
+                elif fast and value < LEAST_READ_REQUEST:
+                    against = f"where the default is {LEAST_READ_REQUEST}"
+                else:
+                    continue
+                clause = f"PCIe device {address} asks for at most {value} bytes in a read request, {against}"
+                yield Violation(node=node, clause=clause, key=(address, value), details=most)
+
+
+def read_requests(facts: NodeFacts) -> dict[str, int]:
+    """Address -> MaxReadReq that is set, in bytes."""
+    return {
+        device.address: size for device in facts.pci if device.path and (size := device.path[-1].max_read_request_bytes)
+    }
+
+
+def adapter_places(facts: NodeFacts) -> dict[str, int | None]:
+    """Adapter, or the fastest interface where it is not one of an adapter's -> NUMA node."""
+    places = {f"the NUMA node of {hca.name}": hca.numa_node for hca in facts.hcas}
+    interface = facts.fabric_interface
+    if interface and interface.pci_address and all(hca.pci_address != interface.pci_address for hca in facts.hcas):
+        numa = {device.address: device.numa_node for device in facts.pci}
+        places[f"the NUMA node of {interface.name}"] = numa.get(interface.pci_address)
+    return places
+
+
+def same_places(facts: NodeFacts) -> Hashable:
+    """What the numbers of NUMA nodes depend on: how the BIOS divides the sockets, and how many adapters there are."""
+    return len(facts.hcas), facts.sockets, facts.numa_nodes
+
+
 PCIE = (
     Rule(
         kind=FindingKind.PCIE_LINK_DEGRADED,
@@ -192,6 +238,21 @@ PCIE = (
         knows=lambda facts: bool(port_rates(facts)) and bool(facts.pci),
         remedy="Move the card to a slot with more lanes or of a newer generation that its processor feeds directly: "
         "lspci -vv, LnkCap of the card and of the port above it, and the board's manual.",
+    ),
+    Rule(
+        kind=FindingKind.ADAPTER_PLACE_DIFFERS,
+        order=95,
+        look=items_differ(adapter_places, groups=peers_with_same(same_places)),
+        remedy="Put the card into the same slot as on the other nodes, or set the BIOS as there: ranks and threads "
+        "that are bound near the adapter elsewhere are far from it here, and messages cross to another NUMA node.",
+    ),
+    Rule(
+        kind=FindingKind.PCIE_READ_REQUEST_SMALL,
+        order=305,
+        look=small_read_requests,
+        remedy="Set MaxReadReq as on the other nodes, in the BIOS or by setpci (lspci -vv: DevCtl), and let the kernel "
+        "keep it (pci=pcie_bus_perf sets it, too); vendors of fast adapters recommend 4096 bytes. What an adapter "
+        "sends, it reads from memory in such requests.",
     ),
     Rule(
         kind=FindingKind.PCIE_PAYLOAD_SMALL,

@@ -17,6 +17,10 @@ HARDWARE_CHOOSES = ("intel_pstate", "amd-pstate-epp", "amd_pstate_epp", "")
 not mean the lowest frequency there (kernel: admin-guide/pm/intel_pstate, amd-pstate). In passive mode the drivers have
 other names: intel_cpufreq, amd-pstate. An unknown driver gets the benefit of the doubt."""
 
+BOOST_IN_MAXIMUM = "acpi-cpufreq"
+"""A driver whose cpuinfo_max_freq is the boost frequency from Linux 5.11 on, while scaling_max_freq never exceeds the
+highest P-state, from which the processor boosts by itself."""
+
 ALLOWED_SHARE = 0.95
 """Steps of 100 MHz and rounding in firmware tables stay within a twentieth."""
 
@@ -46,29 +50,57 @@ def hardware_prefers_performance(facts: ProcessorFacts) -> bool:
     )
 
 
-def capped_frequencies(node: str, facts: NodeFacts) -> Iterator[Violation]:
-    """scaling_max_freq against cpuinfo_max_freq, processor by processor."""
-    capped = capped_processors(facts.processor)
-    if capped:
-        allowed, able = min(capped)
-        total = len(facts.processor.maximum_hz)
-        clause = f"{len(capped)} of {total} processors may run at {ghz(allowed)} at most and can at {ghz(able)}"
-        yield Violation(node=node, clause=clause, key=(allowed, able), details=(len(capped), total))
+def capped_frequencies(readings: Readings) -> Iterator[Violation]:
+    """scaling_max_freq against what the processor can, processor by processor; else against the peers' lowest."""
+    for node, facts in readings.facts.items():
+        if capped := capped_processors(facts.processor):
+            allowed, able = min(capped)
+            total = len(facts.processor.maximum_hz)
+            clause = f"{len(capped)} of {total} processors may run at {ghz(allowed)} at most and can at {ghz(able)}"
+            yield Violation(node=node, clause=clause, key=(allowed, able), details=(len(capped), total))
+    yield from lower_than_peers(readings)
 
 
 def capped_processors(facts: ProcessorFacts) -> list[tuple[float, float]]:
-    """Allowed and possible frequency of each capped processor, in Hz.
-
-    With turbo off only the base frequency is available, whichever way the kernel reports it.
-    """
+    """Allowed and possible frequency of each capped processor, in Hz; none where the possible one is unknown."""
     if len(facts.maximum_hz) != len(facts.hardware_maximum_hz):
         return []
+    base = (facts.base_hz or 0.0,) * len(facts.maximum_hz)
+    reachable = base if only_base_is_comparable(facts) else facts.hardware_maximum_hz
     return [
         (allowed, able)
-        for allowed, able in zip(facts.maximum_hz, facts.hardware_maximum_hz, strict=True)
+        for allowed, able in zip(facts.maximum_hz, reachable, strict=True)
         if 0 < allowed < ALLOWED_SHARE * able
-        and not (facts.turbo is False and facts.base_hz and allowed >= ALLOWED_SHARE * facts.base_hz)
     ]
+
+
+def only_base_is_comparable(facts: ProcessorFacts) -> bool:
+    """Whether cpuinfo_max_freq is not a frequency that the policy can allow: turbo is off, or the driver leaves the way
+    from the highest P-state to the boost frequency to the processor."""
+    return facts.turbo is False or (facts.turbo is True and facts.frequency_driver == BOOST_IN_MAXIMUM)
+
+
+def lower_than_peers(readings: Readings) -> Iterator[Violation]:
+    """Nodes of unknown base frequency: what most peers with the same driver and turbo allow counts as possible."""
+    rule = differs(
+        "the highest frequency that its policy allows",
+        _lowest_allowed_hz,
+        show=ghz,
+        worse=_clearly_lower,
+        groups=peers_with_same(lambda facts: (facts.processor.frequency_driver, facts.processor.turbo)),
+    )
+    yield from rule(readings)
+
+
+def _lowest_allowed_hz(facts: NodeFacts) -> float | None:
+    processor = facts.processor
+    if processor.base_hz or not only_base_is_comparable(processor):
+        return None
+    return min(processor.maximum_hz, default=None)
+
+
+def _clearly_lower(own: float, peers: float) -> bool:
+    return own < ALLOWED_SHARE * peers
 
 
 def limited_by_quota(node: str, facts: NodeFacts) -> Iterator[Violation]:
@@ -187,7 +219,7 @@ PROCESSORS = (
     Rule(
         kind=FindingKind.FREQUENCY_CAPPED,
         order=130,
-        look=on_each_node(capped_frequencies),
+        look=capped_frequencies,
         knows=lambda facts: bool(facts.processor.maximum_hz and facts.processor.hardware_maximum_hz),
         remedy="Lift the cap (cpupower frequency-set -u MAX) and find out what sets it: a tuned profile, Slurm's "
         "CpuFreqDef, thermald, the BMC's power capping.",

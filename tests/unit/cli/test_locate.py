@@ -67,10 +67,17 @@ def test_the_cluster_of_two_leaf_switches(name: str, tmp_path: Path, capsys: pyt
     assert "9 + 7 nodes near each other" in said
 
 
-@pytest.mark.parametrize("name", [HDR100, pytest.param("csd3-hdr100-openmpi.out", marks=recorded)])
-def test_a_healthy_cluster(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["locate", file_of(name, tmp_path)]) == 0
+def test_a_healthy_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["locate", file_of(HDR100, tmp_path)]) == 0
     assert "3080 of 3080 ordered pairs" in capsys.readouterr().out
+
+
+@recorded
+def test_one_value_of_a_healthy_cluster_is_to_be_measured_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["locate", file_of("csd3-hdr100-openmpi.out", tmp_path)]) == 2
+    assert capsys.readouterr().out.startswith("UNSTABLE  measure again: 10>23 (6.7 %), once clearly worse")
 
 
 def test_a_slow_node_in_a_csv_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,6 +204,57 @@ def test_mpigraph_counts_in_mebibytes(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "node:h2" in capsys.readouterr().out
     with pytest.raises(UsageError, match="cut off"):
         read_matrix(mpigraph(6, 2)[:-20])
+
+
+YAML_TOPOLOGY = """\
+- topology: blocks
+  cluster_default: false
+  block: {block_sizes: [12], blocks: [{block: all, nodes: "n[0-11]"}]}
+- topology: fabric
+  cluster_default: true
+  tree:
+    switches:
+      - {switch: root, children: "leaf[1-3]"}
+      - {switch: leaf1, nodes: "n[0-3]"}
+      - {switch: leaf2, nodes: "n[4-7]"}
+      - {switch: leaf3, nodes: "n[8-11]"}
+"""
+SWITCHES = "SwitchName=root Switches=leaf[1-3]\n" + "".join(
+    f"SwitchName=leaf{one + 1} Nodes=n[{4 * one}-{4 * one + 3}]\n" for one in range(3)
+)
+TOPOLOGIES = {
+    "topology.yaml": YAML_TOPOLOGY,
+    "topology.conf": SWITCHES,
+    "blocks": SWITCHES.partition("\n")[2].replace("SwitchName", "BlockName") + "BlockSizes=4\n",
+    "lines": "n[0-3] leaf1\nn[4-7] leaf2\nn[8-11] leaf3\n",
+}
+
+
+@pytest.mark.parametrize("kind", TOPOLOGIES)
+@pytest.mark.parametrize("once", [False, True])
+def test_an_uplink_has_the_name_of_its_switch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, once: bool
+) -> None:
+    draw = np.random.default_rng(1)
+    rows = [
+        f"n{a},n{b},{12000 * (0.5 if (a // 4 == 1) != (b // 4 == 1) else 1) * (1 + 0.003 * draw.standard_normal()):.1f}"
+        for a in range(12)
+        for b in range(12)
+        if a < b or (a > b and not once)
+    ]
+    (tmp_path / "pairs").write_text("from,to,bw_mb_s\n" + "\n".join(rows))
+    (tmp_path / "topology").write_text(TOPOLOGIES[kind])
+    assert run(["locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology")]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("SLOW  uplink of leaf2: 50 % less bandwidth than its peers, among 12 nodes")
+    assert ("in both directions" in " ".join(said.split())) is not once
+
+
+def test_a_topology_that_cannot_be_read_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pairs").write_text("from,to,bw_mb_s\nn1,n2,1000\nn2,n1,1000\n")
+    (tmp_path / "topology").write_text(YAML_TOPOLOGY.replace("n[0-3]", "n[0-"))
+    assert run(["locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology")]) == 64
+    assert "the nodes of leaf1 ('n[0-') are not a host list" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["slurm", "infiniband"])

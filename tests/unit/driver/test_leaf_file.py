@@ -28,6 +28,23 @@ def test_the_file_replaces_what_slurm_knows(tmp_path: Path) -> None:
     assert with_leaf_file(CheckSettings(archive=tmp_path), SLURMS) is SLURMS
 
 
+BLOCKS = "BlockName=b1 Nodes=n[1-2]\nBlockName=b2 Nodes=n3\nBlockSizes=2\n"
+DOCUMENT = """\
+- topology: fabric
+  tree:
+    switches:
+      - {switch: top, children: "b[1-2]"}
+      - {switch: b1, nodes: "n[1-2]"}
+      - {switch: b2, nodes: n3}
+"""
+
+
+@pytest.mark.parametrize("text", [BLOCKS, DOCUMENT])
+def test_slurms_blocks_and_its_topology_yaml(text: str, tmp_path: Path) -> None:
+    hosts = with_leaf_file(settings(tmp_path, text), SLURMS)
+    assert hosts.fabric.leaf_of == {"n1": "b1", "n2": "b1", "n3": "b2"}
+
+
 @pytest.mark.parametrize(("text", "why"), [("m[1-9] leaf1\n", "has none of the nodes; it has m1"), ("n1\n", "NODES")])
 def test_a_file_that_does_not_fit_is_refused(text: str, why: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=why):

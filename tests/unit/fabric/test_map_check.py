@@ -146,6 +146,41 @@ def test_duplicate_addresses_are_named(form: str) -> None:
             assert "n1" in problem.statement and "n6" in problem.statement
 
 
+LIDS = [
+    (("lid 1050 ", "lid 65535 "), ("CA  1050 ", "CA 65535 ")),
+    (("lid 1050 ", "lid 0 "), ("CA  1050 ", "CA     0 ")),
+    (("lid 1050 ", "lid 65535 ", "lid 1000 ", "lid 0 "), ("CA  1050 ", "CA 65535 ", "CA  1000 ", "CA     0 ")),
+    (
+        ("lid 1050 ", "lid 65535 ", "lid 1000 ", "lid 65535 ", "lid 1060 ", "lid 65535 "),
+        ("CA  1050 ", "CA 65535 ", "CA  1000 ", "CA 65535 ", "CA  1060 ", "CA 65535 "),
+    ),
+]
+
+
+@pytest.mark.parametrize("changes", LIDS)
+@pytest.mark.parametrize("form", ["ibnetdiscover", "ibnetdiscover -p"])
+def test_ports_without_a_lid_are_one_problem(form: str, changes: tuple[tuple[str, ...], ...]) -> None:
+    text = fabrics.fabric_text("4 leaves x 4 hosts, 2 spines, 2 cables, 4xNDR")
+    text = text if form == "ibnetdiscover" else fabrics.port_list(text)
+    words = changes[form != "ibnetdiscover"]
+    for before, after in zip(words[::2], words[1::2], strict=True):
+        assert before in text
+        text = text.replace(before, after)
+    (problem,) = check_map(parse_fabric(text))
+    ports = len(words) // 2
+    assert problem.kind is FindingKind.NO_LID
+    assert problem.subject.name == (f"{ports} ports" if ports > 1 else "n6 mlx5_0[1]")
+    assert "n6 mlx5_0[1]" in problem.statement
+    assert f"{ports} port" in problem.statement
+
+
+def test_a_double_lid_beside_ports_without_one() -> None:
+    text = fabrics.fabric_text("4 leaves x 4 hosts, 2 spines, 2 cables, 4xNDR")
+    text = text.replace("lid 1050 ", "lid 1000 ").replace("lid 1060 ", "lid 65535 ").replace("lid 1010 ", "lid 65535 ")
+    problems = check_map(parse_fabric(text))
+    assert [one.kind for one in problems] == [FindingKind.DUPLICATE_LID, FindingKind.NO_LID]
+
+
 def test_a_cable_that_one_end_lists() -> None:
     text = fabric({("spine2", 1): ""})
     assert kinds(text) == [(FindingKind.LINK_ENDS_DISAGREE, "leaf[20] - spine2[1]")]
@@ -336,7 +371,7 @@ def test_a_simulated_fabric_is_asked_live(simulated: "subprocess.Popen[str]", tm
         time.sleep(0.3)
         done = ask("check", "--live", "--json")
     assert done.returncode == 1, done.stderr
-    (problem,) = parsed(done.stdout)["findings"]
-    assert problem["kind"] == "link-narrow"
+    unmanaged, problem = parsed(done.stdout)["findings"]
+    assert (unmanaged["kind"], problem["kind"]) == ("no-lid", "link-narrow")  # no subnet manager runs beside ibsim
     assert problem["subject"] in ("link:S1[7] - S2[7]", "link:S2[7] - S1[7]")
     assert simulated.poll() is None

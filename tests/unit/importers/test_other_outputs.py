@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from seatrial.benchmarks.catalogue import BENCHMARKS
 from seatrial.cli.main import run
-from seatrial.importers.formats import FORMATS, read_matrix
+from seatrial.importers.formats import FORMATS, read_matrix, read_matrix_files
 from seatrial.importers.other_outputs import OUTPUTS
 from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import UsageError
@@ -233,3 +233,12 @@ def test_every_benchmark_that_parse_knows_is_named_with_its_command() -> None:
     remedies = " ".join(output.remedy for output in OUTPUTS)
     named = set(re.findall(r"seatrial parse (\w+) reads", remedies))
     assert named == BENCHMARKS.keys() - {"osu"}, "locate reads those tests of OSU that measure a pair"
+
+
+def test_a_folder_of_outputs_has_the_name_of_what_it_holds() -> None:
+    log = "# nccl-tests version 2.17.6\n# nThread 1 nGpus 1 minBytes 33554432\n# Avg bus bandwidth    : 13.4689\n"
+    with pytest.raises(UsageError, match="looks like the output of nccl-tests") as refused:
+        read_matrix_files({"n01-n02.log": log, "n01-n03.log": log})
+    assert "source,target,bandwidth_gb_s" in str(refused.value)
+    with pytest.raises(UsageError, match="None of these 1 files has an OSU table"):
+        read_matrix_files({"notes.txt": "nothing\n"})

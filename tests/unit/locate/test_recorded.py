@@ -60,7 +60,9 @@ def test_healthy_clusters_pass_and_say_what_would_have_been_seen(file: str) -> N
     table = read(file)
     for asked in ({}, {BANDWIDTH: 0.004}):
         found = judged(table, asked)
-        assert (found.verdict, found.faults) == (Verdict.PASS, ())
+        once = [one.subject.name for one in found.unstable if one.gross]
+        assert once == (["n10>n23"] if "csd3" in file else [])
+        assert (found.verdict, found.faults) == (Verdict.UNSTABLE if once else Verdict.PASS, ())
         limits = {one.metric: one.detectable_ratio for one in found.resolutions}
         assert limits[BANDWIDTH] == pytest.approx(asked.get(BANDWIDTH, 0.0075), rel=0.05)
         assert limits[LATENCY] == pytest.approx(0.09, rel=0.05)

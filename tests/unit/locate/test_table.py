@@ -17,6 +17,7 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.pair_faults import Located
 from seatrial.model.pair_table import PairTable
 from seatrial.model.subject import Direction, SubjectKind
+from seatrial.model.verdict import Verdict
 from seatrial.pairs.rounds import circle_rounds, sparse_rounds
 from seatrial.render.headline import MOST_PARTS
 from seatrial.render.text import as_text
@@ -68,18 +69,18 @@ def test_a_generated_cluster_of_56_nodes_with_one_odd_pair() -> None:
     found = locate_in_table(table)
     assert (found.faults, found.ambiguous) == ((), ())
     (lonely,) = found.unstable
-    assert (lonely.subject.name, lonely.gross) == ("n10>n23", False)
+    assert (lonely.subject.name, lonely.gross, found.verdict) == ("n10>n23", True, Verdict.UNSTABLE)
     assert lonely.loss_ratio == pytest.approx(0.067, abs=0.002)
 
 
 @recorded
-def test_a_healthy_cluster_of_56_nodes_has_no_classes_and_no_fault() -> None:
+def test_a_recorded_cluster_of_56_nodes_has_one_value_to_measure_again() -> None:
     table = table_of("csd3-hdr100-openmpi.out")
     assert topology_classes(table) is None
     found = locate_in_table(table)
     assert (found.faults, found.ambiguous) == ((), ())
     (lonely,) = found.unstable
-    assert (lonely.subject.name, lonely.gross) == ("n10>n23", False)
+    assert (lonely.subject.name, lonely.gross, found.verdict) == ("n10>n23", True, Verdict.UNSTABLE)
     assert lonely.loss_ratio == pytest.approx(0.067, abs=0.002)
 
 

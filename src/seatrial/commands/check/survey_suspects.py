@@ -6,21 +6,19 @@ may be bad in one repetition of the survey only (`once_bad`), which a median ove
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-import msgspec
 import numpy as np
 
 from seatrial.locate.evidence import FIRST, SHORTEST_S, Evidence, Pair
 from seatrial.locate.explanation import Blamed, Crossings, blame, with_parts
-from seatrial.locate.group_test import group_name
 from seatrial.locate.references import References
 from seatrial.locate.significance import NORMAL
-from seatrial.locate.table import DENSE_SHARE, FEWEST_DENSE_NODES, locate_in_table
-from seatrial.locate.thresholds import GROSS_EFFECT, MOST_LACK, SCATTERS, SUSPICION, to_log
+from seatrial.locate.table import DENSE_SHARE, FEWEST_DENSE_NODES, locate_in_table, with_switch_names
+from seatrial.locate.thresholds import GROSS_LOSS, MOST_LACK, SCATTERS, SUSPICION, to_log
 from seatrial.model.fabric import Component, Fabric, Wiring
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Located, LocatedFault
 from seatrial.model.pair_table import Reals, repeated_pair_table
-from seatrial.model.subject import Direction, SubjectKind, uplink
+from seatrial.model.subject import Direction, SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.statistics.estimates import median
 
@@ -51,14 +49,7 @@ def locate_survey(
     wiring = None if isinstance(references.fabric, Fabric) else references.fabric
     groups = _groups(nodes, references)
     located = locate_in_table(table, groups, wiring, asked={metric: one for metric, one in asked.items() if one})
-    leaf_by_name = {group_name(group): references.fabric.leaf_of[group[0]] for group in groups}
-    return msgspec.structs.replace(located, faults=tuple(_by_leaf(fault, leaf_by_name) for fault in located.faults))
-
-
-def _by_leaf(fault: LocatedFault, leaf_by_name: Mapping[str, str]) -> LocatedFault:
-    """An uplink by the name of its leaf, not by those of the nodes below it."""
-    leaf = leaf_by_name.get(fault.subject.name) if fault.subject.kind is SubjectKind.UPLINK else None
-    return fault if leaf is None else msgspec.structs.replace(fault, subject=uplink(leaf))
+    return with_switch_names(located, groups, references.fabric.leaf_of)
 
 
 def _runs(known: Evidence, metric: str) -> Sequence[float]:
@@ -162,7 +153,7 @@ def once_bad(
     if line is None or not references.alike or not survey.repeated.any():
         return list(known)
     lack = min(
-        max(to_log(GROSS_EFFECT[BANDWIDTH], BANDWIDTH), SCATTERS * max(survey.noise(line.usual), line.scatter)),
+        max(to_log(GROSS_LOSS, BANDWIDTH), SCATTERS * max(survey.noise(line.usual), line.scatter)),
         MOST_LACK,
     )
     over = survey.worst - line.usual

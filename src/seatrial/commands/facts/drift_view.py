@@ -21,6 +21,8 @@ MOST_DIFFERENCES = 40
 MOST_VALUES = 6
 MOST_ALONG = 6
 MOST_OF_NAMES = 60
+MOST_OF_FIRST = 30
+"""Characters of the nodes in the first line."""
 MOST_OF_VALUE = 160
 
 
@@ -112,7 +114,17 @@ def _sentence_of(facts: Mapping[str, NodeFacts], differences: Sequence[Differenc
             )
         return f"{wrong}no fact differs among {nodes} that should be alike"
     facts_differ = "1 fact differs" if len(differences) == 1 else f"{count(len(differences), 'fact')} differ"
-    return f"{wrong}{facts_differ} among {nodes}; {len(odd)} of them {'is' if len(odd) == 1 else 'are'} odd"
+    first = "" if findings else f"{_first(differences)}; "
+    return f"{wrong}{first}{facts_differ} among {nodes}; {len(odd)} of them {'is' if len(odd) == 1 else 'are'} odd"
+
+
+def _first(differences: Sequence[Difference]) -> str:
+    """The nodes and the name of the first difference between like nodes."""
+    difference = next((each for each in differences if each.group != LOGIN_AND_COMPUTE), differences[0])
+    if len(difference.odd) == difference.compared:
+        return f"{count(difference.compared, 'node')} have no majority value of {difference.fact}"
+    names = natural_sorted(difference.odd)
+    return f"{few(names, MOST_OF_FIRST)} {'differs' if len(names) == 1 else 'differ'} in {difference.fact}"
 
 
 def _section(title: str, differences: Sequence[Difference], *, several: bool) -> Iterator[Block]:

@@ -12,17 +12,18 @@ REMEDY_DEAD = "Check that the tool that wrote the table reached this part, and m
 
 def table_findings(located: Located) -> tuple[Finding, ...]:
     """A finding for each fault, worst first."""
-    return tuple(_finding(fault) for fault in located.faults)
+    undirected = {one.metric for one in located.resolutions if not one.directed}
+    return tuple(_finding(fault, directed=fault.metric not in undirected) for fault in located.faults)
 
 
-def _finding(fault: LocatedFault) -> Finding:
+def _finding(fault: LocatedFault, *, directed: bool) -> Finding:
     kind = _kind(fault)
     return Finding(
         kind=kind,
         subject=fault.subject,
         direction=fault.direction,
         verdict=kind.verdict,
-        statement=f"{sentence(named(fault.subject))} {_observed(fault)}.",
+        statement=f"{sentence(named(fault.subject))} {_observed(fault, directed=directed)}.",
         remedy=REMEDY_DEAD if fault.dead else part_remedy(fault.subject),
         brief="" if fault.dead else _brief(fault),
         metric=fault.metric,
@@ -41,13 +42,13 @@ def _brief(fault: LocatedFault) -> str:
     return f"{share(fault.loss_ratio)} {'more latency' if late else 'less bandwidth'} than its peers"
 
 
-def _observed(fault: LocatedFault) -> str:
-    way = WAYS[fault.direction]
+def _observed(fault: LocatedFault, *, directed: bool) -> str:
+    way = f", {WAYS[fault.direction]}" if directed else ""
     if fault.dead:
-        return f"was measured without a usable {WORDS[fault.metric]} (0, NaN or impossible), {way}"
+        return f"was measured without a usable {WORDS[fault.metric]} (0, NaN or impossible){way}"
     interval = f"[{share(fault.low)}–{share(fault.high)}]"
     if fault.metric == LATENCY:
-        text = f"takes {share(fault.loss_ratio)} {interval} longer than its peers, {way}"
+        text = f"takes {share(fault.loss_ratio)} {interval} longer than its peers{way}"
     else:
-        text = f"carries {share(fault.loss_ratio)} {interval} less than its peers, {way}"
+        text = f"carries {share(fault.loss_ratio)} {interval} less than its peers{way}"
     return f"{text} (p {'< 1e-9' if fault.p < LEAST_P else f'= {fault.p:.1g}'})"

@@ -30,9 +30,11 @@ from seatrial.render.report import Block, Findings, Items, Report
 MOST = 12
 CAUSES = {
     Instability.REPETITIONS: "its repetitions differ by {}",
-    Instability.SINGLE: "{} worse than its nodes' other pairs, in one direction and measured once: measure it again",
+    Instability.SINGLE: "{} worse than its nodes' other pairs, seen in one value only: measure it again",
     Instability.SOME_PARTNERS: "up to {} worse with some of its partners ({} pairs), and not with the others",
 }
+MOST_NAMED = 3
+"""Pairs or nodes in the first line."""
 
 
 def located_report(
@@ -133,6 +135,7 @@ def _resolution_fields(one: Resolution) -> Json:
         "method": one.method.value,
         "measured_pairs": one.measured_pairs,
         "expected_pairs": one.expected_pairs,
+        "directed": one.directed,
         "complete": one.complete,
         "median": one.usual,
         "effect_ratio": one.effect_ratio,
@@ -140,6 +143,7 @@ def _resolution_fields(one: Resolution) -> Json:
         "node_scatter": one.node_scatter,
         "detectable_ratio": one.detectable_ratio,
         "detectable_one_way_ratio": one.detectable_one_way_ratio,
+        "detectable_value_ratio": one.detectable_value_ratio,
         "hidden_ratio": one.hidden_ratio,
         "enough": one.enough,
         "majority": one.majority,
@@ -194,13 +198,24 @@ def _headline(table: PairTable, located: Located) -> str:
         blind = all(one.detectable_ratio is None for one in located.resolutions)
         return f"{faults}, among {nodes}" + (f"; {_power(located)}" if blind else "")
     if located.verdict is Verdict.UNSTABLE:
-        gross = [one for one in located.unstable if one.gross]
-        return f"numbers of {count(len(gross), 'pair or node', 'pairs or nodes')} disagree, on {nodes}"
+        return f"{_measure_again(located)}, on {nodes}"
     if located.verdict is Verdict.NOT_RUN:
         return f"on {nodes}, {_missing(located)}; no fault in the rest; {_power(located)}"
     if located.verdict is Verdict.PASS:
         return f"no fault on {nodes}; {_power(located)}"
     return f"{_undecided(located)}, on {nodes}"
+
+
+def _measure_again(located: Located) -> str:
+    """The worst of what withholds a PASS, by name."""
+    gross = sorted((one for one in located.unstable if one.gross), key=lambda one: -one.loss_ratio)
+    shown = [f"{one.subject.name} ({share(one.loss_ratio)})" for one in gross[:MOST_NAMED]]
+    more = f" and {len(gross) - MOST_NAMED} more" if len(gross) > MOST_NAMED else ""
+    if all(one.cause is Instability.SINGLE for one in gross):
+        was = "once clearly worse than all other values"
+    else:
+        was = "with numbers that disagree"
+    return f"measure again: {', '.join(shown)}{more}, {was}"
 
 
 def _undecided(located: Located) -> str:
@@ -237,8 +252,18 @@ def _power(located: Located) -> str:
         if one.detectable_ratio is not None
     ]
     if seen:
-        return f"a node with {' or '.join(seen)} would have been reported"
+        return f"a node with {' or '.join(seen)} would have been reported{_single_power(located)}"
     return f"no {'other ' if located.faults else ''}fault could have been detected"
+
+
+def _single_power(located: Located) -> str:
+    """Which loss of a single value would have withheld the PASS."""
+    values = [
+        share(one.detectable_value_ratio)
+        for one in located.resolutions
+        if one.detectable_value_ratio is not None and one.detectable_ratio is not None
+    ]
+    return f", one value with {' or '.join(values)} too" if values else ""
 
 
 def _missing(located: Located) -> str:
@@ -246,7 +271,11 @@ def _missing(located: Located) -> str:
     if not lacking:
         return f"{count(len(located.unjudged), 'node')} could not be judged"
     worst = min(lacking, key=lambda one: one.measured_pairs)
-    return f"{worst.expected_pairs - worst.measured_pairs} of {worst.expected_pairs} ordered pairs were not measured"
+    return f"{worst.expected_pairs - worst.measured_pairs} of {worst.expected_pairs} {_pairs(worst)} were not measured"
+
+
+def _pairs(one: Resolution) -> str:
+    return "ordered pairs" if one.directed else "pairs"
 
 
 def _population_lines(populations: Sequence[Population]) -> list[str]:
@@ -266,7 +295,7 @@ def _unstable_lines(unstable: Sequence[Unstable], pairs: int) -> list[str]:
         for one in unstable[:MOST]
     ]
     more = f", {len(unstable) - MOST} parts more than these" if len(unstable) > MOST else ""
-    return [*lines, f"In all {count(pairs, 'ordered pair')} {verb(pairs)} unstable{more}."]
+    return [*lines, f"In all {count(pairs, 'pair')} {verb(pairs)} unstable{more}."]
 
 
 def _observation(one: Observation) -> str:
@@ -280,7 +309,9 @@ def _observation(one: Observation) -> str:
 
 def _resolution(one: Resolution) -> str:
     """How one metric was judged, and what it could have shown."""
-    measured = f"{WORDS[one.metric].capitalize()}: {one.measured_pairs} of {one.expected_pairs} ordered pairs"
+    measured = f"{WORDS[one.metric].capitalize()}: {one.measured_pairs} of {one.expected_pairs} {_pairs(one)}"
+    if not one.directed:
+        measured += " (each once: this table has no directions)"
     if math.isnan(one.usual):
         return f"{measured}, none with a usable number."
     said = f"{measured}, median {quantity(one.usual, one.metric)}; pairs scatter by {share(one.pair_scatter)}"
@@ -291,7 +322,11 @@ def _resolution(one: Resolution) -> str:
         said += (
             f"; smallest detectable (95 % power, 99 % confidence) {share(one.detectable_ratio)}, "
             f"in one direction {share(one.detectable_one_way_ratio)}"
+            if one.directed
+            else f"; smallest detectable (95 % power, 99 % confidence) {share(one.detectable_ratio)}"
         )
+    if one.detectable_value_ratio is not None:
+        said += f", in one value {share(one.detectable_value_ratio)}"
     return said + "."
 
 

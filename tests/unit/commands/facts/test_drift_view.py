@@ -28,12 +28,18 @@ FINDING = Finding(
 def test_the_text_says_who_differs_in_what() -> None:
     facts = cluster(64, n7=node("n7", kernel="5.14.0-162"), n9=node("n9", hcas=()))
     text = as_text(drift_of(facts, drift(facts), (), (), ()))
-    assert text.startswith("NOTE  2 facts differ among 64 nodes; 2 of them are odd\n")
+    assert text.startswith("NOTE  n9 differs in hcas.mlx5_0; 2 facts differ among 64 nodes; 2 of them are odd\n")
     assert "1 of 64 nodes differs: kernel\n   n7           5.14.0-162\n   n[1-6,8-64]  5.14.0-70\n" in text
     assert "1 of 64 nodes differs: hcas.mlx5_0\n   n9 " in text
     assert "not there" in text
     assert "its 6 facts" in text
     assert text.index("hcas.mlx5_0") < text.index("kernel")
+
+
+def test_the_first_line_of_nodes_without_a_majority() -> None:
+    facts = cluster(2, n2=node("n2", kernel="5.14.0-162"))
+    text = as_text(drift_of(facts, drift(facts), (), (), ()))
+    assert text.startswith("NOTE  2 nodes have no majority value of kernel; 1 fact differs among 2 nodes")
 
 
 def test_nothing_that_differs_is_said_too() -> None:
