@@ -13,7 +13,7 @@ import typer
 
 from seatrial.archive.inputs import MAP_BYTES, TABLES_BYTES, argument_text, read_input
 from seatrial.cli.values import path_trouble
-from seatrial.launch.home_folders import state_folder
+from seatrial.files.home_folders import state_folder
 from seatrial.launch.hosts.host_file import parse_host_file
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand

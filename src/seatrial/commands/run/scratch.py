@@ -1,15 +1,18 @@
 """The folder in which the programs of a benchmark run: made, filled, read and removed."""
 
+import contextlib
 import hashlib
+import os
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from seatrial.files.writing import new_folder, own_folder
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import RunSettings
 
-FOLDER = ".scratch"
-"""In the archive, which the nodes see where its driver does."""
+FOLDER = ".scratch-{}"
+"""In the archive, which the nodes see where its driver does; one for each user, by number, and private."""
 MOST_BYTES = 24 << 20
 """Of an output that is judged and kept in the journal; larger ones are in the run's logs."""
 ERRORS_BYTES = 1 << 16
@@ -20,15 +23,28 @@ MOST_TEXT_BYTES = 1 << 20
 
 def make_scratch(settings: RunSettings, run: str) -> Path:
     """An empty folder of the run. Raises SeatrialError where it cannot be made."""
-    parent = settings.scratch or settings.site.archive / FOLDER
-    folder = parent.absolute() / run
+    folder = (settings.scratch or own_scratch(settings.site.archive)).absolute() / run
     try:
-        folder.mkdir(parents=True)
+        with new_folder(folder):
+            pass
     except OSError as error:
         raise SeatrialError(
             f"The scratch folder {folder} cannot be made: {error.strerror}.", "Name another one with --scratch."
         ) from error
     return folder
+
+
+def own_scratch(archive: Path) -> Path:
+    """This user's scratch folder in an archive. Raises SeatrialError where it belongs to somebody else."""
+    folder = archive / FOLDER.format(os.geteuid())
+    try:
+        with contextlib.suppress(FileExistsError), new_folder(folder, mode=0o700):
+            pass
+        with own_folder(folder):
+            return folder
+    except OSError as error:
+        what = f"The scratch folder {folder} cannot be used: {error.strerror}."
+        raise SeatrialError(what, "Name another one with --scratch.") from error
 
 
 def remove_scratch(folder: Path) -> None:
