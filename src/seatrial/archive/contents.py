@@ -10,6 +10,7 @@ from seatrial.archive import layout
 from seatrial.archive.inputs import DESCRIPTION_BYTES
 from seatrial.archive.journal import Delivered, Entry, GroupDelivered, decode
 from seatrial.archive.run_files import DamagedRun, read_inside
+from seatrial.files.writing import OwnFolder
 from seatrial.model.run import Contents, RunInfo
 from seatrial.model.words import count, some
 
@@ -66,11 +67,9 @@ class Tally:
         )
 
 
-def record(folder: Path, tally: Tally) -> Contents:
+def record(folder: OwnFolder, tally: Tally) -> Contents:
     """Write files.sha256 and return the record for run.json. Raises OSError."""
-    new = folder / f"{layout.FILES_FILE}.new"
-    new.write_bytes(tally.files_text())
-    new.rename(folder / layout.FILES_FILE)
+    folder.replace(layout.FILES_FILE, tally.files_text())
     return tally.contents()
 
 

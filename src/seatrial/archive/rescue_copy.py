@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from seatrial.archive import layout
+from seatrial.files.writing import own_folder
 
 LEVEL = 1
 """The fastest: journals and facts become 5 to 10 times smaller."""
@@ -41,12 +42,11 @@ class RescueCopy:
 
     def write_journal(self, folder: Path) -> None:
         """Write the journal to the folder, in one step. Raises OSError."""
-        new = folder / f"{layout.JOURNAL_FILE}.new"
-        with new.open("wb") as file:
+        with own_folder(folder) as own, own.new_file(layout.JOURNAL_FILE) as file:
             file.writelines(self.journal())
-        new.rename(folder / layout.JOURNAL_FILE)
 
     def write_files(self, folder: Path) -> None:
         """Write all other files to the folder. Raises OSError."""
-        for name, content in self._files.items():
-            (folder / name).write_bytes(zlib.decompress(content))
+        with own_folder(folder) as own:
+            for name, content in self._files.items():
+                own.replace(name, zlib.decompress(content))

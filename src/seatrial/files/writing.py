@@ -85,15 +85,15 @@ class OwnFolder:
         """A path that leads to this folder whatever its name has become, for a library that takes paths only."""
         return descriptor_path(self.handle)
 
-    def replace(self, name: str, content: bytes) -> None:
+    def replace(self, name: str, content: bytes, mode: int = FILE_MODE) -> None:
         """Write a file in one step: readers see the old content or the new one."""
-        with self.new_file(name) as stream:
+        with self.new_file(name, mode) as stream:
             stream.write(content)
 
     @contextmanager
-    def new_file(self, name: str) -> Iterator[IO[bytes]]:
+    def new_file(self, name: str, mode: int = FILE_MODE) -> Iterator[IO[bytes]]:
         """A file that appears under its name, in place of what is there, when the block ends without an error."""
-        with self._place(name) as (folder, last), _new_file(folder, last, FILE_MODE) as stream:
+        with self._place(name) as (folder, last), _new_file(folder, last, mode) as stream:
             yield stream
 
     def create(self, name: str) -> IO[bytes]:
@@ -134,6 +134,13 @@ class OwnFolder:
         """Remove a file, or a link itself; one that is missing is no error."""
         with contextlib.suppress(FileNotFoundError), self._place(name) as (folder, last):
             os.unlink(last, dir_fd=folder)
+
+    def time_of_new_file_s(self) -> float:
+        """When a file that is made and removed now was made, by the clock of its file server: seconds since 1970."""
+        name = f".{secrets.token_hex(8)}.new"
+        with os.fdopen(os.open(name, NEW, FILE_MODE, dir_fd=self.handle), "wb") as stream:
+            self.remove(name)
+            return os.fstat(stream.fileno()).st_mtime
 
     def names(self) -> list[str]:
         """What is in the folder."""
@@ -216,6 +223,49 @@ def open_own(path: Path, flags: int) -> int:
     return _own_file(str(path), flags, None)
 
 
+def rename_folder(path: Path, name: str, into: OwnFolder | None = None) -> None:
+    """Give a folder another name, beside its old one or in another folder. Raises OSError."""
+    with opened_directory(path.parent) as parent:
+        os.rename(path.name, name, src_dir_fd=parent, dst_dir_fd=into.handle if into else parent)
+
+
+def replace_own_file(path: Path, content: bytes) -> None:
+    """Write a file through to the disk, in a folder that others share. Raises OSError; Foreign if it is another's."""
+    with opened_folder(path.parent) as folder:
+        with contextlib.suppress(FileNotFoundError):
+            if not _is_ours(os.stat(path.name, dir_fd=folder, follow_symlinks=False)):
+                raise Foreign(1, f"it belongs to {owner_of(path)}")
+        with _new_file(folder, path.name, FILE_MODE) as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def open_named(path: Path) -> int:
+    """The descriptor of a file that the command line names, emptied, for writing; it may be a pipe that is read.
+
+    Raises OSError; Foreign for a link, a pipe or a second name (hard link) that another user than root put there.
+    """
+    trusted = (0, os.geteuid())
+    with contextlib.suppress(FileNotFoundError):
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode) and status.st_uid not in trusted:
+            raise Foreign(1, f"it is a link of {owner_of(path, follow=False)}")
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
+    try:
+        status = os.fstat(handle)
+        regular = stat.S_ISREG(status.st_mode)
+        if (stat.S_ISFIFO(status.st_mode) and status.st_uid not in trusted) or (regular and status.st_nlink > 1):
+            raise Foreign(1, "it is a pipe of another user, or a file with several names")
+        if regular:
+            os.ftruncate(handle, 0)
+        os.set_blocking(handle, True)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
 def is_own(path: Path) -> bool:
     """Whether a folder is this user's and not a link: only then is anything written into it."""
     try:
@@ -225,10 +275,10 @@ def is_own(path: Path) -> bool:
         return False
 
 
-def owner_of(path: Path) -> str:
-    """The name of a folder's owner, or the number where it has none; empty where the folder cannot be seen."""
+def owner_of(path: Path, *, follow: bool = True) -> str:
+    """The name of the owner, or the number where it has none; empty where the file or folder cannot be seen."""
     try:
-        uid = path.stat().st_uid
+        uid = path.stat(follow_symlinks=follow).st_uid
     except OSError:
         return ""
     try:

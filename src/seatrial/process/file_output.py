@@ -1,13 +1,16 @@
 """Runs a program whose output goes straight into files, so that what it printed survives whatever ends us."""
 
 import contextlib
+import os
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
+from seatrial.files.writing import open_own
 from seatrial.process.process import NOT_STARTED, end_group, environment
 
 GRACE_S = 10.0
@@ -38,7 +41,7 @@ def run_into(
     decides what follows. A program that is not there gives NOT_STARTED. Raises OSError where a file cannot be written.
     """
     began = time.monotonic()
-    with output.open("wb") as out, errors.open("wb") as err:
+    with _emptied(output) as out, _emptied(errors) as err:
         try:
             process = subprocess.Popen(
                 list(argv),
@@ -70,3 +73,7 @@ def run_into(
         timed_out=timed_out,
         interrupted=interrupted,
     )
+
+
+def _emptied(path: Path) -> IO[bytes]:
+    return os.fdopen(open_own(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")

@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import BenchmarkPlanned, StepEnded
-from seatrial.archive.writer import RunWriter
+from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.benchmarks.declaration import Benchmark, Launch
 from seatrial.benchmarks.parameters import completed
 from seatrial.commands.run.judge import RunResult, judge_run
@@ -161,7 +160,7 @@ class BenchmarkRun:
             copy_case(self._settings.case, scratch)
         write_files(scratch, plan.files)
         for name in plan.files:
-            shutil.copyfile(scratch / name, self._writer.log_file(name.replace("/", "-")))
+            self._writer.write_log(name.replace("/", "-"), scratch / name)
         for step in plan.steps:
             result = self._step(step, nodes, request, scratch, deadline)
             if result.interrupted:
@@ -228,10 +227,9 @@ class BenchmarkRun:
             extra_environment=command.environment,
         )
         if step.output and (written := newest(scratch, step.output)) is not None:
-            kept = self._writer.log_file(written.name)
-            with contextlib.suppress(OSError):
-                shutil.copyfile(written, kept)
-            shown = kept
+            with contextlib.suppress(ArchiveError):
+                self._writer.write_log(written.name, written)
+            shown = self._writer.log_file(written.name)
         elif step.output:
             shown = Path()
         result = StepResult(
