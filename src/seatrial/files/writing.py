@@ -18,7 +18,7 @@ FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 OLD = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 FOLDER_MODE, FILE_MODE = 0o755, 0o644
-"""Less the umask. A folder that others may write to is no folder of this user's alone."""
+"""Less the umask. Nobody else may write into a folder of this user's, whatever the umask."""
 SHARED_BITS = 0o7777
 
 _owner_on: dict[int, int] = {}
@@ -36,12 +36,6 @@ def replace_file(path: Path, content: bytes, mode: int = 0o666) -> None:
     """
     with opened_folder(path.parent) as folder, _new_file(folder, path.name, mode) as stream:
         stream.write(content)
-
-
-def create_file(path: Path, mode: int = 0o666) -> IO[bytes]:
-    """A file that did not exist, open for unbuffered writing. Raises OSError, also if there is a link at `path`."""
-    with opened_folder(path.parent) as folder:
-        return os.fdopen(os.open(path.name, NEW, mode, dir_fd=folder), "wb", buffering=0)
 
 
 @contextmanager
@@ -131,7 +125,7 @@ class OwnFolder:
             os.link(old, last, src_dir_fd=before, dst_dir_fd=after, follow_symlinks=False)
 
     def remove(self, name: str) -> None:
-        """Remove a file, or a link itself; one that is missing is no error."""
+        """Remove a file, or a link itself, unless it is missing."""
         with contextlib.suppress(FileNotFoundError), self._place(name) as (folder, last):
             os.unlink(last, dir_fd=folder)
 

@@ -14,6 +14,7 @@ import pytest
 from seatrial.archive import closing
 from seatrial.archive.lease import parse
 from seatrial.cli.main import run
+from seatrial.files.writing import rename_folder
 from tests.support.benchmark_outputs import hpl, imb, osu, stream
 from tests.support.paths import DATA
 
@@ -75,7 +76,7 @@ def test_an_interrupted_import_continues_and_imports_nothing_twice(
 ) -> None:
     archive = tmp_path / "archive"
     words = (written(tmp_path, "stream.csv", fleet_csv(4)), "--column", "triad", "--unit", "B/s", "--name", "old")
-    real, calls = closing.rename_folder, itertools.count()
+    real, calls = rename_folder, itertools.count()
 
     def killed(*given: Any) -> None:
         if next(calls) == 2:
