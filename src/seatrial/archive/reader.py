@@ -272,12 +272,10 @@ def where_now(folder: Path) -> Path:
     """Where a run is that was found in `folder`: an open run is renamed when a process begins to close it, and again
     afterwards.
     """
-    if (folder / layout.RUN_FILE).exists():
+    if has_run_file(folder):
         return folder
     run = layout.run_of(folder)
-    others = [
-        path for path in folder.parent.iterdir() if layout.run_of(path) == run and (path / layout.RUN_FILE).is_file()
-    ]
+    others = [path for path in folder.parent.iterdir() if layout.run_of(path) == run and has_run_file(path)]
     return min(others, key=lambda path: len(path.name), default=folder)
 
 

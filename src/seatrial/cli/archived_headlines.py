@@ -14,7 +14,7 @@ from seatrial.cli.time_limit import TimeUp, timed
 from seatrial.files.writing import is_own
 from seatrial.model.errors import SeatrialError
 
-ALL_S, OTHERS_S = 60.0, 2.0
+ALL_S, OTHERS_S = 60.0, 1.0
 """Seconds that a list spends on judging this user's runs, and on those of others, whose owners did not do it."""
 LEAST_S = 0.01
 

@@ -114,11 +114,6 @@ class OwnFolder:
         with _owned(os.open(name, FOLDER, dir_fd=self.handle), self.path / name) as folder:
             yield folder
 
-    def rename(self, name: str, new: str) -> None:
-        """Give a file another name; what has that name is replaced."""
-        with self._place(name) as (before, old), self._place(new) as (after, last):
-            os.rename(old, last, src_dir_fd=before, dst_dir_fd=after)
-
     def link(self, name: str, other: str) -> None:
         """Give a file a second name."""
         with self._place(name) as (before, old), self._place(other) as (after, last):
