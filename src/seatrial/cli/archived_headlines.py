@@ -16,6 +16,8 @@ from seatrial.model.errors import SeatrialError
 
 ALL_S, OTHERS_S = 60.0, 1.0
 """Seconds that a list spends on judging this user's runs, and on those of others, whose owners did not do it."""
+RUN_S = 20.0
+"""Seconds for one run."""
 LEAST_S = 0.01
 
 
@@ -38,7 +40,7 @@ def judged(rows: Sequence[listing.RunRow]) -> list[listing.RunRow]:
             line = headlines.read_headline(folder)
             if line is None:
                 owned = is_own(folder)
-                line = judge(folder, left_s[owned])
+                line = judge(folder, min(left_s[owned], RUN_S))
         except Unjudged as error:
             made.append(msgspec.structs.replace(row, unjudged=str(error)))
         else:
@@ -74,4 +76,4 @@ def keep_all(folders: Iterable[Path], limit_s: float = ALL_S, clock: Callable[[]
     for folder in [*folders]:
         with contextlib.suppress(Unjudged, KeyboardInterrupt):
             if headlines.read_headline(folder) is None:
-                judge(folder, until_s - clock())
+                judge(folder, min(until_s - clock(), RUN_S))
