@@ -15,7 +15,7 @@ import msgspec
 
 from seatrial.archive import layout, lease
 from seatrial.archive.lease import Holder, Lease
-from seatrial.files.writing import own_folder
+from seatrial.files.writing import OLD, own_folder
 
 WATCHED_BEATS = 6
 """Runs are watched for this many beats; fewer could be lost while a file server is slow."""
@@ -177,7 +177,7 @@ def _sight(folder: Path) -> _Sight:
     with contextlib.suppress(OSError):
         content = lease.read_bytes(folder)
     with contextlib.suppress(OSError):
-        handle = os.open(folder / layout.JOURNAL_FILE, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(folder / layout.JOURNAL_FILE, os.O_RDONLY | OLD)
         try:
             status = os.fstat(handle)
             size, written = status.st_size, status.st_mtime_ns

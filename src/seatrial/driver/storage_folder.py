@@ -11,6 +11,7 @@ from pathlib import Path
 from seatrial.archive import lease, liveness
 from seatrial.archive.layout import LEASE_FILE
 from seatrial.archive.liveness import LATELY_S, Life
+from seatrial.files.writing import new_folder
 from seatrial.model.errors import UsageError
 
 PREFIX = ".seatrial-storage-"
@@ -32,7 +33,8 @@ class StorageFolder:
         """Folders of killed runs that were removed."""
         self._hold: lease.Hold | None = None
         try:
-            self.path.mkdir(mode=0o700)
+            with new_folder(self.path, mode=0o700, parents=False):
+                pass
             self._hold = lease.Hold(self.path, lease.Holder.DRIVER)
         except OSError as error:
             remove(self.path)

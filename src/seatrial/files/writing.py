@@ -160,9 +160,10 @@ def own_folder(path: Path) -> Iterator[OwnFolder]:
 
 
 @contextmanager
-def new_folder(path: Path, mode: int = FOLDER_MODE) -> Iterator[OwnFolder]:
-    """A folder that did not exist, in a folder that is created where it is missing. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+def new_folder(path: Path, mode: int = FOLDER_MODE, *, parents: bool = True) -> Iterator[OwnFolder]:
+    """A folder that did not exist. `parents`: create those above it that are missing. Raises OSError."""
+    if parents:
+        path.parent.mkdir(parents=True, exist_ok=True)
     with opened_directory(path.parent) as parent:
         os.mkdir(path.name, mode, dir_fd=parent)
         handle = os.open(path.name, FOLDER, dir_fd=parent)
@@ -244,7 +245,9 @@ def open_named(path: Path) -> int:
     try:
         status = os.fstat(handle)
         regular = stat.S_ISREG(status.st_mode)
-        if (stat.S_ISFIFO(status.st_mode) and status.st_uid not in trusted) or (regular and status.st_nlink > 1):
+        shell = str(descriptor_path(handle).readlink()).startswith("pipe:")  # it has no name: `>(less)`, `| less`
+        pipe = stat.S_ISFIFO(status.st_mode) and not shell
+        if (pipe and status.st_uid not in trusted) or (regular and status.st_nlink > 1):
             raise Foreign(1, "it is a pipe of another user, or a file with several names")
         if regular:
             os.ftruncate(handle, 0)

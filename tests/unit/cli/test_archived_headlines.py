@@ -99,7 +99,7 @@ def test_a_list_of_runs_of_others_has_a_limit_in_total(
 
 def test_what_the_owner_wrote_is_taken_if_it_looks_like_a_headline(foreign: Path) -> None:
     path = foreign / "a" / headlines.FILE
-    line = {"seatrial": "0.0.1", "verdict": "SLOW", "headline": "n1 is slow", "exit_code": 1}
+    line: dict[str, Any] = {"seatrial": "0.0.1", "verdict": "SLOW", "headline": "n1 is slow", "exit_code": 1}
     path.write_text(json.dumps(line))
     assert read_headline(foreign / "a") == Headline(**line)
     for wrong in ({"verdict": "\x1b[2J"}, {"exit_code": 99}, {"headline": "x" * 9000}, {"verdict": "x" * 100}):

@@ -26,7 +26,6 @@ ELSEWHERE = {
     "recordings/recording.py mkdir": "a private temporary folder",
     "recordings/trees.py": "a new private temporary folder",
     "commands/run/scratch.py": "the private scratch folder of a run",
-    "driver/storage_folder.py mkdir": "a new private folder with a random name",
     "launch/probe_build.py": "this user's cache of programs, and a private temporary folder",
     "launch/collector.py symlink_to": "a private temporary folder",
 }
