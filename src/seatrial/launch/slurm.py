@@ -32,7 +32,7 @@ from seatrial.slurm.allocation import Allocation, NodesLost, obtain, with_reques
 from seatrial.slurm.job import job_around, refuse_clusters, refuse_over
 from seatrial.slurm.job_ranks import see_own_job
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
-from seatrial.slurm.queue import cancel_own
+from seatrial.slurm.queue import job_ending, new_job_name
 from seatrial.slurm.selection import Wanted, select
 
 START_TIMEOUT_S = 60.0
@@ -150,8 +150,8 @@ class SlurmLauncher:
         """An allocation of our own, unless we are inside one."""
         if self.job:
             return
-        self._keeper = Keeper(cancel_own, slurm_argv.asking)
-        name, now = self._keeper.name, self._idle_only
+        name, now = new_job_name(), self._idle_only
+        self._keeper = Keeper(job_ending(name))
         argv = slurm_argv.salloc(nodes, seconds, self._partition, name, at_once=now, request=self._request)
         try:
             self._allocation = obtain(argv, nodes, self._wait_s, unheard=self._keeper.release)

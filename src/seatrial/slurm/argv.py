@@ -62,15 +62,6 @@ def named(job: str) -> str:
     return f"--job-name={job}"
 
 
-def asking(job: str) -> str:
-    """A regular expression for the arguments of salloc, sbatch and srun that ask for a job of that name.
-
-    It does not match itself among the arguments of whoever searches for it.
-    """
-    option = named(job)
-    return f"[{option[0]}]{option[1:]}"
-
-
 def allocation(
     nodes: Sequence[str], seconds: float, partition: str, name: str, request: SlurmRequest = ANY
 ) -> list[str]:
