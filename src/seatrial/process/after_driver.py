@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,10 @@ def last_list(handle: int) -> list[dict[str, Any]]:
 def carry_out(duties: Iterable[Mapping[str, Any]]) -> bool:
     """All duties in their order; one that is needed and fails ends them. Whether all were carried out."""
     for duty in duties:
-        done = _ended(duty) if duty["type"] == "end" else _succeeded(duty)
+        if duty["type"] == "end":
+            done = end_bearers(duty["words"], duty["patience_s"], duty["grace_s"])
+        else:
+            done = _succeeded(duty)
         if duty["needed"] and not done:
             return False
     return True
@@ -57,37 +60,38 @@ def _succeeded(duty: Mapping[str, Any]) -> bool:
     return False
 
 
-def _ended(duty: Mapping[str, Any]) -> bool:
-    """End the processes that bear a word: by themselves, by SIGTERM, by SIGKILL. Whether none is left."""
-    word = duty["word"].encode()
-    _gone(word, duty["patience_s"])
-    _send(word, signal.SIGTERM)
-    if _gone(word, duty["grace_s"]):
+def end_bearers(texts: Iterable[str], patience_s: float, grace_s: float) -> bool:
+    """End the processes that bear one of the words: by themselves, by SIGTERM, by SIGKILL. Whether none is left."""
+    words = {text.encode() for text in texts}
+    if _gone(words, patience_s):
+        return True
+    _send(words, signal.SIGTERM)
+    if _gone(words, grace_s):
         return True
     for _ in range(MOST_PASSES):
-        _send(word, signal.SIGKILL)
-        if _gone(word, 2 * LOOK_S):
+        _send(words, signal.SIGKILL)
+        if _gone(words, 2 * LOOK_S):
             return True
     return False
 
 
-def _gone(word: bytes, patience_s: float) -> bool:
+def _gone(words: Set[bytes], patience_s: float) -> bool:
     deadline = time.monotonic() + patience_s
-    while bearers(word):
+    while bearers(words):
         if time.monotonic() > deadline:
             return False
         time.sleep(LOOK_S)
     return True
 
 
-def _send(word: bytes, number: signal.Signals) -> None:
-    for pid in bearers(word):
+def _send(words: Set[bytes], number: signal.Signals) -> None:
+    for pid in bearers(words):
         with contextlib.suppress(OSError):
             os.kill(pid, number)
 
 
-def bearers(word: bytes) -> list[int]:
-    """This user's processes on this machine that have the word among their arguments or in their environment."""
+def bearers(words: Set[bytes]) -> list[int]:
+    """This user's processes on this machine that have one of the words among their arguments or variables."""
     pids = []
     for folder in Path("/proc").glob("[0-9]*"):
         if int(folder.name) == os.getpid():
@@ -95,8 +99,8 @@ def bearers(word: bytes) -> list[int]:
         with contextlib.suppress(OSError):
             if folder.stat().st_uid != os.geteuid():
                 continue
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-            if word in words or word in (folder / "environ").read_bytes().split(b"\0"):
+            texts = [(folder / name).read_bytes().split(b"\0") for name in ("cmdline", "environ")]
+            if not words.isdisjoint([*texts[0], *texts[1]]):
                 pids.append(int(folder.name))
     return pids
 

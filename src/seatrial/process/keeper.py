@@ -39,9 +39,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, tag="command"):
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True, tag="end"):
-    """End this user's processes on this machine that have `word` among their arguments or variables (`NAME=value`)."""
+    """End this user's processes on this machine that have one of the words among their arguments or variables."""
 
-    word: str
+    words: tuple[str, ...]
+    """Whole arguments, or variables with their values: `NAME=value`."""
     patience_s: float = 0.0
     """Time to end by themselves, before SIGTERM."""
     grace_s: float = 2.0

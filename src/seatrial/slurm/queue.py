@@ -169,12 +169,12 @@ def job_ending(name: str) -> tuple[Duty, ...]:
     """What a keeper does to end all jobs of a name.
 
     A controller that is just restarting is asked until it hears; and once more, since a job that was asked for at the
-    last moment comes into the queue after that. The program that asked for the job ends by itself once it is gone; one
-    that hangs at its end is killed.
+    last moment comes into the queue after that. The programs that asked for the job and that hold it end by themselves
+    once it is gone; those that hang at their end are killed.
     """
     cancel = Command(argv=tuple(cancel_own(name)), tries=CANCEL_TRIES)
     once_more = Command(argv=cancel.argv, after_s=LATE_JOB_S)
-    return (cancel, once_more, End(word=slurm_argv.named(name), patience_s=HANGING_S))
+    return (cancel, once_more, End(words=(slurm_argv.named(name), f"SLURM_JOB_NAME={name}"), patience_s=HANGING_S))
 
 
 def _lines(argv: Sequence[str]) -> tuple[QueueLine, ...]:

@@ -134,7 +134,7 @@ def test_duties_are_carried_out_in_order_and_a_needed_one_that_fails_ends_them(t
 
 def test_programs_that_bear_a_mark_are_ended_whatever_session_they_are_in() -> None:
     marked, other = deaf(mark="here"), deaf(mark="elsewhere")
-    Keeper([End(word=f"{MARK}=here", grace_s=0.1)]).release()
+    Keeper([End(words=(f"{MARK}=here",), grace_s=0.1)]).release()
     with marked, other:
         assert marked.wait(20) == -signal.SIGKILL
         assert other.poll() is None
