@@ -108,6 +108,21 @@ class Restorations:
                 planting.clear(self.lane.plan.name)
         return outcome
 
+    def left_changed(self) -> str:
+        """Kill keeper and driver of a proof once it has changed the setting; the name of what is left."""
+        self._compare()
+        planting.plant(self.lane.plan.name, "mtu", NODE, Parameters(mtu=int(SMALL)))
+        with subprocess.Popen(
+            self._argv(*self._words(Command.PROVE)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True,
+        ) as process:  # fmt: skip
+            changed = eventually(lambda: self.setting() == FULL)
+            self._kill(Victim.KEEPER, random.Random(1), process.pid)
+        (note,) = self.state.rglob("*.json")
+        if not changed or self.setting() != FULL:
+            raise AssertionError(f"the setting is {self.setting()}")
+        return note.stem
+
     def seatrial(self, *words: str) -> Completed:
         """A command of seatrial's by the same user."""
         return run(self._argv(*words), timeout_s=COMMAND_S)

@@ -7,13 +7,14 @@ alone: what it says is executed.
 import contextlib
 import os
 import shlex
+import socket
 import stat
 from pathlib import Path
 
 import msgspec
 
 from seatrial.archive import liveness
-from seatrial.archive.lease import Holder, Lease, new_lease
+from seatrial.archive.lease import Holder, Lease, boot_id, new_lease
 from seatrial.files.writing import opened_folder, replace_file
 from seatrial.model.errors import LaunchError
 from seatrial.model.node_list import node_list
@@ -109,14 +110,15 @@ class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def running(self) -> bool | None:
-        """Whether the process still lives that will restore them; None: it was on another host."""
-        return liveness.proof(self.driver)
+        """Whether the process still lives that will restore them; None: it was on another host, and may live."""
+        alive = liveness.proof(self.driver)
+        restarted = self.driver.host == socket.gethostname() and self.driver.boot_id != boot_id()
+        return False if alive is None and restarted else alive
 
     @property
     def text(self) -> str:
-        """All changes, and what to type."""
-        said = "; ".join(change.text for change in self.changes)
-        return f"{said}, since {self.driver.since}: restore it with `{RESTORE} {self.name}`"
+        """All changes, and since when."""
+        return "; ".join(change.text for change in self.changes) + f", since {self.driver.since}"
 
 
 def describe(name: str) -> ChangedSettings:

@@ -23,9 +23,9 @@ MOST_PASSES = 20
 
 def last_list(handle: int) -> list[dict[str, Any]]:
     """Read to the end of the driver, which is the end of the pipe; its last whole line. A torn line never counts."""
-    said, line = b"", b"[]"
+    rest, line = b"", b"[]"
     while piece := os.read(handle, READ_BYTES):
-        *lines, said = (said + piece).split(b"\n")
+        *lines, rest = (rest + piece).split(b"\n")
         line = lines[-1] if lines else line
     duties: list[dict[str, Any]] = json.loads(line)
     return duties

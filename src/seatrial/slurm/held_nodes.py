@@ -72,7 +72,7 @@ def runs_on(job: str) -> bool:
 
 
 def nodes_in_service(nodes: Sequence[str]) -> tuple[str, ...]:
-    """Those that Slurm has in service, in their order."""
+    """The nodes of these that Slurm has in service, in their order."""
     lines = text.parse_sinfo(asked(slurm_argv.state_of(nodes)).stdout)
     usable = {line.node for line in lines if not line.out_of_service}
     return tuple(node for node in nodes if node in usable)
@@ -80,7 +80,7 @@ def nodes_in_service(nodes: Sequence[str]) -> tuple[str, ...]:
 
 def named_nodes(words: Sequence[str]) -> tuple[str, ...]:
     """Nodes that Slurm knows and that a command line names: `n[1-4]`, `--nodelist=n1,n2`, `-wn1`."""
-    known = set(asked(slurm_argv.NODE_NAMES).stdout.split())
+    cluster = set(asked(slurm_argv.NODE_NAMES).stdout.split())
     named: dict[str, None] = {}
     for word in words:
         for names in (word, word.partition("=")[2], word.removeprefix("-w")):
@@ -88,6 +88,6 @@ def named_nodes(words: Sequence[str]) -> tuple[str, ...]:
                 nodes = expand(names) if names else ()
             except ValueError:
                 continue
-            if nodes and known.issuperset(nodes):
+            if nodes and cluster.issuperset(nodes):
                 named |= dict.fromkeys(nodes)
     return tuple(named)

@@ -11,7 +11,6 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.model.errors import LaunchError
-from seatrial.process import keeper
 from seatrial.process.keeper import MARK, Command, Duty, End, Keeper
 from seatrial.slurm.argv import salloc
 from seatrial.slurm.queue import job_ending, new_job_name
@@ -170,6 +169,6 @@ def test_a_keeper_that_was_killed_is_started_again(tmp_path: Path, monkeypatch: 
     one.take([Command(argv=writing(done, "done"))])
     one.release()
     assert wait_for(done) == "done\n"
-    monkeypatch.setattr(keeper.sys, "executable", "/no/such/python")
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
     with pytest.raises(LaunchError, match="cannot be started"):
         Keeper().take([])

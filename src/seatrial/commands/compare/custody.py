@@ -31,6 +31,7 @@ RESTORE_PAUSE_S = 15.0
 RESTORE_S = 900.0
 """For one restoration of many nodes, each of which is tried three times."""
 LEAST_RUN_S = 1.0
+GOES_ON = "The keeper tries on for some minutes; `seatrial doctor` names what is left."
 
 
 class Custody:
@@ -134,7 +135,7 @@ class Custody:
         if not why:
             with contextlib.suppress(Exception):
                 self._keeper.take([self._end, *self._ending()])
-        return f"Setting A was NOT restored: {why}" if why else ""
+        return f"Setting A was NOT restored: {why} {GOES_ON}" if why else ""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Give the nodes back, or leave all that is left to the keeper."""

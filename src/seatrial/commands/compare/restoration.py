@@ -121,8 +121,8 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
 def restore_left(name: str = "") -> Restored:
     """End what is left of a command, restore what it left changed, and end its job; of all of them, or of one name.
 
-    Raises UsageError for changes of a command that still runs, and of one of which this host cannot tell, if they are
-    not named.
+    Raises UsageError for changes of a command that still runs, and of one that may still run on another host, unless
+    they are named.
     """
     lines: list[str] = []
     failed = False

@@ -26,7 +26,7 @@ def judge_own_notes(changed: list[ChangedSettings]) -> list[Finding]:
         noted(
             STEP,
             FindingKind.SETTING_LEFT,
-            f"{change.text}, since {settings.driver.since}: the command that would have restored it was killed.",
+            f"{change.text}, since {settings.driver.since}: {_driver(settings)}.",
             f"{RESTORE} {settings.name}",
             subject=node_subject(change.node) if isinstance(change, ChangedFile) else CLUSTER,
         )
@@ -35,10 +35,16 @@ def judge_own_notes(changed: list[ChangedSettings]) -> list[Finding]:
     ]
 
 
-def judge_notes_of_nodes(said: str, own: list[ChangedSettings]) -> list[Finding]:
-    """`said`: the output of a step on all nodes. Notes of changes that this user's own notes name are left out."""
+def _driver(settings: ChangedSettings) -> str:
+    if settings.running is None:
+        return f"process {settings.driver.pid} on {settings.driver.host} restores it at its end, if it still runs"
+    return "the command that would have restored it was killed"
+
+
+def judge_notes_of_nodes(output: str, own: list[ChangedSettings]) -> list[Finding]:
+    """`output`: of a step on all nodes. Notes of changes that this user's own notes name are left out."""
     names = {settings.name for settings in own}
-    notes = {name: text for name, text in NOTE.findall(said) if name.partition(".")[2] not in names}
+    notes = {name: text for name, text in NOTE.findall(output) if name.partition(".")[2] not in names}
     return [
         noted(
             STEP,
