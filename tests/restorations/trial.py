@@ -156,8 +156,7 @@ class Restorations:
         common = ["--blocks", "1", "--archive", str(self.archive)]
         if command is Command.PROVE:
             return ["compare", "before", "after", "--prove", *common, *benchmark]
-        usual, changed = (f"srun --nodes=1 --ntasks=1 --nodelist={NODE} --overlap --mpi=none "
-                          f"ip link set eth0 mtu {mtu}" for mtu in (FULL, SMALL))  # fmt: skip
+        usual, changed = (f"srun -w {NODE} ip link set eth0 mtu {mtu}" for mtu in (FULL, SMALL))
         return ["compare", "--toggle", usual, changed, *common, *benchmark]
 
     def _disturb(self, command: Command, victim: Victim, outcome: Outcome, draw: random.Random, seen: Path) -> None:

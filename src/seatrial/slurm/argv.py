@@ -89,14 +89,17 @@ def salloc(
     *,
     at_once: bool = False,
     request: SlurmRequest = ANY,
-    holder: Sequence[str] = HOLDER,
+    lasting: bool = False,
 ) -> list[str]:
-    """An allocation that lasts as long as `holder`, which says when it is granted and nodes are up.
+    """An allocation that lasts as long as `HOLDER`, which says when it is granted and nodes are up.
 
-    `name`: of the job; `at_once`: now or never, without waiting in the queue.
+    `name`: of the job; `at_once`: now or never, without waiting in the queue; `lasting`: also when salloc's standard
+    input ends, until it is given back or cancelled. salloc then ends the holder, for which it would wait for ever.
     """
     now = [f"--immediate={IMMEDIATE_S}"] if at_once else []
-    return ["salloc", "--wait-all-nodes=1", *now, *allocation(nodes, seconds, partition, name, request), *holder]
+    words = ["salloc", "--wait-all-nodes=1", *now, *(["--kill-command"] if lasting else [])]
+    holder = LASTING_HOLDER if lasting else HOLDER
+    return [*words, *allocation(nodes, seconds, partition, name, request), *holder]
 
 
 def sbatch(

@@ -43,8 +43,7 @@ def hold(
     """
     name = new_job_name()
     keeper.take(job_ending(name))
-    holder = slurm_argv.LASTING_HOLDER
-    argv = slurm_argv.salloc(nodes, seconds, partition, name, request=request, holder=holder)
+    argv = slurm_argv.salloc(nodes, seconds, partition, name, request=request, lasting=True)
     try:
         allocation = obtain(argv, nodes, wait_s, unheard=keeper.release)
     except LaunchError as error:
@@ -69,6 +68,14 @@ def refuse_foreign_nodes(job: str, nodes: Sequence[str]) -> None:
 def runs_on(job: str) -> bool:
     """Whether steps can be started in the job. Raises LaunchError where Slurm does not answer."""
     return bool(job) and job_now(job) is not None
+
+
+def only_job(job: str) -> dict[str, str]:
+    """Variables that make `srun -w n1 ...` a step of the job, on the nodes and with the tasks that it would have alone.
+
+    With the number of nodes and tasks of the job, which salloc sets too, it would run on all of them.
+    """
+    return {"SLURM_JOB_ID": job, "SLURM_JOBID": job}
 
 
 def nodes_in_service(nodes: Sequence[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import contextlib
 import math
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -22,7 +23,7 @@ from seatrial.launch.default_launch import job_variables
 from seatrial.process.after_driver import end_bearers
 from seatrial.process.keeper import MARK, Command, Duty, End, Keeper
 from seatrial.process.process import Completed
-from seatrial.slurm.held_nodes import HELD_JOB, HeldNodes, hold
+from seatrial.slurm.held_nodes import HELD_JOB, HeldNodes, hold, only_job
 from seatrial.slurm.queue import job_ending
 
 OWN = "seatrial"
@@ -81,12 +82,16 @@ class Custody:
         """For how long a benchmark may run."""
         return max(self.held.left_s(), LEAST_RUN_S) if self.held else math.inf
 
-    def environment(self, *, own: bool) -> dict[str, str]:
-        """For a program that is started on behalf of the measurement; `own`: a command of ours."""
+    def environment(self, program: str) -> dict[str, str]:
+        """For a program that measures: srun and commands of ours find the job, others all that salloc would set."""
         mark = {MARK: self.settings.name}
         if self.held is None:
             return mark
-        return {**mark, **({HELD_JOB: self.held.job} if own else job_variables(self.held.job, self.held.nodes))}
+        if program == OWN:
+            return {**mark, HELD_JOB: self.held.job}
+        if Path(program).name == "srun":
+            return {**mark, **only_job(self.held.job)}
+        return {**mark, **job_variables(self.held.job, self.held.nodes)}
 
     def protect(self, changes: Sequence[Changed]) -> None:
         """Note down what is about to be changed, and have the keeper restore it. Raises LaunchError: change nothing."""
@@ -100,10 +105,10 @@ class Custody:
             nodes=self.held.nodes if self.held else (),
             job_name=self.held.name if self.held else "",
         )
-        if changes:
-            changed_settings.write(changes_folder(), self.settings)
-            self._unrestored = True
         self._keeper.take([self._end, *self._restoring(), *self._ending()])
+        if changes:
+            changed_settings.write(changes_folder(), self.settings)  # a keeper that finds none changes nothing
+            self._unrestored = True
 
     def _restoring(self) -> Sequence[Duty]:
         """A setting that is not restored keeps its nodes: no foreign job may run on them."""

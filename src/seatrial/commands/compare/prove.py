@@ -146,7 +146,7 @@ def _prove(
     progress.stage(planned.statement)
     try:
         with (
-            _custody(request, reversal, reach, info) as custody,
+            custody_of(request, reversal, reach, info) as custody,
             _environment(reversal, request.archive) as environment,
         ):
             located = [locate(custody.reach, node, setting) for node in reversal.nodes for setting in reversal.files]
@@ -196,8 +196,8 @@ def _moved_on(reversal: Reversal, located: Sequence["ChangedFile | str"]) -> lis
     ]
 
 
-def _custody(request: Request, reversal: Reversal, reach: Reach, info: RunInfo) -> Custody:
-    """Of the nodes that are changed and of all that the benchmark needs, if they belong to Slurm; inside a job it has
+def custody_of(request: Request, reversal: Reversal, reach: Reach, info: RunInfo) -> Custody:
+    """Custody of the changed nodes and of all that the benchmark needs, if they belong to Slurm; a job around us has
     them already. Raises UsageError for a node that is not part of that job.
     """
     nodes: tuple[str, ...] = ()

@@ -10,12 +10,11 @@ from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import Changed, ChangedFile, ChangedSettings
 from seatrial.commands.compare.reach import Reach, why_not_ours, writing
 from seatrial.driver.left_settings import changes_folder
-from seatrial.launch.default_launch import job_variables
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.after_driver import end_bearers
 from seatrial.process.keeper import MARK, Keeper
 from seatrial.process.process import Completed, run
-from seatrial.slurm.held_nodes import runs_on
+from seatrial.slurm.held_nodes import only_job, runs_on
 from seatrial.slurm.queue import job_ending
 
 STEP_S = 300.0
@@ -54,7 +53,7 @@ def step_of(settings: ChangedSettings, change: Changed, *, usual: bool) -> Step:
         words = writing(change, settings.name, change.usual if usual else change.changed)
         note = "" if usual else f"{change.text}, since {settings.driver.since}, by {settings.driver.user}\n"
         return Step(argv=reach.argv(change.node, words), stdin=note)
-    inside = job_variables(settings.job, settings.nodes) if settings.job_name and settings.job else {}
+    inside = {**only_job(settings.job), "SLURM_OVERLAP": "1"} if settings.job_name and settings.job else {}
     return Step(argv=change.usual if usual else change.changed, folder=change.folder, environment=inside)
 
 

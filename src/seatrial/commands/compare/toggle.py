@@ -180,7 +180,7 @@ def _benchmark(archive: Path, toggle: Toggle, custody: Custody, name: str, envir
     """One run of the benchmark, into the archive."""
     own = toggle.benchmark[0] == OWN
     longest_s = min(BENCHMARK_S, custody.left_s)
-    variables = {**custody.environment(own=own), **environment}
+    variables = {**custody.environment(toggle.benchmark[0]), **environment}
     if own:
         words = (sys.executable, "-m", OWN, *toggle.benchmark[1:], "--run", name, "--archive", str(archive))
         done = run(words, timeout_s=longest_s, extra_environment=variables)

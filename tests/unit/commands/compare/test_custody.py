@@ -12,16 +12,23 @@ import pytest
 
 from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import ChangedFile
+from seatrial.commands.compare import prove
 from seatrial.commands.compare.custody import Custody
+from seatrial.commands.compare.prove import Request
 from seatrial.commands.compare.reach import Reach
 from seatrial.commands.compare.restoration import step_of
 from seatrial.commands.compare.toggle import Toggle, held_nodes, toggle_of, toggle_settings
 from seatrial.driver.left_settings import changes_folder
 from seatrial.driver.progress import Silent
+from seatrial.judgement.comparison.records import FileSetting
+from seatrial.judgement.comparison.reversible import Reversal
 from seatrial.launch.slurm import SlurmLauncher
+from seatrial.model import formats
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.imported import Sense
+from seatrial.model.run import RunInfo
 from seatrial.model.settings import SlurmRequest
+from seatrial.process.keeper import MARK
 from seatrial.slurm.held_nodes import HELD_JOB, named_nodes, refuse_foreign_nodes
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
@@ -187,8 +194,9 @@ def test_a_changed_file_is_written_in_a_step_of_the_job_that_holds_the_node(slur
         inside = step_of(
             msgspec.structs.replace(custody.settings, launcher="slurm", job=custody.job), change, usual=True
         )
-        assert custody.environment(own=True) == {"SEATRIAL_STARTED_BY": "x", HELD_JOB: "42"}
-        assert custody.environment(own=False)["SLURM_JOB_ID"] == "42"
+        assert custody.environment("seatrial") == {MARK: "x", HELD_JOB: "42"}
+        assert custody.environment("/usr/bin/srun") == {MARK: "x", "SLURM_JOB_ID": "42", "SLURM_JOBID": "42"}
+        assert custody.environment("mpirun")["SLURM_JOB_NODELIST"] == "n1"
         assert 0 < custody.left_s <= 60
     assert {"--jobid=42", "--overlap", "--nodelist=n1"} <= set(inside.argv)
     outside = step_of(msgspec.structs.replace(custody.settings, launcher="slurm"), change, usual=True)
@@ -206,3 +214,35 @@ def test_a_benchmark_of_ours_measures_in_the_job_as_if_it_had_made_it(
     assert launcher.job == "42"
     launcher.close()
     assert not log.exists(), "nothing was asked for, and nothing cancelled"
+
+
+def proving(*benchmark: str) -> tuple[Request, Reversal, RunInfo]:
+    request = Request(archive=Path(), first="a", second="b", benchmark=benchmark, blocks=1, dry_run=False)
+    setting = FileSetting(fact="f", places=(("/a",),), present="x", earlier="y")
+    info = RunInfo(
+        format=formats.RUN, run="b", seatrial="1", command=(), started="", launcher="slurm", nodes=("n1", "n3", "n9")
+    )
+    return request, Reversal(facts=(), nodes=("n2",), files=(setting,)), info
+
+
+def test_a_proof_holds_the_changed_node_and_those_of_the_benchmark(
+    slurm: SlurmScripts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def held(*benchmark: str) -> Custody:
+        request, reversal, info = proving(*benchmark)
+        return prove.custody_of(request, reversal, Reach(launcher="slurm"), info)
+
+    for benchmark, nodes in (((), ("n2", "n1", "n3")), (("seatrial", "curve", "n2", "n1"), ("n2", "n1"))):
+        with held(*benchmark) as custody:
+            assert custody.held is not None
+            assert custody.held.nodes == nodes
+            assert custody.reach.job == "42"
+    monkeypatch.setenv("SLURM_JOB_ID", "42")
+    with held() as custody:
+        assert custody.held is None
+        assert custody.reach.job == "42", "steps of the user's own job"
+        custody.protect([])
+        assert custody.settings.job_name == "", "which is never cancelled"
+    with pytest.raises(UsageError, match="n7 is not part of job 42"):
+        request, reversal, info = proving()
+        prove.custody_of(request, msgspec.structs.replace(reversal, nodes=("n7",)), Reach(launcher="slurm"), info)
