@@ -131,7 +131,9 @@ def _tell(found: "Recovery") -> None:
         print(f"seatrial: {clean(f'{bad.run} is not closed: {bad.what} {bad.remedy}')}", file=sys.stderr)
     for other in found.others:
         print(clean(f"{other.run}: left alone, it belongs to {other.user}, who alone can close it"))
-    if not (found.recovered or found.running or found.busy or found.others or found.damaged):
+    if found.removed_folders:
+        print(f"Removed {count(found.removed_folders, 'folder')} of files that killed runs had left.")
+    elif not (found.recovered or found.running or found.busy or found.others or found.damaged):
         print("Nothing to recover.")
 
 

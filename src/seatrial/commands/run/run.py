@@ -15,13 +15,12 @@ from seatrial.benchmarks.parameters import completed
 from seatrial.commands.run.judge import RunResult, judge_run
 from seatrial.commands.run.nodes import by_places, chosen_nodes, request_of, site_of
 from seatrial.commands.run.scratch import (
+    Scratch,
     case_hash,
     copy_case,
     end_of,
     free_bytes,
-    make_scratch,
     read_case,
-    remove_scratch,
     text_of,
     write_files,
 )
@@ -122,15 +121,14 @@ class BenchmarkRun:
         frame, budget_s = self._frame, self._frame.settings.budget_s
         case = read_case(self._settings.case)
         granted = frame.get_nodes(nodes, allocation_s(budget_s / 2), asleep)
-        scratch = make_scratch(self._settings, self._writer.info.run)
+        scratch = Scratch(self._settings, self._writer.info.run)
         try:
-            self._run_plan(granted, scratch, case)
+            self._run_plan(granted, scratch.path, case)
         finally:
-            if not self._settings.keep:
-                remove_scratch(scratch)
+            remark = scratch.close()
         frame.progress.stage("Reading the facts again")
         frame.facts_after = frame.read_facts(granted, layout.AFTER, "did not answer after the benchmark")
-        return f"The scratch folder {scratch} was kept." if self._settings.keep else ""
+        return remark
 
     def recorded(self) -> RecordedRun:
         """The run as its judge sees it."""
