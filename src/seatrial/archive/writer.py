@@ -78,6 +78,11 @@ class RunWriter:
             self._open(archive / f"{info.run}{layout.PARTIAL}")
         self.describe(info)
 
+    @property
+    def measurements(self) -> int:
+        """How many were delivered so far."""
+        return self._tally.measurements
+
     def _open(self, folder: Path) -> None:
         with new_folder(folder) as own:
             own.make_folder(layout.FACTS_FOLDER)

@@ -157,7 +157,7 @@ def test_what_cannot_be_removed_keeps_its_lease_and_is_tried_again(
             raise OSError("in use")
         unlink(name, dir_fd=dir_fd)
 
-    monkeypatch.setattr(working_folder.os, "unlink", held)
+    monkeypatch.setattr(os, "unlink", held)
     assert remove_leftovers([tmp_path]) == 0
     assert (folder / LEASE_FILE).exists()
     monkeypatch.undo()
