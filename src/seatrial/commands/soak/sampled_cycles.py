@@ -44,8 +44,8 @@ class _Sample(Generic[_One]):
             self._every *= 2
             before, self.cycles, self._times = self.cycles, {}, 0
             for _, cycle in sorted(before.items()):
-                for measured in cycle.values():
-                    self._put(measured)
+                for earlier in cycle.values():
+                    self._put(earlier)
 
     def _put(self, measured: _One) -> None:
         first = measured.repetition - measured.repetition % self._every
