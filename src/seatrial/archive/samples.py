@@ -69,6 +69,12 @@ def opened(spill: Path | None = None) -> Iterator["duckdb.DuckDBPyConnection"]:
             ) from error
 
 
+def require() -> None:
+    """Raise NoDuckdb where values of runs cannot be read, before anything is asked for that others could use."""
+    refuse_cramped()
+    library()
+
+
 def refuse_cramped() -> None:
     """Raise TooLittleMemory where this process may not have the memory that DuckDB needs to start."""
     for which, how in LIMITS:

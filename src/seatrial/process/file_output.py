@@ -87,7 +87,7 @@ def _emptied(path: Path) -> IO[bytes]:
 def _mark() -> Iterator[Mapping[str, str]]:
     """A variable for the environment of a program, whose bearers are ended where this process does not come so far."""
     word = secrets.token_hex(8)
-    keeper = Keeper([End(word=f"{MARK}={word}", grace_s=GRACE_S)])
+    keeper = Keeper([End(words=(f"{MARK}={word}",), grace_s=GRACE_S)])
     try:
         yield {MARK: word}
     finally:

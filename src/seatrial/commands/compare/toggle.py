@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive import changed_settings
+from seatrial.archive import changed_settings, samples
 from seatrial.archive.changed_settings import Changed, ChangedByCommand, ChangedFile
 from seatrial.archive.reader import read_info
 from seatrial.benchmarks.catalogue import detected
@@ -141,6 +141,7 @@ def run_toggled(archive: Path, toggle: Toggle, custody: Custody, progress: Progr
 
     Raises Unrestored where setting A was not restored after such an error.
     """
+    samples.require()
     runs: dict[str, list[str]] = {"a": [], "b": []}
     custody.protect(toggle.changes)
     if toggle.changes:
