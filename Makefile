@@ -1,5 +1,5 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test idle-checks lint unit lab-test lab-beside lab-alone campaign series proofs probe bench
+.PHONY: demo test idle-checks lint unit lab-test lab-beside lab-alone campaign restorations series proofs probe bench
 .PHONY: simulate-series setup-demo setup-test wheelhouse wheelhouse-test applications map-faults clean
 
 export MPICC ?= mpicc
@@ -49,10 +49,15 @@ lab-beside: setup-test
 lab-alone: setup-test
 	$(PYTEST) tests/unit/commands/curve/test_pingpong.py tests/lab -m alone
 
-KILLS ?= 100
 SEED ?= 1
+campaign: KILLS ?= 100
 campaign: setup-test
 	.venv/bin/python -m tests.campaign --kills $(KILLS) --seed $(SEED)
+
+# Processes killed while a setting of a node is changed: KILLS of each kind, during each of two commands.
+restorations: KILLS ?= 20
+restorations: setup-test
+	.venv/bin/python -m tests.restorations --kills $(KILLS) --seed $(SEED)
 
 # Real benchmarks of Debian packages (some hundred MB with OpenFOAM and LAMMPS) on a virtual cluster; minutes, as root.
 applications: setup-test

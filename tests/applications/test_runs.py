@@ -94,7 +94,7 @@ def test_the_motor_bike_is_meshed_once_and_its_curve_has_one_mesh(lab2: LabPlan,
     needs("simpleFoam")
     words = ["openfoam", "--set", f"end={ITERATIONS}", "--run", "meshed", "--keep", "--ranks", 1]
     carried_out(lab2, archive, *words, "--case", motor_bike(tmp_path / "bike"))
-    case = only_mesh(archive / ".scratch" / "meshed", tmp_path / "mesh")
+    case = only_mesh(next(archive.glob(".scratch-*")) / "meshed", tmp_path / "mesh")
     sizes = ["--cores", "1,2,4", "--spread", 2, "--run", "bike"]
     words = ["openfoam", "--case", case, "--set", f"end={ITERATIONS}", *sizes]
     (curve,) = carried_out(lab2, archive, *words, command="scale")["curves"]

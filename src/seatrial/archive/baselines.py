@@ -21,6 +21,14 @@ import msgspec
 from seatrial.archive.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES
 from seatrial.archive.run_files import DamagedRun, opened_inside, read_record
 from seatrial.archive.run_values import ValuesFile, write_values
+from seatrial.files.writing import (
+    Foreign,
+    descriptor_path,
+    make_shared_folder,
+    new_folder,
+    own_folder,
+    rename_folder,
+)
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run_values import RunSummary
@@ -141,16 +149,16 @@ def write_baseline(
     home = archive / FOLDER / name
     new = archive / FOLDER / f".{name}.{secrets.token_hex(4)}.new"
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        new.mkdir()
-        write_values(files, new / VALUES_FILE)
-        if facts:
-            with gzip.open(new / FACTS_FILE, "wb") as stream:
-                stream.write(msgspec.json.encode(facts))
-        _write_through(new / FILE, msgspec.json.format(msgspec.json.encode(baseline), indent=1) + b"\n")
-        if versions(archive, name)[-1:] != ([replaces] if replaces else []):
-            raise FileExistsError
-        new.rename(home / f"{baseline.version:04d}")
+        make_shared_folder(archive / FOLDER)
+        with contextlib.suppress(FileExistsError), new_folder(home):
+            pass
+        with own_folder(home) as versions_folder:
+            _write_version(new, baseline, files, facts)
+            if versions(archive, name)[-1:] != ([replaces] if replaces else []):
+                raise FileExistsError
+            rename_folder(new, f"{baseline.version:04d}", versions_folder)
+    except Foreign as error:
+        raise _not_yours(name, error) from error
     except (FileExistsError, OSError) as error:
         if isinstance(error, FileExistsError) or (home / f"{baseline.version:04d}").exists():
             what = f"The baseline {name!r} was changed by somebody else meanwhile."
@@ -165,11 +173,21 @@ def write_baseline(
     return baseline
 
 
-def _write_through(path: Path, content: bytes) -> None:
-    with path.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
+def _write_version(new: Path, baseline: Baseline, files: Sequence[ValuesFile], facts: dict[str, str]) -> None:
+    with new_folder(new) as own:
+        with own.new_file(VALUES_FILE) as stream:
+            write_values(files, descriptor_path(stream.fileno()))
+        if facts:
+            own.replace(FACTS_FILE, gzip.compress(msgspec.json.encode(facts)))
+        with own.new_file(FILE) as stream:
+            stream.write(msgspec.json.format(msgspec.json.encode(baseline), indent=1) + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def _not_yours(name: str, error: Foreign) -> SeatrialError:
+    what = f"The baseline {name!r} cannot be changed: {error.strerror}."
+    return SeatrialError(what, "Only its owner changes a baseline; set one under another name.")
 
 
 def drop_baseline(archive: Path, name: str) -> int:
@@ -178,8 +196,11 @@ def drop_baseline(archive: Path, name: str) -> int:
     home = folder_of(archive, name).parent
     gone = archive / FOLDER / f".{name}.{secrets.token_hex(4)}.dropped"
     try:
-        home.rename(gone)
+        with own_folder(home):
+            rename_folder(home, gone.name)
         shutil.rmtree(gone)
+    except Foreign as error:
+        raise _not_yours(name, error) from error
     except OSError as error:
         raise SeatrialError(f"The baseline {name!r} cannot be deleted: {error.strerror or error}.") from error
     return len(numbers)

@@ -12,11 +12,14 @@ import msgspec
 from seatrial.archive import contents, layout
 from seatrial.archive.contents import Tally
 from seatrial.archive.samples import SPILL_FOLDER, NotInstalled, write_samples
+from seatrial.files.writing import OwnFolder, own_folder, rename_folder
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RunInfo, RunKind
 
 TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 NO_SAMPLES = f"{layout.SAMPLES_FILE} was left out; `seatrial runs show` makes it from the journal."
+CLOSED: list[Path] = []
+"""The runs that this process closed: the command line judges them at its end, so that no reader need do it."""
 Refusals = tuple[type[SeatrialError], ...]
 
 
@@ -31,35 +34,38 @@ def close_folder(folder: Path, info: RunInfo, tally: Tally, another: str, withou
         final = folder.with_name(name)
         if not _is_free(final):
             continue
-        described = _with_samples(folder, _named(info, name), without)
-        described = msgspec.structs.replace(described, contents=contents.record(folder, tally))
-        write_run_file(folder, described)
-        _sweep(folder)
-        try:
-            folder.rename(final)
-        except OSError as error:
-            if error.errno in TAKEN and folder.exists():
-                continue  # another run was closed under this name meanwhile
-            raise
-        with contextlib.suppress(OSError):
-            (final / layout.LEASE_FILE).unlink()
+        with own_folder(folder) as own:
+            described = _with_samples(own, _named(info, name), without)
+            described = msgspec.structs.replace(described, contents=contents.record(own, tally))
+            write_run_file(folder, described)
+            sweep(own)
+            try:
+                rename_folder(folder, name)
+            except OSError as error:
+                if error.errno in TAKEN and folder.exists():
+                    continue  # another run was closed under this name meanwhile
+                raise
+            with contextlib.suppress(OSError):
+                own.remove(layout.LEASE_FILE)
+        CLOSED.append(final)
         return final, described
     raise AssertionError  # there are names without end
 
 
-def _sweep(folder: Path) -> None:
+def sweep(folder: OwnFolder) -> None:
     """Remove what processes left that were killed while they wrote."""
-    for half in folder.glob("*.new"):
-        with contextlib.suppress(OSError):
-            half.unlink()
-    shutil.rmtree(folder / SPILL_FOLDER, ignore_errors=True)
+    for name in folder.names():
+        if name.endswith(".new"):
+            with contextlib.suppress(OSError):
+                folder.remove(name)
+    shutil.rmtree(SPILL_FOLDER, ignore_errors=True, dir_fd=folder.handle)
 
 
 def write_run_file(folder: Path, info: RunInfo) -> None:
-    """run.json, replaced in one step."""
-    new = folder / f"{layout.RUN_FILE}.new"
-    new.write_bytes(msgspec.json.format(msgspec.json.encode(info, enc_hook=str), indent=2) + b"\n")
-    new.rename(folder / layout.RUN_FILE)
+    """run.json, replaced in one step. Raises OSError."""
+    content = msgspec.json.format(msgspec.json.encode(info, enc_hook=str), indent=2) + b"\n"
+    with own_folder(folder) as own:
+        own.replace(layout.RUN_FILE, content)
 
 
 def _names(run: str, another: str) -> Iterator[str]:
@@ -84,11 +90,11 @@ def _named(info: RunInfo, name: str) -> RunInfo:
     return msgspec.structs.replace(info, run=name, reason=f"{info.reason} {taken}".strip())
 
 
-def _with_samples(folder: Path, info: RunInfo, without: Refusals) -> RunInfo:
+def _with_samples(folder: OwnFolder, info: RunInfo, without: Refusals) -> RunInfo:
     if info.kind is RunKind.IMPORT:
         return info  # it has no samples
     try:
-        write_samples(folder, info.run)
+        write_samples(folder.path, info.run)
     except NotInstalled:
         return info  # whoever chose an installation without DuckDB needs no remark on every run
     except without as error:

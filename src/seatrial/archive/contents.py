@@ -7,9 +7,10 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import DESCRIPTION_BYTES
+from seatrial.archive.inputs import ANY_SIZE, DESCRIPTION_BYTES, MIB
 from seatrial.archive.journal import Delivered, Entry, GroupDelivered, decode
-from seatrial.archive.run_files import DamagedRun, read_inside
+from seatrial.archive.run_files import DamagedRun, opened_inside, read_inside
+from seatrial.files.writing import OwnFolder
 from seatrial.model.run import Contents, RunInfo
 from seatrial.model.words import count, some
 
@@ -66,11 +67,9 @@ class Tally:
         )
 
 
-def record(folder: Path, tally: Tally) -> Contents:
+def record(folder: OwnFolder, tally: Tally) -> Contents:
     """Write files.sha256 and return the record for run.json. Raises OSError."""
-    new = folder / f"{layout.FILES_FILE}.new"
-    new.write_bytes(tally.files_text())
-    new.rename(folder / layout.FILES_FILE)
+    folder.replace(layout.FILES_FILE, tally.files_text())
     return tally.contents()
 
 
@@ -115,7 +114,7 @@ def files_damage(folder: Path, recorded: Contents) -> tuple[str, ...]:
         return (f"{layout.FILES_FILE} is missing or was changed: it listed {count(recorded.files, 'file')}",)
     evidence = dict(_evidence(folder))
     lost = [name for name in listed if name not in evidence]
-    changed = [name for name, path in evidence.items() if name in listed and _sha256(path) != listed[name]]
+    changed = [name for name, path in evidence.items() if name in listed and _sha256(folder, path) != listed[name]]
     added = [name for name in evidence if name not in listed]
     problems = (
         (lost, "missing"),
@@ -153,9 +152,12 @@ def _evidence(folder: Path) -> Iterator[tuple[str, Path]]:
         yield layout.FABRIC_FILE, folder / layout.FABRIC_FILE
 
 
-def _sha256(path: Path) -> str:
+def _sha256(folder: Path, path: Path) -> str:
     try:
-        with path.open("rb") as stream:  # larger than memory, perhaps, if it was replaced
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError:
+        digest = hashlib.sha256()
+        with opened_inside(folder, path, ANY_SIZE) as stream:  # larger than memory, perhaps, if it was replaced
+            while piece := stream.read(MIB):
+                digest.update(piece)
+        return digest.hexdigest()
+    except (OSError, DamagedRun):
         return ""

@@ -12,6 +12,7 @@ from seatrial.archive.inputs import ANY_SIZE
 from seatrial.archive.journal import Delivered, GroupDelivered
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_entries, read_info
+from seatrial.archive.reader_cache import kept_file
 from seatrial.archive.run_files import DamagedRun, check_inside, opened_inside
 from seatrial.archive.samples import (
     NoDuckdb,
@@ -24,12 +25,19 @@ from seatrial.archive.samples import (
     write_samples,
 )
 from seatrial.archive.writer import ArchiveError, sentences
+from seatrial.files.writing import descriptor_path, open_named
 from seatrial.model.errors import SeatrialError
 
 PARQUET = b"PAR1"
 """The first and the last bytes of every Parquet file."""
 FOOTER_BYTES = 8
 """At its end: the length of the description before it, and PARQUET."""
+OPTIONS = {
+    ExportFormat.CSV: "FORMAT csv, HEADER true",
+    ExportFormat.PARQUET: "FORMAT parquet, COMPRESSION zstd",
+    ExportFormat.JSONL: "FORMAT json",
+}
+"""Of DuckDB's COPY."""
 MADE_AGAIN = "`seatrial runs show` makes it again from the journal."
 KERNEL_TABLE = """
 WITH rounds AS (
@@ -58,7 +66,7 @@ FROM kernels JOIN counts USING (phase, kernel, message_bytes) ORDER BY ALL
 
 
 def samples_file(folder: Path) -> Path:
-    """samples.parquet of a closed run, made again from the journal where it is missing or of another journal."""
+    """samples.parquet of a closed run, made from the journal where it is missing or of another journal."""
     return samples_files([folder])[0]
 
 
@@ -74,10 +82,24 @@ def samples_files(folders: Sequence[Path]) -> list[Path]:
     made_from = journals_of(tuple(present.values()))
     for folder, path in paths.items():
         if folder not in present or not _belongs(folder, path, made_from[path]):
-            with sentences(folder):
-                write_samples(folder, folder.name)
-        check_inside(folder, path)
+            paths[folder] = _made(folder)
+        else:
+            check_inside(folder, path)
     return [paths[folder] for folder in folders]
+
+
+def _made(folder: Path) -> Path:
+    """samples.parquet made from the journal: in the run's folder; of another user's run in this user's cache."""
+    target = kept_file(folder, layout.SAMPLES_FILE)
+    if target is None:
+        raise SeatrialError(
+            f"{folder / layout.SAMPLES_FILE} must be made, which is not done in another user's run.",
+            "Set XDG_CACHE_HOME to a folder of yours with enough space.",
+        )
+    if target.parent == folder or not target.exists() or not _belongs(folder, target, journals_of([target])[target]):
+        with sentences(target.parent):
+            write_samples(folder, folder.name, target)
+    return target
 
 
 def _belongs(folder: Path, path: Path, made_from: str) -> bool:
@@ -103,16 +125,10 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
             samples = connection.read_parquet(files, union_by_name=True)
         with _sentences(target), system_errors():
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.touch()
-            match form:
-                case ExportFormat.CSV:
-                    samples.write_csv(str(target))
-                case ExportFormat.PARQUET:
-                    samples.write_parquet(str(target), compression="zstd")
-                case ExportFormat.JSONL:
-                    connection.register("samples", samples)
-                    quoted = str(target).replace("'", "''")
-                    connection.execute(f"COPY samples TO '{quoted}' (FORMAT json)")
+            connection.register("samples", samples)
+            with os.fdopen(open_named(target), "wb") as stream:
+                path = descriptor_path(stream.fileno())
+                connection.execute(f"COPY samples TO '{path}' ({OPTIONS[form]}, USE_TMP_FILE false)")
         with read_errors():
             count = connection.execute("SELECT count(*) FROM read_parquet(?)", [files]).fetchone()
     return int(count[0]) if count else 0

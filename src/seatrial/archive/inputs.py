@@ -74,6 +74,14 @@ def open_regular(path: Path, most_bytes: int, *, flags: int = 0) -> IO[bytes]:
         raise
 
 
+def journal_lines(journal: IO[bytes], path: Path) -> Iterator[bytes]:
+    """The lines of a journal. Raises BadInput at one that our writer cannot have written."""
+    while line := journal.readline(JOURNAL_LINE_BYTES + 1):
+        if len(line) > JOURNAL_LINE_BYTES:
+            raise too_large(f"A line of {path}", JOURNAL_LINE_BYTES)
+        yield line
+
+
 def read_input(path: Path, most_bytes: int) -> bytes:
     """All of a regular file. Raises BadInput for anything else, or for more than `most_bytes`."""
     with open_regular(path, most_bytes) as stream:

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
+from seatrial.files.writing import OLD, Foreign, own_folder
 
 BEAT_S = 5.0
 """Seconds between two beats."""
@@ -102,7 +103,7 @@ def new_lease(holder: Holder) -> Lease:
 
 def read_bytes(folder: Path) -> bytes:
     """The content of lease.json, opened again each time, so that NFS asks the server. Raises OSError."""
-    handle = os.open(folder / layout.LEASE_FILE, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    handle = os.open(folder / layout.LEASE_FILE, os.O_RDONLY | OLD)
     try:
         return os.read(handle, 4 * LINE_BYTES)
     finally:
@@ -143,9 +144,8 @@ class Hold:
         self.taken_by: Lease | None = None
         self._stop = threading.Event()
         thread = threading.Thread(target=self._beat_on, name="lease", daemon=True)
-        new = folder / f"{layout.LEASE_FILE}.{self.lease.token[:8]}.new"
-        new.write_bytes(_line(self.lease))
-        new.rename(folder / layout.LEASE_FILE)
+        with own_folder(folder) as own:
+            own.replace(layout.LEASE_FILE, _line(self.lease))
         try:
             thread.start()
         except RuntimeError:  # ulimit -u
@@ -155,8 +155,9 @@ class Hold:
     def beat(self) -> None:
         """Count one further, unless the lease is no longer ours; errors of the file system are ignored."""
         try:
-            handle = os.open(self.folder / layout.LEASE_FILE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        except (FileNotFoundError, NotADirectoryError):
+            with own_folder(self.folder) as own:
+                handle = own.open_file(layout.LEASE_FILE, os.O_RDWR)
+        except (FileNotFoundError, NotADirectoryError, Foreign):
             self.suspect = True
             return
         except OSError:

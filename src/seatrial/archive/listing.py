@@ -44,7 +44,9 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     headline: str = ""
     """The first line of the run's report."""
     exit_code: int | None = None
-    """Of the run's report; None for an open run."""
+    """Of the run's report; None for an open run, and for one that was not judged."""
+    unjudged: str = ""
+    """Why a closed run has no verdict here, and what to do; empty for all others."""
 
 
 def list_archive(archive: Path, node: str = "") -> list[RunRow]:
@@ -109,5 +111,5 @@ def _state(folder: Path) -> tuple[str, str, str]:
     if not layout.is_open(folder):
         return CLOSED, "", ""
     state = presumed(folder)
-    held = state.lease if state.life in (Life.RUNNING, Life.CLOSING) else None
+    held = state.lease if state.life in (Life.RUNNING, Life.CLOSING, Life.OPEN) else None
     return state.life.value, held.host if held else "", held.since if held else ""

@@ -1,7 +1,7 @@
 """Whether an open run is still being written: by the process that its lease names, else by watching its files.
 
-No clock is compared with another one. From another host a run counts as dead when neither its lease nor its journal
-changed while this process watched them for several beats.
+No clock is compared with another one, so that a wrong one closes no run. From another host a run counts as dead when
+neither its lease nor its journal changed while this process watched them for several beats.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ import msgspec
 
 from seatrial.archive import layout, lease
 from seatrial.archive.lease import Holder, Lease
+from seatrial.files.writing import OLD, own_folder
 
 WATCHED_BEATS = 6
 """Runs are watched for this many beats; fewer could be lost while a file server is slow."""
@@ -24,8 +25,6 @@ LOOKS = 4
 """Looks in each beat of a lease that is watched, at most one a second."""
 LATELY_S = 300.0
 """A run without a lease that wrote its journal within this time is left alone: rounds take minutes at most."""
-AGES_S = 86_400.0
-"""A run whose files are all older than a day is not watched; clocks do not differ by that much."""
 
 
 Waiting = Callable[[float, int], None]
@@ -41,6 +40,8 @@ class Life(enum.StrEnum):
     """Another `runs recover` is closing it."""
     CUT_OFF = "cut-off"
     """No process writes it any more."""
+    OPEN = "open"
+    """Another host writes it, or wrote it: that shows only while it is watched, see `examine`."""
     GONE = "gone"
     """It no longer exists: another process has closed it meanwhile."""
 
@@ -106,20 +107,18 @@ def glance(folder: Path) -> Found | None:
     if not folder.exists():
         return Found(folder=folder, life=Life.GONE)
     alive = proof(held) if held else None
-    if alive is None:
-        age_s = _age_s(folder)
-        alive = False if age_s > AGES_S else None
-        if alive is None and (held is None or not held.beat_s) and age_s < LATELY_S:
-            alive = True
+    if alive is None and not _beats(held) and (quiet_s := _quiet_s(folder)) is not None and quiet_s < LATELY_S:
+        alive = True
     return None if alive is None else _found(folder, held, alive=alive)
 
 
 def presumed(folder: Path) -> Found:
-    """As `glance`; where that does not decide it, by the age of its files, which clocks that differ make wrong."""
-    state = glance(folder)
-    if state is not None:
-        return state
-    return _found(folder, lease.read_lease(folder), alive=_age_s(folder) < LATELY_S)
+    """As `glance`; OPEN where that does not decide it."""
+    return glance(folder) or Found(folder=folder, life=Life.OPEN, lease=lease.read_lease(folder))
+
+
+def _beats(held: Lease | None) -> bool:
+    return held is not None and held.beat_s > 0
 
 
 def _found(folder: Path, held: Lease | None, *, alive: bool) -> Found:
@@ -127,12 +126,20 @@ def _found(folder: Path, held: Lease | None, *, alive: bool) -> Found:
     return Found(folder=folder, life=holds if alive else Life.CUT_OFF, lease=held)
 
 
-def _age_s(folder: Path) -> float:
-    """Seconds since the youngest of the files changed, by two clocks; infinity where there is none."""
+def _quiet_s(folder: Path) -> float | None:
+    """Seconds since the youngest of the files changed, by the clock of the file server: that of a file made just now.
+
+    None where no file can be made: this user does not own the run.
+    """
+    try:
+        with own_folder(folder) as own:
+            now_s = own.time_of_new_file_s()
+    except OSError:
+        return None
     ages = []
     for name in (layout.LEASE_FILE, layout.JOURNAL_FILE, layout.RUN_FILE):
         with contextlib.suppress(OSError):
-            ages.append(abs(time.time() - (folder / name).stat().st_mtime))
+            ages.append(abs(now_s - (folder / name).stat().st_mtime))
     return min(ages, default=float("inf"))
 
 
@@ -153,7 +160,9 @@ def _watch(folders: Sequence[Path], waiting: Waiting) -> Mapping[Path, Found]:
             if changed and not folder.exists():
                 found[folder] = Found(folder=folder, life=Life.GONE)
             elif changed or time.monotonic() - began >= patience_s:
-                found[folder] = _found(folder, lease.read_lease(folder) or leases[folder], alive=changed)
+                held = lease.read_lease(folder) or leases[folder]
+                dead = not changed and (_beats(held) or (_quiet_s(folder) or 0.0) >= LATELY_S)
+                found[folder] = _found(folder, held, alive=not dead)
     return found
 
 
@@ -168,7 +177,7 @@ def _sight(folder: Path) -> _Sight:
     with contextlib.suppress(OSError):
         content = lease.read_bytes(folder)
     with contextlib.suppress(OSError):
-        handle = os.open(folder / layout.JOURNAL_FILE, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(folder / layout.JOURNAL_FILE, os.O_RDONLY | OLD)
         try:
             status = os.fstat(handle)
             size, written = status.st_size, status.st_mtime_ns

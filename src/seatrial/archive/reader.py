@@ -1,9 +1,9 @@
 """Reads runs back."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,10 +14,9 @@ from seatrial.archive.inputs import (
     DESCRIPTION_BYTES,
     FACTS_BYTES,
     JOURNAL_BYTES,
-    JOURNAL_LINE_BYTES,
     WIRING_BYTES,
     decoded,
-    too_large,
+    journal_lines,
 )
 from seatrial.archive.journal import (
     BenchmarkPlanned,
@@ -25,6 +24,8 @@ from seatrial.archive.journal import (
     Delivered,
     Entry,
     GroupDelivered,
+    GroupRoundStarted,
+    RoundEnded,
     RoundStarted,
     SessionLost,
     SessionStarted,
@@ -35,13 +36,14 @@ from seatrial.archive.journal import (
     of_type,
 )
 from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record
+from seatrial.archive.stored_measurements import GROUPS, PAIRS, StoredMeasurements
 from seatrial.fabric import routed_fabric as routed
 from seatrial.model import formats
 from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import LONGEST_S, GroupMeasurement, Measurement
 from seatrial.model.placement import DefaultStart, Start
-from seatrial.model.run import Ending, RecordedRun, RunInfo
+from seatrial.model.run import Ending, RecordedRun, RunInfo, RunKind, run_kind
 from seatrial.node.node import AlikeParser
 from seatrial.node.rank_places import rank_places
 
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
     from seatrial.fabric.routed_fabric import RoutedFabric
 
 
+OF_ROUNDS = (RoundStarted, GroupRoundStarted, Delivered, GroupDelivered, RoundEnded)
+"""Entries of which a soak of days has more than memory holds; its measurements are read when they are needed."""
 RESTORE = "Restore the files from a copy; `seatrial runs export` writes the samples that are left."
 
 
@@ -73,30 +77,34 @@ def read_info(folder: Path) -> RunInfo:
     )
 
 
-def read_entries(folder: Path) -> list[Entry]:
-    """The journal of the run in `folder`, a torn last line left out. Raises DamagedRun."""
+def read_entries(folder: Path, left_out: tuple[type[Entry], ...] = ()) -> list[Entry]:
+    """The journal of the run in `folder`, a torn last line and some kinds of entries left out. Raises DamagedRun."""
     path = folder / layout.JOURNAL_FILE
     try:
         with opened_inside(folder, path, JOURNAL_BYTES) as journal, damage():
-            return list(decode(_lines(journal, path)))
+            return [entry for entry in decode(journal_lines(journal, path)) if not isinstance(entry, left_out)]
     except (OSError, msgspec.DecodeError) as error:
         raise DamagedRun(f"{path} cannot be read: {error}.", "seatrial runs recover gives back what it can.") from error
 
 
-def read_journal(folder: Path, info: RunInfo) -> tuple[list[Entry], tuple[str, ...]]:
+def read_journal(
+    folder: Path, info: RunInfo, left_out: tuple[type[Entry], ...] = ()
+) -> tuple[list[Entry], tuple[str, ...]]:
     """The journal, and how a closed run differs from what was recorded when it was closed, a sentence each.
 
-    Of a changed journal every readable line is returned. Raises DamagedRun.
+    Of a changed journal every readable line is returned. `left_out`: entries that are checked, but not returned.
+    Raises DamagedRun.
     """
     if info.contents is None or layout.is_open(folder):
-        return read_entries(folder), ()
+        return read_entries(folder, left_out), ()
     path = folder / layout.JOURNAL_FILE
     tally = Tally()
     entries: list[Entry] = []
     if os.path.lexists(path):
         try:
             with opened_inside(folder, path, JOURNAL_BYTES) as journal, damage():
-                entries = list(tolerant(_lines(journal, path), tally))
+                readable = tolerant(journal_lines(journal, path), tally)
+                entries = [entry for entry in readable if not isinstance(entry, left_out)]
         except OSError as error:
             raise DamagedRun(f"{path} cannot be read: {error}.") from error
     differences = journal_damage(info.contents, tally)
@@ -116,14 +124,6 @@ def refuse_damaged(folder: Path) -> None:
     """Raise DamagedRun where the files of a closed run are not those with which it was closed."""
     if differences := damage_of(folder, read_info(folder)):
         raise DamagedRun(f"The run in {folder} is damaged: {'; '.join(differences)}.", RESTORE)
-
-
-def _lines(journal: IO[bytes], path: Path) -> Iterator[bytes]:
-    """The lines of a journal. Raises BadInput at one that our writer cannot have written."""
-    while line := journal.readline(JOURNAL_LINE_BYTES + 1):
-        if len(line) > JOURNAL_LINE_BYTES:
-            raise too_large(f"A line of {path}", JOURNAL_LINE_BYTES)
-        yield line
 
 
 def read_facts_texts(folder: Path, reading: str) -> dict[str, str]:
@@ -208,7 +208,8 @@ def default_start_of(entries: Iterable[Entry]) -> DefaultStart | None:
 def read_run(folder: Path) -> RecordedRun:
     """Everything that verdicts and reports are made from. Raises DamagedRun."""
     info = read_info(folder)
-    entries, differences = read_journal(folder, info)
+    is_long = run_kind(info) is RunKind.SOAK
+    entries, differences = read_journal(folder, info, OF_ROUNDS if is_long else ())
     if differences:
         info = msgspec.structs.replace(info, ending=Ending.DAMAGED, reason=f"{'; '.join(differences)}.")
     planned = [pair for entry in of_type(entries, SurveyPlanned) for pair in entry.pairs]
@@ -217,8 +218,8 @@ def read_run(folder: Path) -> RecordedRun:
         planned=tuple(planned),
         facts=parse_all(read_facts_texts(folder, layout.BEFORE)),
         facts_after=parse_all(read_facts_texts(folder, layout.AFTER)),
-        measurements=measurements_of(entries),
-        group_measurements=group_measurements_of(entries),
+        measurements=StoredMeasurements(folder, PAIRS) if is_long else measurements_of(entries),
+        group_measurements=StoredMeasurements(folder, GROUPS) if is_long else group_measurements_of(entries),
         starts=starts_of(entries, info.nodes),
         default_start=default_start_of(entries),
         losses=tuple(entry.loss for entry in of_type(entries, SessionLost)),
@@ -272,12 +273,10 @@ def where_now(folder: Path) -> Path:
     """Where a run is that was found in `folder`: an open run is renamed when a process begins to close it, and again
     afterwards.
     """
-    if (folder / layout.RUN_FILE).exists():
+    if has_run_file(folder):
         return folder
     run = layout.run_of(folder)
-    others = [
-        path for path in folder.parent.iterdir() if layout.run_of(path) == run and (path / layout.RUN_FILE).is_file()
-    ]
+    others = [path for path in folder.parent.iterdir() if layout.run_of(path) == run and has_run_file(path)]
     return min(others, key=lambda path: len(path.name), default=folder)
 
 

@@ -1,14 +1,19 @@
 """Closes the runs of an archive that no process writes any more; a failure for one does not stop the others."""
 
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.liveness import Found, Life, Waiting, examine
-from seatrial.archive.reader import has_run_file
-from seatrial.archive.run_recovery import ClosedByOther, Recovered, partial_folders, recover
+from seatrial.archive.reader import has_run_file, read_info
+from seatrial.archive.run_recovery import ClosedByOther, Recovered, partial_folders, recover, refuse_foreign
+from seatrial.archive.working_folder import parents_of, remove_leftovers
+from seatrial.files.writing import is_own, owner_of
 from seatrial.model.errors import NoRun, SeatrialError
+from seatrial.model.settings import Settings
 
 ASIDE = "Its files are left as they were; move the folder out of the archive if it is not needed."
 
@@ -41,7 +46,11 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     """Their drivers still write them."""
     busy: tuple[LeftAlone, ...] = ()
     """Another process is closing them, or has closed them meanwhile."""
+    others: tuple[LeftAlone, ...] = ()
+    """They belong to other users, who alone can close them."""
     damaged: tuple[NotClosed, ...] = ()
+    removed_folders: int = 0
+    """Working folders that killed runs of this user had left."""
 
 
 def watching(seconds: float, runs: int) -> str:
@@ -57,15 +66,20 @@ def recover_runs(
 ) -> Recovery:
     """Close all runs that were cut off, or only `run`; with `force` also runs that are still being written.
 
-    `waiting`: see `examine`. Raises NoRun for an unknown name.
+    `waiting`: see `examine`. Raises NoRun for an unknown name, ArchiveError for the named run of another user.
     """
     folders = partial_folders(archive)
     if run:
         folders = [folder for folder in folders if run in (layout.run_of(folder), folder.name, str(folder))]
         if not folders:
             return _closed_already(archive, run)
+    foreign = [] if run else [folder for folder in folders if not is_own(folder)]
+    folders = [folder for folder in folders if folder not in foreign]
+    parents = parents_of(archive, _settings(folders))  # before they are closed and renamed
     cut_off = [Found(folder=folder, life=Life.CUT_OFF) for folder in folders]
     recovered, damaged, left = [], [], []
+    for folder in folders if run else ():
+        refuse_foreign(folder)  # before it is watched
     for candidate in cut_off if force else examine(folders, waiting):
         try:
             if candidate.life is Life.CUT_OFF:
@@ -80,8 +94,17 @@ def recover_runs(
         recovered=tuple(recovered),
         running=tuple(_left_alone(one) for one in left if one.life is Life.RUNNING),
         busy=tuple(_left_alone(one) for one in left if one.life in (Life.CLOSING, Life.GONE)),
+        others=tuple(LeftAlone(run=layout.run_of(one), folder=str(one), user=owner_of(one)) for one in foreign),
         damaged=tuple(damaged),
+        removed_folders=remove_leftovers(parents, lambda leased: examine(leased, waiting)),
     )
+
+
+def _settings(folders: Sequence[Path]) -> Iterator[Settings | None]:
+    """With which settings runs were begun, where run.json can be read."""
+    for folder in folders:
+        with contextlib.suppress(SeatrialError):
+            yield read_info(folder).settings
 
 
 def _closed_already(archive: Path, run: str) -> Recovery:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import contents, layout
-from seatrial.archive.closing import close_folder
+from seatrial.archive.closing import close_folder, sweep
 from seatrial.archive.contents import Tally, tolerant
 from seatrial.archive.inputs import JOURNAL_BYTES
 from seatrial.archive.journal import (
@@ -28,6 +28,7 @@ from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.run_files import read_inside
 from seatrial.archive.samples import SamplesUnmade
 from seatrial.archive.writer import ArchiveError, sentences
+from seatrial.files.writing import Foreign, own_folder, owner_of, rename_folder
 from seatrial.model.loss import unmeasured
 from seatrial.model.measurement import Measurement
 from seatrial.model.run import Ending, RunInfo
@@ -81,6 +82,22 @@ def recover(folder: Path) -> Recovered:
         return _close(claim, msgspec.structs.replace(read_info(claim), run=layout.run_of(folder)), ended=ended)
 
 
+def refuse_foreign(folder: Path) -> None:
+    """Raise ArchiveError for the run of another user: only who owns a run writes into it, root included."""
+    try:
+        with own_folder(folder):
+            pass
+    except Foreign as error:
+        owner = owner_of(folder)
+        raise ArchiveError(
+            f"{folder} is not closed: {error.strerror}.",
+            f"Only its owner closes a run: `seatrial runs recover` as {owner or 'that user'}"
+            + (f", for root `runuser -u {owner} -- seatrial runs recover --archive …`." if os.geteuid() == 0 else "."),
+        ) from error
+    except OSError:
+        return  # it is gone, or the system's error is that of the next step
+
+
 @contextmanager
 def _claimed(folder: Path) -> Iterator[tuple[Path, Lease | None]]:
     """The folder by its new name, and the lease that was in it.
@@ -89,11 +106,10 @@ def _claimed(folder: Path) -> Iterator[tuple[Path, Lease | None]]:
 
     A rename is atomic on every file system, NFS included: of several processes one succeeds.
     """
-    if folder.exists() and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        raise ArchiveError(f"{folder} belongs to another user and cannot be written.", "Its owner can recover it.")
+    refuse_foreign(folder)
     claim = layout.claim_of(folder)
     try:
-        folder.rename(claim)
+        rename_folder(folder, claim.name)
     except OSError as error:
         if not claim.exists():  # else NFS has done it, and only its answer was lost
             with _absence(folder), sentences(folder):
@@ -129,16 +145,14 @@ def _absence(folder: Path, held: Hold | None = None) -> Iterator[None]:
 
 def _give_back(claim: Path, lease: bytes | None) -> None:
     """Leave an open run as it was found, less what was half written."""
-    for new in claim.glob("*.new"):
-        with contextlib.suppress(OSError):
-            new.unlink()
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError), own_folder(claim) as own:
+        sweep(own)
         if lease is None:
-            (claim / layout.LEASE_FILE).unlink(missing_ok=True)
+            own.remove(layout.LEASE_FILE)
         else:
-            (claim / layout.LEASE_FILE).write_bytes(lease)
+            own.replace(layout.LEASE_FILE, lease)
     with contextlib.suppress(OSError):
-        claim.rename(claim.with_name(f"{layout.run_of(claim)}{layout.PARTIAL}"))
+        rename_folder(claim, f"{layout.run_of(claim)}{layout.PARTIAL}")
 
 
 def _close(claim: Path, info: RunInfo, *, ended: bool) -> Recovered:
@@ -147,17 +161,16 @@ def _close(claim: Path, info: RunInfo, *, ended: bool) -> Recovered:
     tally = Tally()
     whole, torn = _sift(_content(journal))
     entries = list(tolerant(whole, tally))
-    logs = claim / layout.LOGS_FOLDER
-    logs.mkdir(exist_ok=True)
-    if torn:
-        (logs / TORN_FILE).write_bytes(b"".join(torn))
-    if torn or not ended or not journal.exists():
-        repaired = journal.with_suffix(".new")
-        repaired.write_bytes(b"".join(whole))
-        if not ended:  # lines that the driver may still append do not reach the closed run, and are not lost
-            with contextlib.suppress(OSError):
-                os.link(journal, logs / ORIGINAL_FILE)
-        repaired.rename(journal)
+    with own_folder(claim) as own:
+        own.make_folder(layout.LOGS_FOLDER, exist_ok=True)
+        if torn:
+            own.replace(f"{layout.LOGS_FOLDER}/{TORN_FILE}", b"".join(torn))
+        if torn or not ended or not journal.exists():
+            with own.new_file(layout.JOURNAL_FILE) as repaired:
+                repaired.writelines(whole)
+                if not ended:  # lines that the driver may still append do not reach the closed run, and are not lost
+                    with contextlib.suppress(OSError):
+                        own.link(layout.JOURNAL_FILE, f"{layout.LOGS_FOLDER}/{ORIGINAL_FILE}")
     contents.add_files(claim, tally)
     final, closed = close_folder(claim, _closed(info, entries, tally), tally, RECOVERED, (SamplesUnmade,))
     return Recovered(

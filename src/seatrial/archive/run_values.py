@@ -141,12 +141,15 @@ def read_tables(files: Sequence[ValuesFile]) -> tuple[MetricTable, ...]:
 
 
 def write_values(files: Sequence[ValuesFile], target: Path) -> None:
-    """One Parquet file with the values of these runs, by name of the run. Raises OSError, DamagedRun."""
+    """One Parquet file with the values of these runs, by name of the run. Raises OSError, DamagedRun.
+
+    `target`: the path of an open file's descriptor, see `files.writing.descriptor_path`.
+    """
     with _loaded(files) as connection, system_errors():
         connection.execute("CREATE TEMP TABLE names (number INTEGER, run VARCHAR)")
         connection.executemany("INSERT INTO names VALUES (?, ?)", [(n, file.run) for n, file in enumerate(files)])
         named = "SELECT names.run, * EXCLUDE (run, number) FROM run_values JOIN names USING (number) ORDER BY ALL"
-        connection.sql(named).write_parquet(str(target), compression="zstd")
+        connection.execute(f"COPY ({named}) TO '{target}' (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)")
 
 
 @contextmanager

@@ -9,10 +9,12 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from seatrial.archive import layout
-from seatrial.archive.run_files import DamagedRun, check_inside
+from seatrial.archive.inputs import ANY_SIZE
+from seatrial.archive.run_files import DamagedRun, opened_inside
+from seatrial.files.writing import descriptor_path, own_folder
 from seatrial.model.errors import SeatrialError
 
 if TYPE_CHECKING:
@@ -65,6 +67,12 @@ def opened(spill: Path | None = None) -> Iterator["duckdb.DuckDBPyConnection"]:
             raise TooLittleMemory(
                 f"There is too little memory to work on the samples ({_first_line(error)}). {SAFE}", _remedy("")
             ) from error
+
+
+def require() -> None:
+    """Raise NoDuckdb where values of runs cannot be read, before anything is asked for that others could use."""
+    refuse_cramped()
+    library()
 
 
 def refuse_cramped() -> None:
@@ -141,31 +149,36 @@ class SamplesUnmade(SeatrialError):
     """The samples cannot be made from this journal; no measurement is lost."""
 
 
-def write_samples(folder: Path, run: str) -> None:
+def write_samples(folder: Path, run: str, target: Path | None = None) -> None:
     """Make samples.parquet from the journal of the run in `folder`, whole or not at all.
 
-    The file names the journal that it was made from (`journals_of`). Raises OSError, NoDuckdb, SamplesUnmade, and
-    DamagedRun for a journal that is not a regular file of the run.
+    `target`: where it is written, in a folder of this user's; by default in that of the run. The file names the
+    journal that it was made from (`journals_of`). Raises OSError, NoDuckdb, SamplesUnmade, and DamagedRun for a
+    journal that is not a regular file of the run.
     """
-    check_inside(folder, folder / layout.JOURNAL_FILE)
-    refuse_cramped()  # before DuckDB is loaded
-    new = folder / f"{layout.SAMPLES_FILE}.new"
-    journal_file = folder / layout.JOURNAL_FILE
+    target = target or folder / layout.SAMPLES_FILE
+    with opened_inside(folder, folder / layout.JOURNAL_FILE, ANY_SIZE) as journal:
+        refuse_cramped()  # before DuckDB is loaded
+        with own_folder(target.parent) as into, into.new_file(target.name) as new:
+            _convert(journal, new, run, into.for_libraries / SPILL_FOLDER)
+
+
+def _convert(journal_file: IO[bytes], new: IO[bytes], run: str, spill: Path) -> None:
+    """DuckDB gets descriptors: no other file can take the place of the journal or of the new file meanwhile."""
     longest, digest = _measured(journal_file)
-    with _refusals(), system_errors(), opened(spill=folder / SPILL_FOLDER) as connection:
+    with _refusals(), system_errors(), opened(spill=spill) as connection:
         for setting in SETTINGS:
             connection.execute(setting)
         connection.execute(f"CREATE MACRO run_name() AS {_quoted(run)}")  # a macro takes no parameter
         journal = connection.read_json(
-            exactly(journal_file),
+            exactly(descriptor_path(journal_file.fileno())),
             columns=COLUMNS,
             format="newline_delimited",
             maximum_object_size=longest,
         )
         connection.register("journal", journal)
         options = f"FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false, KV_METADATA {{{MADE_FROM}: '{digest}'}}"
-        connection.execute(f"COPY ({QUERY}) TO {_quoted(str(new))} ({options})")
-    new.rename(folder / layout.SAMPLES_FILE)
+        connection.execute(f"COPY ({QUERY}) TO {_quoted(str(descriptor_path(new.fileno())))} ({options})")
 
 
 def journals_of(paths: Sequence[Path]) -> dict[Path, str]:
@@ -209,16 +222,15 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _measured(journal: Path) -> tuple[int, str]:
+def _measured(journal: IO[bytes]) -> tuple[int, str]:
     """How long a line may be, and the journal's SHA-256.
 
     Bytes; at least enough that most journals are read in the same way. DuckDB takes twice as much memory at once.
     """
     longest, digest = 0, hashlib.sha256()
-    with journal.open("rb") as lines:
-        for line in lines:
-            longest = max(longest, len(line))
-            digest.update(line)
+    for line in journal:
+        longest = max(longest, len(line))
+        digest.update(line)
     return longest + LEAST_LINE_BYTES, digest.hexdigest()
 
 

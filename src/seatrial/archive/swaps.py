@@ -1,14 +1,13 @@
 """Searches for a faulty part by exchanging parts: `<archive>/swaps/<name>.json`, replaced as a whole."""
 
-import os
 import re
-import secrets
 from pathlib import Path
 
 import msgspec
 
 from seatrial.archive.inputs import DESCRIPTION_BYTES
 from seatrial.archive.run_files import DamagedRun, read_record
+from seatrial.files.writing import Foreign, make_shared_folder, replace_own_file
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.part_swap import SwapHistory
@@ -47,14 +46,11 @@ def read_swap(archive: Path, name: str) -> SwapHistory:
 def write_swap(archive: Path, history: SwapHistory) -> None:
     """Write or replace a history; readers see the old or the new one. Raises SeatrialError."""
     path = _path(archive, history.name)
-    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with new.open("wb") as stream:
-            stream.write(msgspec.json.format(msgspec.json.encode(history), indent=1) + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        new.rename(path)
+        make_shared_folder(path.parent)
+        replace_own_file(path, msgspec.json.format(msgspec.json.encode(history), indent=1) + b"\n")
+    except Foreign as error:
+        what = f"{path} cannot be written: {error.strerror}."
+        raise SeatrialError(what, "Only its owner continues a search; start one of your own.") from error
     except OSError as error:
-        new.unlink(missing_ok=True)
         raise SeatrialError(f"{path} cannot be written: {error.strerror}.", "The earlier history is kept.") from error

@@ -2,7 +2,9 @@
 
 import contextlib
 import errno
+import io
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +19,7 @@ from seatrial.archive.journal import Entry, encode
 from seatrial.archive.lease import Held, Hold, Holder
 from seatrial.archive.rescue_copy import RescueCopy
 from seatrial.archive.samples import SamplesUnmade, TooLittleMemory
+from seatrial.files.writing import new_folder, own_folder
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import Ending, RunInfo
 
@@ -75,11 +78,16 @@ class RunWriter:
             self._open(archive / f"{info.run}{layout.PARTIAL}")
         self.describe(info)
 
+    @property
+    def measurements(self) -> int:
+        """How many were delivered so far."""
+        return self._tally.measurements
+
     def _open(self, folder: Path) -> None:
-        folder.mkdir(parents=True)
-        (folder / layout.FACTS_FOLDER).mkdir()
-        (folder / layout.LOGS_FOLDER).mkdir()
-        self._journal: IO[bytes] = (folder / layout.JOURNAL_FILE).open("ab", buffering=0)
+        with new_folder(folder) as own:
+            own.make_folder(layout.FACTS_FOLDER)
+            own.make_folder(layout.LOGS_FOLDER)
+            self._journal: IO[bytes] = own.create(layout.JOURNAL_FILE)
         self._held = Hold(folder, Holder.DRIVER, with_beat=self._flush)
         self.folder = folder
 
@@ -127,17 +135,13 @@ class RunWriter:
         """Write files by their path in the folder. Of a run that is no longer ours all are kept for its rescue."""
         waiting = dict(files)
         try:
-            with self._writing():
+            with self._writing(), own_folder(self.folder) as own:
                 for name, content in files.items():
-                    (self.folder / name).write_bytes(content)
+                    own.replace(name, content)
                     self._keep_file(name, waiting.pop(name))
         except RunTaken:
             for name, content in waiting.items():
                 self._keep_file(name, content)
-            raise
-        except ArchiveError:
-            with contextlib.suppress(OSError):  # no half of a file stays
-                (self.folder / next(iter(waiting))).unlink()
             raise
 
     def _keep_file(self, name: str, content: bytes) -> None:
@@ -149,6 +153,18 @@ class RunWriter:
         if self._held.suspect or not self.folder.is_dir():
             self._refuse_lost()
         return self.folder / layout.LOGS_FOLDER / name
+
+    def write_log(self, name: str, content: Path | bytes) -> Path:
+        """Keep a text, or a copy of a file, among the logs; its path. Raises ArchiveError, RunTaken."""
+        path = self.log_file(name)
+        with (
+            sentences(self.archive),
+            own_folder(self.folder) as own,
+            own.new_file(f"{layout.LOGS_FOLDER}/{name}") as target,
+            io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as source,
+        ):
+            shutil.copyfileobj(source, target)
+        return path
 
     def close(self, info: RunInfo, failure: SeatrialError | None = None) -> Path:
         """Write samples.parquet and run.json, rename, and return the folder's final path.

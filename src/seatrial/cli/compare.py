@@ -1,7 +1,7 @@
 """seatrial compare: what changed between two sets of runs.
 
 Exit code 1 means that something became slower, so that a script can stop an upgrade. Runs come from the archive; with
---toggle a benchmark is measured first, under two settings in turn.
+--toggle a benchmark is measured first, under two settings in turn; --restore takes back what that left changed.
 """
 
 import sys
@@ -11,13 +11,15 @@ from typing import Annotated
 
 import typer
 
-from seatrial.cli.options import Archive, AsJson, Html, Markdown, archive_folder, share_of
+from seatrial.cli.options import Archive, AsJson, Html, Markdown, archive_folder, seconds, share_of
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
 from seatrial.commands.compare import prove as compare_prove
+from seatrial.commands.compare import restoration as compare_restoration
 from seatrial.commands.compare import run as compare_run
 from seatrial.commands.compare import toggle as compare_toggle
 from seatrial.commands.compare import view as compare_view
+from seatrial.driver.node_selection import allocation_s
 from seatrial.judgement.comparison.records import PRACTICAL, Comparison
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.imported import SENSES
@@ -56,6 +58,9 @@ def compare(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="With --prove: say what would be changed, and change nothing.")
     ] = False,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Restore settings that a killed --toggle or --prove left changed.")
+    ] = False,
     blocks: Annotated[
         int, typer.Option(help="With --toggle and --prove: blocks of four runs.", min=1, metavar="N")
     ] = 3,
@@ -71,29 +76,56 @@ def compare(
     folder, threshold = archive_folder(archive), share_of(effect, "--effect")
     files = Files(html=html, markdown=markdown)
     words = (*filter(None, (first, second)), *(rest or ()))
-    _refuse_both(toggle, prove=prove, dry_run=dry_run)
+    _refuse_both(toggle, prove=prove, dry_run=dry_run, restore=restore)
+    if restore:
+        return _restored(words, as_json=as_json)
     if toggle is not None:
         if better not in SENSES:
             raise UsageError(f"--better {better!r} is not known.", "Write higher or lower.")
         wanted = compare_toggle.toggle_of(*toggle, words, blocks, SENSES[better])
-        return _toggled(folder, wanted, threshold, across or (), as_json=as_json, files=files)
+        return _toggled(folder, wanted, _run_s(words), threshold, across or (), as_json=as_json, files=files)
     if len(words) != 2 and not (prove and len(words) > 2):
         raise UsageError(f"{count(len(words), 'set')} of runs are named; compare takes two.", "Write compare A B.")
     comparison = compare_run.run_comparison(folder, first, second, threshold=threshold, across=across or ())
     if prove:
         request = compare_prove.Request(
-            archive=folder, first=first, second=second, benchmark=words[2:], blocks=blocks, dry_run=dry_run
+            archive=folder,
+            first=first,
+            second=second,
+            benchmark=words[2:],
+            run_s=_run_s(words[2:]),
+            blocks=blocks,
+            dry_run=dry_run,
         )
         return _proved(request, comparison, as_json=as_json, files=files)
     return show(compare_view.comparison_report(comparison), as_json=as_json, files=files)
 
 
-def _refuse_both(toggle: object, *, prove: bool, dry_run: bool) -> None:
+def _refuse_both(toggle: object, *, prove: bool, dry_run: bool, restore: bool) -> None:
     """Options that do not go together. Raises UsageError."""
-    if toggle is not None and prove:
-        raise UsageError("--toggle and --prove exclude each other.", "Give one of them.")
+    if (toggle is not None) + prove + restore > 1:
+        raise UsageError("--toggle, --prove and --restore exclude each other.", "Give one of them.")
     if dry_run and not prove:
         raise UsageError("--dry-run needs --prove.", "Write compare A B --prove --dry-run.")
+
+
+def _run_s(words: Sequence[str]) -> float:
+    """How long the nodes are needed for one run of a benchmark: as its --budget says, else an hour."""
+    for word, following in zip(words, (*words[1:], ""), strict=True):
+        name, equals, value = word.partition("=")
+        if name == "--budget":
+            return allocation_s(seconds(value if equals else following, name))
+    return compare_toggle.UNKNOWN_RUN_S
+
+
+def _restored(words: Sequence[str], *, as_json: bool) -> int:
+    """Restore what is left, or what is noted under one name. Raises UsageError."""
+    if len(words) > 1 or as_json:
+        raise UsageError("--restore takes at most the name of one change, and prints text.", "Write compare --restore.")
+    restored = compare_restoration.restore_left(*words)
+    for line in restored.lines:
+        print(clean(line))
+    return int(ExitCode.INCOMPLETE if restored.failed else ExitCode.PASS)
 
 
 def _proved(request: "compare_prove.Request", comparison: "Comparison", *, as_json: bool, files: Files) -> int:
@@ -114,6 +146,7 @@ def _with_warning(unrestored: str, code: int) -> int:
 def _toggled(
     archive: Path,
     toggle: "compare_toggle.Toggle",
+    run_s: float,
     threshold: float,
     across: Sequence[str],
     *,
@@ -122,14 +155,14 @@ def _toggled(
 ) -> int:
     """Measure both settings, and compare them. A setting that was not restored is never a success."""
     with progress_on(sys.stderr) as progress:
-        toggled = compare_toggle.run_toggled(archive, toggle, progress)
+        toggled = compare_toggle.toggle_settings(archive, toggle, run_s, progress)
     comparison = compare_run.run_comparison(
         archive,
         ",".join(toggled.first),
         ",".join(toggled.second),
         threshold=threshold,
         across=across,
-        names=(toggle.first.text, toggle.second.text),
+        names=toggle.texts,
     )
     code = show(compare_view.comparison_report(comparison), as_json=as_json, files=files)
     return _with_warning(toggled.unrestored, code)

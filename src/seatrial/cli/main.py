@@ -12,8 +12,10 @@ from typing import Any, NamedTuple, NoReturn
 import typer
 
 from seatrial import __version__
+from seatrial.archive import closing
 from seatrial.cli import (
     acceptance,
+    archived_headlines,
     baseline,
     benchmarks,
     changepoints,
@@ -282,11 +284,16 @@ def invoke(arguments: Sequence[str]) -> int:
     JSON_OUTPUT.command = path_of(parser, arguments)
     if JSON_OUTPUT.wanted and JSON_OUTPUT.nagios:
         raise UsageError("--json and --nagios print different things.", "Give one of them.")
+    of_closing = vars(closing)  # empty until a command closes a run
+    of_closing.get("CLOSED", []).clear()
     try:
         with parser.make_context("seatrial", list(arguments)) as context:
             result = context.command.invoke(context)
     except typer.Exit as done:
         return done.exit_code
+    finally:
+        if of_closing.get("CLOSED"):
+            archived_headlines.keep_all(of_closing["CLOSED"])
     return result if isinstance(result, int) else ExitCode.PASS
 
 

@@ -13,7 +13,8 @@ import typer
 
 from seatrial.archive.inputs import MAP_BYTES, TABLES_BYTES, argument_text, read_input
 from seatrial.cli.values import path_trouble
-from seatrial.launch.home_folders import state_folder
+from seatrial.driver.left_settings import left_settings, warning
+from seatrial.files.home_folders import state_folder
 from seatrial.launch.hosts.host_file import parse_host_file
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
@@ -171,6 +172,12 @@ def say_first_use(given: Path | None) -> None:
     if not folder.exists():
         other = "--archive DIR or SEATRIAL_ARCHIVE names another folder"
         print(clean(f"seatrial: Runs are kept in {folder}; {other}."), file=sys.stderr)
+
+
+def say_left_settings() -> None:
+    """Say on standard error which settings a killed command left changed, and what to type."""
+    for settings in left_settings():
+        print(clean(f"seatrial: {warning(settings)}"), file=sys.stderr)
 
 
 def seconds(text: str, option: str) -> float:

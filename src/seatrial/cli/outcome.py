@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from seatrial.archive import headlines
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import width_and_colour
+from seatrial.files.writing import open_named
 from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
 from seatrial.render import html as render_html
 from seatrial.render import junit as render_junit
@@ -97,17 +98,10 @@ def _wanted(files: Files) -> list[tuple[str, str, Path, Callable[[Report], str]]
 def write_file(path: Path, text: str, what: str = "The page", option: str = "--html") -> None:
     """Write the text. Raises SeatrialError with the reason."""
     try:
-        with open(path, "w", encoding="utf-8", opener=_without_waiting) as file:
+        with os.fdopen(open_named(path), "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
         unread = error.errno == errno.ENXIO  # of open(2), for a pipe; also for a socket
         why = "no program reads from it" if unread else error.strerror
         reason = f"{what} {path} cannot be written: {why}."
         raise SeatrialError(reason, f"Name another file with {option}.") from error
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open as open(2) does, but fail for a pipe without a reader, where that would wait for ever."""
-    handle = os.open(path, flags | os.O_NONBLOCK, 0o666)
-    os.set_blocking(handle, True)
-    return handle

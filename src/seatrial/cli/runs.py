@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
-from msgspec.structs import replace
 
 from seatrial.archive import export as archive_export
-from seatrial.archive import headlines, listing, reader, recovery, run_files, samples
+from seatrial.archive import listing, reader, recovery, run_files, samples
 from seatrial.archive.layout import ExportFormat
-from seatrial.cli import report
+from seatrial.cli import archived_headlines, report
 from seatrial.cli.facts_detached import tell_facts
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import Archive, AsJson, archive_folder
@@ -21,7 +20,7 @@ from seatrial.commands.facts import detached as facts_detached
 from seatrial.commands.runs import view as runs_view
 from seatrial.driver import detached as driver_detached
 from seatrial.driver import submitted as driver_submitted
-from seatrial.model.errors import ExitCode, SeatrialError
+from seatrial.model.errors import ExitCode
 from seatrial.model.words import count
 from seatrial.render.escape import clean
 from seatrial.render.report import Report
@@ -49,26 +48,10 @@ def list_runs(
 ) -> int:
     """Print all runs with their verdicts, newest first, including those that were cut off or are damaged."""
 
-    judged = [_judged(row) for row in listing.list_archive(archive_folder(archive), node)]
+    judged = archived_headlines.judged(listing.list_archive(archive_folder(archive), node))
     rows = [row for row in judged if not failed or row.exit_code != 0]
     which = (f" of {node}" if node else "") + " that did not pass" * failed
     return show(runs_view.list_report(rows, f"No runs{which} in {archive_folder(archive)}."), as_json=as_json)
-
-
-def _judged(row: listing.RunRow) -> listing.RunRow:
-    """The row of a closed run with the first line of its report, which is made where none is kept."""
-    if row.state != listing.CLOSED:
-        return row
-    folder = Path(row.folder)
-    line = headlines.read_headline(folder)
-    if line is None:
-        try:
-            made = report.report_of(folder)
-        except (SeatrialError, run_files.DamagedRun):
-            return row
-        headlines.keep_headline(folder, made.word, made.headline, int(made.exit_code))
-        return replace(row, verdict=made.word, headline=made.headline, exit_code=int(made.exit_code))
-    return replace(row, verdict=line.verdict, headline=line.headline, exit_code=line.exit_code)
 
 
 @app.command("show")
@@ -146,7 +129,11 @@ def _tell(found: "Recovery") -> None:
         print(clean(f"{alone.run}: another process is closing it or has closed it"))
     for bad in found.damaged:
         print(f"seatrial: {clean(f'{bad.run} is not closed: {bad.what} {bad.remedy}')}", file=sys.stderr)
-    if not (found.recovered or found.running or found.busy or found.damaged):
+    for other in found.others:
+        print(clean(f"{other.run}: left alone, it belongs to {other.user}, who alone can close it"))
+    if found.removed_folders:
+        print(f"Removed {count(found.removed_folders, 'folder')} of files that killed runs had left.")
+    elif not (found.recovered or found.running or found.busy or found.others or found.damaged):
         print("Nothing to recover.")
 
 

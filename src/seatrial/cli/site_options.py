@@ -43,6 +43,7 @@ from seatrial.cli.options import (
     parse_nodes,
     run_name,
     say_first_use,
+    say_left_settings,
     seconds,
     slurm_arguments,
     time_text,
@@ -196,6 +197,7 @@ class SharedCommand(TyperCommand):
             ctx.params.get("dry_run") or ctx.params.get("source")
         ):  # a command that measures
             say_first_use(given["archive"])
+            say_left_settings()
         ctx.obj = msgspec.structs.replace(settings, from_site=words)
         return super().invoke(ctx)
 

@@ -14,9 +14,26 @@ site with nested repetitions.
 """
 
 
+class TimeUp(BaseException):
+    """A block took longer than it may. No handler of errors within the block takes it for one."""
+
+
 @contextlib.contextmanager
 def limited(seconds: float, what: str) -> Iterator[None]:
-    """Raises UsageError in the main thread where the block takes longer.
+    """Raises UsageError in the main thread where the block takes longer, see `timed`."""
+    try:
+        with timed(seconds):
+            yield
+    except TimeUp as error:
+        raise UsageError(
+            f"{what} took more than {seconds:g} s.",
+            "Simplify the regular expressions (avoid nested repetitions such as (a+)+), or give a smaller file.",
+        ) from error
+
+
+@contextlib.contextmanager
+def timed(seconds: float) -> Iterator[None]:
+    """Raises TimeUp in the main thread where the block takes longer.
 
     Python's matcher looks for signals while it runs, so that even a single expression is interrupted. In another
     thread there is no limit.
@@ -26,10 +43,7 @@ def limited(seconds: float, what: str) -> Iterator[None]:
         return
 
     def expired(_: int, __: "FrameType | None") -> None:
-        raise UsageError(
-            f"{what} took more than {seconds:g} s.",
-            "Simplify the regular expressions (avoid nested repetitions such as (a+)+), or give a smaller file.",
-        )
+        raise TimeUp
 
     before = signal.signal(signal.SIGALRM, expired)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -11,7 +11,6 @@ from seatrial.archive import layout
 from seatrial.archive.recovery import recover_runs, watching
 from seatrial.archive.run_files import read_tail
 from seatrial.archive.run_recovery import partial_folders
-from seatrial.archive.writer import sentences
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.node_selection import allocation_s, enough, sampled, within_node_hours
 from seatrial.driver.progress import Progress
@@ -21,6 +20,7 @@ from seatrial.driver.submitted import (
     Submitted,
     await_the_last_file,
     new_folder,
+    write_files,
     write_settings,
     write_submitted,
 )
@@ -71,9 +71,7 @@ def submit_check(settings: CheckSettings) -> Submitted:
     called, user = f"seatrial-{fresh}", this_user()
     try:
         script = folder / "batch.sh"
-        with sentences(settings.archive):
-            script.write_text(SCRIPT, encoding="ascii")
-            script.chmod(0o755)
+        write_files(folder, {script.name: SCRIPT.encode()}, mode=0o755)
         given = write_settings(folder, settings_within(settings, name))
         child = [sys.executable, "-P", "-m", "seatrial", "check", "--settings", str(given)]
         argv = [str(settings.archive / name / layout.RUN_FILE), *child]

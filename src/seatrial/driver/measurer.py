@@ -5,13 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.archive.journal import (
-    NodeLost,
-    PairCapped,
-    PairHung,
-    RoundEnded,
-    SessionStarted,
-)
+from seatrial.archive.journal import NodeLost, PairCapped, PairHung, RoundEnded, SessionStarted
 from seatrial.archive.run_files import read_tail
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.capping import UNTOUCHED, Caps
@@ -266,6 +260,11 @@ class Measurer:
             self.close()
         self._manner = manner
         return self.start(STARTS - starts)
+
+    def forget(self) -> None:
+        """Free what was delivered so far from memory: a soak of days is judged from its journal."""
+        self.measurements.clear()
+        self.group_measurements.clear()
 
     def attempt(self, wanted: Round | GroupRound) -> None:
         """One round as it is, for settings under which it may well not work. Raises ProbeLost, RoundRefused."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
+from seatrial.archive import samples
 from seatrial.archive.reader import parse_all, read_info
 from seatrial.archive.run_sets import StoredSet, find_runs, load_tables
 from seatrial.archive.run_summaries import summary_of
@@ -30,10 +31,12 @@ KERNELS = (Kernel.ONEWAY, Kernel.PINGPONG)
 def find_past(settings: CheckSettings | NodesSettings, info: RunInfo) -> StoredSet | None:
     """The runs that `--baseline` names, before anything is measured; None without it.
 
-    Raises UsageError where there are none, or they were measured under other conditions or on other nodes; DamagedRun.
+    Raises UsageError where there are none, or they were measured under other conditions or on other nodes; DamagedRun,
+    NoDuckdb.
     """
     if not settings.baseline:
         return None
+    samples.require()
     kind = run_kind(info)
     stored = find_runs(settings.site.archive, settings.baseline)
     runs = tuple(run for run in stored.runs if run.summary.kind == kind and run.summary.run != info.run)

@@ -91,8 +91,12 @@ class Run:
             failure, reason = error, str(error)
         finally:
             folder = self._finish(ending, reason, failure)
-        measured = self.measurer.measurements or self.measurer.group_measurements
-        if failure and not measured and not isinstance(failure, (ExplainedByFacts, TooManyLost)) and not blames():
+        if (
+            failure
+            and not self._writer.measurements
+            and not isinstance(failure, (ExplainedByFacts, TooManyLost))
+            and not blames()
+        ):
             raise failure
         return folder
 

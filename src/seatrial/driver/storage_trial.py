@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from seatrial.archive.reader import group_measurements_of, read_entries
+from seatrial.archive.working_folder import WorkingFolder
 from seatrial.driver.run import Run
-from seatrial.driver.storage_folder import StorageFolder, check_name, free_bytes, in_memory
+from seatrial.driver.storage_folder import check_name, free_bytes, in_memory, make_storage_folder
 from seatrial.model.errors import UsageError
 from seatrial.model.measurement import GroupRound
 from seatrial.pairs.node_places import NodePlaces
@@ -50,7 +51,7 @@ class StorageTrial:
                 f"{self._parent} is in the memory of this machine, not on storage.",
                 "Give a folder of the shared file system: --storage DIR.",
             )
-        folder = StorageFolder(self._parent)
+        folder = make_storage_folder(self._parent)
         self._frame.afterwards.append(lambda: _remove(self._frame, folder))
         self._folder = str(folder.path)
         at_once = bytes_at_once(nodes, self._extent) / MB
@@ -76,7 +77,7 @@ class StorageTrial:
         return extent
 
 
-def _remove(frame: Run, folder: StorageFolder) -> None:
+def _remove(frame: Run, folder: WorkingFolder) -> None:
     if not folder.remove():
         frame.measurer.remarks.append(f"{folder.path} could not be removed: remove it.")
 

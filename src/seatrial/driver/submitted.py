@@ -1,7 +1,7 @@
 """What was submitted to Slurm: `<archive>/<run>.submitted/`, and how it is found again."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,6 +11,8 @@ from seatrial.archive.inputs import DESCRIPTION_BYTES
 from seatrial.archive.reader import find_run
 from seatrial.archive.run_files import DamagedRun, read_record
 from seatrial.archive.writer import sentences
+from seatrial.files.writing import FILE_MODE, own_folder
+from seatrial.files.writing import new_folder as make_folder
 from seatrial.model.errors import NoRun, UsageError
 from seatrial.model.settings import CheckSettings
 
@@ -45,15 +47,14 @@ def new_folder(archive: Path, run: str) -> Path:
     """An empty folder for what is to be submitted. Raises UsageError for a name that is taken, ArchiveError."""
     folder = archive / f"{run}{SUBMITTED}"
     with sentences(archive):
-        archive.mkdir(parents=True, exist_ok=True)
+        taken = next((one for one in (archive / run, archive / f"{run}{layout.PARTIAL}") if one.exists()), folder)
         try:
-            for taken in (archive / run, archive / f"{run}{layout.PARTIAL}"):
-                if taken.exists():
-                    raise FileExistsError(0, "", str(taken))
-            folder.mkdir()
+            if taken != folder:
+                raise FileExistsError
+            with make_folder(folder):
+                pass
         except FileExistsError as error:
-            there = error.filename or folder
-            raise UsageError(f"There is a run {run!r} already: {there}.", "Choose another name with --run.") from error
+            raise UsageError(f"There is a run {run!r} already: {taken}.", "Choose another name with --run.") from error
     return folder
 
 
@@ -73,10 +74,15 @@ def read_settings(path: Path) -> CheckSettings:
 
 
 def _write(folder: Path, name: str, record: msgspec.Struct) -> Path:
-    with sentences(folder.parent):
-        partial = folder / f"{name}{layout.PARTIAL}"
-        partial.write_bytes(msgspec.json.encode(record, enc_hook=str))
-        return partial.replace(folder / name)
+    write_files(folder, {name: msgspec.json.encode(record, enc_hook=str)})
+    return folder / name
+
+
+def write_files(folder: Path, files: Mapping[str, bytes], mode: int = FILE_MODE) -> None:
+    """Write files by their path in the folder of what is submitted, each whole or not at all. Raises ArchiveError."""
+    with sentences(folder.parent), own_folder(folder) as own:
+        for name, content in files.items():
+            own.replace(name, content, mode)
 
 
 def await_the_last_file() -> None:

@@ -1,15 +1,32 @@
-"""Writes files so that nothing another user planted in a shared folder is followed, opened or overwritten."""
+"""Writes files so that nothing another user planted in a shared folder is followed, opened or overwritten.
+
+Every write is relative to the descriptor of a folder that was opened without following a link. A new file has a
+random name, which nobody else can have taken, until it is renamed. `OwnFolder` writes only below a folder of this user.
+"""
 
 import contextlib
 import os
+import pwd
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+OLD = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+FOLDER_MODE, FILE_MODE = 0o755, 0o644
+"""Less the umask. Nobody else may write into a folder of this user's, whatever the umask."""
+SHARED_BITS = 0o7777
+
+_owner_on: dict[int, int] = {}
+"""Device -> owner that its file server gives to what this user creates, where it is another one (root_squash)."""
+
+
+class Foreign(PermissionError):
+    """A folder or file of another user, or a link or a pipe, where a folder or file of this user should be."""
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o666) -> None:
@@ -17,23 +34,8 @@ def replace_file(path: Path, content: bytes, mode: int = 0o666) -> None:
 
     The new content is written under a random name beside `path`. Raises OSError, and leaves nothing behind.
     """
-    with opened_folder(path.parent) as folder:
-        temporary = f".{secrets.token_hex(8)}.new"
-        handle = os.open(temporary, NEW, mode, dir_fd=folder)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-            os.rename(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary, dir_fd=folder)
-            raise
-
-
-def create_file(path: Path, mode: int = 0o666) -> IO[bytes]:
-    """A file that did not exist, open for unbuffered writing. Raises OSError, also if there is a link at `path`."""
-    with opened_folder(path.parent) as folder:
-        return os.fdopen(os.open(path.name, NEW, mode, dir_fd=folder), "wb", buffering=0)
+    with opened_folder(path.parent) as folder, _new_file(folder, path.name, mode) as stream:
+        stream.write(content)
 
 
 @contextmanager
@@ -44,3 +46,282 @@ def opened_folder(path: Path) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
+
+
+@contextmanager
+def _new_file(folder: int, name: str, mode: int) -> Iterator[IO[bytes]]:
+    """A file in the folder of that descriptor, which gets its name when the block ends without an error."""
+    temporary = f".{secrets.token_hex(8)}.new"
+    handle = os.open(temporary, NEW, mode, dir_fd=folder)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)
+        raise
+
+
+class OwnFolder:
+    """A folder of this user's, by its descriptor. Names may lead into sub-folders (`facts/n1.txt`), never by a link.
+
+    Every method raises OSError; Foreign where something belongs to another user or is not what it should be.
+    """
+
+    def __init__(self, handle: int, path: Path) -> None:
+        """`handle` stays open as long as this object is used; `path` is for messages."""
+        self.handle = handle
+        self.path = path
+
+    @property
+    def for_libraries(self) -> Path:
+        """A path that leads to this folder whatever its name has become, for a library that takes paths only."""
+        return descriptor_path(self.handle)
+
+    def replace(self, name: str, content: bytes, mode: int = FILE_MODE) -> None:
+        """Write a file in one step: readers see the old content or the new one."""
+        with self.new_file(name, mode) as stream:
+            stream.write(content)
+
+    @contextmanager
+    def new_file(self, name: str, mode: int = FILE_MODE) -> Iterator[IO[bytes]]:
+        """A file that appears under its name, in place of what is there, when the block ends without an error."""
+        with self._place(name) as (folder, last), _new_file(folder, last, mode) as stream:
+            yield stream
+
+    def create(self, name: str) -> IO[bytes]:
+        """A file that did not exist, open for unbuffered writing at its end."""
+        with self._place(name) as (folder, last):
+            handle = os.open(last, NEW | os.O_APPEND, FILE_MODE, dir_fd=folder)
+        return os.fdopen(handle, "wb", buffering=0)
+
+    def open_file(self, name: str, flags: int) -> int:
+        """The descriptor of a regular file of this user's that has no other name (hard link). `flags`: of open(2)."""
+        with self._place(name) as (folder, last):
+            return _own_file(last, flags, folder)
+
+    def make_folder(self, name: str, *, exist_ok: bool = False) -> None:
+        """Create a sub-folder."""
+        with contextlib.suppress(*((FileExistsError,) if exist_ok else ())):
+            os.mkdir(name, FOLDER_MODE, dir_fd=self.handle)
+        with self.below(name):
+            pass
+
+    @contextmanager
+    def below(self, name: str) -> "Iterator[OwnFolder]":
+        """A sub-folder, which is this user's, too."""
+        with _owned(os.open(name, FOLDER, dir_fd=self.handle), self.path / name) as folder:
+            yield folder
+
+    def link(self, name: str, other: str) -> None:
+        """Give a file a second name."""
+        with self._place(name) as (before, old), self._place(other) as (after, last):
+            os.link(old, last, src_dir_fd=before, dst_dir_fd=after, follow_symlinks=False)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, or a link itself, unless it is missing."""
+        with contextlib.suppress(FileNotFoundError), self._place(name) as (folder, last):
+            os.unlink(last, dir_fd=folder)
+
+    def time_of_new_file_s(self) -> float:
+        """When a file that is made and removed now was made, by the clock of its file server: seconds since 1970."""
+        name = f".{secrets.token_hex(8)}.new"
+        with os.fdopen(os.open(name, NEW, FILE_MODE, dir_fd=self.handle), "wb") as stream:
+            self.remove(name)
+            return os.fstat(stream.fileno()).st_mtime
+
+    def names(self) -> list[str]:
+        """What is in the folder."""
+        return os.listdir(self.handle)  # noqa: PTH208 - by its descriptor
+
+    @contextmanager
+    def _place(self, name: str) -> Iterator[tuple[int, str]]:
+        """The descriptor of the folder that a name leads to, and its last part."""
+        first, _, rest = name.partition("/")
+        if not rest:
+            yield self.handle, first
+            return
+        with self.below(first) as folder, folder._place(rest) as place:
+            yield place
+
+
+@contextmanager
+def own_folder(path: Path) -> Iterator[OwnFolder]:
+    """A folder of this user's. Raises Foreign for that of another user and for a link, OSError."""
+    try:
+        handle = os.open(path, FOLDER)
+    except OSError as error:
+        if path.is_symlink():
+            raise Foreign(1, f"{path} is a link, which is not followed") from error
+        raise
+    with _owned(handle, path) as folder:
+        yield folder
+
+
+@contextmanager
+def new_folder(path: Path, mode: int = FOLDER_MODE, *, parents: bool = True) -> Iterator[OwnFolder]:
+    """A folder that did not exist. `parents`: create those above it that are missing. Raises OSError."""
+    if parents:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with opened_directory(path.parent) as parent:
+        os.mkdir(path.name, mode, dir_fd=parent)
+        handle = os.open(path.name, FOLDER, dir_fd=parent)
+    _learn_owner(handle)
+    with _owned(handle, path) as folder:
+        yield folder
+
+
+@contextmanager
+def opened_directory(path: Path) -> Iterator[int]:
+    """The descriptor of a folder that the user named, who may have named a link. Raises OSError."""
+    handle = os.open(path, FOLDER & ~os.O_NOFOLLOW)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def make_shared_folder(path: Path) -> None:
+    """A folder in an archive into which whoever may write to the archive puts entries: it has its mode and group.
+
+    Raises OSError; Foreign for a link.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with opened_directory(path.parent) as parent:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path.name, FOLDER_MODE, dir_fd=parent)
+        try:
+            handle = os.open(path.name, FOLDER, dir_fd=parent)
+        except OSError as error:
+            raise Foreign(1, f"{path} is a link or a file, not a folder") from error
+        try:
+            above, status = os.fstat(parent), os.fstat(handle)
+            if _is_ours(status) and not os.listdir(handle):  # noqa: PTH208 - by its descriptor
+                with contextlib.suppress(OSError):
+                    os.fchown(handle, -1, above.st_gid)
+                os.fchmod(handle, above.st_mode & SHARED_BITS)
+        finally:
+            os.close(handle)
+
+
+def open_own(path: Path, flags: int) -> int:
+    """The descriptor of a regular file of this user's without another name, which may be created by `flags`.
+
+    Raises Foreign for a file of another user, a link, a hard link and a pipe, which is not waited for; OSError.
+    """
+    return _own_file(str(path), flags, None)
+
+
+def rename_folder(path: Path, name: str, into: OwnFolder | None = None) -> None:
+    """Give a folder another name, beside its old one or in another folder. Raises OSError."""
+    with opened_directory(path.parent) as parent:
+        os.rename(path.name, name, src_dir_fd=parent, dst_dir_fd=into.handle if into else parent)
+
+
+def replace_own_file(path: Path, content: bytes) -> None:
+    """Write a file through to the disk, in a folder that others share. Raises OSError; Foreign if it is another's."""
+    with opened_folder(path.parent) as folder:
+        with contextlib.suppress(FileNotFoundError):
+            if not _is_ours(os.stat(path.name, dir_fd=folder, follow_symlinks=False)):
+                raise Foreign(1, f"it belongs to {owner_of(path)}")
+        with _new_file(folder, path.name, FILE_MODE) as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def open_named(path: Path) -> int:
+    """The descriptor of a file that the command line names, emptied, for writing; it may be a pipe that is read.
+
+    Raises OSError; Foreign for a link, a pipe or a second name (hard link) that another user than root put there.
+    """
+    trusted = (0, os.geteuid())
+    with contextlib.suppress(FileNotFoundError):
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode) and status.st_uid not in trusted:
+            raise Foreign(1, f"it is a link of {owner_of(path, follow=False)}")
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
+    try:
+        status = os.fstat(handle)
+        regular = stat.S_ISREG(status.st_mode)
+        shell = str(descriptor_path(handle).readlink()).startswith("pipe:")  # it has no name: `>(less)`, `| less`
+        pipe = stat.S_ISFIFO(status.st_mode) and not shell
+        if (pipe and status.st_uid not in trusted) or (regular and status.st_nlink > 1):
+            raise Foreign(1, "it is a pipe of another user, or a file with several names")
+        if regular:
+            os.ftruncate(handle, 0)
+        os.set_blocking(handle, True)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def is_own(path: Path) -> bool:
+    """Whether a folder is this user's and not a link: only then is anything written into it."""
+    try:
+        with own_folder(path):
+            return True
+    except OSError:
+        return False
+
+
+def owner_of(path: Path, *, follow: bool = True) -> str:
+    """The name of the owner, or the number where it has none; empty where the file or folder cannot be seen."""
+    try:
+        uid = path.stat(follow_symlinks=follow).st_uid
+    except OSError:
+        return ""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def descriptor_path(handle: int) -> Path:
+    """A path that leads to an open file or folder, for a library that takes paths only."""
+    return Path(f"/proc/self/fd/{handle}")
+
+
+def _own_file(name: str, flags: int, folder: int | None) -> int:
+    handle = os.open(name, OLD | flags & ~os.O_TRUNC, FILE_MODE, dir_fd=folder)
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or not _is_ours(status) or status.st_nlink > 1:
+            raise Foreign(1, f"{name} is not a file of this user alone")
+        os.set_blocking(handle, True)
+        if flags & os.O_TRUNC:
+            os.ftruncate(handle, 0)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+@contextmanager
+def _owned(handle: int, path: Path) -> Iterator[OwnFolder]:
+    try:
+        status = os.fstat(handle)
+        if not _is_ours(status):
+            raise Foreign(1, f"{path} belongs to another user (uid {status.st_uid})")
+        yield OwnFolder(handle, path)
+    finally:
+        os.close(handle)
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    return status.st_uid in (os.geteuid(), _owner_on.get(status.st_dev))
+
+
+def _learn_owner(handle: int) -> None:
+    """Find out whether the file server gives what this user creates to another one: it does for root on most NFS."""
+    status = os.fstat(handle)
+    if _is_ours(status):
+        return
+    name = f".{secrets.token_hex(8)}.new"
+    with os.fdopen(os.open(name, NEW, FILE_MODE, dir_fd=handle), "wb") as stream:
+        owner = os.fstat(stream.fileno()).st_uid
+    os.unlink(name, dir_fd=handle)
+    if owner == status.st_uid:
+        _owner_on[status.st_dev] = owner

@@ -6,9 +6,9 @@ import re
 import tempfile
 from pathlib import Path
 
+from seatrial.files.home_folders import cache_folder
 from seatrial.launch.collector import source_folder
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
-from seatrial.launch.home_folders import cache_folder
 from seatrial.launch.mpi import Mpi
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.process import run

@@ -29,10 +29,11 @@ from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
 from seatrial.slurm.allocation import Allocation, NodesLost, obtain, with_request
+from seatrial.slurm.held_nodes import HELD_JOB
 from seatrial.slurm.job import job_around, refuse_clusters, refuse_over
 from seatrial.slurm.job_ranks import see_own_job
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
-from seatrial.slurm.queue import cancel_own
+from seatrial.slurm.queue import job_ending, new_job_name
 from seatrial.slurm.selection import Wanted, select
 
 START_TIMEOUT_S = 60.0
@@ -79,8 +80,10 @@ class SlurmLauncher:
         self.environment = environment.seeing(str(probe.absolute().parent))
         self._wait_s = wait_s
         self._idle_only = idle_only
-        self._inside = os.environ.get("SLURM_JOB_ID", "")
-        self.job = self._inside
+        self._held = os.environ.get(HELD_JOB, "")
+        """A job that was made for this run by the command that started us, and that is none of the user's own."""
+        self._inside = self._held or os.environ.get("SLURM_JOB_ID", "")
+        self.job = "" if self._held else self._inside
         self._allocation: Allocation | None = None
         self._keeper: Keeper | None = None
         self.hurried = False
@@ -148,10 +151,11 @@ class SlurmLauncher:
 
     def allocate(self, nodes: Sequence[str], seconds: float) -> None:
         """An allocation of our own, unless we are inside one."""
+        self.job = self.job or self._held
         if self.job:
             return
-        self._keeper = Keeper(cancel_own, slurm_argv.asking)
-        name, now = self._keeper.name, self._idle_only
+        name, now = new_job_name(), self._idle_only
+        self._keeper = Keeper(job_ending(name))
         argv = slurm_argv.salloc(nodes, seconds, self._partition, name, at_once=now, request=self._request)
         try:
             self._allocation = obtain(argv, nodes, self._wait_s, unheard=self._keeper.release)

@@ -1,7 +1,7 @@
 """run.json, and everything that is known of a run when its archive is read."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -199,8 +199,9 @@ class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Ordered pairs that the survey was to measure."""
     facts: Mapping[str, NodeFacts]
     facts_after: Mapping[str, NodeFacts]
-    measurements: tuple[Measurement, ...]
-    group_measurements: tuple[GroupMeasurement, ...] = ()
+    measurements: Sequence[Measurement]
+    """Of a soak they may be read from its journal each time."""
+    group_measurements: Sequence[GroupMeasurement] = ()
     """Those of kernels that are not pairs."""
     starts: tuple[Start, ...] = ()
     """Launches of the probe, in order, with the places that their ranks reported."""

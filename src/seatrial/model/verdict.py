@@ -207,6 +207,7 @@ class FindingKind(enum.StrEnum):
     SLURM_VERSIONS = "slurm-versions", BLOCKED, "Slurm versions are incompatible", "doctor"
     JOB_VARIABLES = "job-variables", BLOCKED, "variables of the job are wrong", "doctor"
     SRUN_VARIABLES = "srun-variables", BLOCKED, "variables change how srun starts", "doctor"
+    SETTING_LEFT = "setting-left", BLOCKED, "a setting was left changed", "doctor"
     NODE_DRAINED = "node-drained", BLOCKED, "is out of service", "doctor"
     NODE_SUSPENDED = "node-suspended", BLOCKED, "is suspended", "doctor"
     NODE_RESERVED = "node-reserved", BLOCKED, "is reserved", "doctor"

@@ -1,13 +1,19 @@
 """Runs a program whose output goes straight into files, so that what it printed survives whatever ends us."""
 
 import contextlib
+import os
+import secrets
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
+from seatrial.files.writing import open_own
+from seatrial.process.keeper import MARK, End, Keeper
 from seatrial.process.process import NOT_STARTED, end_group, environment
 
 GRACE_S = 10.0
@@ -35,17 +41,18 @@ def run_into(
     """Run `argv` in `folder` to its end; standard output and error go to the two files.
 
     Past `timeout_s`, and at Ctrl-C, its whole process group is ended; the second is part of the result, and the caller
-    decides what follows. A program that is not there gives NOT_STARTED. Raises OSError where a file cannot be written.
+    decides what follows. If this process is killed, a keeper that outlives it ends the program. A program that is not
+    there gives NOT_STARTED. Raises OSError where a file cannot be written.
     """
     began = time.monotonic()
-    with output.open("wb") as out, errors.open("wb") as err:
+    with _emptied(output) as out, _emptied(errors) as err, _mark() as mark:
         try:
             process = subprocess.Popen(
                 list(argv),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                env=environment({**(extra_environment or {}), "PWD": str(folder)}),
+                env=environment({**(extra_environment or {}), **mark, "PWD": str(folder)}),
                 cwd=folder,
                 start_new_session=True,
             )
@@ -70,3 +77,18 @@ def run_into(
         timed_out=timed_out,
         interrupted=interrupted,
     )
+
+
+def _emptied(path: Path) -> IO[bytes]:
+    return os.fdopen(open_own(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
+
+
+@contextmanager
+def _mark() -> Iterator[Mapping[str, str]]:
+    """A variable for the environment of a program, whose bearers are ended where this process does not come so far."""
+    word = secrets.token_hex(8)
+    keeper = Keeper([End(words=(f"{MARK}={word}",), grace_s=GRACE_S)])
+    try:
+        yield {MARK: word}
+    finally:
+        keeper.dismiss()

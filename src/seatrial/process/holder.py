@@ -83,7 +83,9 @@ class Holding:
         return outcome or Start.GIVEN_UP
 
     def release(self, patience_s: float) -> bool:
-        """End its input and wait for its end, for that long; whether it ended by itself."""
+        """End its input by a line and wait for its end, for that long; whether it ended by itself."""
+        with contextlib.suppress(OSError, ValueError):
+            os.write(self._stdin.fileno(), b"\n")
         self._end_input()
         with contextlib.suppress(subprocess.TimeoutExpired):
             return self._process.wait(patience_s) >= 0

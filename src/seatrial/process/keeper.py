@@ -1,74 +1,131 @@
-"""Cancels the jobs of this program if it is killed and cannot do so itself."""
+"""A small process that outlives this one, and then does what this one cannot do any more.
+
+It cancels jobs, ends programs, restores settings: a list of duties in their order, which may be replaced at any time.
+"""
 
 import contextlib
-import secrets
+import os
 import subprocess
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 
-from seatrial.process.process import end_group, environment
+import msgspec
 
-WAITING = """
-trap "" INT HUP
-waits_for=$1
-shift
-cat >/dev/null
-left=60
-until "$@" || [ "$left" = 0 ]; do
-    left=$((left - 1))
-    sleep 5
-done
-sleep 3
-"$@"
-left=5
-while pgrep -f -- "$waits_for" >/dev/null 2>&1; do
-    [ "$left" = 0 ] && exec pkill -KILL -f -- "$waits_for"
-    left=$((left - 1))
-    sleep 1
-done
-"""
-"""The end of standard input is the end of whoever holds its other end, however that came about.
+from seatrial.model.errors import LaunchError
+from seatrial.process import after_driver
+from seatrial.process.process import environment
 
-A controller that is just restarting is asked until it hears; and once more, since a job that was asked for at
-the last moment comes into the queue after that. The program that asked for the job ends by itself once it is gone;
-one that hangs at its end is killed.
-"""
+NAME = "seatrial-keeper"
+"""Among its arguments, for whoever looks at a list of processes."""
+MARK = "SEATRIAL_STARTED_BY"
+"""A variable in the environment of programs that the keeper is to end; a keeper itself never has it."""
+DISMISSED_S = 2.0
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True, tag="command"):
+    """A program that is run until it succeeds, `tries` times at most."""
+
+    argv: tuple[str, ...]
+    tries: int = 1
+    pause_s: float = 5.0
+    """Between two tries."""
+    after_s: float = 0.0
+    """Time that passes before the first one."""
+    timeout_s: float = 300.0
+    """Time for one of them."""
+    needed: bool = False
+    """Where it fails, the duties behind it are left undone."""
+
+
+class End(msgspec.Struct, frozen=True, kw_only=True, tag="end"):
+    """End this user's processes on this machine that have one of the words among their arguments or variables."""
+
+    words: tuple[str, ...]
+    """Whole arguments, or variables with their values: `NAME=value`."""
+    patience_s: float = 0.0
+    """Time to end by themselves, before SIGTERM."""
+    grace_s: float = 2.0
+    """Time between SIGTERM and SIGKILL."""
+    needed: bool = False
+
+
+Duty = Command | End
 
 
 class Keeper:
-    """A small process that outlives this one by as long as it takes to cancel its jobs.
+    """Carries out the last list of duties that it was given, once this process has ended in whatever way.
 
-    It knows them by a name that no other job has, since a job may be granted when nobody is left to read its number.
-    `cancel` makes the command that cancels all jobs of a name. `asking` makes the regular expression that matches the
-    arguments of a program that asked for a job of that name, and does not match itself, since the keeper has it among
-    its own.
+    It has a session of its own and is deaf to SIGINT, SIGTERM and SIGHUP. The end of a pipe whose other end only this
+    process has is its sign that this process is no more.
     """
 
-    def __init__(self, cancel: Callable[[str], Sequence[str]], asking: Callable[[str], str]) -> None:
-        self.name = f"seatrial-{secrets.token_hex(4)}"
-        argv = ["sh", "-c", WAITING, "seatrial-keeper", asking(self.name), *cancel(self.name)]
+    def __init__(self, duties: Sequence[Duty] = ()) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._released = False
-        with contextlib.suppress(OSError):  # without it things are as they are with any other program
+        with contextlib.suppress(LaunchError):  # without it things are as they are with any other program
+            self.take(duties)
+
+    def take(self, duties: Sequence[Duty]) -> None:
+        """Replace the list; a keeper that was killed is started again. Raises LaunchError where there can be none.
+
+        The list is in force when this returns: what is in the pipe is read even if this process ends at once.
+        """
+        line = msgspec.json.encode(duties) + b"\n"
+        for _ in range(2):
+            if self._process is None or self._process.poll() is not None:
+                self._start()
+            if self._write(line):
+                return
+        raise LaunchError("The process that restores settings and cancels jobs ends at once.", "Run the command again.")
+
+    def release(self) -> None:
+        """Let it carry out its duties now, and outlive us if need be."""
+        self._released = True
+        self._close()
+
+    def dismiss(self) -> None:
+        """Nothing is left to do; one that was released goes on."""
+        if self._process is None or self._released:
+            return
+        self._write(b"[]\n")
+        self._close()
+        try:
+            self._process.wait(DISMISSED_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def _start(self) -> None:
+        self._close()
+        program = str(Path(after_driver.__file__).absolute())
+        try:
             self._process = subprocess.Popen(
-                argv,
+                [sys.executable, "-I", "-S", program, NAME],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=environment(),
+                env={name: value for name, value in environment().items() if name != MARK},
                 cwd="/",
+                bufsize=0,
                 start_new_session=True,
             )
+        except OSError as error:
+            raise LaunchError(f"{sys.executable} cannot be started: {error.strerror}.") from error
 
-    def release(self) -> None:
-        """Let it cancel now what there may be, and outlive us if need be."""
-        self._released = True
+    def _write(self, line: bytes) -> bool:
+        """Whether all of it is in the pipe, and somebody is there to read it."""
+        assert self._process is not None and self._process.stdin is not None  # noqa: S101 - just started
+        handle = self._process.stdin.fileno()
+        try:
+            while line:
+                line = line[os.write(handle, line) :]
+        except OSError:
+            return False
+        return self._process.poll() is None
+
+    def _close(self) -> None:
         if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
-
-    def dismiss(self) -> None:
-        """There is nothing left to cancel; one that was released goes on."""
-        if self._process is not None and not self._released:
-            end_group(self._process)
-            if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
                 self._process.stdin.close()
-            self._process = None

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from seatrial.files.writing import open_own
 from seatrial.model.errors import ProbeLost
 from seatrial.process.exchange import Exchange
 from seatrial.process.process import end_group, not_started, pipes, start
@@ -25,7 +26,7 @@ class LinePipe:
         self.log = log
         self.left_over: list[bytes] = []
         """What it still wrote to standard output after the last line that was received, once it is closed."""
-        with log.open("ab") as stderr:
+        with os.fdopen(open_own(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as stderr:
             try:
                 self._process = start(argv, stderr, extra_environment)
             except OSError as error:

@@ -1,6 +1,7 @@
 """Writes recordings of machines: a folder, or one tar.gz."""
 
 import io
+import secrets
 import shutil
 import tarfile
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.writer import sentences
+from seatrial.files.writing import new_folder, rename_folder, replace_file
 from seatrial.model.errors import UsageError
 from seatrial.recordings.recording import STREAM_SUFFIX, Gathered
 
@@ -30,22 +32,22 @@ def write_recording(target: Path, files: Mapping[str, str]) -> None:
     Raises UsageError where there is something of that name, ArchiveError where it cannot be written.
     """
     refuse_taken(target)
-    partial = target.with_name(target.name + layout.PARTIAL)
     with sentences(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
+        if is_tar_name(target):
+            replace_file(target.parent.resolve() / target.name, _tarball(target, files))
+            return
+        partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}{layout.PARTIAL}")
         try:
-            if is_tar_name(target):
-                partial.write_bytes(_tarball(target, files))
-            else:
-                partial.mkdir()
+            with new_folder(partial) as own:
                 for name, text in files.items():
-                    path = partial / name
-                    path.parent.mkdir(exist_ok=True)
-                    path.write_text(text, encoding="utf-8", newline="")
+                    for above in Path(name).parent.parts:
+                        own.make_folder(above, exist_ok=True)
+                    own.replace(name, text.encode())
             refuse_taken(target)
-            partial.rename(target)
+            rename_folder(partial, target.name)
         except BaseException:
-            _remove(partial)
+            shutil.rmtree(partial, ignore_errors=True)
             raise
 
 
@@ -71,10 +73,3 @@ def _tarball(target: Path, files: Mapping[str, str]) -> bytes:
             member.mode = 0o644
             archive.addfile(member, io.BytesIO(data))
     return buffer.getvalue()
-
-
-def _remove(partial: Path) -> None:
-    if partial.is_dir():
-        shutil.rmtree(partial, ignore_errors=True)
-    else:
-        partial.unlink(missing_ok=True)

@@ -23,6 +23,8 @@ HOLDS = "seatrial-holds"
 HOLDER = ("sh", "-c", f'echo "{HOLDS} $SLURM_JOB_ID"; exec cat >/dev/null')
 """Salloc runs it once all nodes are up. When its input ends it ends, and salloc gives the allocation back: Slurm's
 accounting then says COMPLETED, where it says CANCELLED after scancel."""
+LASTING_HOLDER = ("sh", "-c", f'echo "{HOLDS} $SLURM_JOB_ID"; read -r _ || exec sleep 2147483647')
+"""The same, but only a line of input ends it: an input that merely ends leaves the job until it is cancelled."""
 ONE_NODE_S = 60
 """A node that has just ended a job cleans up after it."""
 IMMEDIATE_S = 10
@@ -62,15 +64,6 @@ def named(job: str) -> str:
     return f"--job-name={job}"
 
 
-def asking(job: str) -> str:
-    """A regular expression for the arguments of salloc, sbatch and srun that ask for a job of that name.
-
-    It does not match itself among the arguments of whoever searches for it.
-    """
-    option = named(job)
-    return f"[{option[0]}]{option[1:]}"
-
-
 def allocation(
     nodes: Sequence[str], seconds: float, partition: str, name: str, request: SlurmRequest = ANY
 ) -> list[str]:
@@ -96,13 +89,17 @@ def salloc(
     *,
     at_once: bool = False,
     request: SlurmRequest = ANY,
+    lasting: bool = False,
 ) -> list[str]:
-    """An allocation that lasts until salloc's standard input ends; `HOLDER` says when it is granted and nodes are up.
+    """An allocation that lasts as long as `HOLDER`, which says when it is granted and nodes are up.
 
-    `name`: of the job; `at_once`: now or never, without waiting in the queue.
+    `name`: of the job; `at_once`: now or never, without waiting in the queue; `lasting`: also when salloc's standard
+    input ends, until it is given back or cancelled. salloc then ends the holder, for which it would wait for ever.
     """
     now = [f"--immediate={IMMEDIATE_S}"] if at_once else []
-    return ["salloc", "--wait-all-nodes=1", *now, *allocation(nodes, seconds, partition, name, request), *HOLDER]
+    words = ["salloc", "--wait-all-nodes=1", *now, *(["--kill-command"] if lasting else [])]
+    holder = LASTING_HOLDER if lasting else HOLDER
+    return [*words, *allocation(nodes, seconds, partition, name, request), *holder]
 
 
 def sbatch(
@@ -192,6 +189,11 @@ def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1, arguments: 
         "--export=ALL",  # a job begun with --export=NONE would keep settings from the ranks
         *arguments,
     ]
+
+
+def setting_step(job: str, node: str, argv: Sequence[str], arguments: Sequence[str] = ()) -> list[str]:
+    """`argv` once on a node of the job, beside whatever else runs there; standard input is passed on."""
+    return [*step(job, [node], arguments=arguments), "--mpi=none", "--cpu-bind=none", "--quiet", *argv]
 
 
 def facts_step(job: str, nodes: Sequence[str], arguments: Sequence[str] = ()) -> list[str]:

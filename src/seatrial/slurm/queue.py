@@ -1,6 +1,7 @@
 """What Slurm's queue reports about submitted jobs, and jobs of one node each."""
 
 import os
+import secrets
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 from seatrial.failures.pending_jobs import Pending, why_pending
 from seatrial.model.errors import LaunchError
 from seatrial.model.settings import SlurmRequest
+from seatrial.process.keeper import Command, Duty, End
 from seatrial.process.process import run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
@@ -31,6 +33,11 @@ ENDED = frozenset(
         "TIMEOUT",
     ]
 )
+CANCEL_TRIES = 60
+"""Five minutes of a controller that does not answer."""
+LATE_JOB_S = 3.0
+HANGING_S = 5.0
+"""For salloc to notice that its job is gone."""
 NO_SUCH_JOB = "Invalid job id"
 MEMORY = "MEMORY"
 """In SelectTypeParameters: memory is given out, and a job that asks for none may get all of a node's."""
@@ -151,6 +158,23 @@ def this_user() -> str:
 def cancel_own(name: str) -> list[str]:
     """The command that cancels all of this user's jobs of a name."""
     return slurm_argv.cancel_named(name, this_user())
+
+
+def new_job_name() -> str:
+    """A name that no other job has: a job may be granted when nobody is left to read its number."""
+    return f"seatrial-{secrets.token_hex(4)}"
+
+
+def job_ending(name: str) -> tuple[Duty, ...]:
+    """What a keeper does to end all jobs of a name.
+
+    A controller that is just restarting is asked until it hears; and once more, since a job that was asked for at the
+    last moment comes into the queue after that. The programs that asked for the job and that hold it end by themselves
+    once it is gone; those that hang at their end are killed.
+    """
+    cancel = Command(argv=tuple(cancel_own(name)), tries=CANCEL_TRIES)
+    once_more = Command(argv=cancel.argv, after_s=LATE_JOB_S)
+    return (cancel, once_more, End(words=(slurm_argv.named(name), f"SLURM_JOB_NAME={name}"), patience_s=HANGING_S))
 
 
 def _lines(argv: Sequence[str]) -> tuple[QueueLine, ...]:

@@ -180,7 +180,7 @@ def test_a_run_of_another_host_is_watched_and_left_alone_while_it_beats(
     assert [(one.run, one.host) for one in found.running] == [("alive", "far-away")]
 
 
-@pytest.mark.parametrize("skew_s", [-86_000, -4_000, 4_000, 86_000_000])
+@pytest.mark.parametrize("skew_s", [-86_000_000, -86_000, -4_000, 4_000, 86_000_000])
 def test_clocks_that_differ_change_nothing(tmp_path: Path, beating: Callable[[Path], None], skew_s: int) -> None:
     alive, dead = open_run(tmp_path, "alive"), open_run(tmp_path, "dead")
     for writer in (alive, dead):
@@ -202,13 +202,21 @@ def test_a_journal_that_grows_is_life_too(tmp_path: Path) -> None:
     assert found.life is Life.RUNNING
 
 
-def test_runs_that_have_been_silent_for_days_are_not_watched(tmp_path: Path) -> None:
+@pytest.mark.parametrize("skew_s", [-1e9, -1e5, 1e5, 1e9])
+def test_a_wrong_clock_of_the_reader_closes_no_run_of_another_host(
+    tmp_path: Path, beating: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch, skew_s: float
+) -> None:
     writer = abandoned(open_run(tmp_path), **ELSEWHERE)
-    for path in writer.folder.iterdir():
-        os.utime(path, (0, 0))
-    found = glance(writer.folder)
-    assert found is not None
-    assert found.life is Life.CUT_OFF
+    silent = abandoned(open_run(tmp_path, "silent"))
+    (silent.folder / layout.LEASE_FILE).unlink()
+    now_s = time.time()
+    monkeypatch.setattr(time, "time", lambda: now_s + skew_s)
+    assert glance(writer.folder) is None
+    assert presumed(writer.folder).life is Life.OPEN
+    beating(writer.folder)
+    found = recover_runs(tmp_path)
+    assert [one.run for one in found.running] == ["run", "silent"]
+    assert found.recovered == ()
 
 
 def test_a_run_without_lease_is_left_alone_while_it_was_written_lately(

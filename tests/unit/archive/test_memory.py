@@ -103,13 +103,12 @@ def test_a_line_longer_than_the_least_is_read(tmp_path: Path, monkeypatch: pytes
 def test_an_export_that_cannot_be_written_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = record(SMALL, tmp_path)
     target = tmp_path / "out.csv"
-    real_touch = Path.touch
 
-    def touch(self: Path, *args: object) -> None:
-        real_touch(self)
+    def full(path: Path) -> int:
+        path.touch()
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "touch", touch)
+    monkeypatch.setattr("seatrial.archive.export.open_named", full)
     with pytest.raises(ArchiveError, match=r"out\.csv cannot be written: there is no space left"):
         export([folder], target, ExportFormat.CSV)
     assert not target.exists()

@@ -140,7 +140,7 @@ def journal_is_a_pipe(folder: Path) -> None:
 
 
 def a_folder_in_the_way(folder: Path) -> None:
-    (folder / f"{layout.RUN_FILE}.new" / "x").mkdir(parents=True)
+    (folder / layout.FILES_FILE / "x").mkdir(parents=True)
 
 
 DAMAGES = [
@@ -269,15 +269,15 @@ def test_a_run_that_the_driver_had_described_as_ended_keeps_its_ending(
     writer = RunWriter(tmp_path, info_of(CLUSTER))
     fill(writer, CLUSTER, sail(CLUSTER))
 
-    real = Path.rename
+    real = os.rename
 
-    def killed(self: Path, target: Path) -> Path:
-        if self.name.endswith(layout.PARTIAL):
+    def killed(name: str, new: str, **where: int) -> None:
+        if name.endswith(layout.PARTIAL):
             raise KeyboardInterrupt
-        return real(self, target)
+        real(name, new, **where)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "rename", killed)
+        patched.setattr(os, "rename", killed)
         with pytest.raises(KeyboardInterrupt):
             writer.close(writer.info)
     abandoned(writer)

@@ -134,15 +134,15 @@ def test_a_run_cut_off_before_its_first_measurement_is_closed_empty(tmp_path: Pa
 
 def test_a_recovery_cut_off_in_mid_work_can_be_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = cut_off(tmp_path)
-    real = Path.rename
+    real = os.rename
 
-    def killed(self: Path, target: Path) -> Path:
-        if self.name.endswith(layout.PARTIAL):
+    def killed(name: str, new: str, **where: int) -> None:
+        if name.endswith(layout.PARTIAL):
             raise KeyboardInterrupt
-        return real(self, target)
+        real(name, new, **where)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "rename", killed)
+        patched.setattr(os, "rename", killed)
         with pytest.raises(KeyboardInterrupt):
             recover(writer.folder)
     assert read_run(Path(recover(writer.folder).folder)).measurements == sail(CLUSTER).measurements

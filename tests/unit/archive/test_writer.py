@@ -51,10 +51,10 @@ def test_while_it_grows_it_is_partial_and_can_be_read(tmp_path: Path) -> None:
 def test_run_json_is_replaced_at_once_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = RunWriter(tmp_path, info_of(SMALL))
 
-    def fail(self: Path, target: Path) -> Path:
+    def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "rename", fail)
+    monkeypatch.setattr(os, "rename", fail)
     with pytest.raises(ArchiveError, match="No space left"):
         writer.describe(info_of(SMALL, reason="new"))
     assert read_info(writer.folder).reason == ""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.files.writing import create_file, replace_file
+from seatrial.files.writing import own_folder, replace_file
 
 
 def test_a_link_at_the_name_is_replaced_and_its_target_is_untouched(tmp_path: Path) -> None:
@@ -27,8 +27,8 @@ def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
 
 def test_a_new_file_is_not_created_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "journal").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(FileExistsError):
-        create_file(tmp_path / "journal")
+    with own_folder(tmp_path) as folder, pytest.raises(FileExistsError):
+        folder.create("journal")
     assert not (tmp_path / "elsewhere").exists()
 
 

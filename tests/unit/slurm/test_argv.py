@@ -1,6 +1,5 @@
 """Slurm's commands: exact lists, in which no character means anything to a shell."""
 
-import re
 import subprocess
 import time
 
@@ -72,11 +71,8 @@ def test_a_hostile_partition_stays_one_argument() -> None:
     ],
     ids=["salloc", "sbatch", "alone"],
 )
-def test_who_asked_for_a_job_is_found_by_its_arguments_and_not_who_looks(argv: list[str]) -> None:
-    pattern = slurm_argv.asking("seatrial-1f")
-    assert re.search(pattern, " ".join(argv))
-    assert not re.search(pattern, f"sh -c script seatrial-keeper {pattern}")
-    assert not re.search(slurm_argv.asking("seatrial-2e"), " ".join(argv))
+def test_who_asked_for_a_job_is_found_by_an_argument(argv: list[str]) -> None:
+    assert slurm_argv.named("seatrial-1f") in argv
 
 
 def test_asking_and_ending() -> None:

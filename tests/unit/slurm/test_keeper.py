@@ -8,20 +8,23 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from seatrial.process import keeper
-from seatrial.process.keeper import Keeper
-from seatrial.slurm.argv import asking, salloc
-from seatrial.slurm.queue import cancel_own
+from seatrial.model.errors import LaunchError
+from seatrial.process.keeper import MARK, Command, Duty, End, Keeper
+from seatrial.slurm.argv import salloc
+from seatrial.slurm.queue import job_ending, new_job_name
 
 HOLDER = """
 import time
 from seatrial.process.keeper import Keeper
-from seatrial.slurm.argv import asking
-from seatrial.slurm.queue import cancel_own
-print(Keeper(cancel_own, asking).name, flush=True)
+from seatrial.slurm.queue import job_ending, new_job_name
+name = new_job_name()
+kept = Keeper(job_ending(name))
+print(name, flush=True)
 time.sleep(60)
 """
+DEAF = "import signal, sys, time; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)"
 
 
 @pytest.fixture
@@ -33,11 +36,35 @@ def cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cancelled"
 
 
+def quick(name: str) -> tuple[Duty, ...]:
+    """The duties for a job without their pauses."""
+    first, second, end = job_ending(name)
+    assert isinstance(first, Command)
+    assert isinstance(second, Command)
+    assert isinstance(end, End)
+    return (replace(first, pause_s=0.05), replace(second, after_s=0.0), replace(end, patience_s=0.2, grace_s=0.2))
+
+
 def wait_for(path: Path) -> str:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline and not path.exists():
         time.sleep(0.02)
     return path.read_text()
+
+
+def writing(path: Path, word: str) -> tuple[str, ...]:
+    return ("sh", "-c", 'echo "$2" >>"$1"', "sh", str(path), word)
+
+
+def deaf(*words: str, mark: str = "") -> "subprocess.Popen[str]":
+    """A program that ignores SIGTERM."""
+    environment = {**os.environ, **({MARK: mark} if mark else {})}
+    process = subprocess.Popen(
+        [sys.executable, "-c", DEAF, *words], stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
@@ -53,46 +80,95 @@ def test_the_jobs_of_a_killed_program_are_cancelled(cancelled: Path, how: signal
 
 
 def test_a_dismissed_keeper_cancels_nothing(cancelled: Path) -> None:
-    one = Keeper(cancel_own, asking)
+    one = Keeper(quick("seatrial-1"))
     one.dismiss()
     one.dismiss()
     time.sleep(0.2)
     assert not cancelled.exists()
 
 
-def test_a_released_keeper_goes_on_until_slurm_hears(
-    cancelled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_released_keeper_goes_on_until_slurm_hears(cancelled: Path, tmp_path: Path) -> None:
     heard = (tmp_path / "scancel").read_text().partition("\n")[2]
-    deaf = f"[ -e {tmp_path}/asked ] || {{ : >{tmp_path}/asked; exit 1; }}"
-    (tmp_path / "scancel").write_text(f"#!/bin/sh\n{deaf}\n{heard}")
-    monkeypatch.setattr(keeper, "WAITING", keeper.WAITING.replace("sleep", ":"))
-    one = Keeper(cancel_own, asking)
+    asked_before = f"[ -e {tmp_path}/asked ] || {{ : >{tmp_path}/asked; exit 1; }}"
+    (tmp_path / "scancel").write_text(f"#!/bin/sh\n{asked_before}\n{heard}")
+    one = Keeper(quick("seatrial-1"))
     one.release()
     one.dismiss()
-    assert wait_for(cancelled).endswith(f"--name={one.name}\n")
+    assert wait_for(cancelled).endswith("--name=seatrial-1\n")
 
 
-def test_a_salloc_that_hangs_at_its_end_is_killed_and_no_other(
-    cancelled: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(keeper, "WAITING", keeper.WAITING.replace("sleep", ":"))
-    one, other = Keeper(cancel_own, asking), Keeper(cancel_own, asking)
-    hanging, elsewhere = (
-        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", *salloc(["n1"], 60, "", of.name)])
-        for of in (one, other)
-    )
+def test_a_salloc_that_hangs_at_its_end_is_killed_and_no_other(cancelled: Path) -> None:
+    names = [new_job_name(), new_job_name()]
+    assert names[0] != names[1]
+    hanging, elsewhere = (deaf(*salloc(["n1"], 60, "", name)) for name in names)
+    Keeper(quick(names[0])).release()
+    with hanging, elsewhere:
+        assert hanging.wait(20) == -signal.SIGKILL
+        assert elsewhere.poll() is None
+        elsewhere.kill()
+
+
+def test_duties_are_carried_out_in_order_and_a_needed_one_that_fails_ends_them(tmp_path: Path) -> None:
+    log, over = tmp_path / "log", tmp_path / "over"
+    never = Command(argv=writing(tmp_path / "no", "never"))
+    one = Keeper([never])
+    one.take(
+        [
+            Command(argv=writing(log, "first")),
+            Command(argv=("false",)),
+            Command(argv=("/no/such/program",)),
+            Command(argv=(*writing(log, "second")[:2], 'echo second >>"$1"; ls "$1.x"; : >"$1.x"', "sh", str(log)),
+                    tries=3, pause_s=0.01),
+            Command(argv=writing(over, "over")),
+            Command(argv=("false",), tries=2, pause_s=0.01, needed=True),
+            never,
+        ]
+    )  # fmt: skip
     one.release()
-    assert hanging.wait(20) == -signal.SIGKILL
-    assert elsewhere.poll() is None
-    elsewhere.kill()
-    elsewhere.wait()
-    other.dismiss()
+    assert wait_for(over)
+    assert log.read_text().split() == ["first", "second"]
+    time.sleep(0.2)
+    assert not (tmp_path / "no").exists()
 
 
-def test_no_two_have_one_name(cancelled: Path) -> None:
-    keepers = Keeper(cancel_own, asking), Keeper(cancel_own, asking)
-    assert keepers[0].name != keepers[1].name
-    for one in keepers:
-        one.dismiss()
-    assert not cancelled.exists()
+def test_programs_that_bear_a_mark_are_ended_whatever_session_they_are_in() -> None:
+    marked, other = deaf(mark="here"), deaf(mark="elsewhere")
+    Keeper([End(words=(f"{MARK}=here",), grace_s=0.1)]).release()
+    with marked, other:
+        assert marked.wait(20) == -signal.SIGKILL
+        assert other.poll() is None
+        other.kill()
+
+
+def test_a_keeper_is_deaf_to_signals_and_never_bears_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MARK, "outer")
+    done = tmp_path / "done"
+    one = Keeper([Command(argv=writing(done, "$" + MARK))])
+    process = one._process
+    assert process is not None
+    status = Path(f"/proc/{process.pid}/status")
+    wanted = (1 << 0) | (1 << 1) | (1 << 14)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        ignored = next(line for line in status.read_text().splitlines() if line.startswith("SigIgn"))
+        if int(ignored.split()[1], 16) & wanted == wanted:
+            break
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        process.send_signal(number)
+    assert f"{MARK}=".encode() not in Path(f"/proc/{process.pid}/environ").read_bytes()
+    one.release()
+    assert wait_for(done)
+
+
+def test_a_keeper_that_was_killed_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = tmp_path / "done"
+    one = Keeper()
+    assert one._process is not None
+    one._process.kill()
+    one._process.wait()
+    one.take([Command(argv=writing(done, "done"))])
+    one.release()
+    assert wait_for(done) == "done\n"
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with pytest.raises(LaunchError, match="cannot be started"):
+        Keeper().take([])

@@ -4,6 +4,7 @@ Nothing is changed before the sentence that says what will be. The changed setti
 it is what `toggle` restores at the end, whatever happens.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +12,14 @@ from tempfile import NamedTemporaryFile
 
 import msgspec
 
+from seatrial.archive.changed_settings import ChangedFile
 from seatrial.archive.reader import read_info
 from seatrial.archive.run_sets import find_runs, load_tables
-from seatrial.commands.compare.reach import Located, Reach, locate, reach_of, step_to
-from seatrial.commands.compare.toggle import OWN, Setting, Toggle, Unrestored, run_toggled
+from seatrial.commands.compare.custody import OWN, Custody
+from seatrial.commands.compare.reach import Reach, locate, reach_of
+from seatrial.commands.compare.toggle import UNKNOWN_RUN_S, Toggle, Unrestored, run_toggled
+from seatrial.driver.clock import new_run_name
+from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.judgement.comparison.proof import judge_proof, lost_row, slowest_node, worth_testing
 from seatrial.judgement.comparison.records import Comparison, Proof, ProofOutcome, Suspect
@@ -23,7 +28,9 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
 from seatrial.model.run import RunInfo
+from seatrial.model.settings import SiteSettings
 from seatrial.model.words import some
+from seatrial.slurm.held_nodes import named_nodes, nodes_in_service, refuse_foreign_nodes
 
 Facts = Mapping[str, NodeFacts]
 MOST_TESTED = 3
@@ -45,6 +52,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """The runs before and after the change, as the command line names them."""
     benchmark: tuple[str, ...]
     """Empty: the command that measured the newest of these runs."""
+    run_s: float = UNKNOWN_RUN_S
+    """For which nodes are held for each run of it."""
     blocks: int
     dry_run: bool
 
@@ -90,7 +99,7 @@ def prove_suspects(
             proofs.append(_untestable(suspect, "other suspects were tested before it"))
             continue
         tested += 1
-        proof, unrestored = _prove(request, comparison, reversal, benchmark, reach, progress)
+        proof, unrestored = _prove(request, comparison, reversal, benchmark, reach, info, progress)
         proofs.append(proof)
         if proof.outcome is ProofOutcome.CONFIRMED:
             break
@@ -124,6 +133,7 @@ def _prove(
     reversal: Reversal,
     benchmark: tuple[str, ...],
     reach: Reach,
+    info: RunInfo,
     progress: Progress,
 ) -> tuple[Proof, str]:
     """One suspect; the second value is why a setting was not restored."""
@@ -134,24 +144,23 @@ def _prove(
     if request.dry_run:
         return planned, ""
     progress.stage(planned.statement)
-    located = [locate(reach, node, setting) for node in reversal.nodes for setting in reversal.files]
-    failed = [each for each in located if isinstance(each, str)] or _moved_on(located)
-    if failed:
-        untestable = msgspec.structs.replace(planned, outcome=ProofOutcome.UNTESTABLE, statement=f"{failed[0]}.")
-        return untestable, ""
-    places = [each for each in located if isinstance(each, Located)]
     try:
-        with _environment(reversal, request.archive) as environment:
+        with (
+            custody_of(request, reversal, reach, info) as custody,
+            _environment(reversal, request.archive) as environment,
+        ):
+            located = [locate(custody.reach, node, setting) for node in reversal.nodes for setting in reversal.files]
+            failed = [each for each in located if isinstance(each, str)] or _moved_on(reversal, located)
+            if failed:
+                return msgspec.structs.replace(planned, outcome=ProofOutcome.UNTESTABLE, statement=f"{failed[0]}."), ""
             toggle = Toggle(
-                first=Setting(steps=tuple(step_to(reach, each, each.content) for each in places)),
-                second=Setting(
-                    steps=tuple(step_to(reach, each, each.setting.earlier) for each in places), environment=environment
-                ),
+                changes=tuple(each for each in located if isinstance(each, ChangedFile)),
+                environment=environment,
                 benchmark=benchmark,
                 blocks=request.blocks,
                 sense=Sense.HIGHER,
             )
-            toggled = run_toggled(request.archive, toggle, progress)
+            toggled = run_toggled(request.archive, toggle, custody, progress)
     except SeatrialError as error:
         why = error.what if isinstance(error, Unrestored) else ""
         return msgspec.structs.replace(planned, outcome=ProofOutcome.UNTESTABLE, statement=error.what), why
@@ -177,13 +186,32 @@ def _environment(reversal: Reversal, archive: Path) -> Iterator[dict[str, str]]:
         yield {**reversal.environment, MPI_FILES: str(Path(file.name).absolute())}
 
 
-def _moved_on(located: Sequence["Located | str"]) -> list[str]:
+def _moved_on(reversal: Reversal, located: Sequence["ChangedFile | str"]) -> list[str]:
     """Why nothing is changed: a setting has another value now than in the runs."""
+    present = {setting.fact: " ".join(setting.present.split()) for setting in reversal.files}
     return [
-        f"{each.setting.fact} of {each.node} is {each.content} now, and was {each.setting.present} in the runs"
+        f"{each.fact} of {each.node} is {each.usual} now, and was {present[each.fact]} in the runs"
         for each in located
-        if isinstance(each, Located) and each.content != " ".join(each.setting.present.split())
+        if isinstance(each, ChangedFile) and each.usual != present[each.fact]
     ]
+
+
+def custody_of(request: Request, reversal: Reversal, reach: Reach, info: RunInfo) -> Custody:
+    """Custody of the changed nodes and of all that the benchmark needs, if they belong to Slurm; a job around us has
+    them already. Raises UsageError for a node that is not part of that job.
+    """
+    nodes: tuple[str, ...] = ()
+    if reversal.files and reach.launcher == "slurm":
+        job = os.environ.get("SLURM_JOB_ID", "")
+        if job:
+            refuse_foreign_nodes(job, reversal.nodes)
+            reach = msgspec.structs.replace(reach, job=job)
+        else:
+            others = named_nodes(request.benchmark) or nodes_in_service(info.nodes)
+            nodes = tuple(dict.fromkeys((*reversal.nodes, *others)))
+    site = info.settings if isinstance(info.settings, SiteSettings) else getattr(info.settings, "site", None)
+    run_s = allocation_s(site.budget_s) if site and not request.benchmark else request.run_s
+    return Custody(new_run_name("proof"), reach, nodes, 4 * request.blocks * run_s)
 
 
 def plan_text(reversal: Reversal, benchmark: Sequence[str], blocks: int) -> str:
@@ -199,5 +227,5 @@ def plan_text(reversal: Reversal, benchmark: Sequence[str], blocks: int) -> str:
         parts.append(f"in the job alone, {', '.join(changed)} as before the change")
     return (
         f"Change for {2 * blocks} of {4 * blocks} runs of `{' '.join(benchmark)}`: {'; '.join(parts)}. "
-        "Then restore it, also after an error or Ctrl-C."
+        "Then restore it, also after an error, Ctrl-C or a kill."
     )

@@ -1,10 +1,11 @@
 """A reversible change, measured: the benchmark before and after it in the order A B B A, and the change taken back.
 
-A drift of the machine that is steady falls on both settings alike. The command of setting A runs before every switch
-to A, and once more at the end whatever happens: after an error, after Ctrl-C, after SIGTERM.
+A drift of the machine that is steady falls on both settings alike. Setting A is established before every switch to A,
+and once more at the end whatever happens: after an error, after Ctrl-C, after SIGTERM, and after SIGKILL by the keeper.
 """
 
 import hashlib
+import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,62 +13,59 @@ from pathlib import Path
 
 import msgspec
 
+from seatrial.archive import changed_settings, samples
+from seatrial.archive.changed_settings import Changed, ChangedByCommand, ChangedFile
 from seatrial.archive.reader import read_info
 from seatrial.benchmarks.catalogue import detected
 from seatrial.benchmarks.output_values import last_number, output_batch
+from seatrial.commands.compare.custody import OWN, Custody
+from seatrial.commands.compare.reach import Reach
+from seatrial.commands.compare.restoration import by_hand
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.imported_run import write_batch
 from seatrial.driver.progress import Progress
 from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.imported import Batch, Sense, Source
+from seatrial.model.node_list import node_list
 from seatrial.process.process import Completed, run
+from seatrial.slurm.held_nodes import named_nodes
 
-TOGGLE_S = 300.0
-"""For one of the commands that change the setting."""
 BENCHMARK_S = 6 * 3600.0
 BLOCK = "abba"
-OWN = "seatrial"
+UNKNOWN_RUN_S = 3600.0
+"""For which nodes are held for a run of a program that does not say how long it takes."""
+RUN_IN_JOB = frozenset({OWN, "srun", "mpirun", "mpiexec", "mpiexec.hydra", "prterun"})
+"""Programs that start in a job that is there; others might ask for one of their own, and wait for ours to end."""
 GOOD_CODES = (0, 1)
 """Of a command of ours: 1 means that it measured, and found something."""
 LAST_LINES = 3
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One program that changes a setting; never given to a shell."""
-
-    argv: tuple[str, ...]
-    stdin: str = ""
-
-    @property
-    def text(self) -> str:
-        """For a person who has to do it by hand."""
-        return (f"echo {shlex.quote(self.stdin.strip())} | " if self.stdin else "") + shlex.join(self.argv)
-
-
-class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """How one of the two settings is established."""
-
-    steps: tuple[Step, ...] = ()
-    environment: dict[str, str] = {}
-    """Of the benchmark under this setting."""
-
-    @property
-    def text(self) -> str:
-        """All steps."""
-        return "; ".join(step.text for step in self.steps)
-
-
 class Toggle(msgspec.Struct, frozen=True, kw_only=True):
     """Two settings, and a benchmark as words."""
 
-    first: Setting
-    """Setting A, which is also the one to be restored."""
-    second: Setting
+    changes: tuple[Changed, ...]
+    """What differs; the usual setting of each is A, which is also the one to be restored."""
+    environment: dict[str, str] = {}
+    """Of the benchmark under setting B."""
     benchmark: tuple[str, ...]
     blocks: int
     """Each measures both settings twice."""
     sense: Sense = Sense.HIGHER
     """Which values are good of a program that is not a known benchmark."""
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """Both settings, for a person."""
+        variables = " ".join(f"{name}={value}" for name, value in self.environment.items())
+        usual = "; ".join(_text(change, usual=True) for change in self.changes)
+        return usual or "as it is", "; ".join(_text(change, usual=False) for change in self.changes) or variables
+
+
+def _text(change: Changed, *, usual: bool) -> str:
+    if isinstance(change, ChangedFile):
+        return f"{change.fact} of {change.node}: {change.usual if usual else change.changed}"
+    return shlex.join(change.usual if usual else change.changed)
 
 
 class Unrestored(LaunchError):
@@ -98,8 +96,26 @@ def toggle_of(first: str, second: str, benchmark: Sequence[str], blocks: int, se
             ) from error
         if not words[-1]:
             raise UsageError("--toggle has an empty command.", "Use `true` for a setting that needs no command.")
-    first_setting, second_setting = (Setting(steps=(Step(argv=each),)) for each in words)
-    return Toggle(first=first_setting, second=second_setting, benchmark=tuple(benchmark), blocks=blocks, sense=sense)
+    change = ChangedByCommand(
+        usual=words[0], changed=words[1], folder=str(Path.cwd()), nodes=named_nodes((*words[0], *words[1], *benchmark))
+    )
+    return Toggle(changes=(change,), benchmark=tuple(benchmark), blocks=blocks, sense=sense)
+
+
+def held_nodes(toggle: Toggle) -> tuple[str, ...]:
+    """Nodes to be held while the user's commands change a setting: those of a benchmark that names its nodes, and of
+    the commands.
+
+    None in a job, whose nodes the user has already, and for a program that might ask for a job of its own.
+    """
+    named = named_nodes(toggle.benchmark) if Path(toggle.benchmark[0]).name in RUN_IN_JOB else ()
+    if not named or os.environ.get("SLURM_JOB_ID"):
+        return ()
+    return tuple(dict.fromkeys((*named, *(node for change in toggle.changes for node in _nodes(change)))))
+
+
+def _nodes(change: Changed) -> tuple[str, ...]:
+    return (change.node,) if isinstance(change, ChangedFile) else change.nodes
 
 
 def order_of(blocks: int) -> str:
@@ -107,59 +123,73 @@ def order_of(blocks: int) -> str:
     return BLOCK * blocks
 
 
-def run_toggled(archive: Path, toggle: Toggle, progress: Progress) -> Toggled:
+def toggle_settings(archive: Path, toggle: Toggle, run_s: float, progress: Progress) -> Toggled:
+    """Change a setting by the user's commands, and measure; `run_s`: for which nodes are held for each run.
+
+    Errors as of `run_toggled`, and LaunchError where the nodes are not granted.
+    """
+    nodes = held_nodes(toggle)
+    seconds = len(order_of(toggle.blocks)) * run_s
+    with Custody(new_run_name("toggle"), Reach(launcher="local"), nodes, seconds) as custody:
+        if nodes:
+            progress.stage(f"Job {custody.job} holds {node_list(nodes)} until the setting is restored")
+        return run_toggled(archive, toggle, custody, progress)
+
+
+def run_toggled(archive: Path, toggle: Toggle, custody: Custody, progress: Progress) -> Toggled:
     """Measure, and restore setting A. Raises LaunchError where a command or the benchmark fails, and Ctrl-C.
 
     Raises Unrestored where setting A was not restored after such an error.
     """
-    name = new_run_name("toggle")
+    samples.require()
     runs: dict[str, list[str]] = {"a": [], "b": []}
-    if toggle.first.steps:
-        progress.stage(f"If this command is killed, restore the setting with: {toggle.first.text}")
+    custody.protect(toggle.changes)
+    if toggle.changes:
+        progress.stage(
+            f"If this command is killed, its keeper restores the setting; by hand restore the setting with: "
+            f"{changed_settings.RESTORE} {custody.name}, or {by_hand(custody.settings)}"
+        )
     try:
-        _measure(archive, toggle, progress, name, runs)
+        _measure(archive, toggle, custody, progress, runs)
     except BaseException as error:
-        why = _restored(toggle)
+        why = custody.restore()
         if why and isinstance(error, SeatrialError):
             raise Unrestored(f"{error.what} {why}", error.remedy) from error
         if why:
             progress.stage(why)
         raise
-    return Toggled(first=tuple(runs["a"]), second=tuple(runs["b"]), unrestored=_restored(toggle))
+    return Toggled(first=tuple(runs["a"]), second=tuple(runs["b"]), unrestored=custody.restore())
 
 
-def _measure(archive: Path, toggle: Toggle, progress: Progress, name: str, runs: dict[str, list[str]]) -> None:
+def _measure(
+    archive: Path, toggle: Toggle, custody: Custody, progress: Progress, runs: Mapping[str, list[str]]
+) -> None:
     established = ""
     for number, wanted in enumerate(order_of(toggle.blocks), 1):
-        setting = toggle.first if wanted == "a" else toggle.second
+        usual = wanted == "a"
         if wanted != established:
-            progress.stage(f"Setting {wanted.upper()}: {setting.text or shlex.join(_variables(setting)) or 'as it is'}")
-            for step in setting.steps:
-                _refuse_failure(_run(step), "The command of a setting")
+            progress.stage(f"Setting {wanted.upper()}: {toggle.texts[0 if usual else 1]}")
+            for done in custody.switch(usual=usual):
+                _refuse_failure(done, "The command of a setting")
             established = wanted
         progress.stage(f"Run {number} of {4 * toggle.blocks}, setting {wanted.upper()}")
-        runs[wanted].append(f"{name}-{number:03d}{wanted}")
-        _benchmark(archive, toggle, runs[wanted][-1], setting.environment)
+        runs[wanted].append(f"{custody.name}-{number:03d}{wanted}")
+        _benchmark(archive, toggle, custody, runs[wanted][-1], {} if usual else toggle.environment)
 
 
-def _variables(setting: Setting) -> list[str]:
-    return [f"{name}={value}" for name, value in setting.environment.items()]
-
-
-def _run(step: Step) -> Completed:
-    return run(step.argv, stdin=step.stdin, timeout_s=TOGGLE_S)
-
-
-def _benchmark(archive: Path, toggle: Toggle, name: str, environment: Mapping[str, str]) -> None:
+def _benchmark(archive: Path, toggle: Toggle, custody: Custody, name: str, environment: Mapping[str, str]) -> None:
     """One run of the benchmark, into the archive."""
-    if toggle.benchmark[0] == OWN:
+    own = toggle.benchmark[0] == OWN
+    longest_s = min(BENCHMARK_S, custody.left_s)
+    variables = {**custody.environment(toggle.benchmark[0]), **environment}
+    if own:
         words = (sys.executable, "-m", OWN, *toggle.benchmark[1:], "--run", name, "--archive", str(archive))
-        done = run(words, timeout_s=BENCHMARK_S, extra_environment=environment)
+        done = run(words, timeout_s=longest_s, extra_environment=variables)
         if done.timed_out or (done.returncode not in GOOD_CODES and not _complete(archive, name, done.returncode)):
             _refuse_failure(done, "The benchmark")
         return
     began = now_text("milliseconds")
-    done = run(toggle.benchmark, timeout_s=BENCHMARK_S, extra_environment=environment)
+    done = run(toggle.benchmark, timeout_s=longest_s, extra_environment=variables)
     _refuse_failure(done, "The benchmark")
     content = done.stdout.encode()
     source = Source(file=name, sha256=hashlib.sha256(content).hexdigest(), file_bytes=len(content), form="")
@@ -186,20 +216,3 @@ def _refuse_failure(done: Completed, what: str) -> None:
     printed = " ".join((done.stderr or done.stdout).split("\n")[-LAST_LINES:]).strip()
     words = f"{what} {how}: {shlex.join(done.argv)}" + (f" ({printed})" if printed else "")
     raise LaunchError(f"{words}.", "Try the command by itself.")
-
-
-def _restored(toggle: Toggle) -> str:
-    """Establish setting A again, each step a second time where Ctrl-C comes meanwhile; why that failed, or nothing.
-
-    A step that fails, as on a node that died, does not keep the others from theirs.
-    """
-    failed = []
-    for step in toggle.first.steps:
-        try:
-            done = _run(step)
-        except KeyboardInterrupt:
-            done = _run(step)
-        if not done.ok:
-            how = "was ended at its time limit" if done.timed_out else f"ended with exit code {done.returncode}"
-            failed.append(f"{step.text} {how}")
-    return f"Setting A was NOT restored: {'; '.join(failed)}." if failed else ""

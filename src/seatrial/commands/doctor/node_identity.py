@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from seatrial.commands.doctor import changed_settings
 from seatrial.failures.cause import first_cause
 from seatrial.failures.slurm_commands import SLURM
 from seatrial.launch.environments.environment import SHELL
@@ -39,8 +40,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def question() -> list[str]:
-    """The argv that a node answers with its place."""
-    return [SHELL, "-c", TEXT]
+    """The argv that a node answers with its place, and with its notes of changed settings."""
+    return [SHELL, "-c", f"{TEXT}{changed_settings.TEXT}"]
 
 
 def parse_places(text: str) -> tuple[Place, ...]:

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.commands.doctor import node_identity, node_states, partition, questions, starts, versions
+from seatrial.archive.changed_settings import ChangedSettings
+from seatrial.commands.doctor import (
+    changed_settings,
+    node_identity,
+    node_states,
+    partition,
+    questions,
+    starts,
+    versions,
+)
 from seatrial.commands.doctor.hosts import examine_hosts
 from seatrial.commands.doctor.questions import (
     SlurmAnswers,
@@ -21,6 +30,7 @@ from seatrial.commands.doctor.questions import (
     versions_of,
 )
 from seatrial.driver.clock import monotonic_s
+from seatrial.driver.left_settings import left_settings
 from seatrial.driver.named_hosts import uses_ssh
 from seatrial.driver.node_selection import allocation_s, enough, fewer_nodes, grouped, longest_budget_s
 from seatrial.driver.progress import Progress, Silent
@@ -68,12 +78,15 @@ class Doctor:
         self.remarks: list[Finding] = []
         self._settings = settings
         self._progress = progress
+        self._left: list[ChangedSettings] = []
         self._default_mpi = ""
         self._offered: tuple[str, ...] = ()
         self._lasts_s = LASTS_S
 
     def examine(self) -> None:
         """All steps."""
+        self._left = left_settings()
+        self.remarks += changed_settings.judge_own_notes(self._left)
         if uses_ssh(self._settings):
             self._examine_hosts()
             return
@@ -253,6 +266,7 @@ class Doctor:
         self._progress.stage(f"Looking at {count(len(nodes), 'node')}")
         asked_s = time.time()
         answer = launcher.report(nodes, node_identity.question(), {}, within=False, mpi="none")
+        self.remarks += changed_settings.judge_notes_of_nodes(answer.stdout, self._left)
         found = node_identity.parse_places(answer.stdout)
         self.remarks += node_identity.judge_places(found, asked_s=asked_s, answered_s=time.time())
         there = {one.node.partition(".")[0] for one in found}

@@ -18,7 +18,15 @@ from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.facts_reading import cluster_launcher
 from seatrial.driver.node_selection import fewer_nodes
 from seatrial.driver.progress import Progress
-from seatrial.driver.submitted import CANCELLED, Submitted, await_the_last_file, new_folder, write_submitted
+from seatrial.driver.submitted import (
+    CANCELLED,
+    Submitted,
+    await_the_last_file,
+    new_folder,
+    write_files,
+    write_submitted,
+)
+from seatrial.files.writing import own_folder
 from seatrial.launch.collector import collector
 from seatrial.launch.contract import Hosts
 from seatrial.launch.site_outputs import slurm_outputs
@@ -38,7 +46,8 @@ LOGS = "logs"
 SCRIPT = f"""\
 #!/bin/sh
 # What this node is, into the folder $1, under the node's name: whole, or not at all. What goes wrong is in {LOGS}/.
-cd "$1" || exit 1
+# A folder of another user, who may have put it in the place of ours, is not worked in: a program in it is executed.
+cd "$1" && [ -O . ] || exit 1
 node=${{SLURMD_NODENAME:?}}
 log={LOGS}/$node.txt
 exec 2>"$log"
@@ -139,12 +148,12 @@ def collect_facts(folder: Path, submitted: Submitted) -> FactsCollected:
 def _prepare(folder: Path, submitted: Submitted, hosts: Hosts) -> None:
     """All that the jobs need, and what makes the folder a recording, before the first of them can run."""
     with sentences(folder.parent):
-        for part in (LOGS, RAW_FOLDER):
-            (folder / part).mkdir()
-        (folder / SCRIPT_FILE).write_text(SCRIPT, encoding="ascii")
-        (folder / COLLECTOR_FILE).write_text(collector(), encoding="utf-8")
-        for file, text in slurm_outputs().items():
-            (folder / RAW_FOLDER / file).write_text(text, encoding="utf-8")
+        with own_folder(folder) as own:
+            for part in (LOGS, RAW_FOLDER):
+                own.make_folder(part)
+        files = {SCRIPT_FILE: SCRIPT, COLLECTOR_FILE: collector()}
+        files |= {f"{RAW_FOLDER}/{file}": text for file, text in slurm_outputs().items()}
+        write_files(folder, {file: text.encode() for file, text in files.items()})
         gathered = Gathered(
             seatrial=__version__,
             at=submitted.at,
@@ -220,6 +229,5 @@ def _describe(folder: Path, found: FactsCollected) -> None:
 
 
 def _write_gathered(folder: Path, gathered: Gathered) -> None:
-    partial = folder / f"{GATHER_FILE}.new"
-    partial.write_text(gathered_text(gathered), encoding="utf-8")
-    partial.replace(folder / GATHER_FILE)
+    with own_folder(folder) as own:
+        own.replace(GATHER_FILE, gathered_text(gathered).encode())

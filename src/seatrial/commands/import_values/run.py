@@ -1,17 +1,26 @@
 """Writes imported values into the archive: one run for each run that the files have."""
 
 import hashlib
+import os
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from seatrial.archive import layout
 from seatrial.archive.inputs import TABLES_BYTES, BadInput, read_input
+from seatrial.archive.journal import ValuesImported, of_type
+from seatrial.archive.liveness import Life, examine
+from seatrial.archive.reader import read_entries, read_info
+from seatrial.archive.run_files import DamagedRun
 from seatrial.commands.import_values.batches import Wanted, read_batches, runs_of
 from seatrial.driver.imported_run import times_of, write_batch
+from seatrial.files.writing import is_own
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Batch, Source
+from seatrial.model.run import RunKind
 from seatrial.model.words import count
 
 MOST_FILES = 5000
@@ -20,10 +29,12 @@ STEM = 60
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written."""
+    """What was written, and which of it was in the archive already."""
 
     runs: tuple[str, ...]
     batches: tuple[Batch, ...]
+    already: tuple[str, ...] = ()
+    """Those of `runs` that an earlier import of the same values wrote, which may have been interrupted."""
 
 
 def import_files(
@@ -37,22 +48,49 @@ def import_files(
 ) -> Imported:
     """Read the files, and those right in folders; write nothing unless all of it can be used.
 
-    Raises UsageError, also where the same files were imported before, and ArchiveError.
+    A run that has the values of these files already is not written again, so that an interrupted import continues.
+    Raises UsageError, also where a run of that name has other values, and ArchiveError.
     """
     batches = read_batches(_files(paths), wanted)
     digest = hashlib.sha256("".join(sorted({batch.source.sha256 for batch in batches})).encode()).hexdigest()
     stem = name or f"{re.sub('[^A-Za-z0-9_]+', '-', paths[0].stem).strip('-')[:STEM] or 'values'}-{digest[:8]}"
     groups = runs_of(batches)
     names = [f"{stem}-{number:04d}" for number in range(1, len(groups) + 1)]
-    taken = next((run for run in names if (archive / run).exists()), "")
-    if taken:
-        raise UsageError(
-            f"These values are in the archive already: {archive / taken}.",
-            "Delete those runs first, or give others another name with --name.",
-        )
+    already = tuple(run for run, group in zip(names, groups, strict=True) if _is_there(archive / run, group))
     for run, group, started in zip(names, groups, times_of([group[0] for group in groups]), strict=True):
-        write_batch(archive, run, group, started, cluster=cluster, command=command)
-    return Imported(runs=tuple(names), batches=batches)
+        if run not in already:
+            _discard_half(archive / f"{run}{layout.PARTIAL}")
+            write_batch(archive, run, group, started, cluster=cluster, command=command)
+    return Imported(runs=tuple(names), batches=batches, already=already)
+
+
+def _is_there(folder: Path, group: Sequence[Batch]) -> bool:
+    """Whether the run was imported before. Raises UsageError for a run of that name with other values."""
+    if not os.path.lexists(folder):
+        return False
+    try:
+        entries = of_type(read_entries(folder), ValuesImported)
+    except DamagedRun:
+        entries = []
+    there = [(one.source.sha256, one.label, one.values) for one in entries]
+    if there == [(batch.source.sha256, batch.label, batch.values) for batch in group]:
+        return True
+    raise UsageError(
+        f"There is a run of that name with other values: {folder}.",
+        "Give these another name with --name, or delete it.",
+    )
+
+
+def _discard_half(folder: Path) -> None:
+    """Remove what a killed import left of a run: the files that are imported now have all of it."""
+    if not is_own(folder) or examine([folder])[0].life is not Life.CUT_OFF:
+        return
+    try:
+        kind = read_info(folder).kind
+    except DamagedRun:  # it was killed before it wrote that
+        kind = None if os.path.lexists(folder / layout.RUN_FILE) or read_entries(folder) else RunKind.IMPORT
+    if kind is RunKind.IMPORT:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:

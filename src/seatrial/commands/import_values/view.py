@@ -23,7 +23,7 @@ HEAD = columns("metric", "unit", "better", "#values")
 def import_report(imported: Imported) -> Report:
     """Of the command: runs, files and metrics."""
     return Report(
-        payload=lambda: {"runs": list(imported.runs), **_fields(imported.batches)},
+        payload=lambda: {"runs": list(imported.runs), "already": list(imported.already), **_fields(imported.batches)},
         terminal=lambda _: _blocks(imported),
     )
 
@@ -37,7 +37,7 @@ def imported_run_report(info: RunInfo, entries: Sequence[ValuesImported]) -> Rep
         word="" if batches else Verdict.NOT_RUN.value,
         sentence=sentence,
         exit_code=ExitCode.PASS if batches else ExitCode.INCOMPLETE,
-        payload=lambda: {"runs": [info.run], **_fields(batches)},
+        payload=lambda: {"runs": [info.run], "already": [info.run], **_fields(batches)},
         terminal=lambda _: [*_values(batches), _sources(batches)],
         page=lambda: [*_values(batches), _sources(batches)],
     )
@@ -83,6 +83,9 @@ def _blocks(imported: Imported) -> Iterator[Block]:
     runs = imported.runs
     span = runs[0] if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
     yield Paragraph(text=f"{count(len(runs), 'run')}: {span}", strong=True)
+    if imported.already:
+        of_them = "all" if len(imported.already) == len(runs) else str(len(imported.already))
+        yield Paragraph(text=f"{of_them.capitalize()} of them were in the archive already, with the same values.")
     yield from _values(imported.batches)
     if gaps := Counter(node for batch in imported.batches for node in batch.without_value):
         names = [f"{node} in {count(gaps[node], 'run')}" for node in natural_sorted(gaps)]

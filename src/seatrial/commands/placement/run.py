@@ -86,7 +86,7 @@ class Placing(Run):
         ranks = by_node(self.measurer.starts[0].ranks)
         advice = advice_of(self.facts, ranks, self._found.line)
         if advice and advice.rankfile:
-            self._rankfile.write_text(advice.rankfile, encoding="utf-8")
+            self._writer.write_log(RANKFILE, advice.rankfile.encode())
         starts = self._starts if shown_by_messages(self.facts, ranks) else 0
         self._describe(starts if advice and self._pairs else 0)
         if advice is None or not starts:

@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,19 +9,18 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import BenchmarkPlanned, StepEnded
-from seatrial.archive.writer import RunWriter
+from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.benchmarks.declaration import Benchmark, Launch
 from seatrial.benchmarks.parameters import completed
 from seatrial.commands.run.judge import RunResult, judge_run
 from seatrial.commands.run.nodes import by_places, chosen_nodes, request_of, site_of
 from seatrial.commands.run.scratch import (
+    Scratch,
     case_hash,
     copy_case,
     end_of,
     free_bytes,
-    make_scratch,
     read_case,
-    remove_scratch,
     text_of,
     write_files,
 )
@@ -123,15 +121,14 @@ class BenchmarkRun:
         frame, budget_s = self._frame, self._frame.settings.budget_s
         case = read_case(self._settings.case)
         granted = frame.get_nodes(nodes, allocation_s(budget_s / 2), asleep)
-        scratch = make_scratch(self._settings, self._writer.info.run)
+        scratch = Scratch(self._settings, self._writer.info.run)
         try:
-            self._run_plan(granted, scratch, case)
+            self._run_plan(granted, scratch.path, case)
         finally:
-            if not self._settings.keep:
-                remove_scratch(scratch)
+            remark = scratch.close()
         frame.progress.stage("Reading the facts again")
         frame.facts_after = frame.read_facts(granted, layout.AFTER, "did not answer after the benchmark")
-        return f"The scratch folder {scratch} was kept." if self._settings.keep else ""
+        return remark
 
     def recorded(self) -> RecordedRun:
         """The run as its judge sees it."""
@@ -161,7 +158,7 @@ class BenchmarkRun:
             copy_case(self._settings.case, scratch)
         write_files(scratch, plan.files)
         for name in plan.files:
-            shutil.copyfile(scratch / name, self._writer.log_file(name.replace("/", "-")))
+            self._writer.write_log(name.replace("/", "-"), scratch / name)
         for step in plan.steps:
             result = self._step(step, nodes, request, scratch, deadline)
             if result.interrupted:
@@ -228,10 +225,9 @@ class BenchmarkRun:
             extra_environment=command.environment,
         )
         if step.output and (written := newest(scratch, step.output)) is not None:
-            kept = self._writer.log_file(written.name)
-            with contextlib.suppress(OSError):
-                shutil.copyfile(written, kept)
-            shown = kept
+            with contextlib.suppress(ArchiveError):
+                self._writer.write_log(written.name, written)
+            shown = self._writer.log_file(written.name)
         elif step.output:
             shown = Path()
         result = StepResult(

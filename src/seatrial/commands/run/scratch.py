@@ -1,15 +1,16 @@
 """The folder in which the programs of a benchmark run: made, filled, read and removed."""
 
+import contextlib
 import hashlib
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from seatrial.archive.working_folder import Use, WorkingFolder, scratch_parent
+from seatrial.files.writing import new_folder, own_folder
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import RunSettings
 
-FOLDER = ".scratch"
-"""In the archive, which the nodes see where its driver does."""
 MOST_BYTES = 24 << 20
 """Of an output that is judged and kept in the journal; larger ones are in the run's logs."""
 ERRORS_BYTES = 1 << 16
@@ -18,22 +19,47 @@ MOST_FILES = 20_000
 MOST_TEXT_BYTES = 1 << 20
 
 
-def make_scratch(settings: RunSettings, run: str) -> Path:
-    """An empty folder of the run. Raises SeatrialError where it cannot be made."""
-    parent = settings.scratch or settings.site.archive / FOLDER
-    folder = parent.absolute() / run
+class Scratch:
+    """The folder of one run. With `keep` it has the run's name and stays; else it is removed, in the end by others."""
+
+    def __init__(self, settings: RunSettings, run: str) -> None:
+        """Make it, empty. Raises SeatrialError where that is not possible."""
+        parent = (settings.scratch or own_scratch(settings.site.archive)).absolute()
+        self._working: WorkingFolder | None = None
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            if settings.keep:
+                self.path = parent / run
+                with new_folder(self.path):
+                    pass
+            else:
+                self._working = WorkingFolder(parent, Use.SCRATCH)
+                self.path = self._working.path
+        except OSError as error:
+            raise SeatrialError(
+                f"A scratch folder cannot be made in {parent}: {error.strerror}.", "Name another one with --scratch."
+            ) from error
+
+    def close(self) -> str:
+        """Remove all that the run left there, unless it is kept; a remark for the report, or nothing."""
+        if self._working is None:
+            return f"The scratch folder {self.path} was kept."
+        return (
+            "" if self._working.remove() else f"The scratch folder {self.path.parent} could not be removed: remove it."
+        )
+
+
+def own_scratch(archive: Path) -> Path:
+    """This user's scratch folder in an archive. Raises SeatrialError where it belongs to somebody else."""
+    folder = scratch_parent(archive)
     try:
-        folder.mkdir(parents=True)
+        with contextlib.suppress(FileExistsError), new_folder(folder, mode=0o700):
+            pass
+        with own_folder(folder):
+            return folder
     except OSError as error:
-        raise SeatrialError(
-            f"The scratch folder {folder} cannot be made: {error.strerror}.", "Name another one with --scratch."
-        ) from error
-    return folder
-
-
-def remove_scratch(folder: Path) -> None:
-    """Remove all that the run left there; what cannot be removed stays."""
-    shutil.rmtree(folder, ignore_errors=True)
+        what = f"The scratch folder {folder} cannot be used: {error.strerror}."
+        raise SeatrialError(what, "Name another one with --scratch.") from error
 
 
 def free_bytes(folder: Path) -> int:

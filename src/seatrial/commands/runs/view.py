@@ -15,6 +15,9 @@ GAP = 2
 """Blanks between columns."""
 SECONDS = 19
 """Characters of 2026-11-21T08:00:01; what follows are fractions."""
+UNJUDGED = "?"
+MOST_UNJUDGED = 5
+"""Runs whose reason is shown; all have it in the JSON."""
 HEADS = ("run", "kind", "started", "ending", "nodes", "headline")
 
 
@@ -36,6 +39,11 @@ def _list_blocks(rows: Sequence[RunRow], nothing: str, width: int) -> Iterator[B
         yield Table(columns=columns(*HEADS), rows=tuple(cells))
     else:
         yield from _two_lines_each(cells)
+    if unjudged := [row for row in rows if row.unjudged]:
+        yield Lines(
+            title=f"{count(len(unjudged), 'run')} not judged (?):",
+            rows=tuple((row.run, row.unjudged) for row in unjudged[:MOST_UNJUDGED]),
+        )
     damaged = [row for row in rows if row.problem]
     if damaged:
         yield Lines(
@@ -54,7 +62,8 @@ def _two_lines_each(cells: Sequence[tuple[str, ...]]) -> Iterator[Block]:
 
 
 def _cells(row: RunRow) -> tuple[str, ...]:
-    return (row.run, row.kind, row.started[:SECONDS], _ending(row), str(row.nodes), row.headline)
+    headline = UNJUDGED if row.unjudged else row.headline
+    return (row.run, row.kind, row.started[:SECONDS], _ending(row), str(row.nodes), headline)
 
 
 def _ending(row: RunRow) -> str:

@@ -6,7 +6,8 @@ import msgspec
 
 from seatrial.commands.soak.courses import FEWEST_CYCLES, LINK, Decline, courses, declines, detectable
 from seatrial.commands.soak.findings import declined, died, throttled
-from seatrial.commands.soak.missing import Missing, missing_results, missing_text
+from seatrial.commands.soak.missing import Missing, Presence, missing_results, missing_text
+from seatrial.commands.soak.sampled_cycles import sampled
 from seatrial.judgement.corrupt_data import corruption_findings
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.judgement.outcome import failure_of
@@ -22,6 +23,8 @@ from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.model.words import count, some
 
 MOST_NAMES = 4
+MOST_TIMES = 4_000_000
+"""Iterations that are judged, of 32 bytes each: those of 700 cycles on sixteen cores."""
 
 
 class NodeSoak(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,19 +69,25 @@ class SoakResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_soak(recorded: RecordedRun) -> SoakResult:
-    """The judgement, computed from the samples and facts alone."""
+    """The judgement, computed from the samples and facts alone; the samples may be read from the journal meanwhile."""
+    presence = Presence(recorded)
+    recorded = msgspec.structs.replace(
+        recorded,
+        measurements=tuple(sampled(recorded.measurements, MOST_TIMES)),
+        group_measurements=tuple(sampled(recorded.group_measurements, MOST_TIMES)),
+    )
     groups = recorded.group_measurements
     trials = judge_trials(groups, recorded.facts)
     followed = courses(groups, recorded.measurements)
     worse = declines(followed)
     smallest = detectable(followed)
     by_node = _by_node(groups)
-    nodes = tuple(_soak(figures, by_node[figures.node], worse) for figures in trials.figures)
+    nodes = tuple(_soak(figures, by_node[figures.node], worse, presence) for figures in trials.figures)
     lost = [state for state in recorded.info.lost if state.fault and not state.rank_died]
     findings = _findings(recorded, trials, nodes, lost)
     cycles = min((node.cycles for node in nodes), default=0)
-    missing = missing_results(recorded)
-    lacking = missing_text(missing, recorded)
+    missing = missing_results(recorded, presence)
+    lacking = missing_text(missing, presence.results)
     complete = recorded.info.ending is Ending.COMPLETE and not lost and not missing
     reason = _reason(recorded, nodes, lacking, complete=complete)
     useful = not missing and _all_shown(smallest)
@@ -105,13 +114,15 @@ def _by_node(groups: Sequence[GroupMeasurement]) -> Mapping[str, list[GroupMeasu
     return by_node
 
 
-def _soak(figures: NodeFigures, groups: Sequence[GroupMeasurement], worse: Sequence[Decline]) -> NodeSoak:
+def _soak(
+    figures: NodeFigures, groups: Sequence[GroupMeasurement], worse: Sequence[Decline], presence: Presence
+) -> NodeSoak:
     readings = [group.conditions.millicelsius for group in groups if group.conditions and group.conditions.millicelsius]
     conditions = figures.conditions
     return NodeSoak(
         node=figures.node,
-        cycles=len({group.repetition for group in groups}),
-        last_s=max(group.at_s or 0.0 for group in groups),
+        cycles=len(presence.of_node[figures.node]),
+        last_s=presence.last_s[figures.node],
         wrong_bytes=figures.wrong_bytes,
         celsius=conditions.celsius if conditions else None,
         last_celsius=readings[-1] / 1e3 if readings else None,

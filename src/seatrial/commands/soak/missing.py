@@ -18,7 +18,62 @@ from seatrial.pairs.node_rounds import LOAD, LOAD_OF_SHARED, MAY_LACK, ONCE_KERN
 BETWEEN_NODES = (Kernel.PINGPONG, Kernel.ONEWAY)
 """Kernels of a pair of nodes."""
 MOST_NAMES = 4
-Cycles = dict[str, set[int]]
+
+
+class CycleSet:
+    """Numbers of cycles, a bit for each: a day takes a few kilobytes."""
+
+    def __init__(self, *others: "CycleSet") -> None:
+        """The union of the others."""
+        self._words: dict[int, int] = {}
+        for other in others:
+            for place, word in other._words.items():
+                self._words[place] = self._words.get(place, 0) | word
+
+    def add(self, number: int) -> None:
+        """One more."""
+        self._words[number >> 6] = self._words.get(number >> 6, 0) | 1 << (number & 63)
+
+    def __len__(self) -> int:
+        """How many they are."""
+        return sum(word.bit_count() for word in self._words.values())
+
+
+Cycles = dict[str, CycleSet]
+"""By node."""
+
+
+class Presence:
+    """The cycles of which there are results, over all measurements of a soak, which are gone through once."""
+
+    def __init__(self, recorded: RecordedRun) -> None:
+        self.whole = CycleSet()
+        """With any results of nodes."""
+        self.of_node: Cycles = defaultdict(CycleSet)
+        """With results of groups that the node comes first in."""
+        self.by_kernel: dict[Kernel, Cycles] = {}
+        """In which each node has usable results of each kernel; empty where nobody has any."""
+        self.last_s: dict[str, float] = {}
+        """When the last round of each node began, in seconds since the run began."""
+        for group in recorded.group_measurements:
+            name = node_of(group.nodes[0])
+            self.whole.add(group.repetition)
+            self.of_node[name].add(group.repetition)
+            self.last_s[name] = max(self.last_s.get(name, 0.0), group.at_s or 0.0)
+            self._take(group, group.nodes)
+        for link in recorded.measurements:
+            self._take(link, link.pair)
+
+    def _take(self, measured: GroupMeasurement | Measurement, places: Iterable[str]) -> None:
+        by_node = self.by_kernel.setdefault(measured.shape.kernel, defaultdict(CycleSet))
+        if measured.times_s and min(measured.times_s) > 0:
+            for place in places:
+                by_node[node_of(place)].add(measured.repetition)
+
+    @property
+    def results(self) -> int:
+        """Cycles with usable results, summed over kernels."""
+        return sum(len(CycleSet(*by_node.values())) for by_node in self.by_kernel.values())
 
 
 class Missing(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +93,7 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True):
         return f"{who}: no {self.kernel.value} in {self.cycles} of {count(self.of, 'cycle')}"
 
 
-def missing_results(recorded: RecordedRun) -> tuple[Missing, ...]:
+def missing_results(recorded: RecordedRun, presence: Presence) -> tuple[Missing, ...]:
     """Which nodes lack which results in how many cycles; a result without a time, or with the time 0, is none.
 
     Nodes that died are not listed. The cycle in which the soak was stopped may be incomplete, and where the number of
@@ -46,36 +101,20 @@ def missing_results(recorded: RecordedRun) -> tuple[Missing, ...]:
     """
     lost = {node_of(state.node) for state in recorded.info.lost}
     names = sorted({node_of(name) for name in recorded.info.nodes} - lost)
-    cycles = _cycles(recorded)
-    whole = {group.repetition for group in recorded.group_measurements}
+    cycles, whole = presence.by_kernel, len(presence.whole)
     missing = [
-        Missing(kernel=kernel, cycles=len(whole), of=len(whole))
+        Missing(kernel=kernel, cycles=whole, of=whole)
         for kernel in (*cycles, *_expected(recorded, names))
         if not cycles.get(kernel) and kernel not in MAY_LACK
     ]
     for kernel, by_node in cycles.items():
-        most = len(set[int]().union(*by_node.values()))
+        most = len(CycleSet(*by_node.values()))
         allowed = most // 2 if kernel in BETWEEN_NODES else 1
         for name in names if by_node else ():
             lacking = most - len(by_node.get(name, ()))
             if lacking > allowed or lacking == most:
                 missing.append(Missing(node=name, kernel=kernel, cycles=lacking, of=most))
     return tuple(dict.fromkeys(missing))
-
-
-def _cycles(recorded: RecordedRun) -> dict[Kernel, Cycles]:
-    """The cycles in which each node has results of each kernel; empty where nobody has any."""
-    cycles: dict[Kernel, Cycles] = {}
-    results: Iterable[tuple[GroupMeasurement | Measurement, tuple[str, ...]]] = [
-        *((group, group.nodes) for group in recorded.group_measurements),
-        *((link, link.pair) for link in recorded.measurements),
-    ]
-    for measured, places in results:
-        by_node = cycles.setdefault(measured.shape.kernel, defaultdict(set))
-        if measured.times_s and min(measured.times_s) > 0:
-            for place in places:
-                by_node[node_of(place)].add(measured.repetition)
-    return cycles
 
 
 def _expected(recorded: RecordedRun, names: Sequence[str]) -> tuple[Kernel, ...]:
@@ -101,11 +140,9 @@ def _expected(recorded: RecordedRun, names: Sequence[str]) -> tuple[Kernel, ...]
     return (*kernels, *(BETWEEN_NODES if len(measured) > 1 else ()))
 
 
-def missing_text(missing: Sequence[Missing], recorded: RecordedRun) -> str:
-    """For the first line: who lacks how much, and what nobody has."""
-    return "; ".join(
-        _phrases(missing, sum(len(set[int]().union(*each.values())) for each in _cycles(recorded).values()))
-    )
+def missing_text(missing: Sequence[Missing], results: int) -> str:
+    """For the first line: who lacks how much of this number of results, and what nobody has."""
+    return "; ".join(_phrases(missing, results))
 
 
 def _phrases(missing: Sequence[Missing], results: int) -> Iterator[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from seatrial.archive.stored_measurements import GROUPS, PAIRS, StoredMeasurements
 from seatrial.commands.soak.judge import SoakResult, judge_soak
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
@@ -43,7 +44,11 @@ def run_soak(settings: SoakSettings, progress: Progress | None = None) -> SoakOu
     frame = opening.frame(progress, fewest=1)
     soak = SoakRun(settings, frame)
     folder = frame.carry_out(lambda: soak.measure(opening.nodes, opening.hosts.asleep))
-    recorded = frame.recorded()
+    recorded = msgspec.structs.replace(
+        frame.recorded(),
+        measurements=StoredMeasurements(folder, PAIRS),
+        group_measurements=StoredMeasurements(folder, GROUPS),
+    )
     return SoakOutcome(folder=folder, recorded=recorded, result=judge_soak(recorded))
 
 
@@ -68,6 +73,7 @@ class SoakRun:
             pairs = self._pairs(cycle)
             frame.progress.rounds(len(pairs))
             frame.measurer.run(pairs, deadline)
+            frame.measurer.forget()
             cycle += 1
         return ""
 

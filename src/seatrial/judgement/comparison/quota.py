@@ -38,3 +38,9 @@ def quota_setting(changed: ChangedFact, before: NodeFacts | None, after: NodeFac
             return "another control group had a quota before the change"
         earlier = former.quota_text
     return FileSetting(fact=changed.fact, places=((present.quota_file,),), present=present.quota_text, earlier=earlier)
+
+
+def is_changeable(file: str) -> bool:
+    """Whether a file is the quota of a control group that may be changed."""
+    group = file.rpartition("/")[0].rpartition("/")[2]
+    return QUOTA_FILE.fullmatch(file) is not None and CHANGEABLE.fullmatch(group) is not None

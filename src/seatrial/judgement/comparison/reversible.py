@@ -6,7 +6,7 @@ What is not in the table is never changed.
 
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -139,10 +139,25 @@ def _file_setting(
     present, earlier = _content(changed.after, kind), _content(changed.before, kind)
     if match is None or not present[0] or not earlier[0] or present[1] != earlier[1]:
         return f"the values of {changed.fact} cannot be written back"
-    name = match[1] if "/proc/sys/{name}" not in kind.paths else match[1].replace(".", "/")
-    numbers = range(present[1])
-    places = tuple(tuple(path.format(name=name, number=number) for number in numbers) for path in kind.paths)
+    places = _places(kind, match[1], present[1])
     return FileSetting(fact=changed.fact, places=places, present=present[0], earlier=earlier[0])
+
+
+def _places(kind: Reversible, name: str, files: int) -> tuple[tuple[str, ...], ...]:
+    """Alternatives of where a setting of that name is, with that many files each."""
+    name = name if "/proc/sys/{name}" not in kind.paths else name.replace(".", "/")
+    return tuple(tuple(path.format(name=name, number=number) for number in range(files)) for path in kind.paths)
+
+
+def is_reversible(fact: str, paths: Sequence[str]) -> bool:
+    """Whether these files, and no others, are where a setting of the table is kept."""
+    for kind in REVERSIBLE:
+        match = re.fullmatch(kind.pattern, fact)
+        if match and kind.pattern == quota.FACT:
+            return len(paths) == 1 and quota.is_changeable(paths[0])
+        if match:
+            return tuple(paths) in _places(kind, match[1], len(paths) if kind.per_processor else 1)
+    return False
 
 
 def _content(value: Value, kind: Reversible) -> tuple[str, int]:

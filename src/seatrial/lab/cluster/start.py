@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+import seatrial
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.accounting import gres_conf, require_accounting, start_accounting
 from seatrial.lab.cluster.daemons import start_controller, start_slurmd, wait_for_controller, wait_until_settled
@@ -31,7 +32,7 @@ FOLDERS = ("ns", "stage", "state", "spool", "run", "log", "overlay", "facts", "w
 
 def needed_folders() -> tuple[str, ...]:
     """What a command run inside must find even if it lies under /tmp: this folder, this Python, this package."""
-    package = Path(__file__).absolute().parents[1]
+    package = Path(seatrial.__file__).absolute().parent
     project = package.parents[1] if package.parent.name == "src" else package
     places = {str(Path.cwd()), sys.prefix, sys.base_prefix, str(project)}
     return tuple(sorted(places | {str(Path(place).resolve()) for place in places}))

@@ -6,9 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from seatrial.archive.changed_settings import ChangedByCommand
 from seatrial.archive.run_sets import find_runs, load_tables
 from seatrial.commands.compare.prove import Proved, Request, benchmark_of, plan_text, prove_suspects
-from seatrial.commands.compare.toggle import Setting, Step, Toggle, run_toggled
+from seatrial.commands.compare.toggle import Toggle, toggle_settings
 from seatrial.commands.compare.view import comparison_report
 from seatrial.commands.compare.wording import proof_text
 from seatrial.driver.progress import Silent
@@ -53,11 +54,10 @@ class Node:
 
     def comparison(self, name: str = "eth0") -> Comparison:
         """Runs before and after a change of the MTU that made everything 10 % slower."""
-        steps = [Setting(steps=(Step(argv=("tee", str(self.mtu)), stdin=f"{value}\n"),)) for value in (BEFORE, AFTER)]
-        toggle = Toggle(
-            first=steps[0], second=steps[1], benchmark=self.benchmark(str(AFTER)), blocks=1, sense=Sense.HIGHER
-        )
-        toggled = run_toggled(self.archive, toggle, Silent())
+        usual, changed = (("sh", "-c", f"echo {value} >{self.mtu}") for value in (BEFORE, AFTER))
+        change = ChangedByCommand(usual=usual, changed=changed, folder="/")
+        toggle = Toggle(changes=(change,), benchmark=self.benchmark(str(AFTER)), blocks=1, sense=Sense.HIGHER)
+        toggled = toggle_settings(self.archive, toggle, 60.0, Silent())
         sets = [find_runs(self.archive, ",".join(runs)) for runs in (toggled.first, toggled.second)]
         self.mtu.write_text(f"{AFTER}\n")
         before, after = (
@@ -81,6 +81,7 @@ def info(launcher: str = "local", *command: str) -> RunInfo:
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setenv("SEATRIAL_SYSROOT", f"{tmp_path}/here:{tmp_path}/base")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return Node(tmp_path)
 
 

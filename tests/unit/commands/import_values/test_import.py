@@ -1,14 +1,20 @@
 """`seatrial import`: what it reads, what it refuses, and that other commands work on the runs that it writes."""
 
 import hashlib
+import itertools
 import json
+import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
+from seatrial.archive import closing
+from seatrial.archive.lease import parse
 from seatrial.cli.main import run
+from seatrial.files.writing import rename_folder
 from tests.support.benchmark_outputs import hpl, imb, osu, stream
 from tests.support.fleet_tables import nccl_summary, per_gpu
 from tests.support.paths import DATA
@@ -63,7 +69,41 @@ def test_a_fleet_becomes_a_run_for_each_run_with_its_file_and_checksum(
     assert run(["report", "old-0001", "--archive", str(archive), "--json"]) == 0
     assert found(capsys)["files"][0]["file"] == file
     assert imported(archive, file, "--column", "triad", "--name", "old") == 64
-    assert "in the archive already" in capsys.readouterr().err
+    assert "There is a run of that name with other values" in capsys.readouterr().err
+
+
+def test_an_interrupted_import_continues_and_imports_nothing_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "archive"
+    words = (written(tmp_path, "stream.csv", fleet_csv(4)), "--column", "triad", "--unit", "B/s", "--name", "old")
+    real, calls = rename_folder, itertools.count()
+
+    def killed(*given: Any) -> None:
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        real(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(closing, "rename_folder", killed)
+        assert imported(archive, *words) == 2
+    half = archive / "old-0003.partial"
+    held = parse((half / "lease.json").read_bytes())
+    assert held is not None
+    gone = msgspec.structs.replace(held, pid=os.getpid(), started_ticks=7)
+    (half / "lease.json").write_bytes(msgspec.json.encode(gone))
+    before = {path: path.stat().st_ino for path in archive.glob("*/run.json")}
+    capsys.readouterr()
+    assert imported(archive, *words, "--json") == 0
+    data = found(capsys)
+    assert data["already"] == ["old-0001", "old-0002"]
+    assert data["runs"] == ["old-0001", "old-0002", "old-0003", "old-0004"]
+    assert not half.exists()
+    after = {path: path.stat().st_ino for path in archive.glob("*/run.json")}
+    assert len(after) == 4
+    assert all(after.get(path) == number for path, number in before.items() if path.parent != half)
+    assert imported(archive, *words) == 0
+    assert "All of them were in the archive already" in capsys.readouterr().out
 
 
 def test_another_residual_at_the_same_rate_is_not_slower(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

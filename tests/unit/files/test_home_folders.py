@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from seatrial.launch import home_folders as room
-from seatrial.launch.home_folders import cache_folder, private_folder, state_folder
+from seatrial.files import home_folders as room
+from seatrial.files.home_folders import cache_folder, private_folder, state_folder
 from seatrial.model.errors import LaunchError, UsageError
 
 

@@ -1,0 +1,68 @@
+"""Where a reader keeps what was derived from a run: in the run if it is this user's, else in the user's own cache.
+
+Nothing is ever written into the run of another user, by root neither. The cache is bounded, and can be deleted.
+"""
+
+import contextlib
+import hashlib
+import os
+from pathlib import Path
+
+from seatrial.archive import layout
+from seatrial.files.home_folders import cache_folder
+from seatrial.files.writing import is_own, own_folder
+from seatrial.model.errors import LaunchError
+
+FOLDER = Path("seatrial", "runs")
+MOST_FILES = 20_000
+MOST_BYTES = 4 << 30
+"""Samples of a large run have about 100 MB."""
+_swept: set[Path] = set()
+"""Cache folders that this process has brought back within these bounds."""
+
+
+def kept_file(folder: Path, name: str) -> Path | None:
+    """The file `name` of the run in `folder`: there, or in the cache; None where no cache can be made.
+
+    The name in the cache changes when the run's folder or its run.json is another one.
+    """
+    if is_own(folder):
+        return folder / name
+    try:
+        home, described = folder.stat(), (folder / layout.RUN_FILE).stat()
+    except OSError:
+        return None
+    identity = (home.st_dev, home.st_ino, described.st_ino, described.st_mtime_ns, described.st_size)
+    cache = _cache()
+    return cache and cache / f"{hashlib.sha256(repr(identity).encode()).hexdigest()[:32]}.{name}"
+
+
+def _cache() -> Path | None:
+    """The folder of the cache, made if need be; None where it cannot be made, or is not this user's."""
+    try:
+        folder = cache_folder() / FOLDER
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with own_folder(folder):
+            pass
+    except (OSError, LaunchError):
+        return None
+    if folder not in _swept:
+        _swept.add(folder)
+        _sweep(folder)
+    return folder
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the files that were written longest ago, beyond the bounds."""
+    found = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                found.append((status.st_mtime_ns, status.st_size, entry.path))
+    left_bytes = MOST_BYTES
+    for place, (_, size, path) in enumerate(sorted(found, reverse=True)):
+        left_bytes -= size
+        if place >= MOST_FILES or left_bytes < 0:
+            with contextlib.suppress(OSError):
+                Path(path).unlink()

@@ -1,0 +1,149 @@
+"""A folder for files that a run needs only while it goes on: made before, removed after, also what killed runs left.
+
+`PARENT/.seatrial-USE-<16 hexadecimal digits>/` belongs to the user alone and has two entries: `lease.json`, by which
+others see that the run still lives, and the folder `files`, in which programs may write and delete what they like.
+"""
+
+import enum
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from seatrial.archive import lease, liveness
+from seatrial.archive.layout import LEASE_FILE
+from seatrial.archive.liveness import LATELY_S, Found, Life
+from seatrial.files.writing import FOLDER, is_own, new_folder, own_folder
+from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, Settings
+
+FILES = "files"
+PATIENCE_S = 5.0
+"""For ranks that still hold files: NFS keeps these under another name until they are closed."""
+SCRATCH = ".scratch-{}"
+"""In the archive, which the nodes see where its driver does; one for each user, by number, and private."""
+
+
+class Use(enum.StrEnum):
+    """What such a folder is for."""
+
+    SCRATCH = "scratch"
+    """The programs of a benchmark run in it."""
+    STORAGE = "storage"
+    """Storage is tried in it."""
+
+
+OURS = re.compile(rf"\.seatrial-(?:{'|'.join(Use)})-[0-9a-f]{{16}}")
+
+
+class WorkingFolder:
+    """A new one in `parent`, with a lease."""
+
+    def __init__(self, parent: Path, use: Use) -> None:
+        """Remove what killed runs of this user left in `parent`, and make the folder. Raises OSError."""
+        self.removed = remove_leftovers([parent])
+        """Folders of killed runs that were removed."""
+        self._home = parent / f".seatrial-{use}-{secrets.token_hex(8)}"
+        self.path = self._home / FILES
+        """Where programs write."""
+        self._hold: lease.Hold | None = None
+        try:
+            with new_folder(self._home, mode=0o700, parents=False):
+                pass
+            self._hold = lease.Hold(self._home, lease.Holder.DRIVER)
+            self.path.mkdir()
+        except OSError:
+            self.remove(patience_s=0.0)
+            raise
+
+    def remove(self, patience_s: float = PATIENCE_S) -> bool:
+        """Remove it with all that is in it; False where something of it is still there."""
+        if self._hold is not None:
+            self._hold.release()
+        deadline = time.monotonic() + patience_s
+        while not remove(self._home):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        return True
+
+
+def scratch_parent(archive: Path) -> Path:
+    """Where the scratch folders of runs of an archive are made, unless --scratch names another place."""
+    return archive / SCRATCH.format(os.geteuid())
+
+
+def parents_of(archive: Path, runs: Iterable[Settings | None]) -> list[Path]:
+    """The folders in which runs of an archive with these settings may have had working folders, each once."""
+    parents = [archive, scratch_parent(archive)]
+    for settings in runs:
+        if isinstance(settings, RunSettings) and settings.scratch is not None:
+            parents.append(settings.scratch)
+        elif isinstance(settings, CheckSettings | NodesSettings) and settings.storage is not None:
+            parents.append(settings.storage)
+    return list(dict.fromkeys(parent.absolute() for parent in parents))
+
+
+def _glances(folders: Iterable[Path]) -> list[Found]:
+    return [found for folder in folders if (found := liveness.glance(folder)) is not None]
+
+
+def remove_leftovers(parents: Iterable[Path], examine: Callable[[list[Path]], Iterable[Found]] = _glances) -> int:
+    """Remove the working folders of this user there whose run has certainly ended; how many.
+
+    `examine`: how the runs of folders with a lease are. Without it the folders whose runs would have to be watched are
+    left alone.
+    """
+    leased, abandoned = [], []
+    for folder in (folder for parent in parents for folder in _own_folders(parent)):
+        if (folder / LEASE_FILE).exists():
+            leased.append(folder)
+        elif abs(time.time() - folder.lstat().st_mtime) > LATELY_S:  # else its lease may just be being written
+            abandoned.append(folder)
+    if leased:
+        abandoned += [found.folder for found in examine(leased) if found.life is Life.CUT_OFF]
+    return sum(map(remove, abandoned))
+
+
+def _own_folders(parent: Path) -> list[Path]:
+    """The folders of this user that have the name of a working folder."""
+    with suppress(OSError):
+        return [entry for entry in sorted(parent.iterdir()) if OURS.fullmatch(entry.name) and is_own(entry)]
+    return []
+
+
+def remove(folder: Path) -> bool:
+    """Remove a working folder of this user, its lease at last. True where it is gone.
+
+    No link is followed, nothing of another file system that is mounted in it is removed, and what cannot be removed
+    stays, with the lease, so that a later command can try again.
+    """
+    with suppress(OSError), own_folder(folder) as own:
+        _empty(own.handle, os.fstat(own.handle).st_dev, kept=LEASE_FILE)
+        if own.names() == [LEASE_FILE]:
+            own.remove(LEASE_FILE)
+    with suppress(OSError):
+        folder.rmdir()
+    return not os.path.lexists(folder)
+
+
+def _empty(handle: int, device: int, kept: str = "") -> None:
+    """Remove what is in the open folder, as far as that is possible, but `kept`."""
+    for name in os.listdir(handle):
+        with suppress(OSError):
+            if name == kept:
+                continue
+            if not stat.S_ISDIR(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
+                os.unlink(name, dir_fd=handle)
+                continue
+            inner = os.open(name, FOLDER, dir_fd=handle)
+            try:
+                if os.fstat(inner).st_dev == device:
+                    os.fchmod(inner, 0o700)  # a program may have made it unwritable
+                    _empty(inner, device)
+            finally:
+                os.close(inner)
+            os.rmdir(name, dir_fd=handle)

@@ -1,0 +1,41 @@
+"""Settings that a killed command left changed: where they are noted down, and the sentences that name them."""
+
+from pathlib import Path
+
+from seatrial.archive import changed_settings
+from seatrial.archive.changed_settings import RESTORE, ChangedSettings
+from seatrial.files.home_folders import state_folder
+from seatrial.model.errors import LaunchError, UsageError
+
+FOLDER = Path("seatrial/changed-settings")
+
+
+def changes_folder() -> Path:
+    """The user's own, whatever archive is used. Raises UsageError without a home."""
+    return state_folder() / FOLDER
+
+
+def left_settings() -> list[ChangedSettings]:
+    """What is changed, unless the process that changed it still runs on this host and will restore it."""
+    try:
+        folder = changes_folder()
+    except UsageError:
+        return []
+    return [settings for settings in changed_settings.read(folder) if not settings.running]
+
+
+def warning(settings: ChangedSettings) -> str:
+    """What was left changed, and what to type."""
+    driver = settings.driver
+    unless = f" if process {driver.pid} on {driver.host} has ended" if settings.running is None else ""
+    return f"A setting was left changed{unless}: {settings.text}. `{RESTORE} {settings.name}` restores it."
+
+
+def refuse_left_settings() -> None:
+    """Raise LaunchError while something is left to restore: a second change would hide the first one.
+
+    A command on another host may still run, and is left alone.
+    """
+    for settings in left_settings():
+        if settings.running is False:
+            raise LaunchError(warning(settings), "Restore it before the next --toggle or --prove.")

@@ -1,0 +1,105 @@
+"""Commands of several users: carried out by a process of that user, in one process for many commands."""
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+FIRST, SECOND = 65534, 1
+"""Two users that are not root; nothing needs them in the password database."""
+COMMANDS = """
+import codecs, contextlib, importlib, io, json, os, pkgutil, sys, time
+user, umask, *groups = map(int, sys.argv[2:])
+sys.path.insert(0, sys.argv[1])
+import duckdb, numpy, numpy.ma, seatrial, tests.support.builders
+for module in pkgutil.walk_packages(seatrial.__path__, "seatrial."):  # another user may not read this installation
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+from seatrial.cli.main import run
+duckdb.sql("SELECT 1").fetchnumpy()
+for encoding in ("ascii", "latin-1", "utf-16", "idna"):
+    codecs.lookup(encoding)
+with contextlib.redirect_stdout(io.StringIO()):
+    run(["runs", "list", "--archive", os.devnull])
+os.umask(umask)
+os.setgroups(groups)
+os.setgid(user)
+os.setuid(user)
+done = []
+for line in json.loads(sys.stdin.read()):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        began = time.monotonic()
+        code = run(line)
+    done.append([code, time.monotonic() - began, out.getvalue()])
+sys.stdout.write(json.dumps(done))
+"""
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that all users may enter, and a umask that lets them. Skips the test without root.
+
+    The folders of pytest are private, and each start of pytest makes the one above them so again.
+    """
+    if os.geteuid():
+        pytest.skip("only root can become another user")
+    before = os.umask(0o022)
+    folder = Path(tempfile.mkdtemp(prefix="seatrial-test-"))
+    folder.chmod(0o755)
+    yield folder
+    os.umask(before)
+    shutil.rmtree(folder)
+
+
+def carried_out(
+    user: int,
+    lines: Sequence[Sequence[str]],
+    home: Path,
+    *,
+    groups: Sequence[int] = (),
+    umask: int = 0o022,
+    timeout_s: float = 120.0,
+) -> list[tuple[int, float, str]]:
+    """Exit code, seconds and output of each command line. A command that hangs ends the test."""
+    home.mkdir(exist_ok=True)
+    os.chown(home, user, user)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS, str(ROOT), str(user), str(umask), *map(str, groups)],
+        input=json.dumps([list(line) for line in lines]), stdout=subprocess.PIPE, text=True, timeout=timeout_s,
+        check=True, cwd="/", env=environment,
+    )  # fmt: skip
+    return [(code, seconds, text) for code, seconds, text in json.loads(done.stdout)]
+
+
+def give(tree: Path, user: int, group: int | None = None) -> None:
+    """Make a user the owner of a folder and all that is in it; of links themselves."""
+    for path in (tree, *tree.rglob("*")):
+        os.chown(path, user, user if group is None else group, follow_symlinks=False)
+
+
+def snapshot(tree: Path) -> dict[str, tuple[object, ...]]:
+    """What a folder holds: kind, owner, time of change and content of everything in it, by path."""
+    found: dict[str, tuple[object, ...]] = {}
+    for path in sorted((tree, *tree.rglob("*"))):
+        status = path.lstat()
+        content = ""
+        if stat.S_ISREG(status.st_mode):
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+        elif stat.S_ISLNK(status.st_mode):
+            content = str(path.readlink())
+        found[str(path.relative_to(tree))] = (
+            status.st_mode, status.st_uid, status.st_gid, status.st_ino, status.st_mtime_ns, status.st_size, content,
+        )  # fmt: skip
+    return found

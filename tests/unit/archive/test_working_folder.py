@@ -1,0 +1,174 @@
+"""Folders that runs need only while they go on: nothing of them stays, and nothing else is touched."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from seatrial.archive import lease, working_folder
+from seatrial.archive.layout import LEASE_FILE
+from seatrial.archive.liveness import Found, Life
+from seatrial.archive.working_folder import (
+    FILES,
+    Use,
+    WorkingFolder,
+    parents_of,
+    remove,
+    remove_leftovers,
+    scratch_parent,
+)
+from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, SiteSettings, SoakSettings
+
+LONG_AGO_S = 2 * 86_400
+
+
+def leftover(parent: Path, digit: str, *, leased: bool = True, use: Use = Use.SCRATCH) -> Path:
+    """What a killed run of this host left: files in folders, and a lease that beats no more."""
+    folder = parent / f".seatrial-{use}-{digit * 16}"
+    (folder / FILES / "case").mkdir(parents=True)
+    (folder / FILES / "case" / "data").touch()
+    if leased:
+        dead = msgspec.structs.replace(lease.new_lease(lease.Holder.DRIVER), pid=4_194_305, started_ticks=1)
+        (folder / LEASE_FILE).write_bytes(msgspec.json.encode(dead))
+    os.utime(folder, (time.time() - LONG_AGO_S,) * 2)
+    return folder
+
+
+@pytest.mark.parametrize("use", Use)
+def test_it_is_made_and_removed_with_what_is_in_it(tmp_path: Path, use: Use) -> None:
+    made = WorkingFolder(tmp_path, use)
+    assert made.path.parent.parent == tmp_path
+    assert made.path.parent.stat().st_mode & 0o777 == 0o700
+    assert [*made.path.iterdir()] == []
+    (made.path / "a" / "b").mkdir(parents=True)
+    (made.path / "a" / "b" / "data").touch()
+    (made.path / "a").chmod(0o555)
+    assert made.remove()
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_leftovers_of_killed_runs_are_removed_next_time(tmp_path: Path) -> None:
+    leftover(tmp_path, "a")
+    leftover(tmp_path, "b", leased=False)
+    leftover(tmp_path, "c", use=Use.STORAGE)
+    made = WorkingFolder(tmp_path, Use.SCRATCH)
+    assert made.removed == 3
+    assert [path.name for path in tmp_path.iterdir()] == [made.path.parent.name]
+    assert made.remove()
+
+
+def test_folders_in_use_and_of_other_names_stay(tmp_path: Path) -> None:
+    used = WorkingFolder(tmp_path, Use.STORAGE)
+    for path in used.path.parent.rglob("*"):
+        os.utime(path, (time.time() - LONG_AGO_S,) * 2)  # the process lives, whatever the clocks say
+    new = tmp_path / f".seatrial-scratch-{'c' * 16}"
+    new.mkdir()
+    named = leftover(tmp_path, "d").rename(tmp_path / ".seatrial-scratch-mine")
+    assert remove_leftovers([tmp_path]) == 0
+    assert used.path.is_dir()
+    assert new.is_dir(), "another run may be about to write its lease"
+    assert named.is_dir()
+    assert used.remove()
+
+
+def test_killed_runs_are_cleaned_up_where_their_settings_say(tmp_path: Path) -> None:
+    archive, fast, shared = (tmp_path / name for name in ("archive", "fast", "shared"))
+    site = SiteSettings(archive=archive)
+    settings = (
+        RunSettings(site=site, benchmark="ior", scratch=fast),
+        NodesSettings(site=site, storage=shared),
+        CheckSettings(archive=archive, storage=shared),
+        SoakSettings(site=site),
+        None,
+    )
+    parents = parents_of(archive, settings)
+    assert parents == [archive, scratch_parent(archive), fast, shared]
+    left = []
+    for parent in parents:
+        parent.mkdir(exist_ok=True)
+        left.append(leftover(parent, "a"))
+    assert remove_leftovers(parents) == len(left)
+    assert not any(folder.exists() for folder in left)
+
+
+def test_a_program_that_deletes_all_that_it_sees_does_not_make_its_run_look_dead(tmp_path: Path) -> None:
+    used = WorkingFolder(tmp_path, Use.SCRATCH)
+    for path in used.path.iterdir():
+        path.unlink()
+    os.utime(used.path, (time.time() - LONG_AGO_S,) * 2)
+    os.utime(used.path.parent, (time.time() - LONG_AGO_S,) * 2)
+    assert remove_leftovers([tmp_path]) == 0
+    assert used.remove()
+
+
+def test_what_only_watching_would_tell_is_left_to_those_who_watch(tmp_path: Path) -> None:
+    folder = leftover(tmp_path, "a")
+    held = lease.read_lease(folder)
+    assert held is not None
+    (folder / LEASE_FILE).write_bytes(msgspec.json.encode(msgspec.structs.replace(held, boot_id="another host")))
+
+    def watched(life: Life) -> Callable[[list[Path]], list[Found]]:
+        return lambda folders: [Found(folder=one, life=life) for one in folders]
+
+    assert remove_leftovers([tmp_path]) == 0
+    assert remove_leftovers([tmp_path], watched(Life.RUNNING)) == 0
+    assert folder.is_dir()
+    assert remove_leftovers([tmp_path], watched(Life.CUT_OFF)) == 1
+    assert not folder.exists()
+
+
+def test_links_are_removed_and_never_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").touch()
+    archive = tmp_path / "archive"
+    archive.mkdir()
+    (archive / f".seatrial-scratch-{'e' * 16}").symlink_to(leftover(outside, "e"))
+    folder = leftover(archive, "f")
+    (folder / FILES / "folder").symlink_to(outside)
+    (folder / FILES / "file").symlink_to(outside / "precious")
+    os.link(outside / "precious", folder / FILES / "hard")
+    assert remove_leftovers([archive]) == 1
+    assert not folder.exists()
+    assert sorted(path.name for path in outside.iterdir()) == [f".seatrial-scratch-{'e' * 16}", "precious"]
+    assert (outside / f".seatrial-scratch-{'e' * 16}" / FILES / "case" / "data").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to own folders as two users")
+def test_folders_of_another_user_stay_even_for_root(tmp_path: Path) -> None:
+    folder = leftover(tmp_path, "a")
+    os.chown(folder, 65534, 65534)
+    assert remove_leftovers([tmp_path]) == 0
+    assert not remove(folder)
+    assert (folder / FILES / "case" / "data").exists()
+
+
+def test_what_cannot_be_removed_keeps_its_lease_and_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = leftover(tmp_path, "a")
+    unlink = os.unlink
+
+    def held(name: str, *, dir_fd: int | None = None) -> None:
+        if name == "data":
+            raise OSError("in use")
+        unlink(name, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "unlink", held)
+    assert remove_leftovers([tmp_path]) == 0
+    assert (folder / LEASE_FILE).exists()
+    monkeypatch.undo()
+    assert remove_leftovers([tmp_path]) == 1
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(FileNotFoundError):
+        WorkingFolder(tmp_path / "none", Use.STORAGE)
+    monkeypatch.setattr(working_folder, "FILES", "no/such")
+    with pytest.raises(FileNotFoundError):
+        WorkingFolder(tmp_path, Use.STORAGE)
+    assert [*tmp_path.iterdir()] == []

@@ -1,0 +1,98 @@
+"""Only `files.writing` writes into folders that others may share: no other module opens, renames or creates files."""
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.paths import ROOT
+
+SOURCE = ROOT / "src" / "seatrial"
+METHODS = {"write_text", "write_bytes", "touch", "mkdir", "symlink_to", "hardlink_to", "rename"}
+FUNCTIONS = {
+    "os": {"open", "rename", "replace", "mkdir", "makedirs", "link", "symlink", "mkfifo", "mknod", "truncate"},
+    "shutil": {"copy", "copy2", "copyfile", "copytree", "move"},
+}
+ELSEWHERE = {
+    "files/writing.py": "the mechanism",
+    "files/home_folders.py": "a private folder, whose owner and mode are checked",
+    "archive/reader_cache.py mkdir": "this user's cache, checked afterwards",
+    "archive/export.py mkdir": "the folder of a file that the user named",
+    "recordings/recording_writer.py mkdir": "the folder of a file that the user named",
+    "archive/inputs.py open": "reads only",
+    "archive/lease.py open": "reads only",
+    "archive/liveness.py open": "reads only",
+    "cli/streams.py open": "/dev/null",
+    "recordings/recording.py mkdir": "a private temporary folder",
+    "recordings/trees.py": "a new private temporary folder",
+    "commands/run/scratch.py": "the private scratch folder of a run",
+    "launch/probe_build.py": "this user's cache of programs, and a private temporary folder",
+    "launch/collector.py symlink_to": "a private temporary folder",
+}
+"""Modules, or single functions of modules, that write elsewhere, or only read."""
+
+
+def written(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and name of each call that creates, changes or renames a file by its path."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        of = getattr(called.value, "id", "") if isinstance(called, ast.Attribute) else ""
+        on_path = name == "replace" and len(node.args) == 1 and not node.keywords
+        opened = name == "open" and any(map(writes, (*node.args, *(word.value for word in node.keywords))))
+        if opened or name in FUNCTIONS.get(of, ()) or (of not in FUNCTIONS and (name in METHODS or on_path)):
+            yield node.lineno, name
+
+
+def writes(argument: ast.expr) -> bool:
+    """Whether an argument is the mode of a file that is written."""
+    mode = argument.value if isinstance(argument, ast.Constant) else None
+    return (
+        isinstance(mode, str) and 0 < len(mode) <= 3 and set(mode) <= set("rwaxbt+") and bool(set(mode) & set("wax+"))
+    )
+
+
+def test_nobody_else_writes() -> None:
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        module = path.relative_to(SOURCE).as_posix()
+        if module.startswith("lab/") or module in ELSEWHERE:
+            continue
+        found += [
+            f"{module}:{line} {name}"
+            for line, name in written(ast.parse(path.read_text()))
+            if f"{module} {name}" not in ELSEWHERE
+        ]
+    assert found == [], "use seatrial.files.writing"
+
+
+@pytest.mark.parametrize("place", ELSEWHERE)
+def test_what_is_left_out_still_writes_there(place: str) -> None:
+    module, _, name = place.partition(" ")
+    calls = [call for _, call in written(ast.parse((SOURCE / module).read_text()))]
+    assert (name in calls) if name else calls
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("path.write_bytes(b'')", "write_bytes"),
+        ("open(path, 'w')", "open"),
+        ("path.open('ab')", "open"),
+        ("gzip.open(path, mode='wb')", "open"),
+        ("os.open(path, os.O_RDWR)", "open"),
+        ("new.replace(path)", "replace"),
+        ("new.rename(path)", "rename"),
+        ("folder.mkdir()", "mkdir"),
+        ("shutil.copyfile(a, b)", "copyfile"),
+    ],
+)
+def test_every_way_to_write_is_recognised(line: str, name: str) -> None:
+    assert [call for _, call in written(ast.parse(line))] == [name]
+
+
+@pytest.mark.parametrize("line", ["path.open('rb')", "text.replace('a', 'b')", "structs.replace(a, b=1)", "open(path)"])
+def test_reading_is_not_writing(line: str) -> None:
+    assert list(written(ast.parse(line))) == []
