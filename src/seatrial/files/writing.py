@@ -185,7 +185,7 @@ def opened_directory(path: Path) -> Iterator[int]:
 def make_shared_folder(path: Path) -> None:
     """A folder in an archive into which whoever may write to the archive puts entries: it has its mode and group.
 
-    Raises OSError; Foreign for a link.
+    Raises OSError, NotADirectoryError for a link.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with opened_directory(path.parent) as parent:
@@ -194,7 +194,7 @@ def make_shared_folder(path: Path) -> None:
         try:
             handle = os.open(path.name, FOLDER, dir_fd=parent)
         except OSError as error:
-            raise Foreign(1, f"{path} is a link or a file, not a folder") from error
+            raise NotADirectoryError(error.errno, f"{path} is a link or a file, not a folder") from error
         try:
             above, status = os.fstat(parent), os.fstat(handle)
             if _is_ours(status) and not os.listdir(handle):  # noqa: PTH208 - by its descriptor
