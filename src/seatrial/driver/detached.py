@@ -1,7 +1,6 @@
 """A check submitted as a Slurm job, and collected later."""
 
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from seatrial.driver.submitted import (
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import CheckSettings, SlurmRequest
+from seatrial.process.process import own_program
 from seatrial.slurm.presence import is_here
 from seatrial.slurm.queue import QueueLine, cancel_named, jobs_by_name, jobs_by_number, submit, this_user
 
@@ -75,7 +75,7 @@ def submit_check(settings: CheckSettings) -> Submitted:
             script.write_text(SCRIPT, encoding="ascii")
             script.chmod(0o755)
         given = write_settings(folder, settings_within(settings, name))
-        child = [sys.executable, "-P", "-m", "seatrial", "check", "--settings", str(given)]
+        child = [*own_program(), "check", "--settings", str(given)]
         argv = [str(settings.archive / name / layout.RUN_FILE), *child]
         output = folder / "output.txt"
         job = submit(nodes, seconds, settings.partition, called, output, script, argv, settings.slurm)

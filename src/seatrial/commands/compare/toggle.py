@@ -6,7 +6,6 @@ to A, and once more at the end whatever happens: after an error, after Ctrl-C, a
 
 import hashlib
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from seatrial.driver.imported_run import write_batch
 from seatrial.driver.progress import Progress
 from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.imported import Batch, Sense, Source
-from seatrial.process.process import Completed, run
+from seatrial.process.process import Completed, own_program, run
 
 TOGGLE_S = 300.0
 """For one of the commands that change the setting."""
@@ -153,7 +152,7 @@ def _run(step: Step) -> Completed:
 def _benchmark(archive: Path, toggle: Toggle, name: str, environment: Mapping[str, str]) -> None:
     """One run of the benchmark, into the archive."""
     if toggle.benchmark[0] == OWN:
-        words = (sys.executable, "-m", OWN, *toggle.benchmark[1:], "--run", name, "--archive", str(archive))
+        words = (*own_program(), *toggle.benchmark[1:], "--run", name, "--archive", str(archive))
         done = run(words, timeout_s=BENCHMARK_S, extra_environment=environment)
         if done.timed_out or (done.returncode not in GOOD_CODES and not _complete(archive, name, done.returncode)):
             _refuse_failure(done, "The benchmark")
