@@ -26,39 +26,39 @@ def distrust(path: Path) -> str:
     """
     waiting = [part for part in reversed(path.absolute().parts[1:]) if part != "."]
     try:
-        here, above, links = Path("/"), Path("/").lstat(), 0
-        why = _why_not(here, above, above)
+        place, above, links = Path("/"), Path("/").lstat(), 0
+        why = _why_not(place, above, above)
         while waiting and not why:
             name = waiting.pop()
-            step = here.parent if name == ".." else here / name
+            step = place.parent if name == ".." else place / name
             status = step.lstat()
             why = "" if name == ".." else _why_not(step, status, above)
             if not stat.S_ISLNK(status.st_mode):
-                here, above = step, status
+                place, above = step, status
                 continue
             target, links = step.readlink(), links + 1
             waiting += [part for part in reversed(target.parts) if part not in ("/", ".")]
             if target.is_absolute():
-                here, above = Path("/"), Path("/").lstat()
+                place, above = Path("/"), Path("/").lstat()
             if links > MOST_LINKS:
                 return f"{path} leads through more than {MOST_LINKS} links"
-        return why or (_writers(here, above) if others_may_write(here, above) else "")
+        return why or (_writers(place, above) if others_may_write(place, above) else "")
     except OSError as error:
         return f"{error.filename or path} cannot be examined: {error.strerror}"
     except ValueError:
         return f"{str(path)!r} is not a name of a file"
 
 
-def others_may_write(path: Path, status: os.stat_result) -> bool:
+def others_may_write(path: Path | str, status: os.stat_result) -> bool:
     """Whether anybody but the owner may write: not through the group that an owner has alone."""
     if status.st_mode & stat.S_IWOTH:
         return True
     return bool(status.st_mode & stat.S_IWGRP) and not (_is_private(status) and not _has_access_list(path))
 
 
-def is_own(path: Path) -> bool:
+def is_own(path: Path | str) -> bool:
     """Whether a file or folder, no link, belongs to this user, who alone may write to it. Raises OSError."""
-    status = path.lstat()
+    status = os.lstat(path)
     plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
     return plain and status.st_uid == os.geteuid() and is_known_user() and not others_may_write(path, status)
 
@@ -66,7 +66,7 @@ def is_own(path: Path) -> bool:
 def is_known_user() -> bool:
     """Whether this user exists in its user namespace; if not, every unknown owner looks like this user."""
     try:
-        rows = [[int(word) for word in line.split()] for line in USER_MAP.read_text(encoding="ascii").splitlines()]
+        rows = [[int(word) for word in line.split()] for line in USER_MAP.read_bytes().splitlines()]
     except (OSError, ValueError):
         return True
     return any(first <= os.geteuid() < first + length for first, _, length in rows)
@@ -123,7 +123,7 @@ def _is_private(status: os.stat_result) -> bool:
     return all(user.pw_name == owner.pw_name for user in pwd.getpwall() if user.pw_gid == group.gr_gid)
 
 
-def _has_access_list(path: Path) -> bool:
+def _has_access_list(path: Path | str) -> bool:
     try:
         return bool(os.getxattr(path, ACL))
     except OSError:
