@@ -10,7 +10,6 @@ from seatrial.archive import layout
 from seatrial.archive.recovery import recover_runs, watching
 from seatrial.archive.run_files import read_tail
 from seatrial.archive.run_recovery import partial_folders
-from seatrial.archive.writer import sentences
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.node_selection import allocation_s, enough, sampled, within_node_hours
 from seatrial.driver.progress import Progress
@@ -19,6 +18,7 @@ from seatrial.driver.submitted import (
     CANCELLED,
     Submitted,
     await_the_last_file,
+    batch_script,
     new_folder,
     write_settings,
     write_submitted,
@@ -70,15 +70,12 @@ def submit_check(settings: CheckSettings) -> Submitted:
     seconds = allocation_s(settings.budget_s)
     called, user = f"seatrial-{fresh}", this_user()
     try:
-        script = folder / "batch.sh"
-        with sentences(settings.archive):
-            script.write_text(SCRIPT, encoding="ascii")
-            script.chmod(0o755)
         given = write_settings(folder, settings_within(settings, name))
         child = [*own_program(), "check", "--settings", str(given)]
         argv = [str(settings.archive / name / layout.RUN_FILE), *child]
         output = folder / "output.txt"
-        job = submit(nodes, seconds, settings.partition, called, output, script, argv, settings.slurm)
+        with batch_script(SCRIPT) as script:
+            job = submit(nodes, seconds, settings.partition, called, output, script, argv, settings.slurm)
         submitted = Submitted(run=name, job=job, name=called, user=user, at=now_text(), nodes=nodes, cut=cut)
         write_submitted(folder, submitted)
     except BaseException:  # its number may not be known: Slurm may have accepted it without reporting so

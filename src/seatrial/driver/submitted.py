@@ -1,22 +1,27 @@
 """What was submitted to Slurm: `<archive>/<run>.submitted/`, and how it is found again."""
 
+import hashlib
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import DESCRIPTION_BYTES
+from seatrial.archive.inputs import DESCRIPTION_BYTES, decoded
 from seatrial.archive.reader import find_run
-from seatrial.archive.run_files import DamagedRun, read_record
+from seatrial.archive.run_files import DamagedRun, damage, read_inside, read_record
 from seatrial.archive.writer import sentences
 from seatrial.model.errors import NoRun, UsageError
 from seatrial.model.settings import CheckSettings
 
 SUBMITTED = ".submitted"
 JOB_FILE = "job.json"
-SETTINGS_FILE = "settings.json"
+SETTINGS_FILE = "settings-{}.json"
+"""With the SHA-256 of its content: it says what is executed, and may lie where others can write."""
+SCRIPT_FILE = "batch.sh"
 CLOSING_S = 3.0
 CANCELLED = "CANCELLED"
 
@@ -50,11 +55,20 @@ def new_folder(archive: Path, run: str) -> Path:
             for taken in (archive / run, archive / f"{run}{layout.PARTIAL}"):
                 if taken.exists():
                     raise FileExistsError(0, "", str(taken))
-            folder.mkdir()
+            folder.mkdir(mode=0o755)
         except FileExistsError as error:
             there = error.filename or folder
             raise UsageError(f"There is a run {run!r} already: {there}.", "Choose another name with --run.") from error
     return folder
+
+
+@contextmanager
+def batch_script(text: str) -> Iterator[Path]:
+    """A file with a batch script that nobody else can replace before sbatch has read it; Slurm keeps its own copy."""
+    with tempfile.TemporaryDirectory(prefix="seatrial-") as folder:
+        script = Path(folder) / SCRIPT_FILE
+        script.write_text(text, encoding="ascii")
+        yield script
 
 
 def write_submitted(folder: Path, submitted: Submitted) -> None:
@@ -63,19 +77,28 @@ def write_submitted(folder: Path, submitted: Submitted) -> None:
 
 
 def write_settings(folder: Path, settings: CheckSettings) -> Path:
-    """Write settings.json, with which the job starts; its path. Raises ArchiveError."""
-    return _write(folder, SETTINGS_FILE, settings)
+    """Write the settings with which the job starts; the path of the file. Raises ArchiveError."""
+    digest = hashlib.sha256(_encoded(settings)).hexdigest()
+    return _write(folder, SETTINGS_FILE.format(digest), settings)
 
 
 def read_settings(path: Path) -> CheckSettings:
-    """The settings in such a file. Raises DamagedRun."""
-    return read_record(path.parent, path, CheckSettings, DESCRIPTION_BYTES)
+    """The settings in such a file. Raises DamagedRun, also where it is not what was written under that name."""
+    content = read_inside(path.parent, path, DESCRIPTION_BYTES)
+    if path.name != SETTINGS_FILE.format(hashlib.sha256(content).hexdigest()):
+        raise DamagedRun(f"{path} is not what was submitted.", "Somebody has changed it. Submit the check again.")
+    with damage():
+        return decoded(content, CheckSettings, path)
+
+
+def _encoded(record: msgspec.Struct) -> bytes:
+    return msgspec.json.encode(record, enc_hook=str)
 
 
 def _write(folder: Path, name: str, record: msgspec.Struct) -> Path:
     with sentences(folder.parent):
         partial = folder / f"{name}{layout.PARTIAL}"
-        partial.write_bytes(msgspec.json.encode(record, enc_hook=str))
+        partial.write_bytes(_encoded(record))
         return partial.replace(folder / name)
 
 
