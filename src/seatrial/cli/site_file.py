@@ -15,7 +15,18 @@ from seatrial.model.errors import UsageError
 
 SYSTEM = Path("/etc/seatrial/site.toml")
 NAME_PROGRAMS = frozenset(
-    {"mpicc", "probe", "probe-dir", "environment", "wrap", "mpirun-options", "slurm-arg", "launcher", "hosts", "hostfile"}
+    {
+        "mpicc",
+        "probe",
+        "probe-dir",
+        "environment",
+        "wrap",
+        "mpirun-options",
+        "slurm-arg",
+        "launcher",
+        "hosts",
+        "hostfile",
+    }
 )
 """Keys that say what is executed, or where: of a file that nobody but this user and root can have written."""
 EXAMPLE = 'Write lines like account = "ops" and slurm-arg = ["--comment=acceptance"].'

@@ -14,6 +14,7 @@ MOST_LINKS = 40
 """The kernel's own limit (path_resolution(7))."""
 ACL = "system.posix_acl_access"
 """With an access list the group's bits of a mode are those that any entry may have at most (acl(5))."""
+MOUNTS = Path("/proc/self/mountinfo")
 USER_MAP = Path("/proc/self/uid_map")
 
 
@@ -87,8 +88,8 @@ def _why_not(path: Path, status: os.stat_result, above: os.stat_result) -> str:
         return f"{path} belongs to {user_name(status.st_uid)}"
     if exposed and not stat.S_ISDIR(status.st_mode) and status.st_nlink > 1:
         return f"{path} has another name, and others may have given it this one"
-    if exposed and status.st_dev != above.st_dev:
-        return f"{path} is a mount point in a folder to which others may write"
+    if exposed and status.st_dev != above.st_dev and _is_by_a_user(status.st_dev):
+        return f"{path} is a file system that a user can have mounted there"
     if stat.S_ISLNK(status.st_mode):
         return ""
     if not stat.S_ISDIR(status.st_mode) and not stat.S_ISREG(status.st_mode):
@@ -110,6 +111,16 @@ def _is_trusted_owner(number: int, *, exposed: bool) -> bool:
     if number == os.geteuid() and not is_known_user():
         return False
     return number in (0, os.geteuid()) or (not exposed and number == Path("/").stat().st_uid)
+
+
+def _is_by_a_user(device: int) -> bool:
+    """Whether a device is a file system in user space (FUSE), where a user's program says who owns a file."""
+    try:
+        mounts = MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return False
+    number = f"{os.major(device)}:{os.minor(device)}".encode()
+    return any(line.split()[2] == number and b" - fuse" in line for line in mounts)
 
 
 def _is_private(status: os.stat_result) -> bool:

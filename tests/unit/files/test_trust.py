@@ -80,6 +80,29 @@ def test_loops_and_what_is_not_there(tmp_path: Path) -> None:
     assert "not a name" in distrust(Path("a\0b"))
 
 
+def test_a_file_system_of_a_user_says_what_it_wants(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With user_allow_other in fuse.conf anybody may show files of root's to others."""
+    shared, real = program.parent.parent, Path.lstat
+    shared.chmod(0o1777)
+
+    def lstat(path: Path) -> os.stat_result:
+        if path != program.parent:
+            return real(path)
+        fields = [*real(path)]
+        fields[2] = os.makedev(0, 999)
+        return os.stat_result(fields)
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+    monkeypatch.setattr(trust, "MOUNTS", tmp_path / "mountinfo")
+    line = "36 35 0:999 / {} rw - {} x rw\n"
+    (tmp_path / "mountinfo").write_text(line.format(program.parent, "tmpfs"))
+    assert distrust(program) == ""
+    (tmp_path / "mountinfo").write_text(line.format(program.parent, "fuse.sshfs"))
+    assert "file system that a user can have mounted" in distrust(program)
+
+
 def test_an_access_list_is_seen(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its mask is in the bits of the group, even where that group is private."""
     monkeypatch.setattr(trust, "_is_private", lambda _: True)
