@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import pytest
 
@@ -28,7 +28,7 @@ def as_user(number: int, action: Callable[[], _Answer]) -> _Answer:
             os.setgroups([])
             os.setgid(number)
             os.setuid(number)
-            answer = (True, action())
+            answer: tuple[bool, object] = (True, action())
         except BaseException:
             answer = (False, traceback.format_exc())
         with os.fdopen(writer, "wb") as stream:
@@ -38,9 +38,9 @@ def as_user(number: int, action: Callable[[], _Answer]) -> _Answer:
     with os.fdopen(reader, "rb") as stream:
         content = stream.read()
     os.waitpid(child, 0)
-    done, answer = pickle.loads(content)  # noqa: S301 - our own child's
-    assert done, answer
-    return answer
+    done, given = pickle.loads(content)  # noqa: S301 - our own child's
+    assert done, given
+    return cast(_Answer, given)
 
 
 @contextmanager

@@ -73,15 +73,13 @@ def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> 
         return shared
     try:
         _make_folders(folder)
-        own = folder if is_own(folder) else folder / f"user-{os.geteuid()}"
-        target = own / name / NAME
+        target = (folder if is_own(folder) else _own_folder(folder)) / name / NAME
         if not distrust(target):
             return target
-        for path in (own, target.parent):
-            with contextlib.suppress(FileExistsError):
-                path.mkdir(mode=0o755 if own == folder else 0o700)
-            if why := distrust(path):
-                raise LaunchError(f"The probe is not built in {folder}: {why}.", UNTRUSTED)
+        with contextlib.suppress(FileExistsError):
+            target.parent.mkdir(mode=0o755)
+        if why := distrust(target.parent):
+            raise LaunchError(f"The probe is not built in {folder}: {why}.", UNTRUSTED)
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             new = Path(scratch) / NAME
             _compile(mpi, sources, new, folder, environment.seeing(str(target.parent.resolve()), _headers()))
@@ -93,6 +91,16 @@ def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> 
             OTHER_FOLDER,
         ) from error
     return target
+
+
+def _own_folder(folder: Path) -> Path:
+    """A folder of this user's alone in one that others share; what others put under such a name is passed over.
+
+    Raises OSError.
+    """
+    prefix = f"user-{os.geteuid()}-"
+    own = (path for path in sorted(folder.glob(f"{prefix}*")) if not path.is_symlink() and is_own(path))
+    return next(own, None) or Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
 
 
 def _make_folders(folder: Path) -> None:
