@@ -45,7 +45,12 @@ def test_a_toggle_and_so_a_proof_ignore_it(planted: Path, tmp_path: Path) -> Non
 
 def test_a_trial_ignores_it(planted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
-    monkeypatch.setattr("seatrial.lab.trial.stage.as_user", lambda _, argv: asked.append(argv) or argv)
+
+    def as_user(_: object, argv: list[str]) -> list[str]:
+        asked.append(argv)
+        return argv
+
+    monkeypatch.setattr("seatrial.lab.trial.stage.as_user", as_user)
     monkeypatch.setattr("seatrial.lab.trial.stage.archive_of", lambda *_: Path("archive"))
     real_stage(None).check(None, ["check", "--help"], "label")  # type: ignore[arg-type]
     assert tuple(asked[0][: len(own_program())]) == own_program()
