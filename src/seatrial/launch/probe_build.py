@@ -73,13 +73,15 @@ def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> 
         return shared
     try:
         _make_folders(folder)
-        target = (folder if is_own(folder) else _own_folder(folder)) / name / NAME
+        own = folder if is_own(folder) else _own_folder(folder)
+        target = own / name / NAME
         if not distrust(target):
             return target
-        with contextlib.suppress(FileExistsError):
-            target.parent.mkdir(mode=0o755)
-        if why := distrust(target.parent):
-            raise LaunchError(f"The probe is not built in {folder}: {why}.", UNTRUSTED)
+        for path in (own, target.parent):
+            with contextlib.suppress(FileExistsError):
+                path.mkdir(mode=0o755)
+            if why := distrust(path):
+                raise LaunchError(f"The probe is not built in {folder}: {why}.", UNTRUSTED)
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             new = Path(scratch) / NAME
             _compile(mpi, sources, new, folder, environment.seeing(str(target.parent.resolve()), _headers()))

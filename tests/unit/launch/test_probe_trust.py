@@ -121,6 +121,7 @@ def test_root_takes_no_probe_of_a_user(site: tuple[Mpi, Path]) -> None:
     assert Path(probe).parent.parent == shared
     with pytest.raises(LaunchError, match=rf"{shared} belongs to user {OTHER}"):
         build(mpi, shared)
+    assert [list(path.iterdir()) for path in shared.glob("user-0-*")] == [[]], "nothing is written where others decide"
 
 
 @pytest.mark.parametrize("mask", [0, 0o002, 0o077])
