@@ -28,12 +28,13 @@ def distrust(path: Path) -> str:
     waiting = [part for part in reversed(path.absolute().parts[1:]) if part != "."]
     try:
         place, above, links = Path("/"), Path("/").lstat(), 0
-        why = _why_not(place, above, above)
+        why = _why_not(place, above, above, exposed=False)
         while waiting and not why:
             name = waiting.pop()
             step = place.parent if name == ".." else place / name
             status = step.lstat()
-            why = "" if name == ".." else _why_not(step, status, above)
+            if name != "..":
+                why = _why_not(step, status, above, exposed=others_may_write(place, above))
             if not stat.S_ISLNK(status.st_mode):
                 place, above = step, status
                 continue
@@ -81,9 +82,11 @@ def user_name(number: int) -> str:
         return f"user {number}"
 
 
-def _why_not(path: Path, status: os.stat_result, above: os.stat_result) -> str:
-    """Why one file, folder or link on the way is not trusted; `above`: of the folder that it is in."""
-    exposed = bool(above.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+def _why_not(path: Path, status: os.stat_result, above: os.stat_result, *, exposed: bool) -> str:
+    """Why one file, folder or link on the way is not trusted.
+
+    `above`: of the folder that it is in; `exposed`: others may write there.
+    """
     if not _is_trusted_owner(status.st_uid, exposed=exposed):
         return f"{path} belongs to {user_name(status.st_uid)}"
     if exposed and not stat.S_ISDIR(status.st_mode) and status.st_nlink > 1:

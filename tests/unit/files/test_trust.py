@@ -1,6 +1,8 @@
 """Which files may be executed: as sshd decides it for authorized_keys."""
 
+import grp
 import os
+import pwd
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,6 +60,44 @@ def test_a_second_name_in_a_sticky_folder_may_be_planted(program: Path) -> None:
     assert distrust(shared / "planted") == ""
     shared.chmod(0o1777)
     assert "has another name" in distrust(shared / "planted")
+
+
+def test_the_private_group_of_an_owner_is_nobody_else(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trust, "_is_private", lambda _: True)
+    for path in (program, program.parent):
+        path.chmod(0o775)
+    os.link(program, program.with_name("second"))
+    assert distrust(program) == ""
+    program.parent.chmod(0o777)
+    assert "may write to" in distrust(program)
+
+
+@pytest.mark.parametrize(
+    ("user", "group", "private"),
+    [
+        ("ann:1000:1000", "ann:1000:", True),
+        ("ann:1000:1000", "ann:1000:ann", True),
+        ("ann:1000:1000", "ann:1000:ann,bob", False),
+        ("ann:1000:1000", "users:1000:", False),
+        ("ann:1000:100", "ann:1000:", False),
+        ("ann:1000:1000 bob:1001:1000", "ann:1000:", False),
+    ],
+)
+def test_a_private_group_has_the_name_of_its_only_member(
+    program: Path, user: str, group: str, private: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = [pwd.struct_passwd((name, "x", int(uid), int(gid), "", "/", "")) for name, uid, gid in rows(user)]
+    name, gid, members = group.split(":")
+    entry = grp.struct_group((name, "x", int(gid), [member for member in members.split(",") if member]))
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: users[0])
+    monkeypatch.setattr(pwd, "getpwall", lambda: users)
+    monkeypatch.setattr(grp, "getgrgid", lambda _: entry)
+    program.chmod(0o775)
+    assert (distrust(program) == "") is private
+
+
+def rows(text: str) -> list[list[str]]:
+    return [word.split(":") for word in text.split()]
 
 
 def test_links_are_followed_and_their_folders_count(program: Path) -> None:
