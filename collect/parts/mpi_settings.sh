@@ -43,7 +43,7 @@ system_settings() { # PATH
 }
 
 own_settings() { # ITEM PATH
-  [ -r "$2" ] && [ -f "$2" ] || return 0
+  [ "$2" = /dev/null ] || { [ -r "$2" ] && [ -f "$2" ]; } || return 0 # a job may be told to read none
   printf '@file %s\n' "$1"
   quoted "$(sed -E -e "$settings_alone" -e 512q "$2" 2>/dev/null </dev/null)"
   printf '@end\n'

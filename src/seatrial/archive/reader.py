@@ -283,9 +283,10 @@ def where_now(folder: Path) -> Path:
 def find_run(archive: Path, name: str) -> Path:
     """The folder of a run: a path, a run's name or the beginning of one, or `last`, the one begun last.
 
-    Raises NoRun for no match, or several.
+    Only a path with a slash is looked for outside the archive: others may write to the current folder, and a folder
+    `last` there would be taken for the newest run. Raises NoRun for no match, or several.
     """
-    if has_run_file(Path(name)):
+    if "/" in name and has_run_file(Path(name)):
         return Path(name)
     if not archive.is_dir():
         what = f"There is no folder {archive} of runs, and so no run {name!r}."
@@ -300,5 +301,6 @@ def find_run(archive: Path, name: str) -> Path:
     if len(matching) == 1:
         return matching[0]
     if not matching:
-        raise NoRun(f"There is no run {name!r} in {archive}.", "seatrial runs list shows those there are.")
+        beside = f"For the one in the current folder write ./{name}." if has_run_file(Path(name)) else ""
+        raise NoRun(f"There is no run {name!r} in {archive}.", beside or "seatrial runs list shows those there are.")
     raise NoRun(f"{name!r} could be {len(matching)} runs: {', '.join(folder.name for folder in matching[:5])}.")

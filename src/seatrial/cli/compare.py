@@ -14,6 +14,7 @@ import typer
 from seatrial.cli.options import Archive, AsJson, Html, Markdown, archive_folder, seconds, share_of
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.progress import progress_on
+from seatrial.cli.site_options import HOSTS, JOB, Shared, settings_of
 from seatrial.commands.compare import prove as compare_prove
 from seatrial.commands.compare import restoration as compare_restoration
 from seatrial.commands.compare import run as compare_run
@@ -30,7 +31,12 @@ RUNS = "a run, `last`, a folder, several joined by commas, dates (2026-11-01..20
 """What both arguments may be."""
 
 
+SHARED = Shared(only=("launcher", *HOSTS, "partition", *JOB))
+"""How --prove reaches nodes; what an archive says of it counts only for the caller's own runs."""
+
+
 def compare(
+    context: typer.Context,
     first: Annotated[
         str, typer.Argument(help=f"Before: {RUNS}; with --toggle the benchmark's words.", metavar="A")
     ] = "",
@@ -96,6 +102,7 @@ def compare(
             run_s=_run_s(words[2:]),
             blocks=blocks,
             dry_run=dry_run,
+            site=settings_of(context),
         )
         return _proved(request, comparison, as_json=as_json, files=files)
     return show(compare_view.comparison_report(comparison), as_json=as_json, files=files)
@@ -131,15 +138,19 @@ def _restored(words: Sequence[str], *, as_json: bool) -> int:
 def _proved(request: "compare_prove.Request", comparison: "Comparison", *, as_json: bool, files: Files) -> int:
     """Take suspects back. A setting that was not restored is never a success."""
     with progress_on(sys.stderr) as progress:
-        proved = compare_prove.run_proof(request, comparison, progress)
+        proved = compare_prove.run_proof(request, comparison, progress, _say)
     code = show(compare_view.comparison_report(proved.comparison), as_json=as_json, files=files)
     return _with_warning(proved.unrestored, code)
+
+
+def _say(text: str) -> None:
+    print(clean(f"seatrial: {text}"), file=sys.stderr)
 
 
 def _with_warning(unrestored: str, code: int) -> int:
     if not unrestored:
         return code
-    print(clean(f"seatrial: {unrestored}"), file=sys.stderr)
+    _say(unrestored)
     return max(code, int(ExitCode.INCOMPLETE))
 
 

@@ -59,7 +59,7 @@ def facts(
         return show(report, as_json=as_json, files=Files(html=html))
 
     login = facts_reading.read_here() if with_login else None
-    recordings = source is not None and not nodes and facts_reading.is_recording(since)
+    recordings = source is not None and not nodes and facts_reading.is_recording(since, site.archive)
     whole = recordings and earlier is not None and min(len(read.facts), len(earlier.facts)) > 1
     found = facts_drift.look_for_drift(read, earlier, login, whole=whole)
     report = drift_view.drift_report(read.facts, found)

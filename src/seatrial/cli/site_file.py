@@ -10,9 +10,25 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive.inputs import DESCRIPTION_BYTES, read_input
+from seatrial.files.trust import distrust
 from seatrial.model.errors import UsageError
 
 SYSTEM = Path("/etc/seatrial/site.toml")
+NAME_PROGRAMS = frozenset(
+    {
+        "mpicc",
+        "probe",
+        "probe-dir",
+        "environment",
+        "wrap",
+        "mpirun-options",
+        "slurm-arg",
+        "launcher",
+        "hosts",
+        "hostfile",
+    }
+)
+"""Keys that say what is executed, or where: of a file that nobody but this user and root can have written."""
 EXAMPLE = 'Write lines like account = "ops" and slurm-arg = ["--comment=acceptance"].'
 
 
@@ -31,12 +47,19 @@ def site_files() -> tuple[Path, ...]:
 def site_defaults(options: Collection[str], flags: Collection[str], lists: Collection[str]) -> dict[str, object]:
     """Defaults by name of parameter. `flags`, `lists`: options that are true or false, and those that may be repeated.
 
-    Raises UsageError for a file that cannot be read, a key that is not an option, and a value of another type.
+    Raises UsageError for a file that cannot be read, a key that is not an option, a value of another type, and a key
+    that names programs in a file that others can have written.
     """
     defaults: dict[str, object] = {}
     for path in site_files():
+        untrusted = distrust(path)
         for key, value in _read(path).items():
             name = key.replace("-", "_")
+            if untrusted and name.replace("_", "-") in NAME_PROGRAMS:
+                raise UsageError(
+                    f"{path} says what is executed ({key}), and others can have written it: {untrusted}.",
+                    "Only you and root may be able to write to it and to the folders above, or give the option itself.",
+                )
             if name not in options:
                 known = ", ".join(sorted(options)).replace("_", "-")
                 raise UsageError(f"{path}: {key!r} is not an option for sites.", f"Use one of {known}.")

@@ -1,7 +1,6 @@
 """A check submitted as a Slurm job, and collected later."""
 
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,14 +18,15 @@ from seatrial.driver.submitted import (
     CANCELLED,
     Submitted,
     await_the_last_file,
+    batch_script,
     new_folder,
-    write_files,
     write_settings,
     write_submitted,
 )
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import CheckSettings, SlurmRequest
+from seatrial.process.process import own_program
 from seatrial.slurm.presence import is_here
 from seatrial.slurm.queue import QueueLine, cancel_named, jobs_by_name, jobs_by_number, submit, this_user
 
@@ -70,13 +70,12 @@ def submit_check(settings: CheckSettings) -> Submitted:
     seconds = allocation_s(settings.budget_s)
     called, user = f"seatrial-{fresh}", this_user()
     try:
-        script = folder / "batch.sh"
-        write_files(folder, {script.name: SCRIPT.encode()}, mode=0o755)
         given = write_settings(folder, settings_within(settings, name))
-        child = [sys.executable, "-P", "-m", "seatrial", "check", "--settings", str(given)]
+        child = [*own_program(), "check", "--settings", str(given)]
         argv = [str(settings.archive / name / layout.RUN_FILE), *child]
         output = folder / "output.txt"
-        job = submit(nodes, seconds, settings.partition, called, output, script, argv, settings.slurm)
+        with batch_script(SCRIPT) as script:
+            job = submit(nodes, seconds, settings.partition, called, output, script, argv, settings.slurm)
         submitted = Submitted(run=name, job=job, name=called, user=user, at=now_text(), nodes=nodes, cut=cut)
         write_submitted(folder, submitted)
     except BaseException:  # its number may not be known: Slurm may have accepted it without reporting so

@@ -16,7 +16,7 @@ from seatrial.launch.collector import QUICK_FACTS, collect_tree, collector
 from seatrial.launch.hosts.reach import require_ssh
 from seatrial.launch.hosts.remote_facts import read_remote_facts
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.model.errors import LaunchError, SeatrialError, UsageError
+from seatrial.model.errors import LaunchError, NoRun, SeatrialError, UsageError
 from seatrial.model.fabric import NO_FABRIC, Fabric
 from seatrial.model.facts import NodeFacts
 from seatrial.model.node_list import node_list
@@ -172,18 +172,24 @@ def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
     return FactsRead(facts={machine.hostname: machine})
 
 
-def is_recording(name: str) -> bool:
-    """Whether that is the path of a recording, and not of a run."""
+def is_recording(name: str, archive: Path) -> bool:
+    """Whether that is the path of a recording, and not of a run. Without a slash it is one only if no run is meant."""
     path = Path(name)
     try:
-        return path.exists() and not (path / layout.RUN_FILE).is_file()
+        if not path.exists() or (path / layout.RUN_FILE).is_file():
+            return False
+        if "/" not in name:
+            find_run(archive, name)
     except (OSError, ValueError):  # no file system takes such a name
         return False
+    except NoRun:
+        return True
+    return "/" in name
 
 
 def read_earlier(name: str, archive: Path) -> FactsRead:
     """A recording, or a run of the archive as it was before it measured. Raises UsageError where there is neither."""
-    if is_recording(name):
+    if is_recording(name, archive):
         return read_recording(Path(name))
     try:
         folder = find_run(archive, name)

@@ -33,7 +33,7 @@ from seatrial.launch.probe_build import build, default_folder, prebuilt
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
-from seatrial.model.settings import CheckSettings, SiteSettings
+from seatrial.model.settings import SiteSettings
 from seatrial.slurm.presence import is_here
 
 LAUNCHERS = ("auto", "slurm", "local", "ssh")
@@ -45,7 +45,8 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
     """Replay where a recording is given, hosts where they are named, Slurm where it answers, the hosts of another
     scheduler's job, else this machine's MPI. Builds the probe.
 
-    A check measures this machine only where that is asked for: a PASS would be taken for one of the cluster.
+    This machine is measured only where that is asked for: a login node has other users, and a PASS would be taken for
+    one of the cluster.
     Raises UsageError for options that do not fit together, LaunchError for what is missing on this site.
     """
     if settings.replay is not None:
@@ -107,7 +108,7 @@ def hosts_launcher(settings: SiteSettings, job: JobNodes | None = None) -> Hosts
 
 
 def refuse_without_slurm(settings: SiteSettings) -> None:
-    """Raises UsageError for an option that needs Slurm, LaunchError for a check that must not measure this machine."""
+    """Raises UsageError for an option that needs Slurm, LaunchError where this machine was not asked for."""
     for option, given in (
         ("--nodes", settings.nodes),
         ("--partition", settings.partition),
@@ -118,12 +119,12 @@ def refuse_without_slurm(settings: SiteSettings) -> None:
         if given and option not in settings.from_site:
             raise UsageError(
                 f"{option} needs Slurm, and no Slurm answers here (sinfo).",
-                "Run it on a login node, or leave the option out to measure this machine alone.",
+                "Run it on a login node, or give --launcher local without the option to measure this machine alone.",
             )
-    if settings.launcher == "auto" and isinstance(settings, CheckSettings):
+    if settings.launcher == "auto":
         raise LaunchError(
             "No Slurm answers here (sinfo), so nothing was measured.",
-            "Run it where sinfo works, or give --launcher local to measure ranks of this machine alone.",
+            "Run it where sinfo works, or give --launcher local to measure this machine alone.",
         )
 
 

@@ -1,24 +1,29 @@
 """What was submitted to Slurm: `<archive>/<run>.submitted/`, and how it is found again."""
 
+import hashlib
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import DESCRIPTION_BYTES
+from seatrial.archive.inputs import DESCRIPTION_BYTES, decoded
 from seatrial.archive.reader import find_run
-from seatrial.archive.run_files import DamagedRun, read_record
+from seatrial.archive.run_files import DamagedRun, damage, read_inside, read_record
 from seatrial.archive.writer import sentences
-from seatrial.files.writing import FILE_MODE, own_folder
 from seatrial.files.writing import new_folder as make_folder
+from seatrial.files.writing import own_folder
 from seatrial.model.errors import NoRun, UsageError
 from seatrial.model.settings import CheckSettings
 
 SUBMITTED = ".submitted"
 JOB_FILE = "job.json"
-SETTINGS_FILE = "settings.json"
+SETTINGS_FILE = "settings-{}.json"
+"""With the SHA-256 of its content: it says what is executed, and may lie where others can write."""
+SCRIPT_FILE = "batch.sh"
 CLOSING_S = 3.0
 CANCELLED = "CANCELLED"
 
@@ -58,31 +63,49 @@ def new_folder(archive: Path, run: str) -> Path:
     return folder
 
 
+@contextmanager
+def batch_script(text: str) -> Iterator[Path]:
+    """A file with a batch script that nobody else can replace before sbatch has read it; Slurm keeps its own copy."""
+    with tempfile.TemporaryDirectory(prefix="seatrial-") as folder:
+        script = Path(folder) / SCRIPT_FILE
+        script.write_text(text, encoding="ascii")
+        yield script
+
+
 def write_submitted(folder: Path, submitted: Submitted) -> None:
     """Write job.json, at once or not at all. Raises ArchiveError."""
     _write(folder, JOB_FILE, submitted)
 
 
 def write_settings(folder: Path, settings: CheckSettings) -> Path:
-    """Write settings.json, with which the job starts; its path. Raises ArchiveError."""
-    return _write(folder, SETTINGS_FILE, settings)
+    """Write the settings with which the job starts; the path of the file. Raises ArchiveError."""
+    digest = hashlib.sha256(_encoded(settings)).hexdigest()
+    return _write(folder, SETTINGS_FILE.format(digest), settings)
 
 
 def read_settings(path: Path) -> CheckSettings:
-    """The settings in such a file. Raises DamagedRun."""
-    return read_record(path.parent, path, CheckSettings, DESCRIPTION_BYTES)
+    """The settings in such a file. Raises DamagedRun, also where it is not what was written under that name."""
+    content = read_inside(path.parent, path, DESCRIPTION_BYTES)
+    if path.name != SETTINGS_FILE.format(hashlib.sha256(content).hexdigest()):
+        raise DamagedRun(f"{path} is not what was submitted.", "Somebody has changed it. Submit the check again.")
+    with damage():
+        return decoded(content, CheckSettings, path)
+
+
+def _encoded(record: msgspec.Struct) -> bytes:
+    return msgspec.json.encode(record, enc_hook=str)
 
 
 def _write(folder: Path, name: str, record: msgspec.Struct) -> Path:
-    write_files(folder, {name: msgspec.json.encode(record, enc_hook=str)})
+    write_files(folder, {name: _encoded(record)})
     return folder / name
 
 
-def write_files(folder: Path, files: Mapping[str, bytes], mode: int = FILE_MODE) -> None:
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files by their path in the folder of what is submitted, each whole or not at all. Raises ArchiveError."""
     with sentences(folder.parent), own_folder(folder) as own:
         for name, content in files.items():
-            own.replace(name, content, mode)
+            own.replace(name, content)
 
 
 def await_the_last_file() -> None:

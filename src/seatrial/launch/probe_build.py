@@ -1,5 +1,6 @@
-"""Builds the probe with the site's own mpicc, once for each MPI and source."""
+"""Builds the probe with the site's own mpicc, once for each MPI and source, and runs no program of other users."""
 
+import contextlib
 import hashlib
 import os
 import re
@@ -7,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from seatrial.files.home_folders import cache_folder
+from seatrial.files.trust import distrust, is_own
 from seatrial.launch.collector import source_folder
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.mpi import Mpi
@@ -18,6 +20,10 @@ LIBRARIES = ("-ldl",)
 """Behind the sources, as linkers want it; part of the C library from glibc 2.34 on."""
 NAME = "seatrial-probe"
 OTHER_FOLDER = "Name a folder that you may write to and that all nodes see with --probe-dir."
+UNTRUSTED = (
+    "Only you and root may be able to write to the probe and to the folders above it: remove that right from others, "
+    "name another folder with --probe-dir, or a program that you trust with --probe."
+)
 
 
 def default_folder() -> Path:
@@ -29,7 +35,10 @@ def default_folder() -> Path:
 
 
 def prebuilt(path: Path) -> Path:
-    """A probe that somebody built. Raises UsageError where it cannot be run."""
+    """A probe that somebody built, and that the user has named; whose it is does not matter then.
+
+    Raises UsageError where it cannot be run.
+    """
     if not path.is_file() or not os.access(path, os.X_OK):
         raise UsageError(f"--probe {path} is not an executable program.")
     return path.resolve()
@@ -54,30 +63,29 @@ def probe_sources() -> list[Path]:
 def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> Path:
     """The probe's path, built inside `environment` if it is not there yet.
 
-    Raises LaunchError with the compiler's words.
+    `folder` may be shared: a probe in it is used if only this user or root can have built it, and else one in a folder
+    of this user's own below. Raises LaunchError with the compiler's words, or why the folder cannot be trusted.
     """
     sources = probe_sources()
-    target = folder / key(mpi, sources, environment) / NAME
-    if target.is_file():
-        return target
+    name = key(mpi, sources, environment)
+    shared = folder / name / NAME
+    if not distrust(shared):
+        return shared
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _make_folders(folder)
+        own = folder if is_own(folder) else _own_folder(folder)
+        target = own / name / NAME
+        if not distrust(target):
+            return target
+        for path in (own, target.parent):
+            with contextlib.suppress(FileExistsError):
+                path.mkdir(mode=0o755)
+            if why := distrust(path):
+                raise LaunchError(f"The probe is not built in {folder}: {why}.", UNTRUSTED)
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             new = Path(scratch) / NAME
-            units = [str(source) for source in sources if source.suffix == ".c"]
-            headers = str(source_folder("probe").resolve())
-            inside = environment.seeing(str(target.parent.resolve()), headers)
-            done = run(
-                inside.wrap([mpi.mpicc, *FLAGS, "-o", str(new), "-I", headers, *units, *LIBRARIES]), timeout_s=120
-            )
-            full = re.search(r"No space left on device|Disk quota exceeded", done.stderr)
-            if full:
-                raise LaunchError(f"The probe cannot be put into {folder}: {full.group()}.", OTHER_FOLDER)
-            if not done.ok:
-                raise LaunchError(
-                    f"{mpi.mpicc} could not build the probe: {_first_error(done.stderr)}",
-                    "Repair the compiler, name another with --mpicc, or a prebuilt probe with --probe.",
-                )
+            _compile(mpi, sources, new, folder, environment.seeing(str(target.parent.resolve()), _headers()))
+            new.chmod(0o755)
             new.replace(target)
     except OSError as error:
         raise LaunchError(
@@ -85,6 +93,43 @@ def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> 
             OTHER_FOLDER,
         ) from error
     return target
+
+
+def _own_folder(folder: Path) -> Path:
+    """A folder of this user's alone in one that others share; what others put under such a name is passed over.
+
+    Raises OSError.
+    """
+    prefix = f"user-{os.geteuid()}-"
+    own = (path for path in sorted(folder.glob(f"{prefix}*")) if not path.is_symlink() and is_own(path))
+    return next(own, None) or Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
+
+
+def _make_folders(folder: Path) -> None:
+    """Make a folder and those above that are missing; nobody but this user may write there. Raises OSError."""
+    for path in reversed((folder, *folder.parents)):
+        if not path.is_dir():
+            path.mkdir(mode=0o755, exist_ok=True)
+
+
+def _headers() -> str:
+    return str(source_folder("probe").resolve())
+
+
+def _compile(mpi: Mpi, sources: list[Path], new: Path, folder: Path, inside: Environment) -> None:
+    """Build the probe as `new`. Raises LaunchError; `folder`: as the user named it."""
+    units = [str(source) for source in sources if source.suffix == ".c"]
+    done = run(
+        inside.wrap([mpi.mpicc, *FLAGS, "-o", str(new), "-I", _headers(), *units, *LIBRARIES]), timeout_s=120
+    )  # fmt: skip
+    full = re.search(r"No space left on device|Disk quota exceeded", done.stderr)
+    if full:
+        raise LaunchError(f"The probe cannot be put into {folder}: {full.group()}.", OTHER_FOLDER)
+    if not done.ok:
+        raise LaunchError(
+            f"{mpi.mpicc} could not build the probe: {_first_error(done.stderr)}",
+            "Repair the compiler, name another with --mpicc, or a prebuilt probe with --probe.",
+        )
 
 
 def _first_error(text: str) -> str:

@@ -6,7 +6,6 @@ It cancels jobs, ends programs, restores settings: a list of duties in their ord
 import contextlib
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import msgspec
 
 from seatrial.model.errors import LaunchError
 from seatrial.process import after_driver
-from seatrial.process.process import environment
+from seatrial.process.process import environment, python_program
 
 NAME = "seatrial-keeper"
 """Among its arguments, for whoever looks at a list of processes."""
@@ -102,7 +101,7 @@ class Keeper:
         program = str(Path(after_driver.__file__).absolute())
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", program, NAME],
+                python_program(program, NAME),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -112,7 +111,7 @@ class Keeper:
                 start_new_session=True,
             )
         except OSError as error:
-            raise LaunchError(f"{sys.executable} cannot be started: {error.strerror}.") from error
+            raise LaunchError(f"{python_program()[0]} cannot be started: {error.strerror}.") from error
 
     def _write(self, line: bytes) -> bool:
         """Whether all of it is in the pipe, and somebody is there to read it."""

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
@@ -65,6 +66,20 @@ def step_binding() -> dict[str, str]:
     if "SLURM_STEP_ID" not in os.environ:
         return {}
     return {name: value for name, value in os.environ.items() if BINDING.match(name)}
+
+
+def own_program() -> tuple[str, ...]:
+    """The words that start this program once more, with the same Python.
+
+    `-P` keeps the current folder off Python's path: whoever may write to that folder could otherwise put a module
+    there that is executed in place of an installed one. `-I`, where this process has it, also ignores PYTHONPATH.
+    """
+    return (sys.executable, "-I" if sys.flags.isolated else "-P", "-m", "seatrial")
+
+
+def python_program(*words: str) -> tuple[str, ...]:
+    """The words that start a program of ours (a file, or `-c` and its text) that needs the standard library alone."""
+    return (sys.executable, "-I", "-S", *words)
 
 
 def start(

@@ -16,7 +16,7 @@ from seatrial.archive.run_recovery import Recovered, recover
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.cli import main
 from seatrial.driver import detached
-from seatrial.driver.detached import settings_within
+from seatrial.driver.detached import SCRIPT, settings_within
 from seatrial.driver.submitted import read_settings, write_settings
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import Ending
@@ -43,15 +43,30 @@ def submit(*options: str) -> int:
     return code
 
 
+def submitted_settings(archive: Path) -> Path:
+    """The file with the settings of the job."""
+    (file,) = (archive / "later.submitted").glob("settings-*.json")
+    return file
+
+
+def slurm_script(archive: Path) -> Path:
+    """The copy of the batch script that Slurm keeps, which it executes."""
+    script = archive.parent / "slurm_script"
+    script.write_text(SCRIPT)
+    script.chmod(0o755)
+    return script
+
+
 def test_what_is_handed_to_the_queue(slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert submit("--budget", "2m", "--seed", "7") == 0
     assert "Submitted job 42; `seatrial runs collect later`" in capsys.readouterr().out
     asked = slurm.asked("sbatch")
     assert "--nodelist=n[1-3]" in asked
-    script = asked.index(str(archive / "later.submitted" / "batch.sh"))
+    (script,) = (at for at, word in enumerate(asked) if word.endswith("/batch.sh"))
+    assert archive not in Path(asked[script]).parents, "the script lies where others may be able to replace it"
     assert asked[script + 1] == str(archive / "later" / "run.json")
     assert asked[script + 2 : script + 7] == [sys.executable, "-P", "-m", "seatrial", "check"]
-    assert asked[script + 7 :] == ["--settings", str(archive / "later.submitted" / "settings.json")]
+    assert asked[script + 7 :] == ["--settings", str(submitted_settings(archive))]
     settings = read_settings(Path(asked[-1]))
     assert (settings.archive, settings.probe) == (archive, Path("/bin/true"))
     assert (settings.run, settings.budget_s, settings.seed, settings.launcher) == ("later", 120.0, 7, "slurm")
@@ -80,12 +95,17 @@ def test_a_check_starts_with_the_settings_of_a_file(
 
     monkeypatch.setattr("seatrial.commands.check.run.run_check", run_check)
     submit("--effect", "2%", "--design", "sparse")
-    file = archive / "later.submitted" / "settings.json"
+    file = submitted_settings(archive)
     assert main.run(["check", "--settings", str(file)]) == 2
     assert (seen[0].effect, seen[0].design, seen[0].run) == (0.02, "sparse", "later")
-    file.write_text("{")
-    assert main.run(["check", "--settings", str(file)]) == 2
-    assert len(seen) == 1
+    good = file.read_bytes()
+    for changed in (b"{", good.replace(b'"/bin/true"', b'"/bin/evil"')):
+        file.write_bytes(changed)
+        assert main.run(["check", "--settings", str(file)]) == 2
+    aside = file.rename(file.with_name("settings.json"))
+    aside.write_bytes(good)
+    assert main.run(["check", "--settings", str(aside)]) == 2
+    assert len(seen) == 1, "settings that were not submitted say what is executed"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +129,7 @@ def test_only_a_check_that_did_not_work_is_a_failed_job(
     submit()
     if ending is not None:
         record(CLUSTER, archive, "later", ending=ending)
-    batch = archive / "later.submitted" / "batch.sh"
+    batch = slurm_script(archive)
     run_file = archive / "later" / "run.json"
     assert subprocess.run([batch, run_file, "sh", "-c", child], timeout=30, check=False).returncode == code
 
@@ -118,7 +138,7 @@ def test_a_job_that_is_ended_lets_the_check_close_its_run(slurm: SlurmScripts, a
     """Slurm sends SIGTERM to every process of the job, and ends what is left when the script is over."""
     submit()
     child = f"trap 'sleep 0.3; : >{tmp_path}/closed; exit 2' TERM; : >{tmp_path}/begun; while :; do sleep 0.05; done"
-    batch = archive / "later.submitted" / "batch.sh"
+    batch = slurm_script(archive)
     with subprocess.Popen([batch, "/no/run.json", "sh", "-c", child], start_new_session=True) as job:
         while not (tmp_path / "begun").exists():
             time.sleep(0.02)

@@ -1,5 +1,6 @@
 """Facts of many nodes, left to the queue: a job for each, and what is said of them later."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 
 from seatrial.cli import main
 from seatrial.commands.facts import detached
+from seatrial.commands.facts.detached import SCRIPT
 from seatrial.driver.submitted import find_submitted
 from tests.support.json_objects import parsed
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
@@ -36,9 +38,21 @@ def collect(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     return {**parsed(capsys.readouterr().out), "code": code}
 
 
-def read_on(folder: Path, node: str, prefix: str = "") -> subprocess.CompletedProcess[str]:
+def batch(folder: Path) -> Path:
+    """The copy of the batch script that Slurm keeps."""
+    script = folder.parent / "slurm_script"
+    script.write_text(SCRIPT)
+    return script
+
+
+def digest(folder: Path) -> str:
+    """The SHA-256 of the collector that lies there."""
+    return hashlib.sha256((folder / "collect.sh").read_bytes()).hexdigest()
+
+
+def read_on(folder: Path, node: str, prefix: str = "", submitted: str = "") -> subprocess.CompletedProcess[str]:
     """Run the batch script as Slurm would on that node."""
-    argv = ["sh", str(folder / "batch.sh"), str(folder)]
+    argv = ["sh", str(batch(folder)), str(folder), submitted or digest(folder)]
     command = ["sh", "-c", f'{prefix} exec "$@"', "sh", *argv] if prefix else argv
     alone = {**os.environ, "SLURMD_NODENAME": node, "SEATRIAL_FACTS": "quick"}
     return subprocess.run(command, env=alone, capture_output=True, text=True, check=False, timeout=60)
@@ -58,7 +72,8 @@ def test_each_node_gets_a_small_job_of_its_own(
         ["--nodelist=n2"],
     ]
     folder = archive / "later.submitted"
-    assert calls[0][-2:] == [str(folder / "batch.sh"), str(folder)]
+    assert calls[0][-2:] == [str(folder), digest(folder)]
+    assert archive not in Path(calls[0][-3]).parents, "the script lies where others may be able to replace it"
     assert {"--ntasks=1", "--cpus-per-task=1", "--time=2", "--no-requeue"} <= set(calls[0])
     assert not [word for word in calls[0] if word.startswith(("--exclusive", "--mem", "--array", "--partition"))]
     assert len({word for call in calls for word in call if word.startswith("--job-name=seatrial-")}) == 1
@@ -156,6 +171,16 @@ def test_a_stream_that_breaks_off_is_none(slurm: SlurmScripts, archive: Path, br
     assert (folder / "logs" / "n1.txt").read_text() == "oh\n"
 
 
+def test_a_collector_that_somebody_has_changed_is_not_executed(slurm: SlurmScripts, archive: Path) -> None:
+    submit()
+    folder = archive / "later.submitted"
+    submitted = slurm.asked("sbatch")[-1]
+    (folder / "collect.sh").write_text(f"touch {archive}/pwned\n")
+    assert read_on(folder, "n1", submitted=submitted).returncode == 1
+    assert not (archive / "pwned").exists()
+    assert "is not what was submitted, and was not executed" in (folder / "logs" / "n1.txt").read_text()
+
+
 def test_a_disk_that_is_full_leaves_no_half_stream(slurm: SlurmScripts, archive: Path) -> None:
     submit()
     folder = archive / "later.submitted"
@@ -166,7 +191,7 @@ def test_a_disk_that_is_full_leaves_no_half_stream(slurm: SlurmScripts, archive:
 def test_a_folder_that_the_node_does_not_see_ends_the_job_at_once(slurm: SlurmScripts, archive: Path) -> None:
     submit()
     folder = archive / "later.submitted"
-    script = ["sh", str(folder / "batch.sh"), str(archive / "nowhere")]
+    script = ["sh", str(batch(folder)), str(archive / "nowhere"), digest(folder)]
     assert subprocess.run(script, check=False, capture_output=True, timeout=60).returncode == 1
 
 

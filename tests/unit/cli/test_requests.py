@@ -59,7 +59,7 @@ def test_a_detached_check_asks_alike_and_its_job_decides_the_nodes(slurm: SlurmS
     assert main.run(["check", "--detach", "--run", "later", "--probe", "/bin/true", *words]) == 0
     asked = slurm.asked("sbatch")
     assert {"--account=ops", "--qos=high", "--comment=x", "--nodes=2"} <= set(asked)
-    settings = read_settings(tmp_path / "archive" / "later.submitted" / "settings.json")
+    settings = read_settings(Path(asked[-1]))
     assert (settings.slurm.account, settings.slurm.arguments, settings.sample) == ("", ("--comment=x",), 0)
     assert settings.html == Path("page.html").absolute()
 

@@ -1,6 +1,8 @@
 """Defaults of a site: files below the command line and above the program's own defaults."""
 
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,15 +12,18 @@ from seatrial.cli.site_options import OF_A_SITE, Shared, settings_of
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import CheckSettings, SiteSettings
 from tests.support.paths import ROOT
+from tests.support.second_user import OTHER, as_user, folder_for_all, needs_root
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.delenv("SEATRIAL_SITE", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setattr("seatrial.cli.site_file.SYSTEM", tmp_path / "system.toml")
+    before = os.umask(0o022)
     (tmp_path / "seatrial").mkdir()
-    return tmp_path
+    yield tmp_path
+    os.umask(before)
 
 
 def settings(*words: str, shared: Shared = Shared()) -> SiteSettings:  # noqa: B008
@@ -40,6 +45,35 @@ def test_the_users_file_comes_after_that_of_the_system_and_before_the_command_li
     assert (given.slurm.account, given.slurm.qos, given.wait_s, given.idle_only) == ("ops", "high", 180.0, True)
     assert given.slurm.arguments == ("--comment=x", "--mail-type=END")
     assert set(given.from_site) == {"--account", "--wait", "--idle-only", "--slurm-arg"}
+
+
+def test_a_file_that_others_can_have_written_names_no_programs(home: Path) -> None:
+    file = home / "seatrial" / "site.toml"
+    file.write_text('account = "ops"\n')
+    file.chmod(0o666)
+    assert settings().slurm.account == "ops", "it only says what a job asks for"
+    for line in ('mpicc = "/tmp/evil"', 'probe = "/tmp/evil"', 'slurm-arg = ["--task-prolog=/tmp/evil"]'):
+        file.write_text(f"{line}\n")
+        with pytest.raises(UsageError, match=rf"{line.split()[0]}\), and others can have written it.*may write to"):
+            settings()
+    file.chmod(0o644)
+    assert settings().slurm.arguments == ("--task-prolog=/tmp/evil",)
+
+
+@needs_root
+def test_root_takes_no_programs_from_the_file_of_a_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under `sudo -E`, where the home is still that of the user."""
+    with folder_for_all() as folder:
+        os.chown(folder, OTHER, OTHER)
+        (folder / "seatrial").mkdir()
+        (folder / "seatrial" / "site.toml").write_text(f'mpicc = "{folder}/evil"\n')
+        for path in (folder / "seatrial", folder / "seatrial" / "site.toml"):
+            os.chown(path, OTHER, OTHER)
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
+        monkeypatch.setattr("seatrial.cli.site_file.SYSTEM", folder / "none.toml")
+        with pytest.raises(UsageError, match=f"belongs to user {OTHER}"):
+            settings()
+        assert as_user(OTHER, lambda: settings().mpicc) == f"{folder}/evil"
 
 
 def test_a_command_ignores_what_it_does_not_have(home: Path) -> None:

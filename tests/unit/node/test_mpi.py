@@ -148,6 +148,14 @@ def test_files_named_by_the_variable_stand_instead_of_the_usual_ones_the_first_b
     assert settings_of(SYSTEM, "|mtl=ofi", "@end", *named, *more) == {"btl": "tcp,self", "pml": "ob1"}
 
 
+def test_a_job_that_is_told_to_read_no_file_has_only_its_environment(tmp_path: Path) -> None:
+    (tmp_path / ".openmpi").mkdir()
+    (tmp_path / ".openmpi" / "mca-params.conf").write_text("btl = sm\n")
+    job = {"OMPI_MCA_mca_base_param_files": "/dev/null", "OMPI_MCA_pml": "ob1"}
+    settings = read_mpi_settings(collect("/", HOME=str(tmp_path), **job))
+    assert (settings.get("btl"), settings["pml"]) == (None, "ob1")
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_lines_are_read_as_open_mpi_reads_them(shell: str, tmp_path: Path) -> None:
     """Tried with ompi_info of 4.1: no comment behind a value, and -mca as on a command line."""

@@ -6,7 +6,6 @@ then, gives the nodes back.
 
 import contextlib
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +21,7 @@ from seatrial.driver.left_settings import changes_folder, refuse_left_settings
 from seatrial.launch.default_launch import job_variables
 from seatrial.process.after_driver import end_bearers
 from seatrial.process.keeper import MARK, Command, Duty, End, Keeper
-from seatrial.process.process import Completed
+from seatrial.process.process import Completed, own_program
 from seatrial.slurm.held_nodes import HELD_JOB, HeldNodes, hold, only_job
 from seatrial.slurm.queue import job_ending
 
@@ -114,7 +113,7 @@ class Custody:
         """A setting that is not restored keeps its nodes: no foreign job may run on them."""
         if not self.settings.changes:
             return ()
-        words = (sys.executable, "-P", "-m", OWN, "compare", "--restore", self.settings.name)
+        words = (*own_program(), "compare", "--restore", self.settings.name)
         return [
             Command(argv=words, tries=RESTORE_TRIES, pause_s=RESTORE_PAUSE_S, timeout_s=RESTORE_S, needed=True)
         ]  # fmt: skip

@@ -5,25 +5,25 @@ it is what `toggle` restores at the end, whatever happens.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import msgspec
 
 from seatrial.archive.changed_settings import ChangedFile
 from seatrial.archive.reader import read_info
 from seatrial.archive.run_sets import find_runs, load_tables
-from seatrial.commands.compare.custody import OWN, Custody
+from seatrial.commands.compare.custody import Custody
 from seatrial.commands.compare.reach import Reach, locate, reach_of
+from seatrial.commands.compare.repetition import announcement, benchmark_of, repeatable
 from seatrial.commands.compare.toggle import UNKNOWN_RUN_S, Toggle, Unrestored, run_toggled
 from seatrial.driver.clock import new_run_name
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.judgement.comparison.proof import judge_proof, lost_row, slowest_node, worth_testing
 from seatrial.judgement.comparison.records import Comparison, Proof, ProofOutcome, Suspect
-from seatrial.judgement.comparison.reversible import MPI_FILES, Reversal, reversal_of
+from seatrial.judgement.comparison.reversible import Reversal, reversal_of
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
@@ -36,11 +36,6 @@ Facts = Mapping[str, NodeFacts]
 MOST_TESTED = 3
 """Suspects that are taken back in turn, until one is confirmed."""
 MOST_NAMES = 6
-LEFT_OUT = frozenset({"--archive", "--run", "--html", "--markdown", "--junit"})
-"""Options of the earlier command that name files; each has a value."""
-LEFT_OUT_FLAGS = frozenset({"--json", "--detach"})
-PARAMETERS_FILE = ("proof-mpi-parameters-", ".conf")
-"""Of Open MPI without the change, in the archive: the nodes see it there. Each proof has its own."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,11 +46,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     second: str
     """The runs before and after the change, as the command line names them."""
     benchmark: tuple[str, ...]
-    """Empty: the command that measured the newest of these runs."""
+    """Empty: the command that measured the newest of these runs, if it is the caller's."""
     run_s: float = UNKNOWN_RUN_S
     """For which nodes are held for each run of it."""
     blocks: int
     dry_run: bool
+    site: SiteSettings
+    """How the caller reaches nodes; an archive does not decide it for somebody else."""
 
 
 class Proved(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,8 +62,8 @@ class Proved(msgspec.Struct, frozen=True, kw_only=True):
     unrestored: str = ""
 
 
-def run_proof(request: Request, comparison: Comparison, progress: Progress) -> Proved:
-    """Take suspects back, the most likely first.
+def run_proof(request: Request, comparison: Comparison, progress: Progress, say: Callable[[str], None]) -> Proved:
+    """Take suspects back, the most likely first. `say` gets a sentence on what is executed before anything is.
 
     Raises UsageError where there is nothing to measure with, and KeyboardInterrupt after the setting is restored.
     """
@@ -75,7 +72,12 @@ def run_proof(request: Request, comparison: Comparison, progress: Progress) -> P
     newest = changed.runs[-1]
     if newest.in_baseline:
         raise UsageError(f"{request.second} is a baseline, and --prove needs runs.", "Name runs of the machine as B.")
-    return prove_suspects(request, comparison, (before, changed.parsed_facts()), read_info(newest.folder), progress)
+    info = read_info(newest.folder)
+    if lost_row(comparison) is not None:
+        info = repeatable(newest.folder, request.benchmark, request.site)
+        if not request.dry_run:
+            say(announcement(request.benchmark or benchmark_of(info)))
+    return prove_suspects(request, comparison, (before, changed.parsed_facts()), info, progress)
 
 
 def prove_suspects(
@@ -91,7 +93,7 @@ def prove_suspects(
     unrestored = ""
     tested = 0
     for suspect in worth_testing(comparison):
-        reversal = reversal_of(suspect, *facts, slowest_node(comparison, suspect))
+        reversal = _within(request.site.hosts, reversal_of(suspect, *facts, slowest_node(comparison, suspect)))
         if isinstance(reversal, str) or isinstance(reach, str):
             proofs.append(_untestable(suspect, reversal if isinstance(reversal, str) else str(reach)))
             continue
@@ -106,21 +108,12 @@ def prove_suspects(
     return Proved(comparison=msgspec.structs.replace(comparison, proofs=tuple(proofs)), unrestored=unrestored)
 
 
-def benchmark_of(info: RunInfo) -> tuple[str, ...]:
-    """The command that measured a run, without the files that it wrote. Raises UsageError for imported values."""
-    if info.launcher == "import" or not info.command:
-        raise UsageError("These runs do not say how to measure again.", "Write compare A B --prove -- BENCHMARK ...")
-    words: list[str] = []
-    skip = False
-    for word in info.command:
-        name, equals, _ = word.partition("=")
-        if skip:
-            skip = False
-        elif name in LEFT_OUT:
-            skip = not equals
-        elif word not in LEFT_OUT_FLAGS:
-            words.append(word)
-    return (OWN, *words)
+def _within(hosts: Sequence[str], reversal: Reversal | str) -> Reversal | str:
+    """The reversal if it concerns only hosts that the caller named, where hosts are named."""
+    if isinstance(reversal, str) or not hosts:
+        return reversal
+    strange = [node for node in reversal.nodes if node not in hosts]
+    return f"{strange[0]} is not one of the hosts of --hosts" if strange else reversal
 
 
 def _untestable(suspect: Suspect, why: str) -> Proof:
@@ -145,17 +138,14 @@ def _prove(
         return planned, ""
     progress.stage(planned.statement)
     try:
-        with (
-            custody_of(request, reversal, reach, info) as custody,
-            _environment(reversal, request.archive) as environment,
-        ):
+        with custody_of(request, reversal, reach, info) as custody:
             located = [locate(custody.reach, node, setting) for node in reversal.nodes for setting in reversal.files]
             failed = [each for each in located if isinstance(each, str)] or _moved_on(reversal, located)
             if failed:
                 return msgspec.structs.replace(planned, outcome=ProofOutcome.UNTESTABLE, statement=f"{failed[0]}."), ""
             toggle = Toggle(
                 changes=tuple(each for each in located if isinstance(each, ChangedFile)),
-                environment=environment,
+                environment=reversal.environment,
                 benchmark=benchmark,
                 blocks=request.blocks,
                 sense=Sense.HIGHER,
@@ -169,21 +159,6 @@ def _prove(
     proof = judge_proof(planned, comparison, load_tables(sets), len(toggled.second), leaf_of)
     runs = msgspec.structs.replace(proof, with_change=toggled.first, without_change=toggled.second)
     return runs, toggled.unrestored
-
-
-@contextmanager
-def _environment(reversal: Reversal, archive: Path) -> Iterator[dict[str, str]]:
-    """Of the job without the change. Open MPI reads a file of ours in place of the nodes' own files."""
-    if reversal.parameters is None:
-        yield dict(reversal.environment)
-        return
-    prefix, suffix = PARAMETERS_FILE
-    lines = [f"{name} = {value}\n" for name, value in reversal.parameters.items()]
-    with NamedTemporaryFile("w", encoding="utf-8", dir=archive, prefix=prefix, suffix=suffix) as file:
-        file.write("".join(lines))
-        file.flush()
-        Path(file.name).chmod(0o644)
-        yield {**reversal.environment, MPI_FILES: str(Path(file.name).absolute())}
 
 
 def _moved_on(reversal: Reversal, located: Sequence["ChangedFile | str"]) -> list[str]:
@@ -222,9 +197,9 @@ def plan_text(reversal: Reversal, benchmark: Sequence[str], blocks: int) -> str:
         f"{', ...' if len(each.places[0]) > 1 else ''}; needs root there)"
         for each in reversal.files
     ]
-    if reversal.parameters is not None or reversal.environment:
-        changed = [each.fact.rpartition(".")[2] for each in reversal.facts if each.fact.startswith("software.")]
-        parts.append(f"in the job alone, {', '.join(changed)} as before the change")
+    if reversal.environment:
+        variables = " ".join(shlex.quote(f"{name}={value}") for name, value in reversal.environment.items())
+        parts.append(f"in the job alone, {variables} as before the change")
     return (
         f"Change for {2 * blocks} of {4 * blocks} runs of `{' '.join(benchmark)}`: {'; '.join(parts)}. "
         "Then restore it, also after an error, Ctrl-C or a kill."

@@ -7,7 +7,6 @@ and once more at the end whatever happens: after an error, after Ctrl-C, after S
 import hashlib
 import os
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from seatrial.driver.progress import Progress
 from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.imported import Batch, Sense, Source
 from seatrial.model.node_list import node_list
-from seatrial.process.process import Completed, run
+from seatrial.process.process import Completed, own_program, run
 from seatrial.slurm.held_nodes import named_nodes
 
 BENCHMARK_S = 6 * 3600.0
@@ -183,7 +182,7 @@ def _benchmark(archive: Path, toggle: Toggle, custody: Custody, name: str, envir
     longest_s = min(BENCHMARK_S, custody.left_s)
     variables = {**custody.environment(toggle.benchmark[0]), **environment}
     if own:
-        words = (sys.executable, "-m", OWN, *toggle.benchmark[1:], "--run", name, "--archive", str(archive))
+        words = (*own_program(), *toggle.benchmark[1:], "--run", name, "--archive", str(archive))
         done = run(words, timeout_s=longest_s, extra_environment=variables)
         if done.timed_out or (done.returncode not in GOOD_CODES and not _complete(archive, name, done.returncode)):
             _refuse_failure(done, "The benchmark")

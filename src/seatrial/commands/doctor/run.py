@@ -44,7 +44,7 @@ from seatrial.launch.local import mpirun_argv
 from seatrial.launch.mpi import Mpi, find_mpi
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.launching import Examination, blocked, fine, noted, untried
+from seatrial.model.launching import Examination, blocked, fine, untried
 from seatrial.model.node_list import node_list
 from seatrial.model.settings import SiteSettings
 from seatrial.model.verdict import Finding, FindingKind, Verdict
@@ -60,6 +60,8 @@ from seatrial.slurm.text import NodeLine, parse_sinfo
 LASTS_S = 240.0
 """Maximum time for which the nodes are held."""
 MYSELF = "`seatrial doctor`"
+VAIN = (FindingKind.JOB_VARIABLES, FindingKind.NO_SLURM, FindingKind.CONTROLLER_SILENT)
+HERE = "--launcher local tries this machine alone."
 FEW = 2
 """Ways to start are tried on this many nodes; the one that would be used, on all."""
 
@@ -102,7 +104,7 @@ class Doctor:
                 here, launcher="local", nodes=(), partition="", idle_only=False, node_hours=0.0
             )
         launcher = self._prepared(here)
-        if launcher is None or (through_slurm and self._vain()):
+        if launcher is None or self._vain():
             return
         try:
             self._start(launcher)
@@ -141,22 +143,18 @@ class Doctor:
 
     def _silent(self, answers: SlurmAnswers) -> bool:
         """The remark about a Slurm that is not installed, or does not answer."""
-        absent = presence.absent(answers.sinfo)
         if answers.sinfo.returncode == NOT_STARTED:
             says = "Slurm's commands (sinfo) are not installed here."
-            if self._settings.launcher == "slurm":
-                remedy = "Run this on a login node, or load the module that has them."
-                self.remarks.append(blocked("slurm", FindingKind.NO_SLURM, says, remedy))
-            else:
-                self.remarks.append(noted("slurm", FindingKind.NO_SLURM, f"{says} Only this machine is tried."))
-        elif not absent or self._settings.launcher == "slurm":
+            remedy = f"Run this on a login node, or load the module that has them. {HERE}"
+            self.remarks.append(blocked("slurm", FindingKind.NO_SLURM, says, remedy))
+        elif not presence.absent(answers.sinfo) or self._settings.launcher == "slurm":
             meaning, remedy = presence.silence(answers.sinfo)
             says = f"Slurm does not answer: {meaning}"
             self.remarks.append(blocked("slurm", FindingKind.CONTROLLER_SILENT, says, remedy))
         else:
-            says = "Slurm's commands are installed here, but no controller is configured. Only this machine is tried."
-            remedy = "On a cluster: run this on a login node, or set SLURM_CONF to the site's slurm.conf."
-            self.remarks.append(noted("slurm", FindingKind.NO_SLURM, says, remedy))
+            says = "Slurm's commands are installed here, but no controller is configured."
+            remedy = f"Run this on a login node, or set SLURM_CONF to the site's slurm.conf. {HERE}"
+            self.remarks.append(blocked("slurm", FindingKind.NO_SLURM, says, remedy))
         return False
 
     def _judge_cluster(self, answers: SlurmAnswers) -> None:
@@ -192,8 +190,8 @@ class Doctor:
         )
 
     def _vain(self) -> bool:
-        """Whether the remarks so far show that nothing can be started."""
-        return any(one.kind in (FindingKind.JOB_VARIABLES, FindingKind.NO_SLURM) for one in self._blocked())
+        """Whether the remarks so far show that nothing can be started, or that this machine was not asked for."""
+        return any(one.kind in VAIN for one in self._blocked())
 
     def _blocked(self) -> tuple[Finding, ...]:
         return Examination(remarks=tuple(self.remarks)).blocked

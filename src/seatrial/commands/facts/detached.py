@@ -5,6 +5,7 @@ for days.
 """
 
 import contextlib
+import hashlib
 import shlex
 import shutil
 from pathlib import Path
@@ -22,6 +23,7 @@ from seatrial.driver.submitted import (
     CANCELLED,
     Submitted,
     await_the_last_file,
+    batch_script,
     new_folder,
     write_files,
     write_submitted,
@@ -40,18 +42,23 @@ from seatrial.slurm.argv import ALONE_MINUTES
 from seatrial.slurm.queue import QueueLine, cancel_named, gives_out_memory, jobs_by_name, submit_alone, this_user
 
 WHAT = "facts"
-SCRIPT_FILE = "batch.sh"
 COLLECTOR_FILE = "collect.sh"
 LOGS = "logs"
 SCRIPT = f"""\
 #!/bin/sh
 # What this node is, into the folder $1, under the node's name: whole, or not at all. What goes wrong is in {LOGS}/.
-# A folder of another user, who may have put it in the place of ours, is not worked in: a program in it is executed.
+# A folder of another user, who may have put it in the place of ours, is not worked in.
+# The collector in that folder is executed only if its SHA-256 is $2: others may be able to write there.
 cd "$1" && [ -O . ] || exit 1
 node=${{SLURMD_NODENAME:?}}
 log={LOGS}/$node.txt
 exec 2>"$log"
-if text=$(sh ./{COLLECTOR_FILE} </dev/null) && printf '%s\\n' "$text" >"$node.part"; then
+collector=$(cat ./{COLLECTOR_FILE})
+if [ "$(printf '%s\\n' "$collector" | sha256sum)" != "$2  -" ]; then
+    echo "{COLLECTOR_FILE} is not what was submitted, and was not executed" >&2
+    exit 1
+fi
+if text=$(printf '%s\\n' "$collector" | sh -s) && printf '%s\\n' "$text" >"$node.part"; then
     mv "$node.part" "$node{STREAM_SUFFIX}" && [ ! -s "$log" ] && rm -f "$log"
     exit 0
 fi
@@ -151,7 +158,7 @@ def _prepare(folder: Path, submitted: Submitted, hosts: Hosts) -> None:
         with own_folder(folder) as own:
             for part in (LOGS, RAW_FOLDER):
                 own.make_folder(part)
-        files = {SCRIPT_FILE: SCRIPT, COLLECTOR_FILE: collector()}
+        files = {COLLECTOR_FILE: _collector()}
         files |= {f"{RAW_FOLDER}/{file}": text for file, text in slurm_outputs().items()}
         write_files(folder, {file: text.encode() for file, text in files.items()})
         gathered = Gathered(
@@ -171,30 +178,37 @@ def _hand_in(folder: Path, submitted: Submitted, site: SiteSettings, progress: P
     progress.stage(f"Submitting a job for each of {count(len(submitted.nodes), 'node')}")
     progress.rounds(len(submitted.nodes))
     memory = gives_out_memory()
+    words = [str(folder), hashlib.sha256(_collector().encode()).hexdigest()]
     refused: dict[str, str] = {}
     in_a_row: list[LaunchError] = []
-    for node in submitted.nodes:
-        if len(in_a_row) >= MOST_REFUSED:
-            refused[node] = f"not tried any more: {in_a_row[-1].what}"
-            continue
-        try:
-            submit_alone(
-                node,
-                site.partition,
-                submitted.name,
-                str(folder / SCRIPT_FILE),
-                [str(folder)],
-                memory=memory,
-                request=site.slurm,
-            )
-            in_a_row = []
-        except LaunchError as error:
-            in_a_row.append(error)
-            refused[node] = error.what
-        progress.advance()
+    with batch_script(SCRIPT) as script:
+        for node in submitted.nodes:
+            if len(in_a_row) >= MOST_REFUSED:
+                refused[node] = f"not tried any more: {in_a_row[-1].what}"
+                continue
+            try:
+                submit_alone(
+                    node,
+                    site.partition,
+                    submitted.name,
+                    str(script),
+                    words,
+                    memory=memory,
+                    request=site.slurm,
+                )
+                in_a_row = []
+            except LaunchError as error:
+                in_a_row.append(error)
+                refused[node] = error.what
+            progress.advance()
     if len(refused) == len(submitted.nodes):
         raise in_a_row[-1]
     return refused
+
+
+def _collector() -> str:
+    """What the jobs execute, with one line feed at its end."""
+    return collector().rstrip("\n") + "\n"
 
 
 def _read(folder: Path, submitted: Submitted) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import msgspec
 
 from seatrial.drift.comparison import Value
 from seatrial.judgement.comparison import quota
+from seatrial.judgement.comparison.job_settings import MCA, job_variable
 from seatrial.judgement.comparison.records import ChangedFact, FileSetting, Suspect
 from seatrial.model.facts import NodeFacts
 from seatrial.node.mpi import is_variable
@@ -39,6 +40,7 @@ class Reversible(msgspec.Struct, frozen=True, kw_only=True):
     """`paths` have a number, one file for each processor."""
 
 
+SOFTWARE = "software.mpi_settings."
 REVERSIBLE = (
     Reversible(pattern=r"interfaces\.([\w-]+)\.mtu_bytes", scope=Scope.ALL, paths=("/sys/class/net/{name}/mtu",)),
     Reversible(
@@ -64,13 +66,14 @@ REVERSIBLE = (
         paths=("/proc/sys/{name}",),
     ),
     Reversible(pattern=quota.FACT, scope=Scope.NODE),
-    Reversible(pattern=r"software\.mpi_settings\.([\w.-]+)", scope=Scope.JOB),
+    Reversible(pattern=rf"{re.escape(SOFTWARE)}([\w.-]+)", scope=Scope.JOB),
 )
 """Of the sysctls only those whose change harms nothing: not reserved memory, not what the kernel starts."""
 EQUAL_PROCESSORS = re.compile(r"(\S+) × (\d+)")
 """How facts show a value that all processors have."""
-MPI_FILES = "OMPI_MCA_mca_base_param_files"
-"""Names the file that Open MPI reads in place of the system's and the user's."""
+MPI_FILES = f"{MCA}mca_base_param_files"
+"""Names the files that Open MPI reads in place of the system's and the user's."""
+NO_FILE = "/dev/null"
 
 
 class Reversal(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,8 +86,6 @@ class Reversal(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[FileSetting, ...] = ()
     environment: dict[str, str] = {}
     """Of the job, with the values before the change."""
-    parameters: dict[str, str] | None = None
-    """Open MPI's parameters before the change, for a file that `MPI_FILES` names; None: not needed."""
 
 
 def reversal_of(
@@ -105,24 +106,38 @@ def reversal_of(
         return next(setting for setting in settings_of.values() if isinstance(setting, str))
     everywhere = any(kind_of[each.fact].scope is Scope.ALL for each in files)
     nodes = suspect.nodes if everywhere or of_job else (node,)
-    environment: dict[str, str] = {}
-    for changed in of_job:
-        name = changed.fact.removeprefix("software.mpi_settings.")
-        if is_variable(name):
-            if changed.before is None:
-                return f"the variable {name}, which the node sets, cannot be taken out of a job's environment"
-            environment[name] = str(changed.before)
-    parameters = None
-    if len(environment) < len(of_job):
-        settings = before[nodes[0]].software.mpi_settings
-        parameters = {name: value for name, value in settings.items() if not is_variable(name)}
+    environment = _environment(of_job, before[nodes[0]].software.mpi_settings) if of_job else {}
+    if isinstance(environment, str):
+        return environment
     return Reversal(
         facts=(*files, *of_job),
         nodes=nodes,
         files=tuple(files.values()),
         environment=environment,
-        parameters=parameters,
     )
+
+
+def _environment(changes: Sequence[ChangedFact], settings: Mapping[str, str]) -> dict[str, str] | str:
+    """The environment of a job with the values before the changes, or why there is none.
+
+    `settings`: all those before the change. Where a parameter of Open MPI was added, the job reads no file of
+    parameters, and gets all earlier ones by its environment.
+    """
+    wanted = {changed.fact.removeprefix(SOFTWARE): changed.before for changed in changes}
+    environment: dict[str, str] = {}
+    if any(value is None and not is_variable(name) for name, value in wanted.items()):
+        wanted = {**{name: value for name, value in settings.items() if not is_variable(name)}, **wanted}
+        environment[MPI_FILES] = NO_FILE
+    for name, value in wanted.items():
+        if value is None and is_variable(name):
+            return f"the variable {name}, which the node sets, cannot be taken out of a job's environment"
+        if value is None:
+            continue
+        variable = job_variable(name, value)
+        if variable is None:
+            return f"{name} is not one of the settings that are taken from recorded facts, since others load programs"
+        environment[variable[0]] = variable[1]
+    return environment
 
 
 def _chosen(suspect: Suspect, slowest: str) -> str:

@@ -1,7 +1,5 @@
 """Faults of processors and memory: a quota, and programs that use them while the node works."""
 
-import sys
-
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.host_argv import inside
 from seatrial.lab.cluster.node_groups import dissolve, form
@@ -11,6 +9,7 @@ from seatrial.lab.cluster.sysroot import processors
 from seatrial.lab.faults.base import LOAD as OF_LOAD
 from seatrial.lab.faults.base import Fault, Parameters
 from seatrial.model.errors import SeatrialError
+from seatrial.process.process import python_program
 
 HOG_PERCENT, HOG_PERIOD_S = 1.0, 0.1
 """The usual disturbance of a monitoring daemon: 1 ms, ten times a second."""
@@ -79,7 +78,7 @@ def _hog(kind: str, description: str, work: str, may: tuple[str, ...] = ()) -> F
         group = form(plan, node)
         marks = [_mark(plan, node), state.raised(plan.name)]
         percent, period = str(parameters.percent or HOG_PERCENT), str(HOG_PERIOD_S)
-        program = [sys.executable, "-S", "-c", PROGRAM, str(group.usage), work, percent, period]
+        program = [*python_program("-c", PROGRAM), str(group.usage), work, percent, period]
         into = group.cpu.parent / "cgroup.procs"
         script = 'echo $$ > "$0"; exec setsid --fork "$@" </dev/null >/dev/null 2>&1'
         call(inside(plan, node, ["env", *marks, "sh", "-c", script, str(into), *program]))

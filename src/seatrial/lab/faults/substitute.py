@@ -6,14 +6,13 @@ writes another one back. The facts of the node do not show the quota with which 
 hides it.
 """
 
-import sys
-
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.node_groups import NodeGroup, dissolve, form
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import call, kill_until_none, pids_marked
 from seatrial.lab.cluster.sysroot import clear_facts, inside, own, plant_facts, processors
 from seatrial.model.errors import SeatrialError
+from seatrial.process.process import python_program
 
 MARK = "LAB_SUBSTITUTE"
 LOOKS_S = 0.05
@@ -44,7 +43,7 @@ def follow(plan: LabPlan, node: str, file: str, bad: str, percent: float) -> Non
     slow_and_fast = group.limit_texts(len(processors()) * percent / 100)
     watched = inside(own(state.folder(plan.name), node), file)
     marks = [f"{MARK}={plan.name}:{node}", state.raised(plan.name)]
-    program = [sys.executable, "-S", "-c", PROGRAM, str(watched), bad, str(group.quota_file)]
+    program = [*python_program("-c", PROGRAM), str(watched), bad, str(group.quota_file)]
     program += [*slow_and_fast, str(LOOKS_S)]
     script = 'exec setsid --fork "$@" </dev/null >/dev/null 2>&1'
     call(["env", *marks, "sh", "-c", script, "sh", *program])

@@ -1,7 +1,6 @@
 """What disturbs a trial: busy loops on the same machine, and faults that begin late or come and go."""
 
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +9,7 @@ from contextlib import contextmanager
 from seatrial.lab.cluster import state
 from seatrial.lab.faults.base import Planted
 from seatrial.model.errors import SeatrialError
-from seatrial.process.process import run
+from seatrial.process.process import python_program, run
 
 MOST_HOGS = 16
 LOOP = """
@@ -30,7 +29,7 @@ def hogs(lab: str, count: int) -> Iterator[None]:
     variable, _, value = state.raised(lab).partition("=")
 
     def busy() -> None:
-        argv = [sys.executable, "-S", "-c", LOOP, str(os.getpid())]
+        argv = [*python_program("-c", LOOP), str(os.getpid())]
         run(argv, timeout_s=LONGEST_S, extra_environment={variable: value}, give_up=lambda _: over.is_set())
 
     threads = [threading.Thread(target=busy, name=f"hog {number}", daemon=True) for number in range(count)]

@@ -3,7 +3,6 @@
 import itertools
 import os
 import shutil
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,13 +21,12 @@ from seatrial.lab.trial.disturbances import hogs
 from seatrial.lab.trial.scenario import Scenario
 from seatrial.lab.trial.trial import Stage
 from seatrial.model.measurement import Phase
-from seatrial.process.process import Completed, run
+from seatrial.process.process import Completed, own_program, run
 
 CHECK_TIMEOUT_S = 900.0
-SEATRIAL = (sys.executable, "-m", "seatrial")
 
 
-def real_stage(keep_in: Path | None, program: Sequence[str] = SEATRIAL) -> Stage:
+def real_stage(keep_in: Path | None, program: Sequence[str] = ()) -> Stage:
     """A stage that raises real labs; archives and outputs of runs that were not right go to `keep_in`."""
     numbers = itertools.count(1)
 
@@ -37,7 +35,7 @@ def real_stage(keep_in: Path | None, program: Sequence[str] = SEATRIAL) -> Stage
 
     def check(plan: LabPlan, words: Sequence[str], label: str) -> Completed:
         archive = str(archive_of(plan, label))
-        argv = [*program, words[0], "--json", "--archive", archive, *words[1:]]
+        argv = [*(program or own_program()), words[0], "--json", "--archive", archive, *words[1:]]
         return run(as_user(plan, argv), timeout_s=CHECK_TIMEOUT_S)
 
     def keep(plan: LabPlan, label: str, done: Completed) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from seatrial.failures.ssh import REMEDY
+from seatrial.files.trust import distrust
 from seatrial.launch.collector import EXTRA_S_PER_NODE
 from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
 from seatrial.launch.default_launch import default_line, look
@@ -123,6 +124,10 @@ class HostsLauncher:
         if daemon in answer.missing:
             return HostAnswer(
                 failure=f"MPI's own daemon {daemon} does not exist there; install the same MPI on all hosts"
+            )
+        if str(self.probe) in answer.foreign and not distrust(self.probe):
+            return HostAnswer(
+                failure=f"others can have written the probe {self.probe} there; name another folder with --probe-dir"
             )
         if str(self.probe) in answer.missing:
             why = copy_program(host, self.probe, self.probe.read_bytes(), give_up)

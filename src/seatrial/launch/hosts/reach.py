@@ -25,18 +25,29 @@ COPY_S = 60.0
 AT_ONCE = 32
 """Logins at the same time."""
 MARK = "seatrial-host"
+SAFE = (
+    'safe() { u=$(id -u); g=-; [ "$(id -gn)" = "$(id -un)" ] && g=$(id -g); '
+    'q=$(cd -P "${1%/*}" && pwd -P) || return 1; q=${q%/}/${1##*/}; '
+    'while :; do set -- $(ls -ldn "${q:-/}"); '
+    'case $1 in d????????[tT]*) ;; ????????w*) return 1;; ?????w*) [ "$4" = "$g" ] || return 1;; esac; '
+    '[ "$3" = 0 ] || [ "$3" = "$u" ] || return 1; '
+    '[ "$q" ] || return 0; q=${q%/*}; done; }; '
+)
+"""Whether only this user and root can have written a file, as `files.trust` decides it, by POSIX's tools alone."""
 ASK = (
-    "exec /bin/sh -c '"
+    f"exec /bin/sh -c '{SAFE}"
     "h=unknown; read -r h </proc/sys/kernel/hostname; "
     f'echo "{MARK} name $h"; '
     "while IFS= read -r p; do "
-    f'if [ -x "$p" ]; then echo "{MARK} found $p"; else echo "{MARK} missing $p"; fi; '
+    f'if [ -x "$p" ]; then echo "{MARK} found $p"; safe "$p" || echo "{MARK} foreign $p"; '
+    f'else echo "{MARK} missing $p"; fi; '
     f"done; echo {MARK} end'"
 )
 COPY = (
-    "exec /bin/sh -c '"
+    f"exec /bin/sh -c '{SAFE}"
     'umask 077; IFS= read -r p; d=${p%/*}; mkdir -p "$d" && t=$(mktemp "$d/.new.XXXXXX") || exit 1; '
-    'base64 -d >"$t" && chmod 700 "$t" && mv -f "$t" "$p"'
+    'base64 -d >"$t" && chmod 700 "$t" && mv -f "$t" "$p" && '
+    '{ safe "$p" || { echo "others can write to its folders" >&2; exit 1; }; }'
     "'"
 )
 _Answer = TypeVar("_Answer")
@@ -55,6 +66,8 @@ class HostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The host name that the host has for itself."""
     missing: tuple[str, ...] = ()
     """Paths that do not exist there, or may not be run."""
+    foreign: tuple[str, ...] = ()
+    """Paths that exist there, and that others than this user and root can have written."""
     failure: str = ""
     """Why it cannot be reached, and what to do; a sentence without its capital and full stop."""
 
@@ -84,7 +97,8 @@ def answer_of(host: str, done: Completed) -> HostAnswer:
     if not said or said[-1][0] != "end":
         return HostAnswer(failure=why_unreachable(host, done.stderr, timed_out=done.timed_out, limit_s=ANSWER_S))
     name = next((value for key, value in said if key == "name"), "")
-    return HostAnswer(name=name, missing=tuple(value for key, value in said if key == "missing"))
+    missing, foreign = (tuple(value for key, value in said if key == word) for word in ("missing", "foreign"))
+    return HostAnswer(name=name, missing=missing, foreign=foreign)
 
 
 def copy_program(host: str, path: Path, content: bytes, give_up: Callable[[bool], bool]) -> str:

@@ -27,7 +27,7 @@ from seatrial.model import formats
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.imported import Sense
 from seatrial.model.run import RunInfo
-from seatrial.model.settings import SlurmRequest
+from seatrial.model.settings import SiteSettings, SlurmRequest
 from seatrial.process.keeper import MARK
 from seatrial.slurm.held_nodes import HELD_JOB, named_nodes, refuse_foreign_nodes
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
@@ -217,7 +217,10 @@ def test_a_benchmark_of_ours_measures_in_the_job_as_if_it_had_made_it(
 
 
 def proving(*benchmark: str) -> tuple[Request, Reversal, RunInfo]:
-    request = Request(archive=Path(), first="a", second="b", benchmark=benchmark, blocks=1, dry_run=False)
+    request = Request(
+        archive=Path(), first="a", second="b", benchmark=benchmark, blocks=1, dry_run=False,
+        site=SiteSettings(archive=Path()),
+    )  # fmt: skip
     setting = FileSetting(fact="f", places=(("/a",),), present="x", earlier="y")
     info = RunInfo(
         format=formats.RUN, run="b", seatrial="1", command=(), started="", launcher="slurm", nodes=("n1", "n3", "n9")

@@ -8,7 +8,8 @@ import pytest
 
 from seatrial.archive.changed_settings import ChangedByCommand
 from seatrial.archive.run_sets import find_runs, load_tables
-from seatrial.commands.compare.prove import Proved, Request, benchmark_of, plan_text, prove_suspects
+from seatrial.commands.compare.prove import Proved, Request, plan_text, prove_suspects
+from seatrial.commands.compare.repetition import benchmark_of
 from seatrial.commands.compare.toggle import Toggle, toggle_settings
 from seatrial.commands.compare.view import comparison_report
 from seatrial.commands.compare.wording import proof_text
@@ -21,6 +22,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.imported import Sense
 from seatrial.model.run import Ending, RunInfo
+from seatrial.model.settings import SiteSettings
 from tests.support.facts_examples import server
 
 RATE = """
@@ -67,8 +69,15 @@ class Node:
         return compare(before, after, load_tables(sets))
 
     def prove(self, comparison: Comparison, benchmark: tuple[str, ...], *, dry_run: bool = False) -> Proved:
-        request = Request(archive=self.archive, first="a", second="b", benchmark=benchmark, blocks=1, dry_run=dry_run)
+        request = request_of(self.archive, benchmark, dry_run=dry_run)
         return prove_suspects(request, comparison, (with_mtu(BEFORE), with_mtu(AFTER)), info(), Silent())
+
+
+def request_of(archive: Path, benchmark: tuple[str, ...], *, dry_run: bool = False) -> Request:
+    site = SiteSettings(archive=archive)
+    return Request(
+        archive=archive, first="a", second="b", benchmark=benchmark, blocks=1, dry_run=dry_run, site=site
+    )  # fmt: skip
 
 
 def info(launcher: str = "local", *command: str) -> RunInfo:
@@ -145,7 +154,7 @@ def test_a_setting_that_all_nodes_share_is_not_touched(node: Node, tmp_path: Pat
 
 def test_what_cannot_be_reached_or_measured_again(node: Node) -> None:
     comparison = node.comparison()
-    request = Request(archive=node.archive, first="a", second="b", benchmark=("x",), blocks=1, dry_run=False)
+    request = request_of(node.archive, ("x",))
     proved = prove_suspects(request, comparison, (with_mtu(BEFORE), with_mtu(AFTER)), info("import"), Silent())
     assert "do not say how their nodes are reached" in proved.comparison.proofs[0].statement
     with pytest.raises(UsageError, match="do not say how to measure"):
@@ -158,3 +167,11 @@ def test_the_plan_names_the_first_of_many_files() -> None:
     setting = FileSetting(fact="f", places=(("/a/0", "/a/1"),), present="x", earlier="y")
     reversal = Reversal(facts=(), nodes=("n1", "n2"), files=(setting,))
     assert "f from x to y on n1, n2 (/a/0, ...; needs root there)" in plan_text(reversal, ("b",), 2)
+
+
+def test_only_hosts_that_the_caller_names_are_reached(node: Node) -> None:
+    comparison = node.comparison()
+    site = SiteSettings(archive=node.archive, hosts=("n7", "n8"))
+    request = msgspec.structs.replace(request_of(node.archive, node.benchmark("never")), site=site)
+    proved = prove_suspects(request, comparison, (with_mtu(BEFORE), with_mtu(AFTER)), info("ssh"), Silent())
+    assert proved.comparison.proofs[0].statement == "n2 is not one of the hosts of --hosts."

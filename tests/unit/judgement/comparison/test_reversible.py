@@ -73,9 +73,48 @@ def test_every_processor_has_a_file_of_its_own() -> None:
 def test_settings_of_mpi_change_in_the_job_alone() -> None:
     found = taken_back(Case(f"{SOFTWARE}.btl_tcp_sndbuf", None, "4096"), Case(f"{SOFTWARE}.UCX_TLS", "rc", "tcp"))
     assert isinstance(found, Reversal)
-    assert (found.files, found.environment) == ((), {"UCX_TLS": "rc"})
-    assert found.parameters == {}
+    assert (found.files, found.environment) == ((), {MPI_FILES: "/dev/null", "UCX_TLS": "rc"})
     assert MPI_FILES.startswith("OMPI_MCA_")
+
+
+def test_a_parameter_that_was_added_takes_the_others_along() -> None:
+    before = server("n2")
+    software = msgspec.structs.replace(before.software, mpi_settings={"btl": "tcp,self", "UCX_TLS": "rc"})
+    facts = {"n2": msgspec.structs.replace(before, software=software)}
+    changed = suspect(Case(f"{SOFTWARE}.btl_tcp_sndbuf", None, "4096"), nodes=("n2",))
+    found = reversal_of(changed, facts, facts, "n2")
+    assert isinstance(found, Reversal)
+    assert found.environment == {MPI_FILES: "/dev/null", "OMPI_MCA_btl": "tcp,self"}
+    loading = msgspec.structs.replace(software, mpi_settings={"plm_rsh_agent": "/tmp/agent"})
+    facts = {"n2": msgspec.structs.replace(before, software=loading)}
+    assert "plm_rsh_agent is not one of the settings" in str(reversal_of(changed, facts, facts, "n2"))
+
+
+LOADING = """
+    LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT PATH PYTHONPATH PYTHONSTARTUP BASH_ENV ENV IFS SLURM_TASK_PROLOG
+    SLURM_TASK_EPILOG SLURM_CONF OMPI_MCA_PLM UCX_MODULE_DIR UCX_MODULES UCX_GDB_COMMAND UCX_ERROR_MAIL_TO UCX_LOG_FILE
+    UCX_STATS_DEST UCX_PROFILE_FILE UCX_POSIX_DIR UCX_CONFIG_DIR FI_PROVIDER_PATH FI_LOG_FILE PSM2_IDENTIFY
+    HYDRA_LAUNCHER_EXEC HYDRA_LAUNCHER HYDRA_BOOTSTRAP_EXEC HYDRA_ENV I_MPI_HYDRA_BOOTSTRAP_EXEC I_MPI_OFI_LIBRARY
+    I_MPI_ROOT I_MPI_TUNING_BIN MPICH_RUN_EXEC MPIR_CVAR_CH4_OFI_TUNING_FILE MV2_SUPPORT_DPM_PATH
+    MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE GCONV_PATH PMIX_MCA_MCA_BASE_COMPONENT_PATH PRTE_MCA_PLM_SSH_AGENT
+    plm_rsh_agent plm_ssh_agent plm_rsh_args orte_launch_agent prte_launch_agent mca_base_component_path
+    mca_component_path mca_base_param_files mca_base_override_param_file mca_base_env_list opal_prefix
+    orte_rsh_agent pls_rsh_agent filem_rsh_rcp mca_base_component_show_load_errors btl_openib_device_param_files
+    coll_tuned_dynamic_rules_filename hwloc_base_topo_file rmaps_rank_file_path ess_base_env pml_base_verbose
+"""
+
+
+@pytest.mark.parametrize("name", LOADING.split())
+def test_nothing_that_can_load_a_program_is_taken_from_facts(name: str) -> None:
+    found = taken_back(Case(f"{SOFTWARE}.{name}", "/tmp/x", "y"))
+    assert isinstance(found, str)
+    assert "is not one of the settings" in found
+
+
+@pytest.mark.parametrize("value", ["a\nplm_rsh_agent=/tmp/x", "a\0b", "\x1b[1m", "x" * 1001, "é"])
+def test_values_are_short_and_printable(value: str) -> None:
+    assert "is not one of the settings" in str(taken_back(Case(f"{SOFTWARE}.btl", value, "y")))
+    assert "is not one of the settings" in str(taken_back(Case(f"{SOFTWARE}.UCX_TLS", value, "y")))
 
 
 @pytest.mark.parametrize(

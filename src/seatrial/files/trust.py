@@ -1,0 +1,144 @@
+"""Decides whose files may be executed: those that only this user and root can have written.
+
+The rule is that of sshd's StrictModes (sshd_config(5)), with the private groups that Debian's ssh permits: the file and
+every folder above belong to this user or root, and nobody else may write there. Every link on the way counts too.
+"""
+
+import grp
+import os
+import pwd
+import stat
+from pathlib import Path
+
+MOST_LINKS = 40
+"""The kernel's own limit (path_resolution(7))."""
+ACL = "system.posix_acl_access"
+"""With an access list the group's bits of a mode are those that any entry may have at most (acl(5))."""
+MOUNTS = Path("/proc/self/mountinfo")
+USER_MAP = Path("/proc/self/uid_map")
+
+
+def distrust(path: Path) -> str:
+    """Why the contents of a file must not be executed, or a folder not be used for such files; empty: they may.
+
+    Follows links as the kernel does, and examines each folder, each link and the file itself. A folder that others may
+    write to is accepted above if it is sticky, as /tmp is: they cannot replace what is not theirs there. Whoever is
+    trusted can change everything at any time, and nobody else can: so the answer still holds when the file is executed.
+    """
+    waiting = [part for part in reversed(path.absolute().parts[1:]) if part != "."]
+    try:
+        place, above, links = Path("/"), Path("/").lstat(), 0
+        why = _why_not(place, above, above, exposed=False)
+        while waiting and not why:
+            name = waiting.pop()
+            step = place.parent if name == ".." else place / name
+            status = step.lstat()
+            if name != "..":
+                why = _why_not(step, status, above, exposed=others_may_write(place, above))
+            if not stat.S_ISLNK(status.st_mode):
+                place, above = step, status
+                continue
+            target, links = step.readlink(), links + 1
+            waiting += [part for part in reversed(target.parts) if part not in ("/", ".")]
+            if target.is_absolute():
+                place, above = Path("/"), Path("/").lstat()
+            if links > MOST_LINKS:
+                return f"{path} leads through more than {MOST_LINKS} links"
+        return why or (_writers(place, above) if others_may_write(place, above) else "")
+    except OSError as error:
+        return f"{error.filename or path} cannot be examined: {error.strerror}"
+    except ValueError:
+        return f"{str(path)!r} is not a name of a file"
+
+
+def others_may_write(path: Path | str, status: os.stat_result) -> bool:
+    """Whether anybody but the owner may write: not through the group that an owner has alone."""
+    if status.st_mode & stat.S_IWOTH:
+        return True
+    return bool(status.st_mode & stat.S_IWGRP) and not (_is_private(status) and not _has_access_list(path))
+
+
+def is_own(path: Path | str) -> bool:
+    """Whether a file or folder, no link, belongs to this user, who alone may write to it. Raises OSError."""
+    status = os.lstat(path)
+    plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return plain and status.st_uid == os.geteuid() and is_known_user() and not others_may_write(path, status)
+
+
+def is_known_user() -> bool:
+    """Whether this user exists in its user namespace; if not, every unknown owner looks like this user."""
+    try:
+        rows = [[int(word) for word in line.split()] for line in USER_MAP.read_bytes().splitlines()]
+    except (OSError, ValueError):
+        return True
+    return any(first <= os.geteuid() < first + length for first, _, length in rows)
+
+
+def user_name(number: int) -> str:
+    """The name of a user, or the number if there is none."""
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"
+
+
+def _why_not(path: Path, status: os.stat_result, above: os.stat_result, *, exposed: bool) -> str:
+    """Why one file, folder or link on the way is not trusted.
+
+    `above`: of the folder that it is in; `exposed`: others may write there.
+    """
+    if not _is_trusted_owner(status.st_uid, exposed=exposed):
+        return f"{path} belongs to {user_name(status.st_uid)}"
+    if exposed and not stat.S_ISDIR(status.st_mode) and status.st_nlink > 1:
+        return f"{path} has another name, and others may have given it this one"
+    if exposed and status.st_dev != above.st_dev and _is_by_a_user(status.st_dev):
+        return f"{path} is a file system that a user can have mounted there"
+    if stat.S_ISLNK(status.st_mode):
+        return ""
+    if not stat.S_ISDIR(status.st_mode) and not stat.S_ISREG(status.st_mode):
+        return f"{path} is neither a file nor a folder"
+    sticky = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
+    return _writers(path, status) if others_may_write(path, status) and not sticky else ""
+
+
+def _writers(path: Path, status: os.stat_result) -> str:
+    return f"others than {user_name(status.st_uid)} may write to {path} (mode {stat.S_IMODE(status.st_mode):04o})"
+
+
+def _is_trusted_owner(number: int, *, exposed: bool) -> bool:
+    """This user, root, or whoever owns the root folder, who may replace every file anyway.
+
+    In a user namespace the latter is how root of the machine appears, and any other user who is not known there:
+    `exposed`, in a folder that others may write to, nobody is trusted for that.
+    """
+    if number == os.geteuid() and not is_known_user():
+        return False
+    return number in (0, os.geteuid()) or (not exposed and number == Path("/").stat().st_uid)
+
+
+def _is_by_a_user(device: int) -> bool:
+    """Whether a device is a file system in user space (FUSE), where a user's program says who owns a file."""
+    try:
+        mounts = MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return False
+    number = f"{os.major(device)}:{os.minor(device)}".encode()
+    return any(line.split()[2] == number and b" - fuse" in line for line in mounts)
+
+
+def _is_private(status: os.stat_result) -> bool:
+    """Whether the group of a file is its owner's alone: it has the owner's name, and no other user is in it."""
+    try:
+        owner, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
+    except KeyError:
+        return False
+    if (owner.pw_gid, owner.pw_name) != (group.gr_gid, group.gr_name) or set(group.gr_mem) - {owner.pw_name}:
+        return False
+    return all(user.pw_name == owner.pw_name for user in pwd.getpwall() if user.pw_gid == group.gr_gid)
+
+
+def _has_access_list(path: Path | str) -> bool:
+    try:
+        return bool(os.getxattr(path, ACL))
+    except OSError:
+        return False

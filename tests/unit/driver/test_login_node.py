@@ -1,0 +1,88 @@
+"""No command measures the machine that it is typed on, unless it is asked for: a login node has other users."""
+
+from pathlib import Path
+
+import pytest
+
+from seatrial.cli import main
+from seatrial.commands.doctor.questions import SlurmAnswers
+from seatrial.commands.doctor.run import examine
+from seatrial.driver.site import refuse_without_slurm
+from seatrial.launch.contract import Hosts
+from seatrial.model.errors import LaunchError
+from seatrial.model.settings import SiteSettings
+from seatrial.model.verdict import Verdict
+from seatrial.process.process import Completed
+from seatrial.slurm import presence
+
+COMMANDS = {
+    "check": [],
+    "nodes": [],
+    "soak": [],
+    "run": ["stream"],
+    "scale": ["stream", "--nodes", "1,2"],
+    "curve": [],
+    "transports": [],
+}
+"""All that could; `saturate` has no --launcher and needs two nodes."""
+SPEC = """
+name = "spring"
+[[benchmark]]
+name = "memory"
+benchmark = "stream"
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with an MPI and no scheduler. Whatever would measure it fails the test."""
+    for name in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_URI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(presence, "QUESTION", ("sinfo-of-nowhere",))
+    monkeypatch.setattr("seatrial.driver.site.build", lambda *_: pytest.fail("it prepares to measure this machine"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_that_measures_refuses(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*command.split(), "--archive", str(tmp_path / "runs"), *COMMANDS[command]]
+    assert main.run(words) == 2
+    error = capsys.readouterr().err
+    assert "No Slurm answers here (sinfo), so nothing was measured." in error
+    assert "--launcher local" in error
+    assert list(tmp_path.glob("runs/*")) == []
+
+
+def test_an_acceptance_carries_out_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "spring.toml").write_text(SPEC)
+    assert main.run(["acceptance", "run", str(tmp_path / "spring.toml"), "--archive", str(tmp_path / "runs")]) == 2
+    assert "No Slurm answers here (sinfo), so nothing was measured." in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_rule_knows_the_launcher_alone() -> None:
+    with pytest.raises(LaunchError, match="so nothing was measured"):
+        refuse_without_slurm(SiteSettings(archive=Path()))
+    refuse_without_slurm(SiteSettings(archive=Path(), launcher="local"))
+
+
+class Prepared:
+    """A launcher of this machine; to start anything with it fails the test."""
+
+    probe = "probe"
+
+    def hosts(self) -> Hosts:
+        """Asked for before ranks are started."""
+        return pytest.fail("the doctor starts ranks of this machine")
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+
+@pytest.mark.parametrize(("code", "words"), [(127, "not installed here"), (1, "Slurm does not answer")])
+def test_the_doctor_reports_and_starts_no_ranks(monkeypatch: pytest.MonkeyPatch, code: int, words: str) -> None:
+    sinfo = Completed(argv=("sinfo",), returncode=code, stdout="", stderr="sinfo: error: no")
+    answers = SlurmAnswers(sinfo=sinfo, client="", config="", nodes="", partitions="", mpi_types="", running_jobs=0)
+    monkeypatch.setattr("seatrial.commands.doctor.run.ask_slurm", lambda: answers)
+    monkeypatch.setattr("seatrial.commands.doctor.run.choose_launcher", lambda _: Prepared())
+    remarks = examine(SiteSettings(archive=Path())).remarks
+    assert [remark.verdict for remark in remarks] == [Verdict.BLOCKED, Verdict.PASS]
+    assert words in remarks[0].statement
