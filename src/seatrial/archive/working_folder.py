@@ -51,10 +51,9 @@ class WorkingFolder:
         """Where programs write."""
         self._hold: lease.Hold | None = None
         try:
-            with new_folder(self._home, mode=0o700, parents=False):
-                pass
-            self._hold = lease.Hold(self._home, lease.Holder.DRIVER)
-            self.path.mkdir()
+            with new_folder(self._home, mode=0o700, parents=False) as own:
+                self._hold = lease.Hold(self._home, lease.Holder.DRIVER)
+                own.make_folder(FILES)
         except OSError:
             self.remove(patience_s=0.0)
             raise
