@@ -270,8 +270,7 @@ class TestRuns:
         assert "1 torn line kept" in ran.out
         assert read_info(archive / "run").ending is Ending.RECOVERED
         assert Ran(capsys, "runs", "recover").out == "Nothing to recover.\n"
-        lists = ("recovered", "running", "busy", "others", "damaged")
-        nothing: dict[str, list[str]] = {name: [] for name in lists}
+        nothing: dict[str, list[str]] = {name: [] for name in ("recovered", "running", "busy", "others", "damaged")}
         assert frame(Ran(capsys, "runs", "recover", "--json").out)["data"] == nothing
         assert Ran(capsys, "report").code == 2
 
