@@ -18,7 +18,7 @@ MOST_NODES = 100_000
 NAMES = re.compile(r"[A-Za-z0-9_.,\-\[\]]+")
 INSIDE = re.compile(r"\[([^\]]*)")
 OUTER_COMMA = re.compile(r",(?![^\[]*\])")
-RANGE = re.compile(r"([0-9]+)-([0-9]+)")
+RANGE = re.compile(r"(?<![0-9])([0-9]{1,30})-([0-9]{1,30})")
 
 
 class Switch(msgspec.Struct, frozen=True, kw_only=True):

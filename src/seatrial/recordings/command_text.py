@@ -15,8 +15,8 @@ from seatrial.recordings.sysinfo import lscpu_numa_nodes, lscpu_processor, whole
 
 LSCPU_LINE = re.compile(r"\s{0,8}([A-Z][\w() /.-]{1,40}?):\s+(\S.*)")
 LSCPU_NEEDS = ("Architecture", "CPU(s)")
-DMI_HANDLE = re.compile(r"Handle 0x[0-9A-Fa-f]+, DMI type [0-9]+")
-DMI_FIELD = re.compile(r"\t([A-Z][^:\t]{1,40}): *(.*)")
+DMI_HANDLE = re.compile(r"Handle 0x[0-9A-Fa-f]+, DMI type [0-9]{1,18}")
+DMI_FIELD = re.compile(r"\t([A-Z][^:\t]{1,40}): *+(.*)")
 DMI_TITLES = (
     "BIOS Information",
     "System Information",

@@ -67,7 +67,7 @@ REVERSIBLE = (
     Reversible(pattern=r"software\.mpi_settings\.([\w.-]+)", scope=Scope.JOB),
 )
 """Of the sysctls only those whose change harms nothing: not reserved memory, not what the kernel starts."""
-EQUAL_PROCESSORS = re.compile(r"(\S+) × (\d+)")
+EQUAL_PROCESSORS = re.compile(r"(\S+) × (\d{1,9})")
 """How facts show a value that all processors have."""
 MPI_FILES = "OMPI_MCA_mca_base_param_files"
 """Names the file that Open MPI reads in place of the system's and the user's."""
