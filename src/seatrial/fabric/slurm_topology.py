@@ -9,6 +9,7 @@ import re
 import msgspec
 
 from seatrial.model.fabric import Fabric
+from seatrial.model.node_list import refuse_numbers
 from seatrial.model.words import count
 
 PRINTER = "scontrol show topology"
@@ -125,6 +126,7 @@ def _expand(names: str) -> tuple[str, ...] | None:
     if not NAMES.fullmatch(names) or _size(names) > MOST_NODES:
         return None
     try:
+        refuse_numbers(names)
         return tuple(NodeSet(names, resolver=RESOLVER_NOGROUP))
     except (NodeSetException, RangeSetException, ValueError):
         return None

@@ -31,7 +31,7 @@ def collector() -> str:
 TREE_TIMEOUT_S = 120.0
 TREE_BYTES = 64 << 20
 """Of what is kept of a tree's facts; a node of a thousand processors has a few MiB."""
-TREE_MEMORY_KIB = 1 << 20
+TREE_MEMORY_KIB = 1 << 19
 """Of each program of the collector: a tree may hold a file without end of line that is larger than the memory."""
 TREE_SHELL = f"ulimit -v {TREE_MEMORY_KIB} 2>/dev/null; exec sh -s"
 

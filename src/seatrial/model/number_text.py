@@ -29,9 +29,10 @@ def number_of(text: str) -> float:
     stripped = text.strip()
     if is_number(stripped):
         return float(stripped.replace("D", "e").replace("d", "e"))
-    if "_" in stripped or len(stripped) > _LONGEST_SHOWN:  # float() takes 1_000
-        raise ValueError(f"{stripped[:_LONGEST_SHOWN]!r} is not a number")
-    return float(stripped)
+    try:
+        return float("" if "_" in stripped or len(stripped) > _LONGEST_SHOWN else stripped)  # float() takes 1_000
+    except ValueError:
+        raise ValueError(f"{stripped[:_LONGEST_SHOWN]!r} is not a number") from None
 
 
 def whole_number(text: str) -> int:
