@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
 
 from tests.fuzz.mutations import seeds
 from tests.fuzz.readers import readers
@@ -52,16 +51,12 @@ def part(asked: tuple[int, int, int, str]) -> tuple[int, list[Failure]]:
     """How many inputs were tried, and those that failed."""
     seed, first, count, name = asked
     chosen = [reader for reader in readers() if name in reader.name]
-    failures = (
-        tried(chosen[number % len(chosen)], f"{seed}:{number}", content_of(f"{seed}:{number}"))
-        for number in range(first, first + count)
-    )
-    return count, [*whole(failures)]
-
-
-def whole(failures: "Iterator[Failure | None]") -> Iterator[Failure]:
-    """Without the inputs that passed."""
-    yield from (failure for failure in failures if failure is not None)
+    failures = []
+    for number in range(first, first + count):
+        reader = chosen[number % len(chosen)]
+        failure = tried(reader, f"{seed}:{number}", content_of(reader.name, f"{seed}:{number}"))
+        failures += [failure] if failure else []
+    return count, failures
 
 
 def keep(failure: Failure) -> str:

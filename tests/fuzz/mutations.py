@@ -30,16 +30,51 @@ LISTS = (
 DIGITS = frozenset(b"0123456789")
 
 
+FOLDERS = {
+    "node": ("facts",), "facts": ("facts",), "fabric": ("forwarding",), "forwarding": ("forwarding",),
+    "slurm": ("slurm", "wild", "launch"), "failures": ("launch", "wild", "transports"),
+    "journal": ("archives",), "run.json": ("archives",), "lease": ("archives",), "headline": ("archives",),
+}  # fmt: skip
+"""Word in the name of a reader -> folders of real inputs that it is for."""
+OWN = 0.7
+"""Share of inputs that begin as something which the reader is for."""
+
+
 @cache
 def seeds() -> tuple[bytes, ...]:
     """Real outputs, recordings and archives of the tests, whole or in part, and generated ones."""
-    files = sorted(path for path in DATA.rglob("*") if path.is_file() and "house" not in path.parts)
+    files = tuple(path for folder in sorted(DATA.iterdir()) if folder.name != "house" for path in _files(folder.name))
+    return (*files, *(text for texts in _outputs().values() for text in texts), *_matrices(), *map(str.encode, LISTS))
+
+
+@cache
+def seeds_of(reader: str) -> tuple[bytes, ...]:
+    """Inputs that a reader of this name is for; all where nothing is known of it."""
+    texts = [text for name, outputs in _outputs().items() if name in reader for text in outputs]
+    texts += [text for word, folders in FOLDERS.items() if word in reader for name in folders for text in _files(name)]
+    texts += _matrices() if "matrix" in reader or "importers" in reader else ()
+    texts += map(str.encode, LISTS) if "launch" in reader or "model" in reader or "importers" in reader else ()
+    return tuple(texts) or seeds()
+
+
+@cache
+def _files(folder: str) -> tuple[bytes, ...]:
+    return tuple(path.read_bytes()[:LONGEST] for path in sorted((DATA / folder).rglob("*")) if path.is_file())
+
+
+@cache
+def _outputs() -> dict[str, tuple[bytes, ...]]:
+    """By benchmark."""
+    tables = (benchmark_outputs.OUTPUTS, format_variants.VARIANTS)
+    names = sorted({name for table in tables for name in table})
+    return {name: tuple(made().encode() for table in tables for made in table.get(name, ())) for name in names}
+
+
+@cache
+def _matrices() -> tuple[bytes, ...]:
     pairs = matrices.matrix(PAIRS)
     writers = (matrices.nxnlatbw, matrices.csv, matrices.mpigraph, matrices.linktest, matrices.osu)
-    outputs = (*benchmark_outputs.OUTPUTS.values(), *format_variants.VARIANTS.values())
-    generated = [*(made() for each in outputs for made in each), *(write(pairs) for write in writers), *LISTS]
-    texts = [text.encode() for text in generated]
-    return tuple(path.read_bytes()[:LONGEST] for path in files) + tuple(texts)
+    return tuple(write(pairs).encode() for write in writers)
 
 
 def mutated(content: bytes, chance: random.Random) -> bytes:

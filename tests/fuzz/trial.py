@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seatrial.model.errors import SeatrialError
-from tests.fuzz.mutations import garbage, grown, mutated, seeds
+from tests.fuzz.mutations import OWN, garbage, grown, mutated, seeds, seeds_of
 from tests.fuzz.readers import Reader
 
 LONGEST_S = 1.0
@@ -33,13 +33,13 @@ class Failure(NamedTuple):
     reason: str
 
 
-def content_of(seed: str) -> bytes:
-    """The input that belongs to a seed."""
+def content_of(reader: str, seed: str) -> bytes:
+    """The input that belongs to a seed, for the reader of that name."""
     chance = random.Random(seed)
     draw = chance.random()
     if draw < 0.1:
         return garbage(chance)
-    content = chance.choice(seeds())
+    content = chance.choice(seeds_of(reader) if chance.random() < OWN else seeds())
     return grown(content, chance) if draw < 0.3 else mutated(content, chance)
 
 

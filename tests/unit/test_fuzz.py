@@ -5,7 +5,7 @@ import random
 import pytest
 
 from seatrial.model.errors import UsageError
-from tests.fuzz.mutations import seeds
+from tests.fuzz.mutations import seeds_of
 from tests.fuzz.readers import Reader, readers
 from tests.fuzz.trial import content_of, tried
 
@@ -15,7 +15,7 @@ INPUTS_EACH = 3
 @pytest.mark.parametrize("reader", readers(), ids=lambda reader: reader.name)
 def test_any_input_is_read_or_refused_with_a_sentence(reader: Reader) -> None:
     named = (f"0:{reader.name}:{number}" for number in range(INPUTS_EACH))
-    failures = [failure for seed in named if (failure := tried(reader, seed, content_of(seed)))]
+    failures = [failure for seed in named if (failure := tried(reader, seed, content_of(reader.name, seed)))]
     assert not failures, failures[0].reason
 
 
@@ -29,7 +29,7 @@ def test_known_readers_are_found() -> None:
 def test_some_unchanged_inputs_are_read(name: str) -> None:
     """Else only refusals would be tried."""
     reader = next(reader for reader in readers() if reader.name == name)
-    assert any(_is_read(reader, content) for content in seeds())
+    assert any(_is_read(reader, content) for content in seeds_of(name))
 
 
 def _is_read(reader: Reader, content: bytes) -> bool:
@@ -56,5 +56,5 @@ def test_a_crash_and_a_slow_reader_are_failures() -> None:
 
 
 def test_inputs_depend_on_the_seed_only() -> None:
-    assert content_of("1:5") == content_of("1:5")
-    assert len({content_of(f"1:{number}") for number in range(20)}) > 15
+    assert content_of("journal", "1:5") == content_of("journal", "1:5")
+    assert len({content_of("benchmark imb", f"1:{number}") for number in range(20)}) > 15

@@ -7,6 +7,8 @@ MOST_DIGITS = 64
 """Of a number's part before or behind its point: no tool prints more, and int() refuses more than 4,300."""
 MOST_WHOLE_DIGITS = 18
 """Of a whole number: all of them fit into 64 bits."""
+LARGEST, LEAST = 1e150, 1e-150
+"""No tool measures more, or less."""
 _DIGITS = rf"[0-9]{{1,{MOST_DIGITS}}}+"
 _EXPONENT = r"(?:[eEdD][-+]?[0-9]{1,6}+)?+"
 NUMBER = (
@@ -25,8 +27,17 @@ def is_number(text: str) -> bool:
 
 
 def number_of(text: str) -> float:
-    """The number; infinite or NaN where it says so. Raises ValueError for any other text."""
-    stripped = text.strip()
+    """The number; infinite or NaN where it says so. Raises ValueError for any other text.
+
+    Beyond `LARGEST` it is infinite, and nearer to 0 than `LEAST` it is 0, so that products and ratios of two stay
+    numbers: 1e-320 is more than 0, and 0 in another unit.
+    """
+    number = _float(text.strip())
+    size = abs(number)
+    return number * math.inf if size > LARGEST else 0.0 if size < LEAST else number
+
+
+def _float(stripped: str) -> float:
     if is_number(stripped):
         return float(stripped.replace("D", "e").replace("d", "e"))
     try:
