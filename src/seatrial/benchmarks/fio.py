@@ -35,7 +35,7 @@ GROUP = re.compile(r"^Run status group (?P<group>\d{1,6}) \(all jobs\):")
 TOTAL = re.compile(
     r"^\s+(?P<direction>READ|WRITE|TRIM): bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?i?B)/s .{0,200}?"
     r"io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>[KMGT]?i?B)"
-    r".*?run=(?P<least>\d{1,12})-(?P<most>\d{1,12})msec"
+    r".{0,200}?run=(?P<least>\d{1,12})-(?P<most>\d{1,12})msec"
 )
 TERSE = re.compile(r"(?m)^[345];fio-\d[^;\n]*;")
 FEWEST_TERSE = 5 + 2 * 41
