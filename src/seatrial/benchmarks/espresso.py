@@ -126,7 +126,7 @@ def _energy(reading: Reading, line: Line, match: "re.Match[str]", energies: list
         reading.breach(FindingKind.NOT_A_NUMBER, f"the total energy is {match['energy'][:40]}", line)
     elif match["final"]:
         reading.result("energy_ry", match["energy"], line)
-        if energies and abs(number_of(energies[-1]) - number_of(match["energy"])) > 1:
+        if energies and finite(energies[-1]) and abs(number_of(energies[-1]) - number_of(match["energy"])) > 1:
             reading.breach(FindingKind.NUMBERS_DISAGREE, f"the last iteration had {energies[-1]} Ry", line)
     energies.append(match["energy"])
 
