@@ -1,6 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test idle-checks lint unit lab-test lab-beside lab-alone campaign restorations series proofs probe bench
-.PHONY: simulate-series setup-demo setup-test wheelhouse wheelhouse-test applications map-faults clean
+.PHONY: simulate-series setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
 # Compiled modules are kept: tests start hundreds of commands, and each would compile all that it imports.
@@ -89,6 +89,11 @@ map-faults: setup-test
 SERIES ?=
 simulate-series: setup-test
 	.venv/bin/python bench/simulate_series.py $(SERIES)
+
+# Random inputs for every reader of text from outside. Inputs that fail are kept in build/fuzz.
+INPUTS ?= 1000000
+fuzz: setup-test
+	.venv/bin/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED)
 
 # For machines without internet access: wheels in build/wheelhouse for this machine's kind of Python, or for
 # PYTHON_VERSIONS="3.12 3.13" and MACHINE=aarch64.

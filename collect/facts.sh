@@ -28,11 +28,12 @@ choose_roots() { # sets roots (colon-separated, absolute) and live (yes: "/" is 
   if [ -z "$roots" ]; then roots=/. live=yes; fi
 }
 
-locate() { # PATH: sets found; false where no root has it
+locate() { # PATH: sets found; false where no root has it as a file, a folder, or a link that leads nowhere
   IFS=:
   for root in $roots; do
     unset IFS
-    if [ -e "$root$1" ] || [ -L "$root$1" ]; then
+    # No device and no pipe: a recorded tree of somebody else's may hold links to /dev/zero.
+    if [ -f "$root$1" ] || [ -d "$root$1" ] || { [ -L "$root$1" ] && ! [ -e "$root$1" ]; }; then
       found=$root$1
       return 0
     fi

@@ -4,12 +4,13 @@ import re
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.espresso_plan import ESPRESSO
-from seatrial.benchmarks.reading import NUMBER, Line, Reading, finite, number_of, whole_number
+from seatrial.benchmarks.reading import Line, Reading
 from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
-BANNER = re.compile(r"^\s+Program PWSCF v\.(?P<version>\S{1,40})\s+(?:\(.{1,40}\) )?starts ")
+BANNER = re.compile(r"^[ \t]++Program PWSCF v\.(?P<version>\S{1,40})\s+(?:\(.{1,40}\) )?starts ")
 RANKS = re.compile(
     r"^\s+(?:Number of MPI processes:|Parallel version \(MPI\), running on)\s+(?P<ranks>\d{1,9})(?: processors?)?\s*$"
 )
@@ -26,18 +27,19 @@ ITERATION = re.compile(r"^\s+iteration #\s*(?P<iteration>\d{1,9})\s")
 ENERGY = re.compile(r"^(?P<final>!{0,2})\s+total energy\s+=\s+(?P<energy>\S+) Ry")
 ACCURACY = re.compile(r"^\s+estimated scf accuracy\s+<\s+(?P<accuracy>\S+) Ry")
 CONVERGED = re.compile(r"^\s+convergence has been achieved in\s+(?P<iterations>\d{1,9}) iterations")
-NOT_CONVERGED = re.compile(r"^\s+convergence NOT achieved after\s+\d+ iterations")
+NOT_CONVERGED = re.compile(r"^\s+convergence NOT achieved after\s+\d{1,18} iterations")
 ERROR = re.compile(r"^\s+Error in routine (?P<routine>\S{1,60}) \(-?\d{1,9}\):")
 CUT_SHORT = re.compile(r"^\s+Maximum CPU time exceeded|^\s+Program stopped by user request")
-DURATION = r"(?:(?:\d+d)?\s*(?:\d+h)?\s*(?:\d+m)?\s*(?:\d*\.?\d*s)?)"
+DURATION = r"(?: {0,9}[0-9.]{1,18}[dhms]){0,4}"
 CLOCK = re.compile(
-    rf"^\s+(?P<name>[A-Za-z*_]\S*)\s+:\s+(?P<cpu>{DURATION}) CPU(?: time)?,?\s+(?P<wall>{DURATION}) (?:WALL|wall time)"
-    r"(?P<calls>\s+\(\s*\d+ calls\))?"
+    rf"^\s+(?P<name>[A-Za-z*_]\S*)\s+:(?P<cpu>{DURATION}) {{1,2}}CPU(?: time)?,?"
+    rf"(?P<wall>{DURATION}) {{1,2}}(?:WALL|wall time)"
+    r"(?P<calls>\s+\(\s*\d{1,18} calls\))?"
 )
-PARTS = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<unit>[dhms])")
+PARTS = re.compile(r"(?P<number>[0-9]{1,18}+(?:\.[0-9]{0,18}+)?+|\.[0-9]{1,18}+)(?P<unit>[dhms])")
 UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 WHOLE = "PWSCF"
-UNSOUND = re.compile(r"(?i)(?:=|\bforce =)\s*(?:[-+.\d]\S*\s+)*[-+]?nan\b|^\s*[-+]?nan\s|=\s*\*{4,}")
+UNSOUND = re.compile(r"(?i)=\s*+(?:[-+.\d]\S{0,40}\s{1,40}){0,12}[-+]?nan\b|^\s*[-+]?nan\s|=\s*\*{4,}")
 """A force, a pressure, an energy or an eigenvalue."""
 DONE = re.compile(r"^\s+JOB DONE\.\s*$")
 RULE = re.compile(r"^=-{20,}=\s*$")
@@ -124,7 +126,7 @@ def _energy(reading: Reading, line: Line, match: "re.Match[str]", energies: list
         reading.breach(FindingKind.NOT_A_NUMBER, f"the total energy is {match['energy'][:40]}", line)
     elif match["final"]:
         reading.result("energy_ry", match["energy"], line)
-        if energies and abs(number_of(energies[-1]) - number_of(match["energy"])) > 1:
+        if energies and finite(energies[-1]) and abs(number_of(energies[-1]) - number_of(match["energy"])) > 1:
             reading.breach(FindingKind.NUMBERS_DISAGREE, f"the last iteration had {energies[-1]} Ry", line)
     energies.append(match["energy"])
 

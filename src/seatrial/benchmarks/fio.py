@@ -7,8 +7,9 @@ from typing import Any
 
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.fio_plan import FIO
-from seatrial.benchmarks.reading import START, Line, Reading, number_of, whole_number
+from seatrial.benchmarks.reading import START, Line, Reading
 from seatrial.model.benchmark import Better, Label, Metric, Output, Result
+from seatrial.model.number_text import number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -18,30 +19,30 @@ JOB = re.compile(
 DECLARED = re.compile(r"^\S.*?: \(g=(?P<group>\d{1,6})\): rw=(?P<mode>\w+),")
 VERSION = re.compile(r"^fio-(\d\S*)\s*$")
 OLD_DIRECTION = re.compile(
-    r"^\s+(?P<direction>read|write|trim)\s*: io=\S+, bw=(?P<bw>\d{1,15}(?:\.\d+)?)(?P<unit>[KMGT]?B)/s, "
-    r"iops=(?P<iops>\d{1,15}(?:\.\d+)?[kMG]?), runt="
+    r"^\s+(?P<direction>read|write|trim)\s*: io=\S+, bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?B)/s, "
+    r"iops=(?P<iops>\d{1,15}(?:\.\d{1,18})?[kMG]?), runt="
 )
 OLD_TOTAL = re.compile(
-    r"^\s+(?P<direction>READ|WRITE|TRIM): io=(?P<io>\d{1,15}(?:\.\d+)?)(?P<io_unit>[KMGT]?B), "
-    r"aggrb=(?P<bw>\d{1,15}(?:\.\d+)?)(?P<unit>[KMGT]?B)/s, .*maxt=\s*(?P<most>\d{1,12})msec"
+    r"^\s+(?P<direction>READ|WRITE|TRIM): io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>[KMGT]?B), "
+    r"aggrb=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?B)/s, .{0,200}maxt=\s*(?P<most>\d{1,12})msec"
 )
 """Of fio 2.x, whose KB are 1024 bytes."""
 DIRECTION = re.compile(
     r"^\s+(?P<direction>read|write|trim)\s*: IOPS="
-    r"(?P<iops>\d{1,15}(?:\.\d+)?[kMG]?), BW=(?P<bw>\d{1,15}(?:\.\d+)?)(?P<unit>[KMGT]?i?B)/s"
+    r"(?P<iops>\d{1,15}(?:\.\d{1,18})?[kMG]?), BW=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?i?B)/s"
 )
 GROUP = re.compile(r"^Run status group (?P<group>\d{1,6}) \(all jobs\):")
 TOTAL = re.compile(
-    r"^\s+(?P<direction>READ|WRITE|TRIM): bw=(?P<bw>\d{1,15}(?:\.\d+)?)(?P<unit>[KMGT]?i?B)/s .*?"
-    r"io=(?P<io>\d{1,15}(?:\.\d+)?)(?P<io_unit>[KMGT]?i?B)"
-    r".*?run=(?P<least>\d{1,12})-(?P<most>\d{1,12})msec"
+    r"^\s+(?P<direction>READ|WRITE|TRIM): bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?i?B)/s .{0,200}?"
+    r"io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>[KMGT]?i?B)"
+    r".{0,200}?run=(?P<least>\d{1,12})-(?P<most>\d{1,12})msec"
 )
 TERSE = re.compile(r"(?m)^[345];fio-\d[^;\n]*;")
 FEWEST_TERSE = 5 + 2 * 41
 MEAN_LATENCY = 4 + 4 + 4 + 20 + 2
 """Fields from the first of a direction to the mean of its total latency."""
 DISKS = re.compile(r"^Disk stats \(read/write\):")
-DISK = re.compile(r"^\s+\S+: ios=\d+/\d+")
+DISK = re.compile(r"^\s+\S+: ios=\d{1,18}/\d{1,18}")
 AGGREGATE = "aggrios="
 """Of a device that is made of others, which have lines of their own below it."""
 PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
@@ -251,7 +252,7 @@ BENCHMARK = Benchmark(
     name="fio",
     title="fio",
     requires="fio and a folder or device to test",
-    marks=(r"^fio-\d", r"^[345];fio-\d", r'^[ \t]*+"fio version"\s*:', r": \(g=\d+\): rw=\w+"),
+    marks=(r"^fio-\d", r"^[345];fio-\d", r'^[ \t]*+"fio version"\s*:', r": \(g=\d{1,18}\): rw=\w+"),
     beginnings=('{\n  "fio version"', "fio: "),
     parse=parse,
     metrics=(

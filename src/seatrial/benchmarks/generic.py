@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
-from seatrial.benchmarks.reading import START, Line, Reading, number_of
+from seatrial.benchmarks.reading import START, Line, Reading
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.errors import UsageError
+from seatrial.model.number_text import number_of
 from seatrial.model.verdict import FindingKind, Verdict
 
 UNITS: dict[str, tuple[str, float]] = {

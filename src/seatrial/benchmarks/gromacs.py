@@ -5,8 +5,9 @@ from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.gromacs_plan import GROMACS
-from seatrial.benchmarks.reading import NUMBER, Line, Reading, finite, number_of, whole_number
+from seatrial.benchmarks.reading import Line, Reading
 from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -20,8 +21,8 @@ NODES = re.compile(r"^Running on (?P<nodes>\d{1,9}) nodes? with total")
 RANKS = re.compile(r"^Using (?P<ranks>\d{1,9}) MPI (?:process|processes|thread|threads)\s*$")
 THREADS = re.compile(r"^Using (?P<threads>\d{1,9}) OpenMP threads?")
 ATOMS = re.compile(r"^There are: (?P<atoms>\d{1,18}) Atoms")
-STARTED = re.compile(r"^Started mdrun on rank \d+ (?P<time>\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\s*$")
-FINISHED = re.compile(r"^Finished mdrun on rank \d+ (?P<time>\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\s*$")
+STARTED = re.compile(r"^Started mdrun on rank \d{1,18} (?P<time>\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\s*$")
+FINISHED = re.compile(r"^Finished mdrun on rank \d{1,18} (?P<time>\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\s*$")
 STEP_HEADING = re.compile(r"^\s+Step\s+Time\s*$")
 STEP = re.compile(rf"^\s*(?P<step>\d{{1,18}})\s+(?P<time>{NUMBER})\s*$")
 ENERGIES = re.compile(r"^\s+Energies \(kJ/mol\)")
@@ -29,13 +30,14 @@ AVERAGES = re.compile(r"<====  A V E R A G E S  ====>")
 WIDTH = 15
 """Of a column of energies."""
 DRIFT = re.compile(
-    rf"^Energy conservation over simulation part #\d+ of length (?P<length>{NUMBER}) ps|"
+    rf"^Energy conservation over simulation part #\d{{1,18}} of length (?P<length>{NUMBER}) ps|"
     rf"^\s+Conserved energy drift: (?P<drift>{NUMBER}) kJ/mol/ps per atom"
 )
-IMBALANCE = re.compile(r"^\s*Average load imbalance: (?P<percent>\d{1,9}(?:\.\d+)?)\s?%")
+IMBALANCE = re.compile(r"^\s*Average load imbalance: (?P<percent>\d{1,9}(?:\.\d{1,18})?)\s?%")
 ACCOUNTING = re.compile(r"R E A L   C Y C L E   A N D   T I M E   A C C O U N T I N G")
 SECTION = re.compile(
-    r"^ (?P<name>[A-Z]\S*(?: \S+)*)\s{2,}(?:\d+\s+\d+\s+\d+\s+)?(?P<time>\d{1,12}\.\d+)\s+\d+\.\d+\s+\d+\.\d+\s*$"
+    r"^ (?P<name>[A-Z]\S*(?: \S+)*)\s{2,}(?:\d{1,18}\s+\d{1,18}\s+\d{1,18}\s+)?(?P<time>\d{1,12}\.\d{1,9})"
+    r"\s+\d{1,12}\.\d{1,9}\s+\d{1,12}\.\d{1,9}\s*$"
 )
 TIME = re.compile(rf"^\s+Time:\s+{NUMBER}\s+(?P<time>{NUMBER})(?:\s+{NUMBER})?\s*$")
 PERFORMANCE = re.compile(rf"^Performance:\s+(?P<rate>{NUMBER})\s+{NUMBER}\s*$")
@@ -43,7 +45,7 @@ ERROR = re.compile(
     r"^Fatal error:|^(?:Software inconsistency|Internal) error|can ?not be settled|LINCS WARNING|"
     r"^Step .*Pressure scaling more than"
 )
-CUT_SHORT = re.compile(r"^Received the .{1,20} signal|^Run time exceeded|^\s*Step \d+: Run time exceeded")
+CUT_SHORT = re.compile(r"^Received the .{1,20} signal|^Run time exceeded|^\s*Step \d{1,18}: Run time exceeded")
 RESET = re.compile(r"resetting all time and cycle counters")
 FEWEST_S = 0.02
 """mdrun prints milliseconds: fewer than 20 make its rate uncertain by more than 5 %."""

@@ -5,9 +5,10 @@ import re
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.hpl import GATES, read_hpl
 from seatrial.benchmarks.hpl_plan import HPCC
-from seatrial.benchmarks.reading import Line, Reading, number_of, whole_number
+from seatrial.benchmarks.reading import Line, Reading
 from seatrial.benchmarks.stream import read_stream
 from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
+from seatrial.model.number_text import number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 BEGIN = re.compile(r"^Begin of (?P<part>\w+) section\.")
@@ -118,7 +119,7 @@ def _checks(reading: Reading, part: str, lines: "list[Line]") -> None:
         errors = re.match(r"Node\(s\) with error (?P<nodes>\d{1,9})", line.text)
         if errors and whole_number(errors["nodes"]):
             reading.breach(FindingKind.RESIDUAL_FAILED, f"{part}: {errors['nodes']} ranks report an error", line)
-        wrong = re.match(r"Found (?P<errors>\d{1,15}) errors in \d+ locations \((?P<outcome>\w+)\)", line.text)
+        wrong = re.match(r"Found (?P<errors>\d{1,15}) errors in \d{1,18} locations \((?P<outcome>\w+)\)", line.text)
         if wrong and wrong["outcome"] != "passed":
             reading.breach(FindingKind.RESIDUAL_FAILED, f"{part}: {wrong['errors']} wrong locations", line)
         if part == "PTRANS" and re.match(r"(?:WALL|CPU)\s.*\bFAILED\b", line.text):

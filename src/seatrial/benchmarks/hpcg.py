@@ -4,14 +4,15 @@ import re
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.node_plans import HPCG
-from seatrial.benchmarks.reading import NUMBER, Line, Reading, whole_number
+from seatrial.benchmarks.reading import Line, Reading
 from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.number_text import NUMBER, whole_number
 from seatrial.model.verdict import FindingKind
 
 HEAD = re.compile(r"^(?:HPCG-Benchmark|.*HPCG[- ]Benchmark version)")
-VERSION = re.compile(r"(?i)^(?:version\s*=|HPCG-Benchmark version:\s*(?:HPCG)?)\s*(?P<version>[\w.]+)")
+VERSION = re.compile(r"(?i)^(?:version\s*=\s*+|HPCG-Benchmark version:[ \t]*+(?:HPCG[ \t]*+)?+)(?P<version>[\w.]++)")
 RATING = re.compile(
-    rf"HPCG result is (?P<verdict>VALID|INVALID)[^=:]*?(?:rating of\s*[=:]\s*(?P<rating>{NUMBER}))?\s*$"
+    rf"HPCG result is (?P<verdict>VALID|INVALID)[^=:]{{0,80}}?(?:rating of\s*[=:]\s*(?P<rating>{NUMBER}))?\s*+$"
 )
 FIELDS = (
     (re.compile(r"Distributed Processes\s*[=:]\s*(\d{1,9})"), "ranks"),
@@ -23,14 +24,15 @@ FIELDS = (
     (re.compile(r"Number of CG sets(?: measured)?\s*[=:]\s*(\d{1,9})"), "sets"),
 )
 KERNEL_RATE = re.compile(
-    rf"(?:GFLOP/s Summary::)?(?P<kernel>Raw \w+|Total with [\w ]+overhead)\s*[=:]\s*(?P<rate>{NUMBER})\s*$"
+    rf"(?:GFLOP/s Summary::)?(?P<kernel>Raw \w{{1,40}}+|Total with [\w ]{{1,60}}overhead)"
+    rf"\s*[=:]\s*(?P<rate>{NUMBER})\s*$"
 )
 CHECK = re.compile(r"\bResult\s*[=:]\s*(?P<outcome>\w+)\s*$")
 TOTAL_TIME = re.compile(rf"execution time \(sec\) is\s*[=:]\s*(?P<time>{NUMBER})")
 OFFICIAL = re.compile(rf"execution time \(sec\) must be at least\s*[=:]\s*(?P<time>{NUMBER})")
 UPLOAD = re.compile(r"Please upload results from")
 UNSOUND = re.compile(r"(?i)[=:]\s*[-+]?(?:nan|inf)\s*$")
-REFUSED = re.compile(r"(?i:you may not submit|number of sets.*(?:failed|is 0)|result is not valid)")
+REFUSED = re.compile(r"(?i:you may not submit|number of sets.{0,80}(?:failed|is 0)|result is not valid)")
 GIGA = 1e9
 
 

@@ -6,22 +6,23 @@ from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.hpl_plan import HPL
-from seatrial.benchmarks.reading import NUMBER, Line, Reading, finite, number_of, whole_number
+from seatrial.benchmarks.reading import Line, Reading
 from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
+from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 RESULT = re.compile(
     rf"^\s*(?P<variant>W[RC]\w+)\s+(?P<n>\d{{1,12}})\s+(?P<nb>\d{{1,6}})\s+(?P<p>\d{{1,6}})\s+(?P<q>\d{{1,6}})"
     rf"\s+(?P<time>{NUMBER})\s+(?P<gflops>{NUMBER})"
 )
-RESIDUAL = re.compile(rf"^\|\|Ax-b\|\|.*=\s*(?P<value>{NUMBER}|\S+)\s*\.+\s*(?P<outcome>PASSED|FAILED)")
+RESIDUAL = re.compile(rf"^\|\|Ax-b\|\|[^=]*+=\s*+(?P<value>{NUMBER}|\S{{1,40}}+)\s*+\.++\s*+(?P<outcome>PASSED|FAILED)")
 FINISHED = re.compile(r"^Finished\s+(?P<tests>\d{1,9}) tests? with the following results")
 COUNTS = re.compile(
     r"^\s+(?P<count>\d{1,9}) tests (?:completed and )?(?P<what>passed|failed|skipped|completed without)"
 )
 END = re.compile(r"^End of Tests\.", re.MULTILINE)
 RULE = re.compile(r"^={60,}\s*$", re.MULTILINE)
-CLOCK = re.compile(r"HPL_pdgesv\(\) (?P<end>start|end) time\s+(?P<time>\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
+CLOCK = re.compile(r"HPL_pdgesv\(\) (?P<end>start|end) time\s+(?P<time>\w{3} \w{3} +\d{1,18} \d\d:\d\d:\d\d \d{4})")
 GIGA = 1e9
 AGREEMENT = 0.01
 MOST_RESIDUAL = 16.0

@@ -7,12 +7,13 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.message_plans import IMB
-from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.benchmarks.reading import Line, Reading
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
+from seatrial.model.number_text import is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
-VERSION = re.compile(r"#\s*Intel\s*\(R\) MPI Benchmarks? (?:Suite )?V?(?P<version>[\w. ]+?)(?:,|\s*$)")
+VERSION = re.compile(r"#\s*Intel\s*\(R\) MPI Benchmarks? (?:Suite )?V?(?P<version>[\w. ]{1,40}?)(?:,|\s{0,40}$)")
 TABLE = re.compile(r"^#\s*Benchmarking\s+(?P<name>\S+)")
 PROCESSES = re.compile(r"^#\s*#processes\s*=\s*(?P<processes>\d{1,9})")
 GROUPS = re.compile(r"^#\s*\(\s*(?P<groups>\d{1,9}) groups? of (?P<ranks>\d{1,9}) processes")
@@ -23,7 +24,6 @@ FEWEST_CONSTANT = 6
 LISTED = re.compile(r"^#\s*(?:\(Multi-\)|Multi-)?(?P<name>[A-Za-z]\w+)\s*$")
 LARGEST = re.compile(r"^#\s*Maximum message length in bytes:\s*(?P<bytes>\d{1,15})")
 HEADING = re.compile(r"^\s*#(?:bytes|repetitions)\b")
-ROW = re.compile(rf"^\s*(?:{NUMBER}\s*)(?:\s{NUMBER}\s*)*$")
 END = re.compile(r"^#\s*All processes entering MPI_Finalize|Thanks for using", re.MULTILINE)
 MICROSECOND = 1e-6
 MEBIBYTE, MEGABYTE = 1 << 20, 10**6
@@ -96,7 +96,7 @@ def _tables(reading: Reading) -> list[Table]:
             tables[-1].columns = text.split()
         elif re.search(r"(?i)out-of-mem|!! Attention|does not fit into memory", text):
             reading.breach(FindingKind.WORK_SKIPPED, "IMB left out sizes for lack of memory", line)
-        elif tables[-1].columns and ROW.match(text) and len(text.split()) >= len(tables[-1].columns):
+        elif tables[-1].columns and is_row(text) and len(text.split()) >= len(tables[-1].columns):
             tables[-1].rows.append((line, dict(zip(tables[-1].columns, text.split(), strict=False))))
     return tables
 

@@ -8,17 +8,18 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.ior_json import parse_json
-from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.benchmarks.reading import Line, Reading
 from seatrial.benchmarks.storage_plans import IOR
 from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.number_text import NUMBER, is_number, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
 START = re.compile(r"^IOR-(?P<version>[\w.+-]+): MPI Coordinated Test of Parallel I/O")
-BEGAN = re.compile(r"^(?:Run )?[Bb]egan\s*:\s*(?P<time>\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
-FINISHED = re.compile(r"^(?:Run )?[Ff]inished\s*:\s*(?P<time>\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
+BEGAN = re.compile(r"^(?:Run )?[Bb]egan\s*:\s*(?P<time>\w{3} \w{3} +\d{1,18} \d\d:\d\d:\d\d \d{4})")
+FINISHED = re.compile(r"^(?:Run )?[Ff]inished\s*:\s*(?P<time>\w{3} \w{3} +\d{1,18} \d\d:\d\d:\d\d \d{4})")
 HEADING = re.compile(r"^access\s+bw\(Mi?B/s\)")
-COLUMN = re.compile(r"\S+?\([^)]*\)|\S+")
+COLUMN = re.compile(r"\S{1,60}?\([^)]{0,60}\)|\S+")
 MAXIMUM = re.compile(rf"^Max (?P<operation>Write|Read):\s+(?P<rate>{NUMBER}) MiB/sec")
 OPTIONS = (
     (re.compile(r"^\s*(?:tasks|clients|nproc|[Pp]articipating tasks)\s*[:=]\s*(\d{1,9})"), "ranks"),
@@ -31,6 +32,10 @@ LAYOUT = re.compile(r"^\s*access\s*[:=]\s*(?P<layout>\S.*\S)")
 COMMAND = re.compile(r"^Command line(?: used)?\s*:\s*(?P<words>.*)$")
 STONEWALL = re.compile(r"^\s*stonewallingTime\s*[:=]\s*[1-9]|^Using stonewalling = [1-9]")
 MOVED = re.compile(r"Using actual aggregate bytes moved = (?P<moved>\d{1,18})")
+CORRUPT = re.compile(
+    r"(?i)incorrect data on|data check error|inconsistent data"
+    r"|(?<![0-9])(?!0)[0-9]{1,18}+ errors? (?:found|in data)"
+)
 EXPECTED = re.compile(r"Expected aggregate file size\s*= (?P<bytes>\d{1,18})")
 UNITS = {"bytes": 1, **{unit: 1 << 10 * power for power, unit in enumerate(("KiB", "MiB", "GiB", "TiB", "PiB"), 1)}}
 OPERATIONS = ("write", "read")
@@ -111,13 +116,13 @@ def _row(reading: Reading, run: Run, line: Line) -> None:
     row = dict(zip(run.columns, line.text.split(), strict=False))
     operation = line.text.split(maxsplit=1)[0]
     rate = row.get("bw(MiB/s)", "")
-    if not re.fullmatch(NUMBER, rate) or len(row) < len(run.columns):
+    if not is_number(rate) or len(row) < len(run.columns):
         return
     run.rows[operation] = run.rows.get(operation, 0) + 1
     labels = {"operation": operation, "api": run.api, "layout": run.layout}
     reading.result("bandwidth_bytes_per_s", rate, line, UNITS["MiB"], labels=labels)
     time = row.get("total(s)", "")
-    if not re.fullmatch(NUMBER, time):
+    if not is_number(time):
         return
     reading.result("time_s", time, line, labels=labels)
     moved, time_s = number_of(rate) * UNITS["MiB"] * number_of(time), number_of(time)
@@ -154,9 +159,7 @@ def _clock(reading: Reading, run: Run, line: Line, printed: str) -> None:
 
 
 def _warning(reading: Reading, run: Run, line: Line) -> None:
-    if re.search(
-        r"(?i)incorrect data on|data check error|inconsistent data|[1-9]\d* errors? (?:found|in data)", line.text
-    ):
+    if CORRUPT.search(line.text):
         reading.breach(FindingKind.DATA_CORRUPT, "IOR's own check of the data failed", line)
     elif expected := EXPECTED.search(line.text):
         run.bytes = float(expected["bytes"])

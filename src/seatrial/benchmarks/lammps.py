@@ -4,21 +4,22 @@ import re
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling
 from seatrial.benchmarks.parameters import whole
-from seatrial.benchmarks.reading import NUMBER, Line, Reading, finite, number_of, whole_number
+from seatrial.benchmarks.reading import Line, Reading
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
 BANNER = re.compile(r"^LAMMPS \((?P<version>[^)]{4,60})\)")
 LOOP = re.compile(
-    rf"^Loop time of (?P<time>{NUMBER}) on (?P<ranks>\d{{1,9}}) procs?(?: \(\d+ MPI x \d+ OpenMP\))? for "
+    rf"^Loop time of (?P<time>{NUMBER}) on (?P<ranks>\d{{1,9}}) procs?(?: \(\d{{1,18}} MPI x \d{{1,18}} OpenMP\))? for "
     r"(?P<steps>\d{1,12}) steps with (?P<atoms>\d{1,15}) atoms"
 )
-RATE = re.compile(rf"^Performance: .*?(?P<rate>{NUMBER}) timesteps/s")
+RATE = re.compile(rf"^Performance:(?: {{1,9}}[^,]{{1,80}},){{0,3}} {{1,9}}(?P<rate>{NUMBER}) timesteps/s")
 HEADING = re.compile(r"^\s*Step\s+[A-Za-z]")
-SECTION = re.compile(rf"^(?P<name>[A-Z][a-z]+)\s+\|\s*{NUMBER}?\s*\|\s*(?P<time>{NUMBER})\s*\|")
-ERROR = re.compile(r"^(?:ERROR(?: on proc \d+)?:|Last command:)")
+SECTION = re.compile(rf"^(?P<name>[A-Z][a-z]+)\s++\|\s*+(?:{NUMBER})?+\s*+\|\s*+(?P<time>{NUMBER})\s*\|")
+ERROR = re.compile(r"^(?:ERROR(?: on proc \d{1,18})?:|Last command:)")
 LOST = re.compile(r"^WARNING: .*(?:Lost atoms|Dangerous builds|Inconsistent image)|^Dangerous builds = [1-9]")
 UNSOUND = re.compile(r"(?i)\b[a-z]\w*\s*=\s+(?P<number>[-+]?(?:nan|inf)\b)|^\s*- \[.*\s(?P<item>[-+]?\.?(?:nan|inf)\b)")
 """In thermo_style multi and yaml."""

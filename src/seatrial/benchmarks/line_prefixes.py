@@ -4,14 +4,15 @@ import re
 
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)")
 MOMENT = (
-    r"(?:\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}|\w{3} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?"
-    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
-    r"|\d\d:\d\d:\d\d(?:[.,]\d+)?|\d{10}\.\d+)"
+    r"(?:\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}|\w{3} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,18})?"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,18})?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|\d\d:\d\d:\d\d(?:[.,]\d{1,18})?|\d{10}\.\d{1,18})"
 )
 PREFIXES = tuple(
     re.compile(pattern)
     for pattern in (
-        r"\[[\d,.@\w-]*\d+,\d+\]<std\w+>:[ ]?",  # mpirun --tag-output, with the job's name since Open MPI 5
+        # mpirun --tag-output, with the job's name since Open MPI 5
+        r"\[(?:[.@\w-]{1,200}+,){1,3}+\d{1,18}\]<std\w{1,9}>:[ ]?",
         r"\d{1,7}:(?: |$)",  # srun --label
         r"\[\d{1,7}\](?: |$)",  # mpiexec -prepend-rank of MPICH and Intel MPI
         rf"\[{MOMENT}\]:?(?: |\t|$)",

@@ -4,13 +4,15 @@ import re
 from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.benchmarks.reading import Line, Reading
 from seatrial.benchmarks.storage_plans import MDTEST
 from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.number_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 START = re.compile(
-    r"mdtest-(?P<version>[\w.+-]+) was launched with (?P<ranks>\d{1,9}) total task\(s\) on (?P<nodes>\d{1,9}) node"
+    r"mdtest-(?P<version>[\w.+-]{1,60}+) was launched with (?P<ranks>\d{1,9}) total task\(s\) on "
+    r"(?P<nodes>\d{1,9}) node"
 )
 BEGAN = re.compile(r"^-- started at (?P<time>\d\d/\d\d/\d{4} \d\d:\d\d:\d\d) --")
 FINISHED = re.compile(r"^-- finished at (?P<time>\d\d/\d\d/\d{4} \d\d:\d\d:\d\d) --")
@@ -24,8 +26,8 @@ PHASES = {"C": "creation", "T": "stat", "E": "read", "r": "removal"}
 WITH_VALUE = "abdefGiIlnNpsVwWxX"
 """Options of one letter that take a value, which may follow at once."""
 ROW = re.compile(
-    rf"^\s*(?P<operation>(?:File|Directory|Tree) (?:creation|stat|read|removal|rename))\s*:?\s+"
-    rf"(?:{NUMBER}\s+{NUMBER}\s+{NUMBER}\s+)?"  # since 4.0: most, least and mean of a rank
+    rf"^\s*(?P<operation>(?:File|Directory|Tree) (?:creation|stat|read|removal|rename))(?:\s*+:)?+\s++"
+    rf"(?:{NUMBER}\s++{NUMBER}\s++{NUMBER}\s++)?"  # since 4.0: most, least and mean of a rank
     rf"(?P<most>{NUMBER})\s+(?P<least>{NUMBER})\s+(?P<mean>{NUMBER})\s+(?P<deviation>{NUMBER})\s*$"
 )
 
@@ -70,7 +72,7 @@ def _remark(reading: Reading, line: Line, phases: set[str]) -> set[str]:
     """The command line, whose operations are returned, or an error."""
     if command := COMMAND.match(line.text):
         return _phases(command["words"])
-    if re.search(r"(?i)^(?:ERROR|mdtest: error)|\bfailed\b.*\berrno\b", line.text):
+    if re.search(r"(?i)^(?:ERROR|mdtest: error)|\bfailed\b.{0,300}\berrno\b", line.text):
         reading.breach(FindingKind.PROGRAM_FAILED, "mdtest reports an error", line)
     return phases
 

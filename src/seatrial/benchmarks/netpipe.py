@@ -5,10 +5,11 @@ import re
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter
 from seatrial.benchmarks.parameters import size_bytes, whole
-from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.benchmarks.reading import Line, Reading
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.errors import UsageError
+from seatrial.model.number_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 ROW = re.compile(
@@ -16,7 +17,7 @@ ROW = re.compile(
     rf"(?P<unit>bytes|[KMG]?i?B)\s+(?P<times>\d{{1,12}})\s+times\s+-->"
     rf"\s+(?P<rate>{NUMBER})\s+(?P<scale>[KMG])bps\s+in\s+(?P<time>{NUMBER})\s+(?P<time_unit>[numμµ]?)s"
 )
-FILE_ROW = re.compile(r"^\s*(?P<size>\d{1,12})\s+(?P<rate>\d+\.\d{6})\s+(?P<time>\d+\.\d{8})\s*$")
+FILE_ROW = re.compile(r"^\s*(?P<size>\d{1,12})\s+(?P<rate>\d{1,18}\.\d{6})\s+(?P<time>\d{1,18}\.\d{8})\s*$")
 STARTED = re.compile(r"^Now starting the main loop|^Start testing with")
 COMPLETED = re.compile(r"^Completed with\s+max bandwidth")
 DEFAULT_LARGEST = 8388611
@@ -128,8 +129,8 @@ BENCHMARK = Benchmark(
     requires="NetPIPE (NPmpi, NPtcp, NPopenmpi, ...)",
     marks=(
         STARTED.pattern,
-        r"^[ \t]*+\d{1,5}:\s+[\d.]+\s*(?:bytes|B)\s+\d+ times\s+-->",
-        r"^[ \t]*+1\s+\d+\.\d{6}\s+\d\.\d{8}\s*$",
+        r"^[ \t]*+\d{1,5}:\s+[\d.]+\s*(?:bytes|B)\s+\d{1,18} times\s+-->",
+        r"^[ \t]*+1\s+\d{1,18}\.\d{6}\s+\d\.\d{8}\s*$",
     ),
     beginnings=("Send and receive buffers are", "Now starting the main loop", "Sending output to"),
     parse=parse,

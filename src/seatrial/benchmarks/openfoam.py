@@ -7,8 +7,9 @@ from seatrial.benchmarks.openfoam_gates import judge_solver, judge_warnings
 from seatrial.benchmarks.openfoam_log import BANNER, END, EXECUTION, FINALISED, Step, read_steps
 from seatrial.benchmarks.openfoam_mesh import judge_meshes, read_mesh
 from seatrial.benchmarks.openfoam_plan import OPENFOAM
-from seatrial.benchmarks.reading import Reading, whole_number
+from seatrial.benchmarks.reading import Reading
 from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.number_text import whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, verb
 
@@ -18,7 +19,9 @@ UTILITIES = (
     "decomposePar", "reconstructPar", "reconstructParMesh", "topoSet", "patchSummary",
 )  # fmt: skip
 """Programs that print `Time =` and solve nothing."""
-STARTED = re.compile(r"^Running (?P<program>\w+)(?: in parallel)? on .*?(?: using (?P<ranks>\d{1,9}) processes)?\s*$")
+STARTED = re.compile(
+    r"^Running (?P<program>\w+)(?: in parallel)? on .{0,300}?(?: using (?P<ranks>\d{1,9}) processes)?\s{0,9}$"
+)
 
 
 def parse(text: str) -> Output:

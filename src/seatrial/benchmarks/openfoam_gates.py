@@ -5,23 +5,25 @@ import math
 import re
 
 from seatrial.benchmarks.openfoam_log import Step
-from seatrial.benchmarks.reading import Line, Reading, number_of
+from seatrial.benchmarks.reading import Line, Reading
+from seatrial.model.number_text import number_of
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
-WARNING = re.compile(r"^(?:\[\d+\] )?--> FOAM (?:IO )?Warning")
+WARNING = re.compile(r"^(?:\[\d{1,18}\] )?--> FOAM (?:IO )?Warning")
 ERROR = re.compile(
-    r"^(?:\[\d+\] )?--> FOAM FATAL (?:IO )?ERROR|^\s*Foam::error::|sigFpe::sigHandler|^\[?stack trace\]?"
+    r"^(?:\[\d{1,18}\] )?--> FOAM FATAL (?:IO )?ERROR|^\s*Foam::error::|sigFpe::sigHandler|^\[?stack trace\]?"
 )
 LOST = re.compile(
-    r"(?i)(?:cannot|could not|can ?not|unable to|failed to|did not) find (?:any )?.*\bpatch"
+    r"(?i)(?:cannot|could not|can ?not|unable to|failed to|did not) find (?:any )?.{0,200}\bpatch"
     r"|no patch(?:es)? (?:matching|named|found)"
-    r"|unknown patch|patch(?:es)?\b.*\b(?:not found|do(?:es)? not exist|(?:is|are) missing|has 0 faces|is empty)"
+    r"|unknown patch|patch(?:es)?\b.{0,200}\b(?:not found|do(?:es)? not exist|(?:is|are) missing|has 0 faces|is empty)"
     r"|missing patch|skipping patch"
 )
 SKIPPED = re.compile(
-    r"(?i)\bskipping\b|function object\b.*\b(?:failed|disabled|not found)|\bnot (?:executed|computed|calculated)\b"
-    r"|unknown function ?type|could not open \"?.*\.so|fields? not found|no faces? selected"
+    r"(?i)\bskipping\b|function object\b.{0,200}\b(?:failed|disabled|not found)"
+    r"|\bnot (?:executed|computed|calculated)\b"
+    r"|unknown function ?type|could not open \"?.{0,300}\.so|fields? not found|no faces? selected"
 )
 MESSAGE_LINES = 8
 """Lines that the message of a warning takes at most."""

@@ -4,12 +4,13 @@ import re
 
 import msgspec
 
-from seatrial.benchmarks.reading import NUMBER, START, Line, Reading, number_of, whole_number
+from seatrial.benchmarks.reading import START, Line, Reading
+from seatrial.model.number_text import NUMBER, number_of, whole_number
 
 BANNER = re.compile(r"\| OpenFOAM: The Open Source CFD Toolbox")
 BANNER_TOP = re.compile(r"/\*---|\|?\s+={5}|\|?\s*\\\\")
 """Its lines above that; those of openfoam.com begin with a bar."""
-VERSION = re.compile(r"^\s*(?:\\\\\s+/\s+A nd\s*)?.*\|\s*Version:\s+(?P<version>\S+)")
+VERSION = re.compile(r"^\s*+(?:\\\\\s+/\s+A nd)?.*\|\s*+Version:\s+(?P<version>\S+)")
 EXEC = re.compile(r"^Exec\s*: (?P<words>\S.*)$")
 PROCESSES = re.compile(r"^nProcs\s*: (?P<ranks>\d{1,9})")
 HOST = re.compile(r'^Host\s*: "?(?P<host>[^"\s]+)"?')

@@ -3,7 +3,8 @@
 import re
 
 from seatrial.benchmarks.openfoam_log import Step
-from seatrial.benchmarks.reading import Line, Reading, whole_number
+from seatrial.benchmarks.reading import Line, Reading
+from seatrial.model.number_text import whole_number
 from seatrial.model.verdict import FindingKind
 
 CELLS = (
@@ -13,7 +14,7 @@ CELLS = (
 )
 COUNT = "ells:"
 """All of these have it: most lines have not, and are passed over quickly."""
-PATCH = re.compile(r"^\s*patch \d+ \(start: \d+ size: (?P<faces>\d{1,15})\) name: (?P<name>\S+)")
+PATCH = re.compile(r"^\s*patch \d{1,18} \(start: \d{1,18} size: (?P<faces>\d{1,15})\) name: (?P<name>\S+)")
 PATCH_TABLE = re.compile(r"^\s*Patch\s+Faces\s+Points\b")
 PATCH_ROW = re.compile(r"^\s+(?P<name>\S+)\s+(?P<faces>\d{1,15})\s+(?P<points>\d{1,15})\s+\S")
 PROCESSOR = re.compile(r"^Processor (?P<place>\d{1,9})\s*$")

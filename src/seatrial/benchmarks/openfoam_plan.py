@@ -12,8 +12,8 @@ CONTROL = "system/controlDict"
 DECOMPOSE = "system/decomposeParDict"
 METHODS = ("hierarchical", "simple", "scotch")
 MESH = "constant/polyMesh/"
-APPLICATION = re.compile(r"(?m)^\s*application\s+(?P<solver>[A-Za-z]\w{0,60})\s*;")
-END_TIME = re.compile(r"(?m)^(?P<key>\s*endTime\s+)[^;\s]+(?P<end>\s*;)")
+APPLICATION = re.compile(r"(?m)^[ \t]*+application\s+(?P<solver>[A-Za-z]\w{0,60})\s*;")
+END_TIME = re.compile(r"(?m)^(?P<key>[ \t]*+endTime\s++)[^;\s]++(?P<end>\s*+;)")
 MESHING = (
     ("system/blockMeshDict", ("blockMesh",)),
     ("system/surfaceFeatureExtractDict", ("surfaceFeatureExtract",)),

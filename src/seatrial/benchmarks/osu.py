@@ -6,14 +6,17 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.message_plans import OSU
-from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.benchmarks.reading import Line, Reading
 from seatrial.importers.osu import COLUMN
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
+from seatrial.model.number_text import NUMBER, is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
 TITLE = re.compile(
-    r"#\s*OSU\s+(?P<api>\S+)\s+(?P<what>.+?)\s+Test\b(?:.*?\bv|\s*\(Version\s*)?(?P<version>\d[\w.]*)?", re.ASCII
+    r"#\s{0,9}OSU\s{1,9}(?P<api>\S{1,40})\s{1,9}(?P<what>.{1,120}?)\s{1,9}Test\b"
+    r"(?:.{0,80}?\bv|\s{0,9}\(Version\s{0,9})?(?P<version>\d[\w.]*)?",
+    re.ASCII,
 )
 COLLECTIVE = re.compile(
     r"(?i)allgather|allreduce|all-?to-?all|barrier|bcast|broadcast|gather|reduce|scatter|neighbor|collective"
@@ -21,9 +24,9 @@ COLLECTIVE = re.compile(
 ONE_ROW = re.compile(r"(?i)barrier|compare.and.swap|\bcas\b|fetch.and.op|\bfop\b|\binit\b|hello")
 PAIR_MAXIMUM, COLLECTIVE_MAXIMUM = 1 << 22, 1 << 20
 """Largest message, bytes, of tests between two ranks and of collectives, unless -m or -M says otherwise."""
-ASKED = re.compile(r"\bosu_\w+\b.*?\s(?:-m|--message-size)[ =]?(?:\d+:)?(?P<largest>\d{1,12})\b")
+ASKED = re.compile(r"\bosu_\w{1,60}\b.{0,400}?\s(?:-m|--message-size)[ =]?(?:\d{1,18}:)?(?P<largest>\d{1,12})\b")
 CAPPED = re.compile(r"(?i)continuing with max message size of (\d{1,12})")
-ROW = re.compile(rf"^\s*(?:\d{{1,12}}\s+)?{NUMBER}(?:\s+(?:{NUMBER}|Pass|Fail|PASS|FAIL|-))*\s*$")
+VALIDATION = frozenset(("Pass", "Fail", "PASS", "FAIL", "-"))
 WINDOWS = re.compile(r"^#(?:\s+\d{1,6}){2,16}$")
 PROFILE = re.compile(r"^#\s*Message Rate Profile")
 PROCESSES = re.compile(r"(?:nprocs:\s*|This is a test with )(?P<ranks>\d{1,9})\b")
@@ -133,7 +136,7 @@ def _line_of(reading: Reading, table: Table, line: Line) -> None:
             reading.result("latency_s", printed, line, MILLISECOND, labels=labels)
     elif re.search(r"(?i)validation (?:error|failed)|data corrupt", text):
         reading.breach(FindingKind.DATA_CORRUPT, "OSU's own check of the data failed", line)
-    elif table.columns and ROW.match(line.text):
+    elif table.columns and is_row(line.text, words=VALIDATION):
         fields = text.split()
         if table.sized and not (fields[0].isdecimal() and len(fields[0]) <= MOST_DIGITS):
             return
@@ -226,7 +229,7 @@ BENCHMARK = Benchmark(
     name="osu",
     title="OSU micro-benchmarks",
     requires="osu-micro-benchmarks (osu_latency, osu_bw, osu_mbw_mr, osu_allreduce, ...) and MPI",
-    marks=(r"^[ \t]*+(?:\[\d+,\d+\]<std\w+>:|\d+:)?[ \t]*+#\s*OSU\s+\S+\s+\S",),
+    marks=(r"^[ \t]*+(?:\[\d{1,18},\d{1,18}\]<std\w+>:|\d{1,18}:)?[ \t]*+#\s*OSU\s+\S+\s+\S",),
     beginnings=("# OSU MPI", "\n# OSU MPI"),
     parse=parse,
     parse_up_to=parse_up_to,

@@ -16,7 +16,7 @@ from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Sour
 
 CONDITIONS = ("ranks", "nodes", "threads")
 """Evidence of an output that must be the same where a metric of several files is one series."""
-NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
+NUMBER = re.compile(r"[-+]?\d{1,64}+(?:\.\d{0,64}+)?+(?:[eE][-+]?\d{1,6}+)?+")
 LAST_LINE = "last line"
 
 

@@ -1,17 +1,14 @@
 """Collects what a parser reads from the lines of one output: results, evidence, breaches, and what is missing."""
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from seatrial.benchmarks.line_prefixes import plain
 from seatrial.model.benchmark import Breach, Evidence, Label, Output, Result
+from seatrial.model.number_text import number_of
 from seatrial.model.verdict import FindingKind
 
-NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eEdD][-+]?\d+)?|\.\d+(?:[eEdD][-+]?\d+)?|(?:nan|NaN|NAN|inf|Inf|INF)(?:inity)?)"
-"""A number as C, C++ and Fortran print it."""
-ONLY_NUMBER = re.compile(NUMBER)
 MOST_TEXT = 200
 """Characters of a line that a breach shows."""
 MOST_BREACHES = 50
@@ -20,10 +17,11 @@ NO_NEWLINE = "its last line has no newline: the end was cut off"
 FAILURES = re.compile(
     r"(?i)\bsegmentation fault\b|\bcaught signal \d|\*{3} process received signal|\bMPI_ABORT was invoked\b"
     r"|\bcalled MPI_Abort\(|\bFatal error in P?MPI|\*{3} An error occurred in MPI|\bMPI_ERRORS_ARE_FATAL\b"
-    r"|\bexited on signal \d+|\bprocess(?:es)? (?:returned|exited with non-zero)\b|BAD TERMINATION OF ONE"
-    r"|^slurmstepd: error: .*(?:CANCELLED|oom|killed)|\bOut Of Memory\b|^srun: error: Node failure on "
-    r"|^srun: error: \S+: tasks? .*: (?:Killed|Exited with exit code|Segmentation|Aborted|Bus error|Terminated|Floating"
-    r"|Illegal)|: line \d+: +\d+ (?:Killed|Aborted|Bus error)\b|^(?:Killed|Aborted|Bus error)(?: \(core dumped\))?\s*$"
+    r"|\bexited on signal \d{1,18}|\bprocess(?:es)? (?:returned|exited with non-zero)\b|BAD TERMINATION OF ONE"
+    r"|^slurmstepd: error: .{0,400}(?:CANCELLED|oom|killed)|\bOut Of Memory\b|^srun: error: Node failure on "
+    r"|^srun: error: \S+: tasks? .{1,200}: (?:Killed|Exited with exit code|Segmentation|Aborted|Bus error|Terminated"
+    r"|Floating|Illegal)|: line \d{1,9}: {1,9}\d{1,9} (?:Killed|Aborted|Bus error)\b"
+    r"|^(?:Killed|Aborted|Bus error)(?: \(core dumped\))?\s*$"
     r"|^(?:\*\*\* Error in `.*': )?(?:double free or corruption|free\(\): invalid|malloc\(\): |corrupted size vs)"
     r"|^terminate called |^forrtl: (?:severe|error) \(|^Program received signal SIG|\bCUDA error\b"
     r"|Transport retry count exceeded"
@@ -45,30 +43,6 @@ class Line(NamedTuple):
 
 
 START = Line(0, "")
-
-
-def number_of(text: str) -> float:
-    """The number; infinite or NaN where it says so. Raises ValueError for any other text."""
-    stripped = text.strip()
-    cleaned = stripped.replace("D", "e").replace("d", "e") if ONLY_NUMBER.fullmatch(stripped) else text
-    if "_" in cleaned:
-        raise ValueError(f"{cleaned[:MOST_TEXT]!r} is not a number")
-    return float(cleaned)
-
-
-def whole_number(text: str) -> int:
-    """The number of at most 18 digits. Raises ValueError for any other text."""
-    if not re.fullmatch(r"[-+]?\d{1,18}", text.strip()):
-        raise ValueError(f"{text[:MOST_TEXT]!r} is not a whole number")
-    return int(text)
-
-
-def finite(text: str) -> bool:
-    """Whether the text is a number, and neither infinite nor NaN."""
-    try:
-        return math.isfinite(number_of(text))
-    except ValueError:
-        return False
 
 
 class Reading:
@@ -193,7 +167,7 @@ class Reading:
             self.lack(NO_NEWLINE)
         if not self.lines:
             self.lack("it is empty")
-        if self.search(r"^Start time: \d+\s*$") and not self.search(r"^End time: \d+\s*$"):
+        if self.search(r"^Start time: \d{1,18}\s*$") and not self.search(r"^End time: \d{1,18}\s*$"):
             self.lack("the script that started it wrote a start time and no end time")
         for line in failures(self.lines):
             self.breach(FindingKind.PROGRAM_FAILED, "the program or its launcher reports a failure", line)

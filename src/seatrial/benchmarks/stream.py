@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.node_plans import STREAM
-from seatrial.benchmarks.reading import NUMBER, Line, Reading, number_of, whole_number
+from seatrial.benchmarks.reading import Line, Reading
 from seatrial.model.benchmark import Better, Label, Metric, Output
+from seatrial.model.number_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 ROW = re.compile(
@@ -19,7 +20,7 @@ WORD = re.compile(r"(?i)(?:uses|has)\s+(?P<bytes>\d{1,3}) bytes per|bytes? per w
 THREADS = re.compile(r"(?i)Number of Threads (?P<how>counted|requested|)\s*=\s*(?P<threads>\d{1,6})")
 TICKS = re.compile(r"\(=\s*(?P<ticks>\d{1,15}) clock ticks\)")
 VALID = re.compile(r"Solution Validates")
-INVALID = re.compile(r"(?i:Failed Validation|Solution does not validate|ERROR: .*(?:Validation|AvgRelError))")
+INVALID = re.compile(r"(?i:Failed Validation|Solution does not validate|ERROR: .{0,200}(?:Validation|AvgRelError))")
 RULE = re.compile(r"^-{40,}\s*$", re.MULTILINE)
 ARRAYS = {"Copy": 2, "Scale": 2, "Add": 3, "Triad": 3}
 """Arrays that a kernel reads or writes; each counts once (STREAM counts no write-allocate)."""

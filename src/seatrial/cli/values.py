@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
-REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+REAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 MOST = 2**63 - 1
 MOST_DIGITS = 20
 LONGEST_NAME_BYTES = 255

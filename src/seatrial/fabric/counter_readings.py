@@ -12,9 +12,10 @@ from seatrial.fabric.counters import Port, parse_counters
 
 QUERY_ERRORS_NODE = re.compile(r'^Errors for (?:0x[0-9a-fA-F]+ )?"(.*)"\s*$')
 QUERY_ERRORS_PORT = re.compile(r"^\s+GUID 0x([0-9a-fA-F]{1,16}) port (\w+):(.*)$")
-QUERY_ERRORS_COUNTER = re.compile(r"(\w+) == (\d+)")
+QUERY_ERRORS_COUNTER = re.compile(r"\b(\w{1,64}+) == (\d{1,20})")
 IBDIAGNET_PORT = re.compile(
-    r"^Port=(\d+) Lid=(0x[0-9a-fA-F]+|\d+) GUID=0x([0-9a-fA-F]+)(?: Device=\d+)?(?: Port Name=(.*?))?\s*$"
+    r"^Port=(\d{1,9}) Lid=(0x[0-9a-fA-F]{1,8}|\d{1,9}) GUID=0x([0-9a-fA-F]{1,16})(?: Device=\d{1,9})?"
+    r"(?: Port Name=(.*))?"
 )
 IBDIAGNET_COUNTER = re.compile(r"^(\w+)=(0x[0-9a-fA-F]+)\s*$")
 EXTENDED = "_extended"
@@ -46,10 +47,10 @@ IBDIAGNET_NAMES = {
     "port_sw_hoq_lifetime_limit_discards": "PortSwHOQLifetimeLimitDiscards",
 }
 """Of ibdiagnet2.pm. With `_extended` behind it the same counter has 64 bits, and does not saturate."""
-OMNI_PATH_PORT = re.compile(r"^\s*Port Number\s+(\d+)\s*$")
-OMNI_PATH_LANE = re.compile(r"^\s+VL Number\s+\d+\s*$")
+OMNI_PATH_PORT = re.compile(r"^\s*Port Number\s+(\d{1,18})\s*$")
+OMNI_PATH_LANE = re.compile(r"^\s+VL Number\s+\d{1,18}\s*$")
 """What follows counts the packets of one virtual lane, which the port's own counters contain."""
-OMNI_PATH_COUNTER = re.compile(r"^\s+([A-Z][\w. ]*?)\s{2,}(\d+)\s*$")
+OMNI_PATH_COUNTER = re.compile(r"^\s+([A-Z][\w.]{0,60}+(?: [\w.]{1,60}+){0,9}+)\s{2,}+(\d{1,20})\s*$")
 OMNI_PATH_NAMES = {
     "Uncorrectable Errors": "UncorrectableErrors",
     "Link Downed": "LinkDownedCounter",
@@ -99,7 +100,7 @@ def _ibdiagnet(lines: list[str]) -> CounterReading:
             port = (int(head[2], 0), int(head[1]))
             counters = ports.setdefault(port, {})
             if head[4]:
-                names[port] = head[4]
+                names[port] = head[4].strip()
         elif (counter := IBDIAGNET_COUNTER.match(line)) and (
             name := IBDIAGNET_NAMES.get(counter[1].removesuffix(EXTENDED))
         ):

@@ -7,9 +7,9 @@ from seatrial.fabric.link_problem import problem
 from seatrial.model.subject import device
 from seatrial.model.verdict import Finding, FindingKind
 
-HEAD = re.compile(r"^# Port\w*\s?(?:extended )?[Cc]ounters: Lid (\d+) port (\d+)")
+HEAD = re.compile(r"^# Port\w*\s?(?:extended )?[Cc]ounters: Lid (\d{1,18}) port (\d{1,18})")
 """Of PortCounters, PortCountersExtended, PortRcvErrorDetails (perfquery -E) and PortXmitDiscardDetails (-D)."""
-LINE = re.compile(r"^(\w+):\.*(0x[0-9a-fA-F]+|\d+)\s*$")
+LINE = re.compile(r"^(\w+):\.*(0x[0-9a-fA-F]+|\d{1,18})\s*$")
 ERRORS = (
     "SymbolErrorCounter",
     "LinkErrorRecoveryCounter",

@@ -9,14 +9,14 @@ from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind, End, FabricDevice, FabricMap
 from seatrial.model.words import NaturalKey, natural_key
 
-HEAD = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d+)\s+"([^"]+)"\s*(?:#\s*"(.*)"(.*))?')
-CABLE = re.compile(r'^\[(\d+)\](?:\(([0-9a-fA-F]+)\))?\s+"([^"]+)"\[(\d+)\](?:\([0-9a-fA-F]+\))?(.*)$')
-RATE = re.compile(r"(\d+)x\s?([A-Z]+\d*|\?\?\?)\s*$")
-LID = re.compile(r"\blid (\d+)")
-OTHER_NAME = re.compile(r'"(.*)"\s+lid\b')
+HEAD = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d{1,18})\s+"([^"]+)"\s*(?:#\s*"(.*)"(.*))?')
+CABLE = re.compile(r'^\[(\d{1,18})\](?:\(([0-9a-fA-F]+)\))?\s+"([^"]+)"\[(\d{1,18})\](?:\([0-9a-fA-F]+\))?(.*)$')
+RATE = re.compile(r"(?<!\d)(\d{1,3})x\s?([A-Z]{1,9}+\d{0,3}+|\?\?\?)\s*$")
+LID = re.compile(r"\blid (\d{1,18})")
+OTHER_NAME = re.compile(r'"([^"]*)"\s++lid\b')
 PORT_LINE = re.compile(
-    r"^(CA|SW|RT)\s+(\d+)\s+(\d+)\s+0x([0-9a-fA-F]+)\s+(?:(\d+)x\s+(\S+))?\s*"
-    r"(?:-\s+(CA|SW|RT)\s+(\d+)\s+(\d+)\s+0x([0-9a-fA-F]+)\s+)?(.*)$"
+    r"^(CA|SW|RT)\s+(\d{1,18})\s+(\d{1,18})\s+0x([0-9a-fA-F]+)\s+(?:(\d{1,18})x\s+(\S+))?\s*"
+    r"(?:-\s+(CA|SW|RT)\s+(\d{1,18})\s+(\d{1,18})\s+0x([0-9a-fA-F]+)\s+)?(.*)$"
 )
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from seatrial.fabric.topology_document import is_topology_document, leaf_lists
 from seatrial.model.fabric import Fabric
+from seatrial.model.node_list import refuse_numbers
 from seatrial.model.words import count
 
 PRINTER = "scontrol show topology"
@@ -19,7 +20,7 @@ MOST_NODES = 100_000
 NAMES = re.compile(r"[A-Za-z0-9_.,\-\[\]]+")
 INSIDE = re.compile(r"\[([^\]]*)")
 OUTER_COMMA = re.compile(r",(?![^\[]*\])")
-RANGE = re.compile(r"([0-9]+)-([0-9]+)")
+RANGE = re.compile(r"(?<![0-9])([0-9]{1,30})-([0-9]{1,30})")
 
 
 class Switch(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,6 +161,7 @@ def _expand(names: str) -> tuple[str, ...] | None:
     if not NAMES.fullmatch(names) or _size(names) > MOST_NODES:
         return None
     try:
+        refuse_numbers(names)
         return tuple(NodeSet(names, resolver=RESOLVER_NOGROUP))
     except (NodeSetException, RangeSetException, ValueError):
         return None

@@ -29,9 +29,9 @@ from seatrial.model.imported import Sense, sense_of
 
 NO_NODES = RUN_NAMES | TIME_NAMES
 """Columns that never hold the names of nodes."""
-OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-[0-9]+n-[0-9]+-iter-(?P<run>[0-9]+)\.(?:out|log|txt)")
+OUTPUT_NAME = re.compile(r"(?P<node>.+?)-[A-Za-z_]+-[0-9]{1,9}n-[0-9]{1,9}-iter-(?P<run>[0-9]{1,9})\.(?:out|log|txt)")
 """`NODE-stream-1n-226-iter-1.out`, as flux and Slurm jobs of converged-computing's studies write them."""
-STREAM_ROW = re.compile(r"^(Copy|Scale|Add|Triad):\s+([0-9]{1,30}(?:\.[0-9]*)?)(?=\s)", re.MULTILINE)
+STREAM_ROW = re.compile(r"^(Copy|Scale|Add|Triad):\s+([0-9]{1,30}(?:\.[0-9]{0,30})?)(?=\s)", re.MULTILINE)
 STREAM_DEFAULT = "Triad"
 FEWEST_ALIKE = 3
 ROWS_DIFFER = 0.1

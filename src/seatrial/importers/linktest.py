@@ -15,8 +15,10 @@ from seatrial.model.pair_table import PairTable, repeated_pair_table
 LATENCY_BYTES = 1024
 """A message of at most this size measures latency, a longer one bandwidth."""
 TASK = re.compile(r"(?m)^[ \t]*task\[(?P<rank>\d{1,9})\] on (?P<host>\S+)")
-SERIAL = re.compile(r"(?m)^[ \t]*(\d{1,9})->[ \t]*(\d{1,9}):[ \t]*(\d+\.\d+)us \([ \t]*(\d+\.\d+) MB/s\)")
-LISTED = re.compile(r"(?m)^[ \t]*(\d{1,9})[ \t]+(\d{1,9})[ \t]+(\d+\.\d{8})[ \t]+(\d+\.\d{8})[ \t]*$")
+SERIAL = re.compile(
+    r"(?m)^[ \t]*(\d{1,9})->[ \t]*(\d{1,9}):[ \t]*(\d{1,9}\.\d{1,9})us \([ \t]*(\d{1,9}\.\d{1,9}) MB/s\)"
+)
+LISTED = re.compile(r"(?m)^[ \t]*(\d{1,9})[ \t]+(\d{1,9})[ \t]+(\d{1,18}\.\d{8})[ \t]+(\d{1,18}\.\d{8})[ \t]*$")
 SUMMARY = re.compile(r"(?:Parallel|Serial)\s+(?:PingPong for step|Results for step)|Aggregated Results:")
 LIST, HOSTS = "gnuplotinput.dat", "mapping.dat"
 LIST_HINT = "LinkTest 1.x: 'pingponganalysis -g FILE.sion' writes gnuplotinput.dat and mapping.dat; give their folder."

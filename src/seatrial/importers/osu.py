@@ -13,9 +13,9 @@ from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, repeated_pair_table
 from seatrial.model.words import count, verb
 
-TITLE = re.compile(r"#\s*OSU\s+\S+\s+(?P<what>.+?)\s+Test\b")
-COLUMN = re.compile(r"[A-Za-z0-9][^()]*?\([^)]*\)|\S+")
-RANK = re.compile(r"^(?:\[\d+,\d+\]<std\w+>:|\d+:)\s?")
+TITLE = re.compile(r"#\s{0,9}OSU\s{1,9}\S{1,40}\s{1,9}(?P<what>.{1,120}?)\s{1,9}Test\b")
+COLUMN = re.compile(r"[A-Za-z0-9][^()]{0,60}?\([^)]{0,60}\)|\S+")
+RANK = re.compile(r"^(?:\[\d{1,18},\d{1,18}\]<std\w+>:|\d{1,18}:)\s?")
 """What mpirun --tag-output and srun --label put before each line."""
 LATENCIES = ("latency", "multi latency", "multi-threaded latency", "multi-process latency")
 BANDWIDTHS = ("bandwidth", "multiple bandwidth / message rate", "bi-directional bandwidth")

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from seatrial.model.errors import UsageError
+from seatrial.model.number_text import is_number
 from seatrial.model.pair_table import PairTable, Places
 
 FEW_OTHERS = 2
@@ -35,8 +36,7 @@ END_WORDS = frozenset(
 """Words of the names of the first two columns."""
 RANK = re.compile(r"[0-9]{1,9}")
 ADDRESS = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}")
-WORD = re.compile(r"(?=[^\W\d_]|.*[^\W\d_])[\w][\w.:/@\[\]-]*")
-NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+WORD = re.compile(r"(?=[\W\d_]*+[^\W\d_])[\w][\w.:/@\[\]-]*+")
 
 
 class NotPairs(UsageError):
@@ -125,7 +125,7 @@ def _kind_of(name: str) -> Kind:
         return Kind.RANK
     if ADDRESS.fullmatch(name):
         return Kind.ADDRESS
-    return Kind.NAME if WORD.fullmatch(name) and not NUMBER.fullmatch(name) else Kind.NONE
+    return Kind.NAME if WORD.fullmatch(name) and not is_number(name) else Kind.NONE
 
 
 def _same_form(table: PairTable, sources: Places, targets: Places) -> bool:

@@ -13,7 +13,7 @@ from seatrial.importers.pair_columns import METRICS, PairColumns
 from seatrial.importers.pair_evidence import LineCount, NotPairs, names_an_end, refuse_other_ends
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, Reals
 
-DELIMITER, SPACES = re.compile(r" *[,;\t] *"), re.compile(r" +")
+DELIMITER, SPACES = re.compile(r"(?<! ) *+[,;\t] *+"), re.compile(r" +")
 """Of the first line, which names the columns. Spaces divide them only where nothing else does: Bandwidth (MB/s)."""
 RANK_COLUMNS = ("source", "target", "latency_us", "bandwidth_mb_s")
 MICROSECOND, MEGABYTE, MEBIBYTE, GIGABYTE = 1e-6, 1e6, float(1 << 20), 1e9
@@ -46,7 +46,7 @@ def parse_nxnlatbw(text: Iterator[bytes]) -> PairTable:
     return parse_columns(text, RANK_COLUMNS, complete=True)
 
 
-NUMBERED = re.compile(r"(?m)^\d+,\d+,[\d.]+,[\d.]+\s*$")
+NUMBERED = re.compile(r"(?m)^\d{1,18},\d{1,18},[\d.]+,[\d.]+\s*$")
 
 
 def is_nxnlatbw(text: str) -> bool:

@@ -18,7 +18,7 @@ TIME = "job_completion_time"
 NAMES = ("name", "unique_name", "display_name", "info")
 INFO = re.compile(r"(?P<test>.+?) on (?P<place>\S+) using (?P<environ>\S+)")
 VARIABLE = re.compile(r"(?P<name>[^=|]+)=(?P<value>[-+.\deE]+|null|None|nan)")
-BOUNDS = re.compile(r"\(l=(?P<lower>[^,)]*), *u=(?P<upper>[^)]*)\)")
+BOUNDS = re.compile(r"\(l=(?P<lower>[^,)]{0,60}), {0,9}u=(?P<upper>[^)]{0,60})\)")
 MISSING = frozenset({"", "null", "none", "nan", "na"})
 REMEDY = "Give perflogs as ReFrame writes them: TIME|reframe VERSION|TEST on SYSTEM using ENVIRON|...|VAR=VALUE|..."
 

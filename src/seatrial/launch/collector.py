@@ -29,6 +29,11 @@ def collector() -> str:
 
 
 TREE_TIMEOUT_S = 120.0
+TREE_BYTES = 64 << 20
+"""Of what is kept of a tree's facts; a node of a thousand processors has a few MiB."""
+TREE_MEMORY_KIB = 1 << 19
+"""Of each program of the collector: a tree may hold a file without end of line that is larger than the memory."""
+TREE_SHELL = f"ulimit -v {TREE_MEMORY_KIB} 2>/dev/null; exec sh -s"
 
 
 def collect_tree(root: Path, label: object) -> str:
@@ -40,7 +45,11 @@ def collect_tree(root: Path, label: object) -> str:
         tree = Path(folder) / "tree"  # the collector divides its roots at colons, which the real path may hold
         tree.symlink_to(root.resolve(), target_is_directory=True)
         done = run(
-            ["sh", "-s"], stdin=collector(), timeout_s=TREE_TIMEOUT_S, extra_environment={"SEATRIAL_SYSROOT": str(tree)}
+            ["sh", "-c", TREE_SHELL],
+            stdin=collector(),
+            timeout_s=TREE_TIMEOUT_S,
+            extra_environment={"SEATRIAL_SYSROOT": str(tree)},
+            kept_bytes=TREE_BYTES,
         )
     if not done.ok:
         why = (

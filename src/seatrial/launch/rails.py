@@ -100,7 +100,7 @@ def _psm2(rails: Sequence[str]) -> dict[str, str]:
 
 def _unit(rail: str) -> str:
     """`1` of `hfi1_1:1`, empty where the name ends in no number."""
-    found = re.search(r"_(\d+)$", rail.partition(":")[0])
+    found = re.search(r"_(\d{1,18})$", rail.partition(":")[0])
     return found[1] if found else ""
 
 

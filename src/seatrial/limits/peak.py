@@ -26,7 +26,7 @@ EXCEPTIONS = (
 
 FORMULA = "cores * flops_per_cycle * hz"
 
-_NAMED_HZ = re.compile(r"@\s*([0-9]+(?:\.[0-9]+)?)\s*GHz")
+_NAMED_HZ = re.compile(r"@\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*GHz")
 
 
 def flops_per_cycle(facts: NodeFacts) -> tuple[int, str] | None:

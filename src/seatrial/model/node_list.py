@@ -11,7 +11,20 @@ MOST_NODES = 65_536
 LONGEST = 16 * MOST_NODES
 
 
-RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
+RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
+
+
+BRACKET = re.compile(r"\[([^\[\]]*)\]")
+
+
+RANGES = re.compile(r"(?: *[0-9]{1,18}(?:-[0-9]{1,18}(?:/[0-9]{1,9})?)? *(?:,(?!$)|$))++")
+"""What brackets hold. ClusterShell would also take 0-9999_99 for a number, as Python does: a million nodes."""
+
+
+LONG_NUMBER = re.compile(r"[0-9]{19}")
+
+
+SHOWN = 40
 
 
 ONE_RANGE = re.compile(r"((?:[\w.-]*[A-Za-z_.-])?)\[(0|[1-9]\d{0,8})-([1-9]\d{0,8})\]", re.ASCII)
@@ -38,9 +51,11 @@ def node_list(nodes: Sequence[str]) -> str:
     from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
     from ClusterShell.RangeSet import RangeSetException
 
+    if any("[" in node for node in nodes):  # names from outside, as in a recording
+        return ",".join(nodes)
     try:
         parts = _parts(str(NodeSet.fromlist(list(nodes), resolver=RESOLVER_NOGROUP)))
-    except (NodeSetException, RangeSetException, ValueError):  # names from outside, as in a recording
+    except (NodeSetException, RangeSetException, ValueError):
         return ",".join(nodes)
     return ",".join(
         part if part.endswith("]") or "[" not in part else ",".join(NodeSet(part, resolver=RESOLVER_NOGROUP))
@@ -66,10 +81,19 @@ def _how_many(text: str) -> int:
     return sum(
         math.prod(
             sum(int(last) - int(first) + 1 if last else 1 for first, last in RANGE.findall(ranges))
-            for ranges in re.findall(r"\[([^\[\]]*)\]", part)
+            for ranges in BRACKET.findall(part)
         )
         for part in _parts(text)
     )
+
+
+def refuse_numbers(text: str) -> None:
+    """Raise ValueError for a node set with more than 18 digits in a row, or brackets that hold more than ranges."""
+    if number := LONG_NUMBER.search(text):
+        raise ValueError(f"a number has more than 18 digits: {number[0]}...")
+    for ranges in BRACKET.findall(text):
+        if not RANGES.fullmatch(ranges):
+            raise ValueError(f"[{ranges[:SHOWN]}] is not a list of numbers and ranges such as [1-64,70]")
 
 
 def expand(text: str) -> tuple[str, ...]:
@@ -81,8 +105,9 @@ def expand(text: str) -> tuple[str, ...]:
         raise ValueError(f"{odd[0]!r} is not allowed in it")
     if len(text) > LONGEST or _how_many(text) > MOST_NODES:
         raise ValueError(f"it has more than {MOST_NODES:,} nodes, the longest range that Slurm accepts")
+    refuse_numbers(text)
     for ranges in MID_NUMBER.findall(text):
-        if len({len(number) for number in re.findall(r"\d+", ranges[1:])}) > 1:
+        if len({len(number) for number in re.findall(r"[0-9]{1,18}", ranges[1:])}) > 1:
             raise ValueError("numbers of different lengths follow a digit; write n[18-19,110] instead of n1[8-10]")
     bracket = ONE_RANGE.fullmatch(text)
     if bracket and int(bracket[2]) <= int(bracket[3]):  # ClusterShell takes ten times as long for a large range

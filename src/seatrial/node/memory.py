@@ -80,7 +80,7 @@ UNITS = {"B": 1, "BYTES": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 
 NOTHING = ("", "Unknown", "Other", "None", "Not Specified", "<OUT OF SPEC>", "NO DIMM")
 TRANSFERS = re.compile(r"([0-9]{1,6}) (?:MT/s|MHz)")
 """Older dmidecodes print MHz and mean transfers: SMBIOS specification, 7.18, Speed, "in megatransfers per second"."""
-EDAC_PLACE = re.compile(r"(channel|branch|slot|csrow|memory) (\d+)")
+EDAC_PLACE = re.compile(r"(channel|branch|slot|csrow|memory) (\d{1,18})")
 EDAC_SOCKET = re.compile(r"SrcID#(\d{1,3})")
 """CPU_SrcID#0_MC#1_Chan#0_DIMM#0: drivers/edac/skx_base.c and i10nm_base.c."""
 

@@ -21,7 +21,7 @@ DEVICE = re.compile(r"MPICH Device:\s*(\S+)")
 UCX = re.compile(r"# (?:Library version: |UCT version=)(\S+).*")
 UCX_PART = re.compile(r"#\s*(Transport|Device):\s*(\S+)")
 FABRIC = re.compile(r"libfabric: (\S+)")
-PROVIDER = re.compile(r"(\S+):")
+PROVIDER = re.compile(r"(\S{1,100}):")
 
 
 def read_libraries(frame: Frame) -> tuple[Library | Unknown, ...]:
@@ -84,9 +84,9 @@ MPI_WORDS = (
     (re.compile(r"mpi(?:run|exec) \(Open MPI\) (\S+)"), "Open MPI"),
     (re.compile(r"Open MPI v(\S+)"), "Open MPI"),
     (re.compile(r"MPICH Version:\s*(\S+)"), "MPICH"),
-    (re.compile(r"MVAPICH\S*(?: MPI)? Version\s*:\s*(\S+)", re.IGNORECASE), "MVAPICH"),
+    (re.compile(r"MVAPICH\S{0,60}(?: MPI)? Version\s*:\s*(\S+)", re.IGNORECASE), "MVAPICH"),
     (re.compile(r"Intel\(R\) MPI Library .*Version (\S+)"), "Intel MPI"),
-    (re.compile(r"\s+Version:\s+(\S+)"), "Hydra"),
+    (re.compile(r"\s{1,40}Version:\s+(\S+)"), "Hydra"),
 )
 
 

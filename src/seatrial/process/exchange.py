@@ -83,7 +83,7 @@ class Exchange:
         self._late_bytes += len(piece)
         received = self.received[pipe]
         received += piece
-        if len(received) > 2 * self._kept_bytes:
+        if len(received) > self._kept_bytes + max(self._kept_bytes // 8, min(self._kept_bytes, PIECE_BYTES)):
             del received[: -self._kept_bytes]
 
     def _feed(self, pipe: IO[bytes]) -> None:

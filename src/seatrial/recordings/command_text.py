@@ -18,13 +18,13 @@ LSCPU_NEEDS = ("Architecture", "CPU(s)")
 MODEL = "Model name"
 ARCHITECTURES = r"x86_64|i[3-6]86|aarch64|armv\dl|ppc64(?:le)?|s390x|riscv64"
 TRANSLATED_MARKS = tuple(
-    re.compile(rf"^[^\n:：]{{1,60}}[:：]\s*(?:{words})\s*$", re.MULTILINE)
+    re.compile(rf"^[^\n:：]{{1,60}}[:：]\s*+(?:{words})\s*$", re.MULTILINE)
     for words in (ARCHITECTURES, "Little Endian|Big Endian")
 )
 """The names of architectures and of the order of bytes are the same in all languages."""
 IN_ENGLISH = "Run it with LC_ALL=C."
-DMI_HANDLE = re.compile(r"Handle 0x[0-9A-Fa-f]+, DMI type [0-9]+")
-DMI_FIELD = re.compile(r"\t([A-Z][^:\t]{1,40}): *(.*)")
+DMI_HANDLE = re.compile(r"Handle 0x[0-9A-Fa-f]+, DMI type [0-9]{1,18}")
+DMI_FIELD = re.compile(r"\t([A-Z][^:\t]{1,40}): *+(.*)")
 DMI_TITLES = (
     "BIOS Information",
     "System Information",

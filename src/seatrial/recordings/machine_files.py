@@ -18,7 +18,7 @@ from seatrial.recordings.tarballs import beginning, whole
 
 MOST_FILES = 100_000
 COMMANDS = "lscpu|dmidecode|lstopo|hwloc|topology|topo|facts"
-ENDINGS = re.compile(rf"(?:[-_.](?:{COMMANDS})|\.(?:xml|txt|out|log|gz|bz2|xz))+$", re.IGNORECASE)
+ENDINGS = re.compile(rf"(?:[-_.](?:{COMMANDS})|\.(?:xml|txt|out|log|gz|bz2|xz)){{1,9}}$", re.IGNORECASE)
 BEGINNINGS = re.compile(rf"^(?:{COMMANDS})(?:[-_.]|$)", re.IGNORECASE)
 XML_OPENINGS = ("<?xml", "<!DOCTYPE topology", "<topology")
 NAMELESS = re.compile(r"(?:localhost|unknown|\(none\)|)(?:\.|$)")

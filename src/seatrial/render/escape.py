@@ -5,7 +5,7 @@ import unicodedata
 
 _ESCAPE_SEQUENCES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
-    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # OSC: title, hyperlink, clipboard
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c\x9d]*(?:\x07|\x1b\\|\x9c)"  # OSC: title, hyperlink, clipboard
     r"|\x1b[PX^_][^\x1b]*\x1b\\"  # DCS, SOS, PM, APC
     r"|\x1b[ -/]*[0-~]"  # all other two-character escapes
 )

@@ -12,7 +12,7 @@ from seatrial.node.mpi import told as described
 from seatrial.rules.base import Readings, Rule, Violation
 from seatrial.rules.peers import compare_tables, compare_values, items_differ
 
-VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+")
+VERSION = re.compile(r"(?<![0-9.])[0-9]{1,18}(?:\.[0-9]{1,18})+")
 LIBRARY_OF_FILE = {"libucp": "UCX", "libfabric": "libfabric"}
 """File -> the library that it belongs to; other files belong to the MPI."""
 WITHOUT_VERSION = frozenset({"libpmix"})

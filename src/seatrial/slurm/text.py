@@ -50,10 +50,10 @@ BUSY = {"allocated", "alloc", "mixed", "mix", "planned", "plnd", "blocked", *COM
 RESUME_TIMEOUT = "ResumeTimeout reached"
 """Slurm's reason for a node that it took out of service because the node did not boot in time."""
 COMMAND = re.compile(r"^(?:salloc|srun|sbatch|sinfo|squeue|scontrol|scancel): (?:error: |fatal: )?")
-HELD = re.compile(rf"^{HOLDS} (\d+)$", re.MULTILINE)
+HELD = re.compile(rf"^{HOLDS} (\d{{1,18}})$", re.MULTILINE)
 NOT_GIVEN_BACK = re.compile(r"Unable to clean up job allocation")
-GRANTED = re.compile(r"Granted job allocation (\d+)")
-PENDING = re.compile(r"(?:Pending|queued) job allocation (\d+)|job (\d+) queued")
+GRANTED = re.compile(r"Granted job allocation (\d{1,18})")
+PENDING = re.compile(r"(?:Pending|queued) job allocation (\d{1,18})|job (\d{1,18}) queued")
 LAUNCH_FAILED = re.compile(r"[Ll]aunch for (?:StepId=\S+|step \S+) failed on node (\S+?):\s*(.+)")
 
 

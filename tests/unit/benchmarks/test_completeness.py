@@ -18,7 +18,7 @@ from tests.support.paths import SHARED, needs_shared
 
 CASES = [(name, made) for forms in (OUTPUTS, VARIANTS) for name, texts in forms.items() for made in texts]
 RECORDED = sorted((SHARED / "outputs").glob("*/*"))
-WILD = ("nan", "-inf", "1e999", "9" * 30, "9" * 400, "\n", "٣", "²", "1_000", "1.2.3", "-1", "{", "\0", "= ", ".")
+WILD = ("nan", "-inf", "1e999", "1e-320", "9" * 400, "\n", "٣", "²", "1_000", "1.2.3", "-1", "{", "\0", "= ", ".")
 """What numbers are not."""
 MOST_PREFIXES = 300
 """Of a long output: cuts at the ends and a sample of the others."""

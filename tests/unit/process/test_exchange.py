@@ -3,7 +3,7 @@
 import sys
 import time
 
-from seatrial.process.exchange import MOST_LATE_BYTES, Exchange
+from seatrial.process.exchange import MOST_LATE_BYTES, PIECE_BYTES, Exchange
 from seatrial.process.process import end_group, pipes, run, start
 
 CHATTY = f"import sys\nwhile True: sys.stdout.write({'x' * 999 + chr(10)!r})"
@@ -22,6 +22,27 @@ def test_a_program_that_never_stops_writing_is_late() -> None:
     finally:
         end_group(process)
         exchange.close()
+        exchange.close()
+
+
+def test_little_more_than_asked_for_is_kept() -> None:
+    """Twice of it was: for 32 logins at a time and two outputs each, twice of much."""
+    process = start([sys.executable, "-c", CHATTY])
+    _, output = pipes(process)
+    exchange = Exchange([output], kept_bytes=1 << 20)
+    largest = 0
+
+    def babbled() -> bool | None:
+        nonlocal largest
+        largest = max(largest, len(exchange.received[output]))
+        return time.monotonic() > began + 20 or (largest > 1 << 20 and len(exchange.received[output]) < largest) or None
+
+    began = time.monotonic()
+    try:
+        exchange.until(babbled, began + 30)
+        assert (1 << 20) < largest <= (1 << 20) * 9 // 8 + PIECE_BYTES
+    finally:
+        end_group(process)
         exchange.close()
 
 

@@ -46,7 +46,7 @@ def question() -> list[str]:
 
 def parse_places(text: str) -> tuple[Place, ...]:
     """Answers in the output of a labelled step."""
-    found = re.findall(rf"{MARK} (\S+) (\S+) (\d*)$", text, re.MULTILINE)
+    found = re.findall(rf"{MARK} (\S+) (\S+) (\d{{0,18}})$", text, re.MULTILINE)
     return tuple(Place(host=host, node=node, time_s=float(time) if time else None) for host, node, time in found)
 
 

@@ -34,7 +34,7 @@ def default_of(partitions: Mapping[str, Mapping[str, str]]) -> str:
 
 def minutes_of(text: str) -> int | None:
     """`1-02:30:00`, `30:00`, `UNLIMITED` as minutes; None for no limit and for invalid times."""
-    match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", text)
+    match = re.fullmatch(r"(?:(\d{1,18})-)?(?:(\d{1,18}):)?(\d{1,18}):(\d{1,18})", text)
     if text.upper() in UNLIMITED or not match:
         return None
     days, hours, minutes, _ = (int(part or 0) for part in match.groups())

@@ -23,7 +23,7 @@ WIDER_SINCE: Release = (24, 11)
 
 def release_of(text: str) -> Release | None:
     """`slurm-wlm 22.05.8` -> (22, 5); None where no version is in it."""
-    match = re.search(r"\b(\d\d)\.(\d\d)(?:\.\d+|\b)", text)
+    match = re.search(r"\b(\d\d)\.(\d\d)(?:\.\d{1,18}|\b)", text)
     return (int(match.group(1)), int(match.group(2))) if match else None
 
 

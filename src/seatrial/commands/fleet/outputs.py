@@ -47,7 +47,7 @@ def _node_and_run(name: str, benchmark: str) -> tuple[str, int]:
     if match := OUTPUT_NAME.fullmatch(name):
         return match["node"], int(match["run"])
     stem = PurePath(name).stem
-    return re.sub(rf"(?i)^{benchmark}[-_.]+|[-_.]+{benchmark}$", "", stem) or stem, 0
+    return re.sub(rf"(?i)^{benchmark}[-_.]+|(?<![-_.])[-_.]+{benchmark}$", "", stem) or stem, 0
 
 
 def _value(benchmark: Benchmark, output: Output, column: str) -> tuple[str, float]:

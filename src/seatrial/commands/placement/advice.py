@@ -41,7 +41,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
 
 def rankfile_options(path: str, mpi_library: str) -> tuple[str, ...]:
     """Open MPI 5 uses PRRTE's options."""
-    version = re.search(r"Open MPI v?(\d+)", mpi_library)
+    version = re.search(r"Open MPI v?(\d{1,18})", mpi_library)
     if version and int(version[1]) >= 5:
         return "--map-by", f"rankfile:file={path}"
     return "--rankfile", path

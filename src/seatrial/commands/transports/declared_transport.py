@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 from seatrial.model.transport import Carrier, Declared
 
-REGISTERING = re.compile(r"\[(\S+)\] mca: base: components_register: registering framework (\w+) components")
-FOUND = re.compile(r"\[(\S+)\] mca: base: components_register: found loaded component (\w+)")
+REGISTERING = re.compile(r"\[(\S{1,300}?)\] mca: base: components_register: registering framework (\w+) components")
+FOUND = re.compile(r"\[(\S{1,300}?)\] mca: base: components_register: found loaded component (\w+)")
 CHOSEN = re.compile(r"selected (\w+) best priority")
 MTL = re.compile(r"mca:base:select:\(\s*mtl\) Selected component \[(\w+)\]")
 PROVIDER = re.compile(r"mtl:ofi:provider: (\S+)")
 BTL = re.compile(r"mca: bml: Using (\w+) btl for send to")
-UCX_WAY = re.compile(r"ep_cfg\[\d+\]: (?:tag|am)\(([^)]*)\)")
+UCX_WAY = re.compile(r"ep_cfg\[\d+\]: (?:tag|am)\(([^)]{0,400})\)")
 INTEL_PROVIDER = re.compile(r"libfabric provider: (\S+)")
-INTEL_LOCAL = re.compile(r"MPI startup\(\): shm segment size .*\* \((\d{1,9}) local ranks\)")
+INTEL_LOCAL = re.compile(r"MPI startup\(\): shm segment size .{0,200}\* \((\d{1,9}) local ranks\)")
 INTEL_PROVIDERS = {
     "tcp": Carrier.TCP,
     "sockets": Carrier.TCP,

@@ -69,7 +69,7 @@ REVERSIBLE = (
     Reversible(pattern=rf"{re.escape(SOFTWARE)}([\w.-]+)", scope=Scope.JOB),
 )
 """Of the sysctls only those whose change harms nothing: not reserved memory, not what the kernel starts."""
-EQUAL_PROCESSORS = re.compile(r"(\S+) × (\d+)")
+EQUAL_PROCESSORS = re.compile(r"(\S+) × (\d{1,9})")
 """How facts show a value that all processors have."""
 MPI_FILES = f"{MCA}mca_base_param_files"
 """Names the files that Open MPI reads in place of the system's and the user's."""

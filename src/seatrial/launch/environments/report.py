@@ -100,7 +100,7 @@ def parse_reports(text: str) -> tuple[TaskReport, ...]:
     for line in text.splitlines():
         if MARK not in line:
             continue
-        match = re.match(rf"(?:\s*\d+: ?)?{MARK} (\S+) (\d+) (\w+) ?(.*)$", line)
+        match = re.match(rf"(?:\s*\d{{1,9}}: ?)?{MARK} (\S++) (\d{{1,9}}+) (\w++) ?+(.*)$", line)
         if match:
             host, process, key, value = match.groups()
             answers.setdefault((host, process), []).append((key, value))

@@ -15,9 +15,9 @@ SLOTS = ("slots", "max_slots", "max-slots", "slots_max", "cpu", "count")
 IGNORED = ("binding", "ifname", "sockets", "boards", "rack", "sockets_per_board", "cores_per_socket")
 """Words of both for what mpirun does with a host, which does not concern a measurement."""
 USER = ("user", "username", "user_name", "user-name")
-ADDRESS = re.compile(r"\[([0-9a-fA-F:.]+)\](?::(\d+))?|([0-9a-fA-F]*:[0-9a-fA-F]*:[0-9a-fA-F:.]*)")
+ADDRESS = re.compile(r"\[([0-9a-fA-F:.]+)\](?::(\d{1,18}))?|([0-9a-fA-F]*:[0-9a-fA-F]*:[0-9a-fA-F:.]*)")
 """An IPv6 address: [fe80::1]:4, or fe80::1 without a number of slots."""
-NAME = re.compile(r"([A-Za-z0-9][\w.-]*(?:\[[\d,-]+\][\w.-]*)*)(?::(\d+))?", re.ASCII)
+NAME = re.compile(r"([A-Za-z0-9][\w.-]*(?:\[[\d,-]+\][\w.-]*)*)(?::(\d{1,18}))?", re.ASCII)
 """n1, n1:4, n[1-3]:2."""
 
 
@@ -88,7 +88,7 @@ def _host(words: list[str]) -> tuple[tuple[str, ...], int | None]:
 
 def _settings(words: Iterable[str]) -> list[tuple[str, str]]:
     """slots=2, slots = 2 and slots= 2 are the same to Open MPI."""
-    joined = re.sub(r"\s*=\s*", "=", " ".join(words))
+    joined = "=".join(part.strip() for part in " ".join(words).split("="))
     settings = []
     for word in joined.split():
         key, equals, value = word.partition("=")

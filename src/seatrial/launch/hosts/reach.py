@@ -24,6 +24,8 @@ ANSWER_S = 20.0
 COPY_S = 60.0
 AT_ONCE = 32
 """Logins at the same time."""
+ANSWER_BYTES = 1 << 20
+"""Kept of each output of a login; what a host babbles before is lost."""
 MARK = "seatrial-host"
 SAFE = (
     'safe() { u=$(id -u); g=-; [ "$(id -gn)" = "$(id -un)" ] && g=$(id -g); '
@@ -87,7 +89,7 @@ def each_host(hosts: Sequence[str], work: Callable[[str, Callable[[bool], bool]]
 def ask(host: str, paths: Sequence[str], give_up: Callable[[bool], bool]) -> HostAnswer:
     """Log in once, and ask for the host's name and whether these programs are there."""
     text = "".join(f"{path}\n" for path in paths)
-    done = run(ssh_argv(host, [ASK]), stdin=text, timeout_s=ANSWER_S, give_up=give_up)
+    done = run(ssh_argv(host, [ASK]), stdin=text, timeout_s=ANSWER_S, kept_bytes=ANSWER_BYTES, give_up=give_up)
     return answer_of(host, done)
 
 
@@ -104,7 +106,9 @@ def answer_of(host: str, done: Completed) -> HostAnswer:
 def copy_program(host: str, path: Path, content: bytes, give_up: Callable[[bool], bool]) -> str:
     """Put a program on a host. Empty, or why that failed."""
     text = base64.encodebytes(content).decode("ascii")
-    done = run(ssh_argv(host, [COPY]), stdin=f"{path}\n{text}", timeout_s=COPY_S, give_up=give_up)
+    done = run(
+        ssh_argv(host, [COPY]), stdin=f"{path}\n{text}", timeout_s=COPY_S, kept_bytes=ANSWER_BYTES, give_up=give_up
+    )
     if done.ok:
         return ""
     last = [line.strip() for line in done.stderr.splitlines() if line.strip()][-1:]

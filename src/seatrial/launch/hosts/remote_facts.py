@@ -13,6 +13,9 @@ from seatrial.process.process import run
 
 QUICK = "SEATRIAL_FACTS=quick"
 NO_VARIABLE = "SEATRIAL_FACTS="
+KEPT_BYTES = 4 << 20
+"""Of each output of one login. Facts of a node of a thousand processors are less; of many hosts that babble at the same
+time no more than this stays in memory."""
 
 
 def read_remote_facts(hosts: Sequence[str], *, quick: bool = False) -> FactsReading:
@@ -26,7 +29,7 @@ def read_remote_facts(hosts: Sequence[str], *, quick: bool = False) -> FactsRead
     def read(host: str, give_up: Callable[[bool], bool]) -> tuple[str, str]:
         began = time.monotonic()
         longest_s = patience.longest_s(len(hosts))
-        done = run(ssh_argv(host, command), stdin=text, timeout_s=longest_s, give_up=give_up)
+        done = run(ssh_argv(host, command), stdin=text, timeout_s=longest_s, kept_bytes=KEPT_BYTES, give_up=give_up)
         start = done.stdout.find(OPENING)
         seen = done.stdout[start:] if start >= 0 else ""
         if f"\n{CLOSING}" in seen:
