@@ -55,9 +55,10 @@ def tried(reader: Reader, seed: str, content: bytes, hang_s: float = HANG_S) -> 
     signal.setitimer(signal.ITIMER_VIRTUAL, hang_s)
     began = time.process_time()
     reason = ""
+    sentences: tuple[type[BaseException], ...] = (SeatrialError, *reader.also)
     try:
         reader.read(content)
-    except (SeatrialError, *reader.also):
+    except sentences:
         pass
     except Hang:
         reason = f"no end after {hang_s:g} s"
