@@ -17,7 +17,7 @@ pytestmark = pytest.mark.lab
 @pytest.fixture(scope="module")
 def restorations(standing_lab4: LabPlan, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restorations]:
     lane = Lane(plan=standing_lab4, nodes=(PEER, NODE))
-    yield Restorations(lane, tmp_path_factory.mktemp("restorations"), seed=7, length_s=12.0)
+    yield Restorations(lane, tmp_path_factory.mktemp("restorations"), seed=7, length_s=8.0)
 
 
 @pytest.mark.parametrize("victim", Victim)
@@ -27,6 +27,7 @@ def test_a_kill_leaves_the_usual_setting_and_nothing_else(
 ) -> None:
     outcome = restorations.trial(command, victim, 1)
     assert outcome.faults == [], outcome.line()
+    assert outcome.killed_at_s >= 0, outcome.line()
     assert outcome.foreign > 0
 
 

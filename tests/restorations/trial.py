@@ -13,6 +13,7 @@ from pathlib import Path
 from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.daemons import start_slurmd
 from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LOGIN
 from seatrial.lab.cluster.processes import program
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.keeper import NAME as KEEPER
@@ -50,6 +51,8 @@ class Victim(enum.StrEnum):
     SLURMD = "slurmd"
     RANK = "rank"
     KEEPER = "keeper and driver"
+    SILENT = "driver, no answer"
+    """slurmctld is stopped when the driver is killed, and goes on some seconds later."""
 
 
 @dataclass(kw_only=True)
@@ -181,6 +184,9 @@ class Restorations:
                 if victim is Victim.SLURMD:
                     time.sleep(draw.uniform(0.0, 3.0))
                     self._start_slurmd()
+                if victim is Victim.SILENT:
+                    time.sleep(draw.uniform(2.0, 6.0))  # after 20 s Slurm drains nodes whose steps it could not end
+                    self._signal_controller(signal.SIGCONT)
             if elapsed_s > COMMAND_S:
                 outcome.faults.append("the command hangs")
                 process.kill()
@@ -197,7 +203,9 @@ class Restorations:
         """Whether there was one to kill."""
         processes = self.lane.processes()
         drivers = [pid]
-        if victim is Victim.DRIVER:
+        if victim is Victim.SILENT:
+            self._signal_controller(signal.SIGSTOP)
+        if victim in (Victim.DRIVER, Victim.SILENT):
             chosen = drivers
         elif victim is Victim.KEEPER:
             chosen = [*(one for one, argv in processes.items() if KEEPER in argv), *drivers]
@@ -221,6 +229,10 @@ class Restorations:
         with seen.open("wb") as output:
             argv = as_user(self.lane.plan, [*asked, "sh", "-c", FOREIGN], cwd="/")
             return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+
+    def _signal_controller(self, number: signal.Signals) -> None:
+        for pid in self.lane.on_nodes("slurmctld", (LOGIN,)):
+            os.kill(pid, number)
 
     def _start_slurmd(self) -> None:
         for node in self.lane.nodes:

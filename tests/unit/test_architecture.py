@@ -26,6 +26,7 @@ TERMS = [
     "allocation",
     "baseline",
     "finding",
+    "keeper",
     "limit",
     "link",
     "pair",

@@ -89,7 +89,7 @@ def compare(
         if better not in SENSES:
             raise UsageError(f"--better {better!r} is not known.", "Write higher or lower.")
         wanted = compare_toggle.toggle_of(*toggle, words, blocks, SENSES[better])
-        return _toggled(folder, wanted, _run_s(words), threshold, across or (), as_json=as_json, files=files)
+        return _toggled(folder, wanted, time_of_run(words), threshold, across or (), as_json=as_json, files=files)
     if len(words) != 2 and not (prove and len(words) > 2):
         raise UsageError(f"{count(len(words), 'set')} of runs are named; compare takes two.", "Write compare A B.")
     comparison = compare_run.run_comparison(folder, first, second, threshold=threshold, across=across or ())
@@ -99,7 +99,7 @@ def compare(
             first=first,
             second=second,
             benchmark=words[2:],
-            run_s=_run_s(words[2:]),
+            run_s=time_of_run(words[2:]),
             blocks=blocks,
             dry_run=dry_run,
             site=settings_of(context),
@@ -116,9 +116,9 @@ def _refuse_both(toggle: object, *, prove: bool, dry_run: bool, restore: bool) -
         raise UsageError("--dry-run needs --prove.", "Write compare A B --prove --dry-run.")
 
 
-def _run_s(words: Sequence[str]) -> float:
-    """How long the nodes are needed for one run of a benchmark: as its --budget says, else an hour."""
-    for word, following in zip(words, (*words[1:], ""), strict=True):
+def time_of_run(words: Sequence[str]) -> float:
+    """Seconds for which the nodes are needed for one run of a benchmark: as its --budget says, else an hour."""
+    for word, following in zip(words, (*words, "")[1:], strict=True):
         name, equals, value = word.partition("=")
         if name == "--budget":
             return allocation_s(seconds(value if equals else following, name))

@@ -12,6 +12,7 @@ import pytest
 
 from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import ChangedFile
+from seatrial.cli.compare import time_of_run
 from seatrial.commands.compare import prove
 from seatrial.commands.compare.custody import Custody
 from seatrial.commands.compare.prove import Request
@@ -249,3 +250,17 @@ def test_a_proof_holds_the_changed_node_and_those_of_the_benchmark(
     with pytest.raises(UsageError, match="n7 is not part of job 42"):
         request, reversal, info = proving()
         prove.custody_of(request, msgspec.structs.replace(reversal, nodes=("n7",)), Reach(launcher="slurm"), info)
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds"),
+    [((), 3600.0), (("mpirun", "x"), 3600.0), (("seatrial", "check", "--budget", "2m"), 540.0),
+     (("seatrial", "check", "--budget=1m", "--json"), 420.0)],
+)  # fmt: skip
+def test_for_how_long_nodes_are_held_for_a_run(words: tuple[str, ...], seconds: float) -> None:
+    assert time_of_run(words) == seconds
+
+
+def test_a_budget_without_a_duration_is_refused() -> None:
+    with pytest.raises(UsageError, match="not a valid duration"):
+        time_of_run(("seatrial", "check", "--budget"))
