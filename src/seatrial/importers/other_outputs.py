@@ -45,6 +45,8 @@ OUTPUTS = (
         f"seatrial locate reads their tests between two nodes if a line with both names is above each table. {FORMATS}",
     ),
     _parsed(r"HPC Challenge Benchmark|^Begin of (?:MPI|Star|Single)\w+", "the output of HPCC", "hpcc"),
+    _parsed(r"HPL-(?:MxP|AI)-NVIDIA|HPL[ -](?:MxP|AI) Result", "the output of HPL-MxP", "hpl-mxp"),
+    _parsed(r"^BabelStream\s*$|^Function\s+Mi?Bytes/sec", "the output of BabelStream", "babelstream"),
     _parsed(r"HPLinpack|^T/V\s+N\s+NB\s+P\s+Q|HPL_pdgesv", "the output of HPL (Linpack)", "hpl"),
     _parsed(r"HPCG[- ]Benchmark|^HPCG", "the output of HPCG", "hpcg"),
     _parsed(r"^STREAM version|^Triad:\s+[\d.]+", "the output of STREAM", "stream"),
@@ -88,7 +90,17 @@ OUTPUTS = (
         "the output of perftest (ib_write_bw and others)",
         f"It names no nodes. {CHECK}",
     ),
-    _output(r"nccl-tests|^#\s+nThread|out-of-place\s+in-place", "the output of nccl-tests or rccl-tests"),
+    _output(
+        r"nccl-tests|^#\s+nThread|out-of-place\s+in-place",
+        "the output of nccl-tests or rccl-tests",
+        "seatrial does not read it. Give its numbers as a table: node,run,value (bus bandwidth) to fleet, or "
+        "source,target,bandwidth_gb_s for each pair to locate.",
+    ),
+    _output(
+        r"^\s*\d{1,9}\s+\d{1,4}\[[ \t]*\]?[ \t]*==\(|^(?:Switch|CA):? 0x[0-9a-f]{8,} .{1,200}:$|==\(\s*(?:\d+X|Down)",
+        "the output of iblinkinfo",
+        "Give the output of ibnetdiscover instead: seatrial fabric check reads it.",
+    ),
     _output(
         r"\[\s*ID\]\s+Interval\s+Transfer|\"iperf|Connecting to host .* port \d+|STREAM TEST|netperf|sockperf|qperf",
         "the output of a network benchmark between two hosts (iperf or similar)",
