@@ -64,15 +64,16 @@ def explain(text: str, nodes: Sequence[str] = ()) -> StartFailure:
     text = re.sub(r"\btask (\d{1,9})(?= launch failed)", lambda task: _placed(task, nodes), text)
     telling = plain(without_warnings(text))
     table = causes(REFUSALS, *TABLES) if ASKS.search(telling) else known_causes()
-    for output in (telling, text):
-        stated = statements(table, output)
-        best = strongest(stated)
-        if best is not None and not best.cause.unspecific:
-            return _of(best)
-        unknown = _stronger_line(output, stated, best)
-        if best is not None:
-            return _of(best, f"{unknown} / after that " if unknown else "")
-        quoted = _quoted(output, all_chat=output is text)
+    stated = statements(table, telling)
+    best = strongest(stated)
+    if best is None or best.cause.unspecific:  # then a line that successful starts print as well may be the cause
+        whole = strongest(statements(table, text))
+        best = whole if best is None or (whole is not None and not whole.cause.unspecific) else best
+    if best is not None:
+        line = _stronger_line(telling, stated, best) if best.cause.unspecific else ""
+        return _of(best, f"{line} / after that " if line else "")
+    for output, chat in ((telling, False), (text, True)):
+        quoted = _quoted(output, chat=chat)
         if quoted:
             return StartFailure(meaning=quoted)
     return StartFailure(meaning=SAID_NOTHING, silent=True)
@@ -98,12 +99,12 @@ def _of(statement: Statement, before: str = "") -> StartFailure:
     )
 
 
-def _stronger_line(text: str, stated: Sequence[Statement], best: Statement | None) -> str:
+def _stronger_line(text: str, stated: Sequence[Statement], best: Statement) -> str:
     """The first complaint of a speaker before `best` for which no cause is known; empty where there is none."""
     stated_lines = {number for statement in stated for number in range(statement.first, statement.last + 1)}
     for number, line in enumerate(text.split("\n")):
         speaker = _speaker(line)
-        if speaker is None or number in stated_lines or best is None or HARMLESS.search(line):
+        if speaker is None or number in stated_lines or HARMLESS.search(line):
             continue
         if speaker.rank < best.cause.speaker.rank and COMPLAINS.search(line):
             return shortened(line)
@@ -114,11 +115,11 @@ def _speaker(line: str) -> Speaker | None:
     return next((speaker for speaker, looks in LINES_OF if looks.search(line)), None)
 
 
-def _quoted(text: str, *, all_chat: bool) -> str:
+def _quoted(text: str, *, chat: bool) -> str:
     """The lines of the strongest speaker that complain, else all lines but noise; at most MOST_LINES, in order."""
     lines = [line.strip() for line in text.splitlines() if not NOISE.search(line.strip()) and line != ENTERED]
     lines = list(dict.fromkeys(lines))
-    complaints = [line for line in lines if COMPLAINS.search(line) and not all_chat]
+    complaints = [line for line in lines if COMPLAINS.search(line) and not chat]
     speakers = [speaker for line in complaints if (speaker := _speaker(line)) is not None]
     if speakers:
         first = min(speakers, key=lambda speaker: speaker.rank)

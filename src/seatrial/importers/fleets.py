@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.importers.columns import MISSING, Column, checked, json_value, read_columns
+from seatrial.importers.other_outputs import refusal_of_folder
 from seatrial.importers.series import TIME_NAMES
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
@@ -114,7 +115,8 @@ def read_outputs(texts: Mapping[str, str], column: str = "") -> Fleet:
                 raise UsageError(f"{name} has no rate of {wanted!r}.", f"It has {', '.join(rates)}.")
             runs.setdefault(match["node"], []).append((int(match["run"]), float(rates[wanted])))
     if not runs:
-        raise UsageError("The folder has no output of STREAM with the name NODE-stream-1n-JOB-iter-RUN.out.", REMEDY)
+        none = UsageError("The folder has no output of STREAM with the name NODE-stream-1n-JOB-iter-RUN.out.", REMEDY)
+        raise refusal_of_folder(texts, "outputs of a benchmark that seatrial reads", none)
     return _table({node: [rate for _, rate in sorted(found)] for node, found in runs.items()}).values
 
 

@@ -4,6 +4,8 @@ A table of pairs is refused far more often because it is another tool's output t
 """
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from seatrial.model.errors import UsageError
@@ -168,3 +170,13 @@ def refusal(beginning: str, reason: UsageError) -> UsageError:
     if output is None:
         return reason
     return UsageError(f"This looks like {output.name}, not like a table of pairs of nodes.", output.remedy)
+
+
+def refusal_of_folder(texts: Mapping[str, str], wanted: str, reason: UsageError) -> UsageError:
+    """The error for a folder without what is wanted: what most of its files look like; else the reason."""
+    counted = Counter(output for text in texts.values() if (output := recognised(text)) is not None)
+    if not counted:
+        return reason
+    output, files = counted.most_common(1)[0]
+    of_all = "all" if files == len(texts) else f"{files} of {len(texts)}"
+    return UsageError(f"The files of this folder ({of_all}) look like {output.name}, not like {wanted}.", output.remedy)

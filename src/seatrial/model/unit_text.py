@@ -11,12 +11,13 @@ class Unit(NamedTuple):
     factor: float
 
 
-_DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
-_BINARY = {f"{prefix}i": 2.0 ** (10 * power) for power, prefix in enumerate("KMGTPE", 1)} | {"ki": 2.0**10}
+_DECIMAL = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15, "e": 1e18}
+"""In lower case: m is 10⁶ as well, since nobody counts thousandths of a byte or of an operation."""
+_BINARY = {f"{prefix}i": 2.0 ** (10 * power) for power, prefix in enumerate("kmgtpe", 1)}
 _SMALL = {"m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9}
-_PER_S = r"(?:/s|/sec|/second|ps)"
-_FLOPS = re.compile(rf"(?P<prefix>[kKMGTPE]?)(?i:flops?)(?P<per>{_PER_S}?)")
-_BYTES = re.compile(r"(?P<prefix>[kKMGTPE]?i?)(?P<unit>B|[Bb]ytes?|b|[Bb]its?)(?P<per>/s|/sec|/second|ps)?")
+_PER_S = r"(?:(?:/|_|per)(?:s|sec|second)|ps)"
+_FLOPS = re.compile(rf"(?P<prefix>[kKmMgGtTpPE]?)(?i:flops?)(?P<per>{_PER_S}?)")
+_BYTES = re.compile(rf"(?P<prefix>[kKmMgGtTpPE]?i?)(?P<unit>B|[Bb]ytes?|b|[Bb]its?)(?P<per>{_PER_S})?")
 _TIMES = re.compile(r"(?P<prefix>[muµμn]?)(?:s|sec|secs)")
 _WORDS = {
     "second": 1.0, "seconds": 1.0, "millisecond": 1e-3, "milliseconds": 1e-3, "microsecond": 1e-6, "microseconds": 1e-6,
@@ -24,7 +25,7 @@ _WORDS = {
     "hour": 3600.0, "hours": 3600.0,
 }  # fmt: skip
 _COUNTS = re.compile(
-    r"(?P<prefix>[kKMGT]?)(?:(?:ops?|op|it|iterations?|updates?|up|messages?|msgs?)(?:/s|/sec)|IOPS|iops|Hz)"
+    r"(?P<prefix>[kKMGT]?)(?:(?:[oO]ps?|OPS?|it|iterations?|updates?|up|messages?|msgs?)(?:/s|/sec)|IOPS|iops|Hz)"
 )
 _PER_TIME = {"1/s": 1.0, "/s": 1.0, "1/sec": 1.0, "1/min": 1 / 60, "1/h": 1 / 3600}
 _POWERS = re.compile(r"(?P<prefix>[mkKMG]?)(?P<unit>W|J)")
@@ -54,18 +55,18 @@ def unit_of(text: str) -> Unit | None:
 def _with_prefix(name: str) -> Unit | None:
     if match := _FLOPS.fullmatch(name):
         rate = match["per"] or name.lower().endswith("flops")
-        return Unit("flop/s", _DECIMAL[match["prefix"]]) if rate else None
+        return Unit("flop/s", _DECIMAL[match["prefix"].lower()]) if rate else None
     if match := _TIMES.fullmatch(name):
         return Unit("s", _SMALL[match["prefix"]] if match["prefix"] else 1.0)
     if match := _COUNTS.fullmatch(name):
-        return Unit("1/s", _DECIMAL[match["prefix"]])
+        return Unit("1/s", _DECIMAL[match["prefix"].lower()])
     if match := _POWERS.fullmatch(name):
-        return Unit(match["unit"], 1e-3 if match["prefix"] == "m" else _DECIMAL[match["prefix"]])
+        return Unit(match["unit"], 1e-3 if match["prefix"] == "m" else _DECIMAL[match["prefix"].lower()])
     match = _BYTES.fullmatch(name)
-    factor = {**_DECIMAL, **_BINARY}.get(match["prefix"]) if match else None
+    factor = {**_DECIMAL, **_BINARY}.get(match["prefix"].lower()) if match else None
     if match is None or factor is None:
         return None
-    bits = match["unit"][0] == "b" and not match["unit"].startswith("byte")
+    bits = match["unit"] == "b" or match["unit"].lower().startswith("bit")
     return Unit("B/s" if match["per"] else "B", factor / 8 if bits else factor)
 
 
