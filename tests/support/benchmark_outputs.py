@@ -1,6 +1,7 @@
 """Small outputs in the formats of benchmarks, written here: all numbers are made up, and agree with each other."""
 
 import json
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from tests.support.application_outputs import espresso, gromacs
@@ -340,7 +341,7 @@ def decomposition(parts: tuple[int, ...] = (500, 500)) -> str:
     return f"{foam_head('decomposePar')}Decomposing mesh region0\n\n{blocks}End\n\n"
 
 
-OUTPUTS = {
+OUTPUTS: dict[str, tuple[Callable[[], str], ...]] = {
     "osu": (osu, osu_rates, osu_collective),
     "imb": (imb,),
     "hpl": (hpl,),

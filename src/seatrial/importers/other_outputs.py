@@ -101,7 +101,7 @@ OUTPUTS = (
     _output(
         r"^\s*\d{1,9}\s+\d{1,4}\[[ \t]*\]?[ \t]*==\(|^(?:Switch|CA):? 0x[0-9a-f]{8,} .{1,200}:$|==\(\s*(?:\d+X|Down)",
         "the output of iblinkinfo",
-        "Give the output of ibnetdiscover instead: seatrial fabric check reads it.",
+        "seatrial fabric check reads it.",
     ),
     _output(
         r"\[\s*ID\]\s+Interval\s+Transfer|\"iperf|Connecting to host .* port \d+|STREAM TEST|netperf|sockperf|qperf",
