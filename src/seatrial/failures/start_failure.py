@@ -17,6 +17,8 @@ NOISE = re.compile(
     r"|CANCELLED AT|PMIX ERROR: ERROR in file \S{1,400}gds_ds12_lock|^[-*=\s]*$|^\*\*\*|^=+ backtrace|^ *\d+ +(?:/|0x)"
 )
 """PMIx prints its line to ordinary users at every start, good or bad."""
+OWN_WORDS = re.compile(r"^(?:srun|salloc|sbatch): error: (\S{0,40}[^\W\d_][^\n]{0,400} [^\n]{0,400})$")
+"""A sentence: Slurm's names of limits are single words."""
 MOST_LINES = 3
 SAID_NOTHING = "it said nothing"
 ENTERED = "seatrial: entered"
@@ -80,9 +82,23 @@ def explain(text: str, nodes: Sequence[str] = ()) -> StartFailure:
 
 
 def why_refused(output: str) -> tuple[str, str] | None:
-    """Meaning with its quote, and remedy, of what salloc or sbatch wrote; None if no cause is known."""
-    best = strongest(statements(causes(REFUSALS, *TABLES), plain(output)))
-    return (quoted_meaning(best), best.cause.remedy) if best is not None else None
+    """Meaning with its quote, and remedy, of what salloc or sbatch wrote; None if no cause is known.
+
+    What a rule of the site printed above Slurm's own words is quoted as well.
+    """
+    text = plain(without_warnings(plain(output)))
+    stated = statements(causes(REFUSALS, *TABLES), text)
+    best = strongest(stated) or strongest(statements(causes(REFUSALS, *TABLES), plain(output)))
+    if best is None:
+        return None
+    told = {number for statement in stated for number in range(statement.first, statement.last + 1)}
+    above = [
+        match.group(1)
+        for number, line in enumerate(text.split("\n")[: best.first])
+        if number not in told and (match := OWN_WORDS.match(line)) is not None
+    ]
+    words = f" Above it: {shortened(' '.join(above[:MOST_LINES]))}" if above and best in stated else ""
+    return f"{quoted_meaning(best)}{words}", best.cause.remedy
 
 
 def quoted_meaning(statement: Statement) -> str:
