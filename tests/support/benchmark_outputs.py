@@ -1,6 +1,7 @@
 """Small outputs in the formats of benchmarks, written here: all numbers are made up, and agree with each other."""
 
 import json
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from tests.support.application_outputs import espresso, gromacs
@@ -109,6 +110,113 @@ def hpcg(verdict: str = "VALID") -> str:
         f"Final Summary=\nFinal Summary::HPCG result is {verdict} with a GFLOP/s rating of=19.1\n"
         "Final Summary::Results are valid but execution time (sec) is=61.5\n"
         "Final Summary::Official results execution time (sec) must be at least=1800\n"
+    )
+
+
+def hpcg_grids(form: str = "=") -> str:
+    """The report of HPCG with its coarse grids; `:`: the form of versions 2.4 and 3.0, indented."""
+    sizes = [(1124864, 29791000), (140608, 3581577), (17576, 421875), (2197, 46656)]
+    coarse = "".join(
+        f"Multigrid Information::Coarse Grids::Grid Level={level}\n"
+        f"Multigrid Information::Coarse Grids::Number of Equations={equations}\n"
+        f"Multigrid Information::Coarse Grids::Number of Nonzero Terms={nonzeros}\n"
+        for level, (equations, nonzeros) in enumerate(sizes[1:], 1)
+    )
+    text = hpcg().replace(
+        "Linear System Information::Number of Equations=17984512\n",
+        "Linear System Information=\n"
+        f"Linear System Information::Number of Equations={sizes[0][0]}\n"
+        f"Linear System Information::Number of Nonzero Terms={sizes[0][1]}\n"
+        f"Multigrid Information=\nMultigrid Information::Coarse Grids=\n{coarse}",
+    )
+    if form == "=":
+        return text
+    lines = []
+    for line in text.splitlines():
+        *sections, words = line.replace("=", ": ", 1).rstrip().split("::")
+        lines.append("  " * len(sections) + words)
+    return "\n".join(lines) + "\n"
+
+
+def indented(text: str, spaces: int = 4) -> str:
+    """The output of a program as Ansible shows it."""
+    lines = "".join(f"{' ' * spaces}{line}".rstrip() + "\n" for line in text.splitlines())
+    return f"TASK [Output the results.] ***\nok: [127.0.0.1] =>\n  mpirun_output.stdout: |-\n{lines}"
+
+
+def nvidia_stream(triad: float = 3_127_000.5, rows: int = 4) -> str:
+    """NVIDIA-STREAM 25.4: no line about its solution."""
+    rates = (("Copy", 3_071_000.25, 0.0052), ("Scale", 3_059_000.5, 0.0052), ("Add", 3_125_000.0, 0.0077))
+    table = "".join(
+        f"{name + ':':<10s}{rate:>13.4f}{seconds:>13.4f}{seconds:>13.4f}{seconds:>13.4f}\n"
+        for name, rate, seconds in (*rates, ("Triad", triad, 0.0077))[:rows]
+    )
+    return (
+        f"{'=' * 86}\nNVIDIA-STREAM 25.4.0  -- NVIDIA accelerated STREAM benchmark -- NVIDIA\n{'=' * 86}\n"
+        " STREAM Benchmark implementation in CUDA\n Array size (double)=1000000000*8*8 (61035 MB)\n\n"
+        "STREAM tests: COPY SCALE ADD TRIAD\n\n\n"
+        f"Function      Rate (MB/s)   Avg time     Min time     Max time\n{table}"
+    )
+
+
+def babelstream(unit: str = "MBytes/sec") -> str:
+    """BabelStream 4.0, arrays of 268.4 MB or 256 MiB."""
+    scale = 1e6 if unit == "MBytes/sec" else 2**20
+    size = "268.4 MB (=0.3 GB)" if unit == "MBytes/sec" else "256.0 MiB (=0.2 GiB)"
+    kernels = (
+        ("Copy", 2, 0.00062),
+        ("Mul", 2, 0.00063),
+        ("Add", 3, 0.00092),
+        ("Triad", 3, 0.00093),
+        ("Dot", 2, 0.00068),
+    )
+    rows = "".join(
+        f"{name:<12s}{arrays * 2**28 / seconds / scale:<12.3f}{seconds:<12.5f}{2 * seconds:<12.5f}{seconds:<12.5f}\n"
+        for name, arrays, seconds in kernels
+    )
+    return (
+        "BabelStream\nVersion: 4.0\nImplementation: OpenMP\nRunning kernels 100 times\nPrecision: double\n"
+        f"Array size: {size}\nTotal size: 805.3 MB (=0.8 GB)\n"
+        f"{'Function':<12s}{unit:<12s}{'Min (sec)':<12s}{'Max':<12s}{'Average':<12s}\n{rows}"
+    )
+
+
+def hpl_mxp(residual: str = "5.189581E-04", outcome: str = "PASSED", rate: float = 193900.0) -> str:
+    """HPL-MxP-NVIDIA 25.4, one test of order 100000: 6.667e14 operations in 3.4384 s."""
+    rule = "=" * 80 + "\n"
+    return (
+        f"{rule}HPL-MxP-NVIDIA 25.4.0  -- NVIDIA accelerated HPL-MxP benchmark benchmark -- NVIDIA\n{rule}\n"
+        " ****** test 1 of 1 starts ****** \n\n   n      = 100000\n\nGEMM GFLOPS: AVG = 333715.82, MAX = 342168.13\n"
+        "LU seconds: AVG = 1.0384, MAX = 1.04 (3->n1), MIN = 1.03 (0->n1)\n\n"
+        "Iterative Solver seconds: AVG = 2.4000, MAX = 2.40 (1->n1), MIN = 2.40 (0->n1)\n\n"
+        " ****** HPL MxP Result    ****** \n\n    Threshold     . . . . =    1.600000E+01\n"
+        f"  ||Ax-b||_oo / (EPS * (||A||_oo * ||x||_oo + ||b||_oo) * N) =    {residual} ...... {outcome}\n\n"
+        "    N = 100000, NB = 1024, NPROW = 2, NPCOL = 2, SLOPPY-TYPE = 2\n"
+        f"\x1b[0;31m       GFLOPS = {rate:.4e}, per GPU =   {rate / 4:.2f}\x1b[0m ------ The HPL-MxP performance\n"
+        "    LU GFLOPS = 6.4200e+05, per GPU =  160500.00 ------ The performance of the factorization\n\n"
+        " ****** test 1 of 1 done   ****** \n"
+    )
+
+
+def ior_summary(repetitions: int = 1) -> str:
+    """IOR 4.1, which prints no line `Max Write`, but a summary with a row for each operation."""
+    rows = "".join(
+        f"write     228.30 11.41 14.01    204800     20480      0.1155     13.85      0.0050     14.02      {number}\n"
+        for number in range(repetitions)
+    )
+    names = (
+        "access    bw(MiB/s)  IOPS  Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter"
+    )
+    return (
+        "IOR-4.1.0+dev: MPI Coordinated Test of Parallel I/O\nBegan               : Fri May  3 10:52:39 2019\n"
+        "Command line        : ior -b 200m -t 20m -w -o f\n\nOptions: \napi                 : POSIX\n"
+        f"access              : file-per-process\ntasks               : 16\nrepetitions         : {repetitions}\n"
+        "aggregate filesize  : 3.12 GiB\n\nResults: \n\n"
+        f"{names}\n{'-' * len(names)}\n"
+        f"{rows}\nSummary of all tests:\n"
+        "Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)   Min(OPs)  Mean(OPs)     StdDev    Mean(s)\n"
+        "write         228.30     228.30     228.30       0.00      11.41      11.41      11.41       0.00   14.02000\n"
+        f"Finished            : Fri May  3 10:5{2 + repetitions}:53 2019\n"
     )
 
 
@@ -233,14 +341,16 @@ def decomposition(parts: tuple[int, ...] = (500, 500)) -> str:
     return f"{foam_head('decomposePar')}Decomposing mesh region0\n\n{blocks}End\n\n"
 
 
-OUTPUTS = {
+OUTPUTS: dict[str, tuple[Callable[[], str], ...]] = {
     "osu": (osu, osu_rates, osu_collective),
     "imb": (imb,),
     "hpl": (hpl,),
+    "hpl-mxp": (hpl_mxp,),
     "hpcc": (hpcc,),
-    "hpcg": (hpcg,),
-    "stream": (stream,),
-    "ior": (ior,),
+    "hpcg": (hpcg, hpcg_grids, lambda: hpcg_grids(":")),
+    "stream": (stream, nvidia_stream),
+    "babelstream": (babelstream, lambda: babelstream("MiBytes/sec")),
+    "ior": (ior, ior_summary, lambda: ior_summary(3)),
     "mdtest": (mdtest,),
     "fio": (fio_text, fio_json),
     "netpipe": (netpipe,),

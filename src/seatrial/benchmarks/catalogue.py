@@ -3,12 +3,14 @@
 import re
 
 from seatrial.benchmarks import (
+    babelstream,
     espresso,
     fio,
     gromacs,
     hpcc,
     hpcg,
     hpl,
+    hpl_mxp,
     imb,
     ior,
     lammps,
@@ -19,7 +21,7 @@ from seatrial.benchmarks import (
     stream,
 )
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.line_prefixes import plain
+from seatrial.benchmarks.line_prefixes import SHARE, plain
 from seatrial.importers.other_outputs import recognised
 from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
@@ -31,8 +33,10 @@ BENCHMARKS: dict[str, Benchmark] = {
         imb,
         hpcc,
         hpl,
+        hpl_mxp,
         hpcg,
         stream,
+        babelstream,
         ior,
         mdtest,
         fio,
@@ -95,6 +99,22 @@ def _begins(benchmark: Benchmark, text: str) -> bool:
     )
 
 
+def undented(benchmark: Benchmark, text: str) -> str:
+    """The text without an indentation that somebody else gave to it (Ansible, a quote in a message).
+
+    Nearly all lines from the output's beginning on must have it. Lines around the output stay as they are.
+    """
+    for beginning in benchmark.beginnings:
+        words = next((line for line in beginning.split("\n") if line.strip(RULES)), " ")
+        place = re.search(rf"^([ \t]{{1,40}}){re.escape(words)}", text, re.MULTILINE) if words[0] not in " \t" else None
+        if place is None:
+            continue
+        written = [line for line in text[place.start() :].split("\n") if line.strip()]
+        if sum(line.startswith(place[1]) for line in written) >= SHARE * len(written):
+            return re.sub(rf"^{place[1]}", "", text, flags=re.MULTILINE)
+    return text
+
+
 def parse_as(benchmark: Benchmark, text: str, largest_bytes: int = 0) -> Output:
     """The output as of this benchmark. Raises UsageError where the text is of something else."""
     _refuse_binary(text)
@@ -102,6 +122,7 @@ def parse_as(benchmark: Benchmark, text: str, largest_bytes: int = 0) -> Output:
     fits = _has_mark(benchmark, text) or _begins(benchmark, text) or _less_than_a_line(text)
     if text.strip() and benchmark.marks and not fits:
         raise _unrelated(text, f"the output of {benchmark.title}")
+    text = undented(benchmark, text)
     if largest_bytes and benchmark.parse_up_to is None:
         raise UsageError(
             f"--largest is not for {benchmark.name}: its outputs show by themselves whether they are complete.",

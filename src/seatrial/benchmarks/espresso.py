@@ -185,7 +185,7 @@ BENCHMARK = Benchmark(
     title="Quantum ESPRESSO",
     requires="pw.x, ld1.x and MPI",
     marks=(BANNER.pattern,),
-    beginnings=("Program PWSCF v.",),
+    beginnings=("     Program PWSCF v.",),
     parse=parse,
     metrics=(
         Metric(name="time_s", unit="s", better=Better.LESS, meaning="wall time of pw.x"),

@@ -12,18 +12,9 @@ from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import number_of
+from seatrial.model.unit_text import KNOWN, unit_named, unit_of
 from seatrial.model.verdict import FindingKind, Verdict
 
-UNITS: dict[str, tuple[str, float]] = {
-    "": ("", 1.0), "%": ("", 0.01),
-    "s": ("s", 1.0), "ms": ("s", 1e-3), "us": ("s", 1e-6), "ns": ("s", 1e-9), "min": ("s", 60.0), "h": ("s", 3600.0),
-    "B/s": ("B/s", 1.0), "kB/s": ("B/s", 1e3), "MB/s": ("B/s", 1e6), "GB/s": ("B/s", 1e9), "TB/s": ("B/s", 1e12),
-    "KiB/s": ("B/s", 2.0**10), "MiB/s": ("B/s", 2.0**20), "GiB/s": ("B/s", 2.0**30),
-    "flop/s": ("flop/s", 1.0), "Mflop/s": ("flop/s", 1e6), "Gflop/s": ("flop/s", 1e9), "Tflop/s": ("flop/s", 1e12),
-    "1/s": ("1/s", 1.0), "1/min": ("1/s", 1 / 60), "1/h": ("1/s", 1 / 3600), "B": ("B", 1.0), "W": ("W", 1.0),
-    "J": ("J", 1.0),
-}  # fmt: skip
-"""Unit as printed -> base unit, and how many of it."""
 LONGEST_PATTERN = 500
 LONGEST_LINE = 4096
 """Characters of a line that patterns see. The command line limits their time as well."""
@@ -177,10 +168,12 @@ class _Patterns:
 
 
 def _metric(name: str, item: MetricSpec, source: str) -> Metric:
-    if item.unit not in UNITS:
-        names = ", ".join(unit for unit in UNITS if unit)
-        raise UsageError(f"{source}: metrics.{name}: {item.unit!r} is not a known unit.", f"Known: {names}.")
-    return Metric(name=name, unit=UNITS[item.unit][0], better=item.better, meaning=item.meaning)
+    unit = unit_of(item.unit)
+    if unit is None:
+        raise UsageError(
+            f"{source}: metrics.{name}: {item.unit!r} is not a known unit.", f"Known, with other prefixes: {KNOWN}."
+        )
+    return Metric(name=name, unit=unit.base, better=item.better, meaning=item.meaning)
 
 
 def _parse(spec: Spec, rules: dict[str, Any], shown: dict[str, Any], text: str) -> Output:
@@ -214,7 +207,7 @@ def _number(reading: Reading, item: MetricSpec, name: str, printed: str, line: L
     except ValueError:
         reading.breach(FindingKind.NOT_A_NUMBER, f"{name} is {printed[:40]!r}", line)
         return
-    reading.result(name, printed, line, UNITS[item.unit][1])
+    reading.result(name, printed, line, unit_named(item.unit).factor)
     if item.least is not None and value < item.least:
         reading.breach(FindingKind.ABOVE_LIMIT, f"{name} is {printed} {item.unit}, the least is {item.least:g}", line)
     if item.most is not None and value > item.most:

@@ -27,6 +27,9 @@ KERNEL_RATE = re.compile(
     rf"(?:GFLOP/s Summary::)?(?P<kernel>Raw \w{{1,40}}+|Total with [\w ]{{1,60}}overhead)"
     rf"\s*[=:]\s*(?P<rate>{NUMBER})\s*$"
 )
+COARSE = re.compile(r"Multigrid Information|Coarse Grids")
+"""Equations and nonzeros below it are those of coarse grids: the linear system is the finest one."""
+SIZES = ("equations", "nonzeros")
 CHECK = re.compile(r"\bResult\s*[=:]\s*(?P<outcome>\w+)\s*$")
 TOTAL_TIME = re.compile(rf"execution time \(sec\) is\s*[=:]\s*(?P<time>{NUMBER})")
 OFFICIAL = re.compile(rf"execution time \(sec\) must be at least\s*[=:]\s*(?P<time>{NUMBER})")
@@ -54,7 +57,8 @@ def _report(reading: Reading, lines: "list[Line]") -> None:
         if re.match(r"\S", line.text):
             section = line.text
         for pattern, name in FIELDS:
-            if field := pattern.search(line.text):
+            coarse = name in SIZES and COARSE.search(f"{section} {line.text}")
+            if (field := pattern.search(line.text)) and not coarse:
                 reading.evidence(name, whole_number(field[1]), line)
         rate = KERNEL_RATE.search(line.text)
         if rate and "GFLOP/s" in f"{section} {line.text}":

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.hpl_plan import HPL
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.reading import Line, Reading, rule_of
 from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
 from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -33,7 +33,7 @@ CLOCK_S = 3.0
 
 def parse(text: str) -> Output:
     """One output of xhpl: the head, one block for each test, and the summary."""
-    reading = Reading("hpl", text)
+    reading = Reading("hpl", text, closing=rule_of(text, "="))
     for lines in reading.runs(r"^HPLinpack \d", END.pattern, "End of Tests."):
         read_hpl(reading, lines)
     head = reading.search(r"^HPLinpack (?P<version>\S+)|HPL-NVIDIA (?P<nvidia>\S+)")

@@ -20,6 +20,8 @@ BEGAN = re.compile(r"^(?:Run )?[Bb]egan\s*:\s*(?P<time>\w{3} \w{3} +\d{1,18} \d\
 FINISHED = re.compile(r"^(?:Run )?[Ff]inished\s*:\s*(?P<time>\w{3} \w{3} +\d{1,18} \d\d:\d\d:\d\d \d{4})")
 HEADING = re.compile(r"^access\s+bw\(Mi?B/s\)")
 COLUMN = re.compile(r"\S{1,60}?\([^)]{0,60}\)|\S+")
+SUMMARY = re.compile(r"^Summary of all tests:|^Operation\s+Max\s?\(")
+"""Below it is a row for each operation: its first number is the maximum, and none of its numbers is another run."""
 MAXIMUM = re.compile(rf"^Max (?P<operation>Write|Read):\s+(?P<rate>{NUMBER}) MiB/sec")
 OPTIONS = (
     (re.compile(r"^\s*(?:tasks|clients|nproc|[Pp]articipating tasks)\s*[:=]\s*(\d{1,9})"), "ranks"),
@@ -57,6 +59,8 @@ class Run(msgspec.Struct):
     bytes: float = 0.0
     rows: dict[str, int] = msgspec.field(default_factory=dict)
     """Operation -> rows of the table."""
+    summary: bool = False
+    """Whether its lines are those of the summary."""
     maxima: set[str] = msgspec.field(default_factory=set)
     stonewalled: bool = False
     """Whether it writes for a time, and may move less than the size of the file (-D)."""
@@ -68,7 +72,7 @@ def parse(text: str) -> Output:
     """All runs of one output, as text or as one JSON object."""
     if re.match(r"\s*\{", text):
         return parse_json(text)
-    reading = Reading("ior", text)
+    reading = Reading("ior", text, closing=FINISHED.pattern)
     runs: list[Run] = []
     for line in reading.whole_lines:
         if start := START.match(line.text):
@@ -86,30 +90,39 @@ def parse(text: str) -> Output:
 
 def _line(reading: Reading, run: Run, line: Line) -> None:
     text = line.text
-    for pattern, name in OPTIONS:
-        if option := pattern.match(text):
-            reading.evidence(name, whole_number(option[1]), line)
-            if name == "repetitions":
-                run.repetitions = whole_number(option[1])
-    if api := API.match(text):
-        run.api = api["api"]
-    elif command := COMMAND.match(text):
-        run.words = tuple(command["words"].split())
-    elif size := SIZE.match(text):
-        run.bytes = number_of(size["size"]) * UNITS[size["unit"]]
-        reading.evidence("bytes", run.bytes, line)
+    words = text.split(maxsplit=2)
+    _option(reading, run, line)
+    if SUMMARY.match(text):
+        run.columns, run.summary = [], True
     elif HEADING.match(text):
         run.columns = COLUMN.findall(text)
-    elif layout := LAYOUT.match(text):
-        run.layout = layout["layout"]
     elif maximum := MAXIMUM.match(text):
         run.maxima.add(maximum["operation"].lower())
     elif (clock := BEGAN.match(text)) or (clock := FINISHED.match(text)):
         _clock(reading, run, line, clock["time"])
-    elif text.split(maxsplit=1)[:1] and text.split(maxsplit=1)[0] in OPERATIONS and run.columns and not run.maxima:
+    elif words[:1] and words[0] in OPERATIONS and run.summary:
+        run.maxima |= {words[0]} if len(words) > 1 and re.fullmatch(NUMBER, words[1]) else set()
+    elif words[:1] and words[0] in OPERATIONS and run.columns and not run.maxima:
         _row(reading, run, line)
     else:
         _warning(reading, run, line)
+
+
+def _option(reading: Reading, run: Run, line: Line) -> None:
+    for pattern, name in OPTIONS:
+        if option := pattern.match(line.text):
+            reading.evidence(name, whole_number(option[1]), line)
+            if name == "repetitions":
+                run.repetitions = whole_number(option[1])
+    if api := API.match(line.text):
+        run.api = api["api"]
+    elif command := COMMAND.match(line.text):
+        run.words = tuple(command["words"].split())
+    elif size := SIZE.match(line.text):
+        run.bytes = number_of(size["size"]) * UNITS[size["unit"]]
+        reading.evidence("bytes", run.bytes, line)
+    elif (layout := LAYOUT.match(line.text)) and not HEADING.match(line.text):
+        run.layout = layout["layout"]
 
 
 def _row(reading: Reading, run: Run, line: Line) -> None:

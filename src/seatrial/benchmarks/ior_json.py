@@ -16,7 +16,7 @@ Fields = Mapping[str, Any]
 
 def parse_json(text: str) -> Output:
     """All tests of the object. It is complete with its end, `Finished`, and as many results as repetitions."""
-    reading = Reading("ior", text)
+    reading = Reading("ior", text, closing=r"\}")
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):

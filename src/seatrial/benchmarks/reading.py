@@ -48,10 +48,12 @@ START = Line(0, "")
 class Reading:
     """What has been read so far of one output."""
 
-    def __init__(self, benchmark: str, text: str) -> None:
+    def __init__(self, benchmark: str, text: str, closing: str = "") -> None:
+        """`closing`: an expression for a last line that shows by itself that it is whole, without its newline."""
         self.benchmark = benchmark
         self.version = ""
-        self.ends_whole = text.endswith("\n")
+        last = text.rpartition("\n")[2]
+        self.ends_whole = not last or bool(closing and re.fullmatch(closing, last.rstrip()))
         """Whether the last line is complete."""
         lines = plain(text, moments=False).split("\n")
         if not lines[-1]:
@@ -180,6 +182,12 @@ class Reading:
             missing=tuple(self._missing),
             notes=tuple(self._notes),
         )
+
+
+def rule_of(text: str, character: str) -> str:
+    """An expression for a rule as long as the first one of this character; one that matches nothing without a rule."""
+    rule = re.search(rf"^[ \t]{{0,80}}({re.escape(character)}{{40,200}})[ \t]*$", text, re.MULTILINE)
+    return rf"[ \t]{{0,80}}{re.escape(character)}{{{len(rule[1])}}}" if rule else r"(?!)"
 
 
 def failures(lines: Iterable[Line]) -> Iterator[Line]:

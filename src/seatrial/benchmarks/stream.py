@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.node_plans import STREAM
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.reading import Line, Reading, rule_of
 from seatrial.model.benchmark import Better, Label, Metric, Output
 from seatrial.model.number_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -15,12 +15,14 @@ ROW = re.compile(
     rf"(?P<least>{NUMBER})\s+(?P<most>{NUMBER})"
 )
 HEADING = re.compile(r"Function\s+(?:Best )?Rate\s*\(?(?P<unit>[MG]B/s)\)?")
-ELEMENTS = re.compile(r"(?i)Array size\s*=\s*(?P<elements>\d{1,15})")
+ELEMENTS = re.compile(r"(?i)Array size(?: \((?:double|single)\))?\s*=\s*(?P<elements>\d{1,15})")
 WORD = re.compile(r"(?i)(?:uses|has)\s+(?P<bytes>\d{1,3}) bytes per|bytes? per word\s*[:=]\s*(?P<other>\d{1,3})")
 THREADS = re.compile(r"(?i)Number of Threads (?P<how>counted|requested|)\s*=\s*(?P<threads>\d{1,6})")
 TICKS = re.compile(r"\(=\s*(?P<ticks>\d{1,15}) clock ticks\)")
 VALID = re.compile(r"Solution Validates")
 INVALID = re.compile(r"(?i:Failed Validation|Solution does not validate|ERROR: .{0,200}(?:Validation|AvgRelError))")
+UNCHECKED = re.compile(r"NVIDIA-STREAM (?P<version>[\w.]{1,40})|STREAM Benchmark implementation in \w{1,20}")
+"""Variants for accelerators, which print rates alone: nothing compares the arrays with what they must be."""
 RULE = re.compile(r"^-{40,}\s*$", re.MULTILINE)
 ARRAYS = {"Copy": 2, "Scale": 2, "Add": 3, "Triad": 3}
 """Arrays that a kernel reads or writes; each counts once (STREAM counts no write-allocate)."""
@@ -32,20 +34,32 @@ AGREEMENT = 0.02
 
 def parse(text: str) -> Output:
     """One or more runs of STREAM in one output."""
-    reading = Reading("stream", text)
+    reading = Reading("stream", text, closing=rule_of(text, "-"))
     version = reading.search(r"(?i)STREAM version \$?Revision: (\S+)")
     reading.version = version[1][1] if version else ""
     read_stream(reading, reading.whole_lines)
     reading.runs(r"(?i)STREAM version \$?Revision", f"{VALID.pattern}|{INVALID.pattern}", "Solution Validates")
     runs = len(list(reading.matches(HEADING.pattern)))
     verdicts = list(reading.matches(f"{VALID.pattern}|{INVALID.pattern}"))
+    unchecked = reading.search(UNCHECKED.pattern)
     if not runs:
         reading.lack("it has no table of rates")
-    if len(verdicts) < runs:
+    if unchecked and not verdicts and not version:
+        reading.version = unchecked[1]["version"] or ""
+        _unchecked(reading)
+    elif len(verdicts) < runs:
         reading.lack("the check of the solution (Solution Validates) is missing")
     elif verdicts and not RULE.search("\n".join(line.text for line in reading.whole_lines[verdicts[-1][0].number :])):
         reading.lack("the rule below the check of the solution is missing")
     return reading.output()
+
+
+def _unchecked(reading: Reading) -> None:
+    """Of a variant without a check: the last table must have all its rows."""
+    reading.note("This variant of STREAM prints no check of the solution: nothing shows that the arrays are right.")
+    rows = sum(bool(ROW.match(line.text)) for line in reading.whole_lines)
+    if rows % len(ARRAYS) or not rows:
+        reading.lack(f"the table has {rows} rows of {len(ARRAYS)} kernels")
 
 
 def read_stream(reading: Reading, lines: "list[Line]", labels: "Mapping[str, Label] | None" = None) -> None:
@@ -111,7 +125,7 @@ BENCHMARK = Benchmark(
     title="STREAM",
     requires="a compiler with OpenMP and stream.c with arrays of at least four times the last-level cache",
     marks=(r"(?i:STREAM version \$?Revision)", r"^Function\s+(?:Best )?Rate\s*\(?[MG]B/s"),
-    beginnings=("-" * 61 + "\nSTREAM version", "Start time: "),
+    beginnings=("-" * 61 + "\nSTREAM version", "Start time: ", "NVIDIA-STREAM "),
     parse=parse,
     metrics=(
         Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="best rate; MB is 10⁶ bytes"),
@@ -126,7 +140,7 @@ BENCHMARK = Benchmark(
         FindingKind.RUN_TOO_SHORT,
         FindingKind.RANKS_DIFFER,
     ),
-    complete="four kernels, the check of the solution, and the rule below it",
+    complete="four kernels, the check of the solution, and the rule below it; variants without a check: four kernels",
     scaling=Scaling.STRONG,
     launch=STREAM,
 )

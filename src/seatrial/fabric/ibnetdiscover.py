@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
+from seatrial.fabric.iblinkinfo import is_iblinkinfo, parse_iblinkinfo
 from seatrial.fabric.map_lines import MapLines, kind_of, without_last
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind, End, FabricDevice, FabricMap
@@ -21,16 +22,18 @@ PORT_LINE = re.compile(
 
 
 def parse_fabric(text: str) -> FabricMap:
-    """Either form, recognised by its lines. Raises UsageError for a text that is neither."""
+    """Any of the forms, recognised by its lines. Raises UsageError for a text that is none of them."""
     lines = text.splitlines()
     if any(HEAD.match(line) for line in lines):
         return parse_ibnetdiscover(text)
     if any(PORT_LINE.match(line) for line in lines):
         return parse_ports(text)
+    if is_iblinkinfo(lines):
+        return parse_iblinkinfo(text)
     first = next((line for line in lines if line.strip()), "")
     raise UsageError(
         f"This is not a map of a fabric: the first line is {first[:80]!r}.",
-        "Give the output of ibnetdiscover, or of ibnetdiscover -p.",
+        "Give the output of ibnetdiscover, of ibnetdiscover -p, or of iblinkinfo.",
     )
 
 

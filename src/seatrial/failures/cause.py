@@ -1,71 +1,241 @@
-"""A known way to fail: the message, its meaning, and what to do."""
+"""A known way to fail: who reports it, its message, its meaning, and what to do. The tables are in `causes/*.toml`."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from functools import cache
+from importlib import resources
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from seatrial.failures.plain_text import plain
 
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Kind = TypeVar("Kind")
 NODES = "the nodes"
 MOST_NODES = 8
 LONGEST_QUOTE = 240
+QUOTE_END = 80
+"""Of these the characters at the end of a longer text, where a program says what the system answered."""
+STAMP = re.compile(r"^\[\d{1,20}\.\d{1,9}\] +")
+"""UCX begins its lines with the time."""
+MOST_REPEATS = 400
+"""What `*` and `+` of the tables stand for at most, so that searching takes a time in proportion to the text."""
+REPEAT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?<![*+?}])[*+]", re.DOTALL)
+WORD = re.compile(r"<([a-z-]+)>")
+COMMAND = re.compile(r"\n(?:srun|salloc|sbatch): error: ")
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True):
+class Speaker(Enum):
+    """Who reports a failure, in order: what a later speaker says may be a consequence of what an earlier one says."""
+
+    NODE = "node"
+    """The kernel and the linker of a node, and Slurm about a node that it lost."""
+    DRIVER = "driver"
+    """An adapter with its driver and firmware, through whatever library."""
+    TRANSPORT = "transport"
+    """UCX, libfabric, PSM, MVAPICH's channels, Open MPI's own."""
+    PMI = "pmi"
+    MPI = "mpi"
+    LAUNCHER = "launcher"
+    """mpirun, mpiexec and their daemons."""
+    SITE = "site"
+    """A site's own rules within Slurm (job_submit, cli_filter)."""
+    SLURM = "slurm"
+
+    @property
+    def rank(self) -> int:
+        """The place in the order of speakers, from 0."""
+        return list(Speaker).index(self)
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One known way to fail. All expressions are searched in text as `plain` returns it."""
 
-    look: str
-    """A regular expression. Its first group that matched is what `\\1` stands for in the meaning."""
-    meaning: str
-    """A sentence without its capital. `{nodes}` stands for the nodes found by `where`, or "the nodes"."""
-    remedy: str
-    where: tuple[str, ...] = ()
-    """Regular expressions whose only group is a node, or a node set, that reports it; the first that matches counts."""
-    also: str = ""
+    look: Text | tuple[Text, ...]
+    """A regular expression, or several. `{1}` stands for its first group that matched, and `({1})` quotes the line."""
+    meaning: Text
+    """A sentence without its capital. `{nodes}` stands for what `where` finds, or "the nodes"; `{peer}` for `peer`."""
+    remedy: Text
+    speaker: Speaker = Speaker.SLURM
+    """Default: the speaker at the head of the table."""
+    unspecific: bool = False
+    """The message says that something failed, or what may be overcome, and not what is wrong."""
+    where: tuple[Text, ...] = ()
+    """Regular expressions whose only group is a node, or a node set, that reports it; the first that matches counts.
+
+    They are searched in the lines of the message first, and only then in the rest."""
+    peer: tuple[Text, ...] = ()
+    """Regular expressions whose only group is the other end of a connection; the first that matches counts."""
+    also: str | tuple[Text, ...] = ""
     """A regular expression that must match as well, before or after."""
-    unless: str = ""
-    """A regular expression for output that shows that the failure was overcome."""
+    unless: str | tuple[Text, ...] = ""
+    """A regular expression for output that shows that the failure was overcome, or is another one."""
     transient: bool = False
     """Another start may succeed: the message does not state the cause exactly, or the cause may be transient."""
     other_mpi_type: bool = False
     """The remedy proposes another `srun --mpi`."""
 
-    def meant(self, text: str) -> str | None:
-        """The meaning in words, or None if `text` does not match."""
-        match = re.search(self.look, text)
-        if match is None or not re.search(self.also, text) or (self.unless and re.search(self.unless, text)):
+    def found(self, text: str) -> re.Match[str] | None:
+        """Where `text` states this cause; None if it does not."""
+        match = re.search(one_of(self.look), text)
+        if match is None or not re.search(one_of(self.also), text):
             return None
-        shown = next((group for group in match.groups() if group), "").strip()
-        if len(shown) > LONGEST_QUOTE:
-            shown = f"{shown[:LONGEST_QUOTE]}..."
-        said = self.meaning.replace("{nodes}", self._nodes(text)).replace(r"\1", " ".join(shown.split()))
+        return None if self.unless and re.search(one_of(self.unless), text) else match
+
+    def meant(self, match: re.Match[str], text: str) -> str:
+        """The meaning in words, with the details that `text` tells."""
+        shown = shortened(COMMAND.sub(" ", next((group for group in match.groups() if group), "")))
+        own = "\n".join(_whole_lines(one, text) for one in re.finditer(one_of(self.look), text))
+        nodes = first_found(self.where, own) or first_found(self.where, text) or NODES
+        peer = first_found(self.peer, own) or first_found(self.peer, text) or "the other node"
+        said = self.meaning.replace("{nodes}", nodes).replace("{peer}", peer).replace("{1}", shown)
         return said.replace(" ()", "")
 
-    def _nodes(self, text: str) -> str:
-        for where in self.where:
-            found = list(dict.fromkeys(re.findall(where, text)))
-            if found:
-                more = f" and {len(found) - MOST_NODES} more" if len(found) > MOST_NODES else ""
-                return ", ".join(found[:MOST_NODES]) + more
-        return NODES
+
+def _whole_lines(match: re.Match[str], text: str) -> str:
+    start = text.rfind("\n", 0, match.start()) + 1
+    end = text.find("\n", max(match.start(), match.end() - 1))
+    return text[start : end if end >= 0 else len(text)]
 
 
-def first_match(causes: Iterable[Cause], text: str) -> tuple[str, Cause] | None:
-    """The first cause that matches plain text, and its meaning with the details of the text filled in."""
-    for cause in causes:
-        meaning = cause.meant(text)
-        if meaning is not None:
-            return meaning, cause
-    return None
+def one_of(expressions: str | tuple[str, ...]) -> str:
+    """One expression that matches what any of them matches."""
+    return expressions if isinstance(expressions, str) else "|".join(expressions)
 
 
-def first_cause(causes: Iterable[Cause], text: str) -> tuple[str, str] | None:
-    """Meaning and remedy of the first cause that matches `text`, whatever its launcher put around it."""
-    match = first_match(causes, plain(text))
-    return (match[0], match[1].remedy) if match is not None else None
+def shortened(words: str) -> str:
+    """`words` in one line, without its middle if it is longer than LONGEST_QUOTE characters."""
+    words = " ".join(words.split())
+    if len(words) <= LONGEST_QUOTE:
+        return words
+    return f"{words[: LONGEST_QUOTE - QUOTE_END]} ... {words[-QUOTE_END:]}"
 
 
-def wrapped(words: str) -> str:
-    """An expression for words that a program breaks into lines wherever its box is full."""
-    return r"\s+".join(words.split(" "))
+def first_found(expressions: Iterable[str], text: str) -> str:
+    """What the first expression that matches finds, each once; empty where none does."""
+    for expression in expressions:
+        names = list(dict.fromkeys(re.findall(expression, text)))
+        if names:
+            more = f" and {len(names) - MOST_NODES} more" if len(names) > MOST_NODES else ""
+            return ", ".join(names[:MOST_NODES]) + more
+    return ""
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One file of causes."""
+
+    speaker: Speaker = Speaker.SLURM
+    cause: tuple[Cause, ...]
+
+
+@cache
+def causes(*names: str) -> tuple[Cause, ...]:
+    """The causes of these tables, in order."""
+    return tuple(cause for name in names for cause in parse_table(_read(name)))
+
+
+def parse_table(text: bytes) -> tuple[Cause, ...]:
+    """The causes of one table. Raises msgspec.ValidationError where a field is missing or unknown."""
+    raw = msgspec.toml.decode(text, type=dict[str, Any])
+    for cause in raw.get("cause", ()):
+        cause.setdefault("speaker", raw.get("speaker", Speaker.SLURM.value))
+    return msgspec.convert(expanded(raw), Table).cause
+
+
+def read_table(name: str, kind: type[Kind]) -> Kind:
+    """A table of another form, with its words replaced."""
+    return msgspec.convert(expanded(msgspec.toml.decode(_read(name))), kind)
+
+
+EXPRESSIONS = ("look", "where", "peer", "also", "unless")
+
+
+def expanded(value: object, key: str = "") -> object:
+    """The same value with shared words in place of their names, and bounded repeats in expressions."""
+    if isinstance(value, dict):
+        return {name: expanded(inner, str(name)) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [expanded(inner, key) for inner in value]
+    if not isinstance(value, str):
+        return value
+    words = shared_words()
+    text = WORD.sub(lambda name: words.get(name.group(1), name.group()), value)
+    return bounded(text) if key in EXPRESSIONS else text
+
+
+def bounded(expression: str) -> str:
+    """The same expression, in which `*` and `+` repeat at most MOST_REPEATS times."""
+
+    def repeat(token: re.Match[str]) -> str:
+        least = {"*": "0", "+": "1"}.get(token.group())
+        return token.group() if least is None else f"{{{least},{MOST_REPEATS}}}"
+
+    return REPEAT.sub(repeat, expression)
+
+
+@cache
+def shared_words() -> Mapping[str, str]:
+    """Names that the tables share, and what they stand for."""
+    return msgspec.convert(msgspec.toml.decode(_read("words")), dict[str, dict[str, str]])["words"]
+
+
+def _read(name: str) -> bytes:
+    return (resources.files(__package__) / "causes" / f"{name}.toml").read_bytes()
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
+    """What a text states of one cause."""
+
+    cause: Cause
+    meaning: str
+    first: int
+    """The number of the first line of its message, from 0."""
+    last: int
+    quote: str
+    """The lines where it begins and ends, and that of its group, shortened."""
+    quoted: bool
+    """The meaning contains the quote already."""
+
+    @property
+    def weight(self) -> tuple[bool, int]:
+        """Specific before unspecific, then by the order of speakers."""
+        return self.cause.unspecific, self.cause.speaker.rank
+
+
+def statements(table: Iterable[Cause], text: str) -> list[Statement]:
+    """All causes that plain text states, in the order of the tables."""
+    lines = text.split("\n")
+    matches = [(cause, match) for cause in table if (match := cause.found(text)) is not None]
+    return [_statement(cause, match, text, lines) for cause, match in matches]
+
+
+def _statement(cause: Cause, match: re.Match[str], text: str, lines: Sequence[str]) -> Statement:
+    spans = [match.span(), *(match.span(number) for number, group in enumerate(match.groups(), 1) if group)]
+    places = {place for start, end in spans for place in (start, max(start, end - 1))}
+    numbers = sorted({text.count("\n", 0, place) for place in places})
+    return Statement(
+        cause=cause,
+        meaning=cause.meant(match, text),
+        first=numbers[0],
+        last=numbers[-1],
+        quote=shortened(" ... ".join(STAMP.sub("", lines[number].strip()) for number in numbers)),
+        quoted="({1})" in cause.meaning and any(match.groups()),
+    )
+
+
+def strongest(stated: Sequence[Statement]) -> Statement | None:
+    """The most specific statement of the first speaker; of several the first in the text, on one line of the tables."""
+    if not stated:
+        return None
+    best = min(statement.weight for statement in stated)
+    equal = [statement for statement in stated if statement.weight == best]
+    earliest = min(equal, key=lambda statement: statement.first)
+    return next(same for same in equal if same.first <= earliest.last and earliest.first <= same.last)
+
+
+def first_cause(table: Iterable[Cause], text: str) -> tuple[str, str] | None:
+    """Meaning and remedy of the cause that `text` states most clearly, whatever its launcher put around it."""
+    statement = strongest(statements(table, plain(text)))
+    return (statement.meaning, statement.cause.remedy) if statement is not None else None

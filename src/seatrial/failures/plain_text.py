@@ -15,8 +15,9 @@ TELLS = re.compile(r"btl_tcp_if_|failed to TCP connect")
 """Boxes that begin as a warning, and after which Open MPI does not start."""
 HARMLESS = re.compile(
     r"\(ignored\)\s*$"  # a component of Open MPI that was left out
-    r"|\bUCX +(?:WARN|INFO|DEBUG)\b(?!.* is not available, please use)|libfabric:\S*<(?:info|warn)>"
-    r"|^(?:srun|salloc|sbatch): (?:error: )?(?:spank: \S+: Plugin file not found|[Ww]arning: |lua: |job \d+ )"
+    r"|\bUCX +(?:WARN|INFO|DEBUG)\b(?!.* (?:is not available, please use|API version is incompatible))"
+    r"|libfabric:\S*(?:<info>|:core:core:\S*<warn>)"
+    r"|^(?:srun|salloc|sbatch): (?:(?:error: )?(?:spank: \S+: Plugin file not found|[Ww]arning: )|lua: |job \d+ )"
     r"|^(?:srun|salloc|sbatch): (?:Step created for|Granted job allocation|Pending job allocation|Nodes \S+ are ready)"
     r"|^slurmstepd\S*: error: (?:Unable to create TMPDIR|Setting TMPDIR|couldn't chdir to)"
     r"|^slurmstepd\S*: error: task/cgroup: unable to add task\[pid=\d+\] to memory cg"

@@ -5,33 +5,43 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.failures.cause import first_match
-from seatrial.failures.job_refusals import REFUSALS
-from seatrial.failures.open_mpi import LAST, MPI
-from seatrial.failures.plain_text import plain, without_warnings
-from seatrial.failures.pmi import HYDRA, PMI, UNREACHABLE
-from seatrial.failures.programs import LIBRARIES, PROGRAMS
-from seatrial.failures.slurm_commands import SLURM
-from seatrial.failures.transports import DEVICES, TRANSPORTS
+from seatrial.failures.cause import Cause, Speaker, Statement, causes, shortened, statements, strongest
+from seatrial.failures.plain_text import HARMLESS, plain, without_warnings
 
-SURE = (*PMI, *MPI, *HYDRA, *TRANSPORTS, *PROGRAMS, *LIBRARIES, *SLURM, *UNREACHABLE)
-CAUSES = (*SURE, *DEVICES, *LAST)
-"""The first match counts, so specific causes come first."""
+TABLES = ("programs", "devices", "transports", "pmi", "launchers", "slurm")
+REFUSALS = "refusals"
 ASKS = re.compile(r"Unable to allocate resources: |Job submit/allocate failed: ")
 """From a launch line that allocates its nodes itself."""
 NOISE = re.compile(
     r"Terminated$|Killed$|_step_signal: Terminating|forcing job termination|Force Terminated|Job step aborted"
-    r"|CANCELLED AT|PMIX ERROR: ERROR in file \S+gds_ds12_lock|^[-*\s]*$|^\*\*\*"
+    r"|CANCELLED AT|PMIX ERROR: ERROR in file \S{1,400}gds_ds12_lock|^[-*=\s]*$|^\*\*\*|^=+ backtrace|^ *\d+ +(?:/|0x)"
 )
 """PMIx prints its line to ordinary users at every start, good or bad."""
+OWN_WORDS = re.compile(r"^(?:srun|salloc|sbatch): error: (\S{0,40}[^\W\d_][^\n]{0,400} [^\n]{0,400})$")
+"""A sentence: Slurm's names of limits are single words."""
 MOST_LINES = 3
 SAID_NOTHING = "it said nothing"
+ENTERED = "seatrial: entered"
+"""Our shell scripts print it to standard error after login scripts: what comes before is not about the start."""
+COMPLAINS = re.compile(
+    r"\b(?:err|error|fatal|fail|fails|failed|failure|abort|aborted|cannot|can't|couldn't|could not|unable|invalid"
+    r"|denied|refused|timed out|time-?out|not found|not supported|no such|unreachable|exceeded|lost)\b|[a-z]_ERR_",
+    re.IGNORECASE,
+)
+LINES_OF = (
+    (Speaker.DRIVER, re.compile(r"\b(?:ibv|mlx5dv)_\w|\bmlx[45]_core\b|\bcxi\d|\bhfi1?_|PSM[23]? |prov_err")),
+    (Speaker.TRANSPORT, re.compile(r"UCX +(?:ERROR|FATAL)|ib_mlx5_log\.c|libfabric:\S{0,200}<(?:warn|critical)>")),
+    (Speaker.PMI, re.compile(r"PMIX? ERROR|\bPMI[2xX]?_|mpi/pmix")),
+    (Speaker.MPI, re.compile(r"MPICH ERROR|Fatal error in |MPI_ERR|\b(?:pml|btl|mtl|osc|coll)_\w+\.c:")),
+)
+"""How lines of a speaker look, if no cause is known for them; in the order of `Speaker`."""
 
 
 class StartFailure(msgspec.Struct, frozen=True, kw_only=True):
     """Why a program did not start. Of an unknown cause `meaning` quotes the output, and there is no remedy."""
 
     meaning: str
+    """With the line that states it."""
     remedy: str = ""
     transient: bool = True
     """Another start may succeed."""
@@ -41,39 +51,99 @@ class StartFailure(msgspec.Struct, frozen=True, kw_only=True):
     """The output contains nothing but noise."""
 
 
+def known_causes() -> tuple[Cause, ...]:
+    """All causes of a failed start."""
+    return causes(*TABLES)
+
+
 def explain(text: str, nodes: Sequence[str] = ()) -> StartFailure:
-    """The first cause that matches the output, else the lines of the output that matter.
+    """What the output states most specifically, by the first of its speakers; else the lines that complain.
 
     `nodes`: the node of each task, if known; a node is then named where srun names its task alone.
     """
     text = plain(text)
     text = text.partition(f"{ENTERED}\n")[2] or text
-    text = re.sub(r"\btask (\d+)(?= launch failed)", lambda task: _placed(task, nodes), text)
-    telling = without_warnings(text)
-    match = first_match((*REFUSALS, *CAUSES) if ASKS.search(telling) else CAUSES, plain(telling))
-    if match is None:
-        quoted = _quoted(telling)
+    text = re.sub(r"\btask (\d{1,9})(?= launch failed)", lambda task: _placed(task, nodes), text)
+    telling = plain(without_warnings(text))
+    table = causes(REFUSALS, *TABLES) if ASKS.search(telling) else known_causes()
+    stated = statements(table, telling)
+    best = strongest(stated)
+    if best is None or best.cause.unspecific:  # then a line that successful starts print as well may be the cause
+        whole = strongest(statements(table, text))
+        best = whole if best is None or (whole is not None and not whole.cause.unspecific) else best
+    if best is not None:
+        line = _stronger_line(telling, stated, best) if best.cause.unspecific else ""
+        return _of(best, f"{line} / after that " if line else "")
+    for output, chat in ((telling, False), (text, True)):
+        quoted = _quoted(output, chat=chat)
         if quoted:
             return StartFailure(meaning=quoted)
-        match = first_match(CAUSES, plain(text))
-    if match is None:
-        quoted = _quoted(text)
-        return StartFailure(meaning=quoted or SAID_NOTHING, silent=not quoted)
-    meaning, cause = match
+    return StartFailure(meaning=SAID_NOTHING, silent=True)
+
+
+def why_refused(output: str) -> tuple[str, str] | None:
+    """Meaning with its quote, and remedy, of what salloc or sbatch wrote; None if no cause is known.
+
+    What a rule of the site printed above Slurm's own words is quoted as well.
+    """
+    text = plain(without_warnings(plain(output)))
+    stated = statements(causes(REFUSALS, *TABLES), text)
+    best = strongest(stated) or strongest(statements(causes(REFUSALS, *TABLES), plain(output)))
+    if best is None:
+        return None
+    told = {number for statement in stated for number in range(statement.first, statement.last + 1)}
+    above = [
+        match.group(1)
+        for number, line in enumerate(text.split("\n")[: best.first])
+        if number not in told and (match := OWN_WORDS.match(line)) is not None
+    ]
+    words = f" Above it: {shortened(' '.join(above[:MOST_LINES]))}" if above and best in stated else ""
+    return f"{quoted_meaning(best)}{words}", best.cause.remedy
+
+
+def quoted_meaning(statement: Statement) -> str:
+    """The meaning of a statement with the line that makes it, unless the meaning contains that already."""
+    return statement.meaning if statement.quoted else f"{statement.meaning} It says: {statement.quote}"
+
+
+def _of(statement: Statement, before: str = "") -> StartFailure:
     return StartFailure(
-        meaning=meaning, remedy=cause.remedy, transient=cause.transient, other_mpi_type=cause.other_mpi_type
+        meaning=before + quoted_meaning(statement),
+        remedy=statement.cause.remedy,
+        transient=statement.cause.transient,
+        other_mpi_type=statement.cause.other_mpi_type,
     )
 
 
-def _quoted(text: str) -> str:
+def _stronger_line(text: str, stated: Sequence[Statement], best: Statement) -> str:
+    """The first complaint of a speaker before `best` for which no cause is known; empty where there is none."""
+    stated_lines = {number for statement in stated for number in range(statement.first, statement.last + 1)}
+    for number, line in enumerate(text.split("\n")):
+        speaker = _speaker(line)
+        if speaker is None or number in stated_lines or HARMLESS.search(line):
+            continue
+        if speaker.rank < best.cause.speaker.rank and COMPLAINS.search(line):
+            return shortened(line)
+    return ""
+
+
+def _speaker(line: str) -> Speaker | None:
+    return next((speaker for speaker, looks in LINES_OF if looks.search(line)), None)
+
+
+def _quoted(text: str, *, chat: bool) -> str:
+    """The lines of the strongest speaker that complain, else all lines but noise; at most MOST_LINES, in order."""
     lines = [line.strip() for line in text.splitlines() if not NOISE.search(line.strip()) and line != ENTERED]
-    return " / ".join(list(dict.fromkeys(lines))[:MOST_LINES])
+    lines = list(dict.fromkeys(lines))
+    complaints = [line for line in lines if COMPLAINS.search(line) and not chat]
+    speakers = [speaker for line in complaints if (speaker := _speaker(line)) is not None]
+    if speakers:
+        first = min(speakers, key=lambda speaker: speaker.rank)
+        complaints = [line for line in complaints if _speaker(line) is first] + complaints
+        complaints = list(dict.fromkeys(complaints))
+    return " / ".join((complaints or lines)[:MOST_LINES])
 
 
 def _placed(task: re.Match[str], nodes: Sequence[str]) -> str:
     number = int(task.group(1))
     return f"{task.group()} (on {nodes[number]})" if number < len(nodes) else task.group()
-
-
-ENTERED = "seatrial: entered"
-"""Our shell scripts print it to standard error after login scripts: what comes before is not about the start."""

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.importers.columns import MISSING, Column
-from seatrial.importers.unit_words import unit_scale
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
+from seatrial.model.unit_text import Unit, unit_of
 from seatrial.model.words import count, some
 
 NODE_NAMES = ("node", "hostname", "host", "nodename", "nodelist", "server", "nodes", "name")
@@ -82,6 +82,11 @@ class ColumnRoles(msgspec.Struct, frozen=True, kw_only=True):
         }  # fmt: skip
         first = f"nodes from column {self.node!r}, values from {self.value!r}{runs}."
         return " ".join((first, *(f"{role}: {_quoted(names)}." for role, names in others.items() if names)))
+
+
+def unit_in(cell: str) -> Unit | None:
+    """The unit that a cell of a column of units names; None for an empty cell and for any other word."""
+    return unit_of(cell) if cell.strip() else None
 
 
 def _quoted(names: Sequence[str]) -> str:
@@ -252,7 +257,7 @@ def planned_columns(columns: Sequence[Column], times: Column) -> tuple[Column, .
 def _role(contents: _Contents, *, single: bool) -> str:
     """The role of one column by itself. `single`: each node has one row."""
     numeric, words = contents.column.numeric, contents.words
-    units = not numeric and all(unit_scale(cell) for cell in contents.nodes_of)
+    units = not numeric and all(unit_in(cell) for cell in contents.nodes_of)
     measured = numeric and single and not words & PROPERTY_WORDS and not contents.run
     remark = bool(words & FLAG_WORDS) or contents.mostly_same
     tests = (

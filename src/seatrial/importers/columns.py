@@ -105,11 +105,21 @@ def json_columns(text: str) -> tuple[Column, ...]:
 
 
 def json_value(text: str) -> object:
-    """What a JSON text holds. Raises UsageError for a text that is not JSON."""
+    """What a JSON text holds; of JSON Lines a list of the values. Raises UsageError for a text that is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) > 1 and all(line.lstrip()[:1] in ("{", "[") for line in lines):
+            return [_json_line(line, number) for number, line in enumerate(lines, 1)]
         raise UsageError(f"The file begins like JSON and cannot be read as JSON: {error}.", REMEDY) from error
+
+
+def _json_line(line: str, number: int) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"Line {number} cannot be read as JSON: {error}.", REMEDY) from error
 
 
 def columns_of(value: object) -> tuple[Column, ...]:

@@ -18,12 +18,12 @@ from seatrial.importers.column_roles import (
     refuse_repeated,
     roles_of,
     row_keys,
+    unit_in,
     words_of,
 )
 from seatrial.importers.columns import Column, checked, json_value, read_columns
-from seatrial.importers.other_outputs import recognised, refuse_listing
+from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
 from seatrial.importers.series import TIME_NAMES
-from seatrial.importers.unit_words import unit_scale
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 
@@ -120,7 +120,7 @@ def _by_roles(columns: Sequence[Column], roles: ColumnRoles) -> FleetTable:
     of_name = {column.name: column for column in columns}
     numbers = of_name[roles.value].numbers()
     order = _order(columns, roles)
-    scales = [unit_scale(cell) for cell in of_name[roles.units].cells] if roles.units else [None] * len(numbers)
+    scales = [unit_in(cell) for cell in of_name[roles.units].cells] if roles.units else [None] * len(numbers)
     written = of_name[roles.units].cells if roles.units else ("",) * len(numbers)
     kinds = [scale[0] if scale else word for scale, word in zip(scales, written, strict=True)]
     keys = list(
@@ -144,7 +144,7 @@ def _by_roles(columns: Sequence[Column], roles: ColumnRoles) -> FleetTable:
             without.append(node)
     for row in order:
         (node,), condition, part, _ = keys[row]
-        main, scale = unit_scale(usual[kinds[row]]), scales[row]
+        main, scale = unit_in(usual[kinds[row]]), scales[row]
         factor = scale[1] / main[1] if scale and main else 1.0
         strata[condition, kinds[row]][subjects[node, part]].append(numbers[row] * factor)
     several = len(set(kinds)) > 1
@@ -279,7 +279,7 @@ def _node_column(columns: Sequence[Column], wanted: set[str]) -> Column:
     possible = [one for one in free if _plain(one.name) not in NO_NODES and not are_moments(one)]
     words = [one for one in possible if not one.numeric]
     if len(words) > 1:  # without units, and columns of a single word
-        words = [one for one in words if len(set(one.cells)) > 1 and not all(map(unit_scale, one.cells))] or words
+        words = [one for one in words if len(set(one.cells)) > 1 and not all(map(unit_in, one.cells))] or words
     if len(words) == 1:
         return words[0]
     if not words and possible and possible[0] is columns[0]:
@@ -300,10 +300,8 @@ def read_outputs(texts: Mapping[str, str], column: str = "") -> Fleet:
                 raise UsageError(f"{name} has no rate of {wanted!r}.", f"It has {', '.join(rates)}.")
             runs.setdefault(match["node"], []).append((int(match["run"]), float(rates[wanted])))
     if not runs:
-        other = next(filter(None, map(recognised, texts.values())), None)
-        if other and not any(STREAM_DEFAULT in text for text in texts.values()):
-            raise UsageError(f"The folder looks like {other.name}, not like outputs of a benchmark by node.", REMEDY)
-        raise UsageError("The folder has no output of STREAM with the name NODE-stream-1n-JOB-iter-RUN.out.", REMEDY)
+        none = UsageError("The folder has no output of STREAM with the name NODE-stream-1n-JOB-iter-RUN.out.", REMEDY)
+        raise refusal_of_folder(texts, "outputs of a benchmark that seatrial reads", none)
     return {node: [rate for _, rate in sorted(found)] for node, found in runs.items()}
 
 

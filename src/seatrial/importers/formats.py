@@ -9,7 +9,7 @@ from seatrial.importers.fields import Source, pieces, whole_text
 from seatrial.importers.linktest import LIST, is_linktest, parse_linktest, parse_linktest_files
 from seatrial.importers.mpigraph import parse_mpigraph
 from seatrial.importers.osu import parse_osu, parse_osu_files
-from seatrial.importers.other_outputs import UTF8_MARK, recognised, refusal, refuse_unread
+from seatrial.importers.other_outputs import UTF8_MARK, refusal, refusal_of_folder, refuse_unread
 from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.pair_lines import is_nxnlatbw, parse_csv, parse_nxnlatbw
 from seatrial.model.errors import UsageError
@@ -79,8 +79,8 @@ def read_matrix_files(texts: Files, form: str = "auto") -> PairTable:
         )
     try:
         return read(texts)
-    except NotPairs as error:
-        raise next((refusal(text, error) for text in texts.values() if recognised(text)), error) from error
+    except UsageError as error:
+        raise refusal_of_folder(texts, "tables of pairs of nodes", error) from error
 
 
 def _importer(form: str) -> Importer:

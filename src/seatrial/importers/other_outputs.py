@@ -4,6 +4,8 @@ A table of pairs is refused far more often because it is another tool's output t
 """
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from seatrial.model.errors import UsageError
@@ -45,6 +47,8 @@ OUTPUTS = (
         f"seatrial locate reads their tests between two nodes if a line with both names is above each table. {FORMATS}",
     ),
     _parsed(r"HPC Challenge Benchmark|^Begin of (?:MPI|Star|Single)\w+", "the output of HPCC", "hpcc"),
+    _parsed(r"HPL-(?:MxP|AI)-NVIDIA|HPL[ -](?:MxP|AI) Result", "the output of HPL-MxP", "hpl-mxp"),
+    _parsed(r"^BabelStream\s*$|^Function\s+Mi?Bytes/sec", "the output of BabelStream", "babelstream"),
     _parsed(r"HPLinpack|^T/V\s+N\s+NB\s+P\s+Q|HPL_pdgesv", "the output of HPL (Linpack)", "hpl"),
     _parsed(r"HPCG[- ]Benchmark|^HPCG", "the output of HPCG", "hpcg"),
     _parsed(r"^STREAM version|^Triad:\s+[\d.]+", "the output of STREAM", "stream"),
@@ -91,7 +95,14 @@ OUTPUTS = (
     _output(
         r"nccl-tests|^#\s+nThread|out-of-place\s+in-place",
         "the output of nccl-tests or rccl-tests",
-        f"Write its busbw for each pair of nodes as csv: source,target,bandwidth_gb_s. {FORMATS}",
+        "seatrial does not read it. Give its numbers as a table: node,run,value (bus bandwidth) to fleet, or "
+        "source,target,bandwidth_gb_s for each pair to locate.",
+    ),
+    _output(
+        r"^[ \t]*+\d{1,9}[ \t]++\d{1,4}\[[ \t]*+\]?[ \t]*+==\(|"
+        r"^(?:Switch|CA):? 0x[0-9a-f]{8,} .{1,200}:$|==\([ \t]*+(?:\d{1,3}X|Down)",
+        "the output of iblinkinfo",
+        "seatrial fabric check reads it.",
     ),
     _output(
         r"\[\s*ID\]\s+Interval\s+Transfer|\"iperf|Connecting to host \S{1,99} port |STREAM TEST|netperf|sockperf|qperf",
@@ -214,3 +225,13 @@ def refusal(beginning: str, reason: UsageError) -> UsageError:
     if output is None:
         return reason
     return UsageError(f"This looks like {output.name}, not like a table of pairs of nodes.", output.remedy)
+
+
+def refusal_of_folder(texts: Mapping[str, str], wanted: str, reason: UsageError) -> UsageError:
+    """The error for a folder without what is wanted: what most of its files look like; else the reason."""
+    counted = Counter(output for text in texts.values() if (output := recognised(text)) is not None)
+    if not counted:
+        return reason
+    output, files = counted.most_common(1)[0]
+    of_all = "all" if files == len(texts) else f"{files} of {len(texts)}"
+    return UsageError(f"The files of this folder ({of_all}) look like {output.name}, not like {wanted}.", output.remedy)

@@ -12,23 +12,16 @@ from seatrial.importers.node_names import NodeNames
 from seatrial.importers.pair_columns import METRICS, PairColumns
 from seatrial.importers.pair_evidence import LineCount, NotPairs, names_an_end, refuse_other_ends
 from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, Reals
+from seatrial.model.unit_text import Unit, unit_of
 
 DELIMITER, SPACES = re.compile(r"(?<! ) *+[,;\t] *+"), re.compile(r" +")
 """Of the first line, which names the columns. Spaces divide them only where nothing else does: Bandwidth (MB/s)."""
 RANK_COLUMNS = ("source", "target", "latency_us", "bandwidth_mb_s")
-MICROSECOND, MEGABYTE, MEBIBYTE, GIGABYTE = 1e-6, 1e6, float(1 << 20), 1e9
+MICROSECOND, MEGABYTE, MEBIBYTE = 1e-6, 1e6, float(1 << 20)
 LATENCY_WORD = re.compile(r"(?<![a-z])(?:lat(?:ency)?|time|t[_([][unm]?s(?:ec)?)(?![a-z])")
 BANDWIDTH_WORD = re.compile(r"(?<![a-z])(?:bw|bandwidth|rate|[mg]i?b(?:ps)?|[mg]i?bytes|[mg]bits?)(?![a-z])")
 """Words, not parts of them: "platform" and "number" have no numbers of pairs."""
-TIME_UNITS = ((r"n", 1e-9), (r"m", 1e-3), (r"", 1.0))
-RATE_UNITS = (
-    (r"bytes_per_s", 1.0),
-    (r"mib|mibytes", MEBIBYTE),
-    (r"gib|gibytes", float(1 << 30)),
-    (r"gbits?|gbps", 1e9 / 8),
-    (r"mbits?|mbps", 1e6 / 8),
-    (r"gb|gbytes", GIGABYTE),
-)
+UNIT_BEGINS = re.compile(r"[_(\[ ]")
 ENDS = 2
 """Fields at the beginning of a line: a pair without numbers has no others."""
 SHORT_MARK = 4
@@ -58,9 +51,9 @@ def is_nxnlatbw(text: str) -> bool:
 def parse_csv(text: Iterator[bytes]) -> PairTable:
     """A table whose first line names its columns: two ends, then latency (µs, s) and bandwidth (MB/s, MiB/s, GB/s).
 
-    A unit in a column's name is used: _us, _ms, _s, _MB, _MiB, _GB, _Gbit; latency is in µs and bandwidth in MB/s
-    without one. Raises NotPairs where the first line names no such columns, too few lines fit, or the ends are not
-    alike.
+    A unit in a column's name is used, in any of the field's spellings: _us, (msec), _MB, (GiB/s), _Gbit; latency is
+    in µs and bandwidth in MB/s without one. Raises NotPairs where the first line names no such columns, too few lines
+    fit, or the ends are not alike.
     """
     heading, below = _heading(text)
     columns = column_names(heading)
@@ -73,8 +66,8 @@ def parse_csv(text: Iterator[bytes]) -> PairTable:
 
 
 def column_names(heading: str) -> tuple[str, ...]:
-    """The names in a line, in lower case."""
-    bare = heading.strip().lstrip("\ufeff# ").lower()
+    """The names in a line."""
+    bare = heading.strip().lstrip("\ufeff# ")
     return tuple((DELIMITER if DELIMITER.search(bare) else SPACES).split(bare))
 
 
@@ -83,7 +76,7 @@ def names_columns(heading: str) -> bool:
     columns = column_names(heading)
     return (
         len(columns) > 2
-        and all(map(names_an_end, columns[:2]))
+        and all(names_an_end(name.lower()) for name in columns[:2])
         and any(_scale(name) is not None for name in columns[2:])
     )
 
@@ -181,21 +174,25 @@ def alive_or_dead(values: Reals, dead: float) -> Reals:
 
 
 def _scale(name: str) -> tuple[str, float] | None:
-    """Metric and unit of a column, by its name in lower case."""
-    if LATENCY_WORD.search(name):
-        units = TIME_UNITS
-        return "latency", next((unit for mark, unit in units if _ends_in(rf"{mark}s(?:ec)?", name)), MICROSECOND)
-    if BANDWIDTH_WORD.search(name):
-        return "bandwidth", next((unit for mark, unit in RATE_UNITS if _is_word(mark, name)), MEGABYTE)
+    """Metric and unit of a column, by its name."""
+    lower = name.lower()
+    if LATENCY_WORD.search(lower):
+        return "latency", next((unit.factor for unit in _units_in(name) if unit.base == "s"), MICROSECOND)
+    if BANDWIDTH_WORD.search(lower):
+        return "bandwidth", next((unit.factor for unit in _units_in(name) if unit.base in ("B/s", "B")), MEGABYTE)
     return None
 
 
-def _ends_in(unit: str, name: str) -> bool:
-    return re.search(rf"(?:^|[_(\[ ])(?:{unit})[)\]]?$", name) is not None
+def _units_in(name: str) -> Iterator[Unit]:
+    """Units that the end of a name may be: of `bw (GB/s)` GB/s, of `bandwidth_mb_s` mb_s.
 
-
-def _is_word(mark: str, name: str) -> bool:
-    return re.search(rf"(?<![a-z])(?:{mark})(?![a-z])", name) is not None
+    In a name without capitals b is a byte, but in bits, gbit and gbps.
+    """
+    text = name.rstrip(")] ")
+    text = re.sub(r"b(?=/|_|$)", "B", text) if text == text.lower() else text
+    for start in (0, *(delimiter.end() for delimiter in UNIT_BEGINS.finditer(text))):
+        if unit := unit_of(text[start:]):
+            yield unit
 
 
 def given(field: str, dead: float) -> float | None:

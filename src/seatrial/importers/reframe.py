@@ -1,4 +1,6 @@
-"""Performance logs of ReFrame: one line for each test case and run, in the forms of its versions 2, 3 and 4.
+"""Performance logs and run reports of ReFrame, in the forms of its versions 2, 3 and 4.
+
+A log has one line for each test case and run. A report (--report-file) is JSON: `runs`, each with `testcases`.
 
 Version 4 writes a line of names first, in which each performance variable VAR has the columns VAR_value, VAR_unit,
 VAR_ref, VAR_lower and VAR_upper. Earlier versions write `time|reframe 3.9|TEST on SYSTEM:PARTITION using ENVIRON|
@@ -9,6 +11,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, ImportedValue, Sense, sense_of
@@ -35,13 +39,17 @@ class Row(NamedTuple):
 
 
 def is_perflog(text: str) -> bool:
-    """Whether a text is one, by its first line."""
+    """Whether a text is one, by its first line, or a run report."""
+    if is_report(text):
+        return True
     first = text.lstrip().partition("\n")[0]
     return "|" in first and (TIME in first or "|reframe " in first)
 
 
 def read_perflog(text: str) -> list[Row]:
     """All values, in the order of the file; test cases without a value are left out. Raises UsageError."""
+    if is_report(text):
+        return _report_rows(text)
     rows: list[Row] = []
     names: Sequence[str] = ()
     for number, line in enumerate(text.splitlines(), 1):
@@ -105,6 +113,92 @@ def _plain(cells: Sequence[str], number: int) -> Iterator[Row]:
         value = _number(match["value"], number)
         imported = ImportedValue(metric=test, unit=unit, sense=sense, node=ALL_NODES, value=value)
         yield Row(cells[0], tasks, job, "", imported)
+
+
+def is_report(text: str) -> bool:
+    """Whether a text is ReFrame's report of a session, in JSON."""
+    return text.lstrip()[:1] == "{" and '"session_info"' in text and '"testcases"' in text
+
+
+class _PerfVariable(msgspec.Struct, frozen=True):
+    name: str
+    value: float | None = None
+    unit: str | None = None
+    thres_lower: float | None = None
+    thres_upper: float | None = None
+
+
+class _TestCase(msgspec.Struct, frozen=True):
+    name: str
+    system: str = ""
+    partition: str | None = None
+    environment: str | None = None
+    environ: str | None = None
+    display_name: str = ""
+    nodelist: list[str] | None = None
+    job_nodelist: list[str] | None = None
+    num_tasks: int | None = None
+    perfvars: list[_PerfVariable] | None = None
+    perfvalues: dict[str, list[float | str | None]] | None = None
+    """By `SYSTEM:PARTITION:NAME`: value, reference, lower and upper threshold, unit; since version 4.2."""
+
+
+class _Run(msgspec.Struct, frozen=True):
+    testcases: list[_TestCase]
+
+
+class _Session(msgspec.Struct, frozen=True):
+    time_start: str = ""
+    time_end: str = ""
+
+
+class _Report(msgspec.Struct, frozen=True):
+    session_info: _Session
+    runs: list[_Run]
+
+
+def _report_rows(text: str) -> list[Row]:
+    """The values of a report; all test cases of one of its runs have one time, that of the session."""
+    try:
+        report = msgspec.json.decode(text, type=_Report)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(f"The report of ReFrame cannot be read: {error}.", REMEDY) from error
+    time = report.session_info.time_end or report.session_info.time_start or "session"
+    rows: list[Row] = []
+    for number, run in enumerate(report.runs, 1):
+        label = time if len(report.runs) == 1 else f"{time} run {number}"
+        for case in run.testcases:
+            tasks = "" if case.num_tasks is None else str(case.num_tasks)
+            rows += [Row(label, tasks, "", "", value) for value in _case_values(case)]
+    if not rows:
+        raise UsageError("The report has no value of any test.", REMEDY)
+    return rows
+
+
+def _case_values(case: _TestCase) -> Iterator[ImportedValue]:
+    place = ":".join(filter(None, (case.system, case.partition)))
+    where = " ".join(filter(None, (place, case.environment or case.environ)))
+    nodes = case.nodelist or case.job_nodelist or []
+    for variable in _variables(case):
+        if variable.value is None or not math.isfinite(variable.value):
+            continue
+        lower, upper = ("" if bound is None else str(bound) for bound in (variable.thres_lower, variable.thres_upper))
+        unit = variable.unit or ""
+        yield ImportedValue(
+            metric=f"{case.display_name or case.name} {variable.name}" + (f" ({where})" if where else ""),
+            unit=unit,
+            sense=_sense(variable.name, unit, lower, upper),
+            node=nodes[0] if len(nodes) == 1 else ALL_NODES,
+            value=variable.value,
+        )
+
+
+def _variables(case: _TestCase) -> Iterator[_PerfVariable]:
+    yield from case.perfvars or ()
+    for name, row in (case.perfvalues or {}).items():
+        value, _, lower, upper, unit = ([*row, None, None, None, None, None])[:5]
+        lower, upper, value = (None if isinstance(number, str) else number for number in (lower, upper, value))
+        yield _PerfVariable(name.rpartition(":")[2], value, unit if isinstance(unit, str) else None, lower, upper)
 
 
 def _sense(name: str, unit: str, lower: str, upper: str) -> Sense:

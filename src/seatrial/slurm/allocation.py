@@ -4,10 +4,8 @@ import shlex
 import time
 from collections.abc import Callable, Sequence
 
-from seatrial.failures.cause import first_cause
-from seatrial.failures.job_refusals import REFUSALS
 from seatrial.failures.pending_jobs import Pending, why_pending
-from seatrial.failures.start_failure import CAUSES
+from seatrial.failures.start_failure import why_refused
 from seatrial.model.errors import LaunchError
 from seatrial.model.node_list import node_list
 from seatrial.model.run import NodeCause, NodeState
@@ -220,7 +218,7 @@ def with_request(error: LaunchError, request: SlurmRequest) -> LaunchError:
 
 def refused(said: str, what: str) -> LaunchError:
     """The error for a refusal of salloc or sbatch, by what it wrote to standard error."""
-    known = first_cause((*REFUSALS, *CAUSES), said)
+    known = why_refused(said)
     if known is None:
         return LaunchError(f"{what}: {text.complaint(said).rstrip('.')}.")
     meaning, remedy = known

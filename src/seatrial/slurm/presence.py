@@ -6,14 +6,15 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from seatrial.failures.cause import first_cause
-from seatrial.failures.slurm_commands import NO_SITE, SLURM
+from seatrial.failures.cause import causes, first_cause
 from seatrial.model.errors import LaunchError
 from seatrial.process.process import NOT_STARTED, Completed, run
 from seatrial.slurm import text
 
 COMMAND_TIMEOUT_S = 30.0
 SETTLE_S = 10.0
+NO_SITE = "Could not establish a configuration source"
+"""What Slurm's commands print where they know of no controller."""
 NEEDED = ("salloc", "srun", "squeue", "scancel", "scontrol")
 """Beside sinfo, which shows whether there is a Slurm at all."""
 QUESTION = ("sinfo", "--noheader", "--format=%D")
@@ -78,7 +79,7 @@ def absent(done: Completed) -> bool:
 
 def silence(done: Completed) -> tuple[str, str]:
     """Why Slurm does not answer, and what to do about it."""
-    known = first_cause(SLURM, done.stderr)
+    known = first_cause(causes("slurm"), done.stderr)
     if known is not None:
         return known
     if done.timed_out:

@@ -1,18 +1,14 @@
 """No text decides: with every meaning, remedy and reason replaced, the program does the same."""
 
-import importlib
-import pkgutil
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from seatrial import failures
 from seatrial.commands.check.judge import judge
-from seatrial.failures.cause import Cause
-from seatrial.failures.pending_jobs import Pending
+from seatrial.failures import cause, pending_jobs
 from seatrial.failures.start_failure import explain
 from seatrial.launch.session import PipeSession
 from seatrial.model.errors import LaunchError
@@ -47,20 +43,21 @@ REASONS = (
 
 
 @pytest.fixture
-def scrambled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other texts in every table of causes, wherever it is imported."""
-    for one in pkgutil.iter_modules(failures.__path__, "seatrial.failures."):
-        importlib.import_module(one.name)
-    changed = 0
-    for module in [one for name, one in sys.modules.items() if name.startswith("seatrial.")]:
-        for name, value in list(vars(module).items()):
-            if isinstance(value, tuple) and value and isinstance(value[0], Cause | Pending):
-                texts = (
-                    msgspec.structs.replace(one, meaning=SCRAMBLED, remedy=one.remedy and SCRAMBLED) for one in value
-                )
-                monkeypatch.setattr(module, name, tuple(texts))
-                changed += len(value)
-    assert changed > 100, "the tables are found"
+def scrambled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Other texts in every table of causes."""
+    tables, reasons = cause.parse_table, pending_jobs.reasons()
+
+    def scrambled(entries: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(
+            msgspec.structs.replace(entry, meaning=SCRAMBLED, remedy=entry.remedy and SCRAMBLED) for entry in entries
+        )
+
+    monkeypatch.setattr(cause, "parse_table", lambda text: scrambled(tables(text)))
+    monkeypatch.setattr(pending_jobs, "reasons", lambda: scrambled(reasons))
+    cause.causes.cache_clear()
+    yield
+    monkeypatch.undo()
+    cause.causes.cache_clear()
 
 
 def decisions(folder: Path) -> dict[str, Any]:
@@ -86,18 +83,18 @@ def test_decisions_about_failed_starts_and_waiting_jobs_do_not_depend_on_words(
 ) -> None:
     before, words = decisions(tmp_path), [explain(output).meaning for output in OUTPUTS]
     request.getfixturevalue("scrambled")
-    assert SCRAMBLED in [explain(output).meaning for output in OUTPUTS]
+    assert any(explain(output).meaning.startswith(SCRAMBLED) for output in OUTPUTS)
     assert [explain(output).meaning for output in OUTPUTS] != words
     assert decisions(tmp_path) == before
     assert len(set(map(str, before.values()))) > 4, "there are different decisions"
 
 
-@pytest.mark.parametrize("cause", list(NodeCause))
+@pytest.mark.parametrize("node_cause", list(NodeCause))
 @pytest.mark.parametrize("fault", [True, False])
-def test_the_judgement_does_not_depend_on_the_words_of_a_reason(cause: NodeCause, fault: bool) -> None:
+def test_the_judgement_does_not_depend_on_the_words_of_a_reason(node_cause: NodeCause, fault: bool) -> None:
     judged = []
     for reason in ("Slurm says down (Not responding)", "did not answer: ResumeTimeout reached", SCRAMBLED):
-        state = NodeState(node="n4", reason=reason, fault=fault, cause=cause)
+        state = NodeState(node="n4", reason=reason, fault=fault, cause=node_cause)
         recorded = sail(Cluster(nodes=names(4)), lost=(state,))
         info = msgspec.structs.replace(recorded.info, ending=Ending.FAILED, reason=reason)
         judgement = judge(msgspec.structs.replace(recorded, info=info))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seatrial.failures.ssh import why_unreachable
+from seatrial.failures.entry import why_unreachable
 from seatrial.failures.start_failure import explain
 from tests.support.paths import DATA
 

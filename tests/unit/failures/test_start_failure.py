@@ -81,8 +81,9 @@ def test_whether_another_start_or_type_helps_depends_on_no_text(
 ) -> None:
     failure = explain(text)
     assert (failure.transient, failure.other_mpi_type) == (transient, other_mpi_type)
-    mute = tuple(msgspec.structs.replace(cause, meaning="x", remedy="y") for cause in start_failure.CAUSES)
-    monkeypatch.setattr(start_failure, "CAUSES", mute)
+    mute = tuple(msgspec.structs.replace(cause, meaning="x", remedy="y") for cause in start_failure.known_causes())
+    monkeypatch.setattr(start_failure, "known_causes", lambda: mute)
+    assert explain(text).remedy in ("y", "")
     assert msgspec.structs.replace(explain(text), meaning="", remedy="") == msgspec.structs.replace(
         failure, meaning="", remedy=""
     )

@@ -8,7 +8,11 @@ from seatrial.failures.start_failure import StartFailure, explain
 from tests.support.failure_texts import texts
 
 RULE = "-" * 74
-STARTS = [text for name in ("pmi", "mpirun", "transports", "programs", "steps", "slurm") for text in texts(name)]
+STARTS = [
+    text
+    for name in ("pmi", "mpirun", "transports", "devices", "programs", "steps", "slurm", "several")
+    for text in texts(name)
+]
 LABELLED = ("0: ", "1: ", "3: ", "[1,1]<")
 
 
@@ -120,10 +124,8 @@ def test_what_is_not_known_is_quoted_without_what_is_harmless() -> None:
 
 def test_many_nodes_are_counted_and_long_quotes_cut() -> None:
     lines = [f"slurmstepd-n{number}: error: execve(): /p: No such file or directory" for number in range(1, 21)]
-    assert (
-        explain("\n".join(lines)).meaning
-        == "the program /p does not exist on n1, n2, n3, n4, n5, n6, n7, n8 and 12 more."
-    )
+    meaning = explain("\n".join(lines)).meaning
+    assert meaning.startswith("the program /p does not exist on n1, n2, n3, n4, n5, n6, n7, n8 and 12 more. It says: ")
     failure = explain("sinfo: error: Munge encode failed: Socket " + "x" * 5000)
     found = failure.meaning
     assert len(found) < 400

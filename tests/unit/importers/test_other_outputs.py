@@ -231,7 +231,7 @@ def test_the_output_of_any_benchmark_is_never_a_pass(text: str, form: str) -> No
 
 def test_every_benchmark_that_parse_knows_is_named_with_its_command() -> None:
     remedies = " ".join(output.remedy for output in OUTPUTS)
-    named = set(re.findall(r"seatrial parse (\w+) reads", remedies))
+    named = set(re.findall(r"seatrial parse ([\w-]+) reads", remedies))
     assert named == BENCHMARKS.keys() - {"osu"}, "locate reads those tests of OSU that measure a pair"
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.failures.slurm_commands import NO_SITE
 from seatrial.model.errors import LaunchError
 from seatrial.process.process import Completed, environment, step_binding
 from seatrial.slurm import presence
@@ -28,7 +27,7 @@ def says(folder: Path, *, error: str = "", code: int = 0) -> None:
 
 def test_without_slurm_or_a_cluster_this_machine_is_alone(sinfo: Path) -> None:
     assert not presence.is_here()
-    says(sinfo, error=f"sinfo: error: resolve_ctls_from_dns_srv\nsinfo: fatal: {NO_SITE}", code=1)
+    says(sinfo, error=f"sinfo: error: resolve_ctls_from_dns_srv\nsinfo: fatal: {presence.NO_SITE}", code=1)
     assert not presence.is_here()
     says(sinfo)
     assert presence.is_here()

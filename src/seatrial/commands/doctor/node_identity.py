@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from seatrial.commands.doctor import changed_settings
-from seatrial.failures.cause import first_cause
-from seatrial.failures.slurm_commands import SLURM
+from seatrial.failures.cause import causes, first_cause
 from seatrial.launch.environments.environment import SHELL
 from seatrial.launch.environments.report import TaskReport
 from seatrial.model.launching import blocked, fine, last_lines, noted
@@ -88,7 +87,7 @@ def judge_silent(silent: Sequence[str], said: str) -> list[Finding]:
     found = []
     for reason, nodes in by_text((node, failures.get(node, "")) for node in blamed).items():
         of_each = "\n".join(f"Task launch for step 0 failed on node {node}: {reason}" for node in nodes)
-        meaning, remedy = first_cause(SLURM, of_each if reason else said) or (
+        meaning, remedy = first_cause(causes("slurm"), of_each if reason else said) or (
             f"{reason or complaint(said)}.",
             "Check whether it is up, and read slurmd's log there.",
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.failures.environments import why_not_entered
+from seatrial.failures.entry import why_not_entered
 from seatrial.launch.environments.environment import SHELL, Environment, Where
 from seatrial.launch.environments.kinds import SCRIPT
 from seatrial.model.errors import LaunchError, UsageError

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from seatrial.failures.environments import why_not_entered
+from seatrial.failures.entry import why_not_entered
 from seatrial.failures.start_failure import ENTERED
 from seatrial.launch.environments.environment import Environment, Where
 from seatrial.launch.environments.report import TaskReport

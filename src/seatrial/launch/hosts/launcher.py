@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from seatrial.failures.ssh import REMEDY
+from seatrial.failures.entry import REMEDY
 from seatrial.files.trust import distrust
 from seatrial.launch.collector import EXTRA_S_PER_NODE
 from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner

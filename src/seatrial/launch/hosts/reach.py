@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import msgspec
 
-from seatrial.failures.ssh import why_unreachable
+from seatrial.failures.entry import why_unreachable
 from seatrial.launch.hosts.ssh_argv import ssh_argv
 from seatrial.model.errors import LaunchError
 from seatrial.process.process import Completed, run

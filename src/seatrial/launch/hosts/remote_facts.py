@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
-from seatrial.failures.ssh import why_unreachable
+from seatrial.failures.entry import why_unreachable
 from seatrial.launch.collector import Patience, collector
 from seatrial.launch.contract import FactsReading
 from seatrial.launch.hosts.reach import each_host

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.failures.environments import why_not_entered
+from seatrial.failures.entry import why_not_entered
 from seatrial.launch.environments.spec import parse_environment
 from seatrial.launch.mpi import find_mpi
 from seatrial.model.errors import LaunchError

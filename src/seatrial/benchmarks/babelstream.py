@@ -1,0 +1,92 @@
+"""BabelStream: best rate of copy, mul, add, triad and dot on processors and accelerators; 3.x to 5.0."""
+
+import re
+
+from seatrial.benchmarks.declaration import Benchmark, Scaling
+from seatrial.benchmarks.reading import Line, Reading
+from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.number_text import NUMBER, number_of, whole_number
+from seatrial.model.unit_text import unit_named
+from seatrial.model.verdict import FindingKind
+
+HEAD = re.compile(r"^BabelStream\s*$")
+VERSION = re.compile(r"^Version: (?P<version>[\w.]{1,20})")
+HEADING = re.compile(r"^Function\s+(?P<unit>Mi?Bytes/sec)\s+Min \(sec\)")
+ROW = re.compile(
+    rf"^(?P<kernel>Copy|Mul|Add|Triad|Dot|Nstream)\s*:?\s+(?P<rate>{NUMBER})\s+(?P<least>{NUMBER})\s+{NUMBER}\s+{NUMBER}"
+)
+REPETITIONS = re.compile(r"^Running kernels (?P<count>\d{1,9}) times")
+SIZE = re.compile(rf"^Array size: (?P<size>{NUMBER}) (?P<unit>Mi?B)\b")
+UNSOUND = re.compile(r"Validation failed on ")
+ARRAYS = {"Copy": 2, "Mul": 2, "Add": 3, "Triad": 3, "Dot": 2, "Nstream": 4}
+"""Arrays that a kernel reads or writes, each counted once."""
+WHOLE = ({"Copy", "Mul", "Add", "Triad", "Dot"}, {"Nstream"})
+"""Kernels of a complete table: all, or that of --nstream-only."""
+AGREEMENT = 0.02
+
+
+def parse(text: str) -> Output:
+    """One or more runs in one output. The check of the solution prints failures only, on standard error."""
+    reading = Reading("babelstream", text)
+    version = reading.search(VERSION.pattern)
+    reading.version = version[1]["version"] if version else ""
+    unit, array_bytes = 1e6, 0.0
+    tables: list[set[str]] = []
+    for line in reading.whole_lines:
+        if heading := HEADING.match(line.text):
+            unit = unit_named(heading["unit"]).factor
+            tables.append(set())
+        elif size := SIZE.match(line.text):
+            array_bytes = number_of(size["size"]) * unit_named(size["unit"]).factor
+            reading.evidence("array_bytes", array_bytes, line)
+        elif count := REPETITIONS.match(line.text):
+            reading.evidence("repetitions", whole_number(count["count"]), line)
+        elif (row := ROW.match(line.text)) and tables:
+            tables[-1].add(row["kernel"])
+            _row(reading, line, row, unit, array_bytes)
+        elif UNSOUND.search(line.text):
+            reading.breach(FindingKind.RESIDUAL_FAILED, "the arrays do not have the expected values", line)
+    if not tables:
+        reading.lack("it has no table of rates")
+    for table in tables:
+        if table not in WHOLE:
+            reading.lack(f"a table has {', '.join(sorted(table)) or 'no kernel'}, not {', '.join(ARRAYS)}")
+    reading.note("BabelStream prints a failed check of its arrays on standard error, and nothing if they are right.")
+    return reading.output()
+
+
+def _row(reading: Reading, line: Line, row: "re.Match[str]", unit: float, array_bytes: float) -> None:
+    labels = {"kernel": row["kernel"]}
+    reading.result("bandwidth_bytes_per_s", row["rate"], line, unit, labels)
+    reading.result("time_s", row["least"], line, labels=labels)
+    rate, least_s = number_of(row["rate"]) * unit, number_of(row["least"])
+    if not (least_s > 0 and rate > 0 and array_bytes):
+        return
+    moved = ARRAYS[row["kernel"]] * array_bytes
+    coarse = 0.5 * 10 ** -len(row["least"].partition(".")[2]) / least_s
+    if abs(moved / least_s / rate - 1) > AGREEMENT + coarse:
+        reading.breach(
+            FindingKind.NUMBERS_DISAGREE,
+            f"{moved:.4g} bytes in {row['least']} s are {moved / least_s / 1e6:.1f} MB/s, not {row['rate']}",
+            line,
+        )
+
+
+BENCHMARK = Benchmark(
+    name="babelstream",
+    title="BabelStream",
+    requires="BabelStream, built for the programming model of the processor or accelerator",
+    marks=(HEAD.pattern, HEADING.pattern),
+    beginnings=("BabelStream\nVersion: ",),
+    parse=parse,
+    metrics=(
+        Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="best rate; MB is 10⁶ bytes"),
+        Metric(name="time_s", unit="s", better=Better.LESS, meaning="least time of one pass"),
+    ),
+    main_metric="bandwidth_bytes_per_s",
+    main_labels={"kernel": "Triad"},
+    evidence=("array_bytes", "repetitions"),
+    gates=(FindingKind.RESIDUAL_FAILED, FindingKind.NUMBERS_DISAGREE),
+    complete="five kernels, or that of --nstream-only",
+    scaling=Scaling.STRONG,
+)

@@ -1,0 +1,78 @@
+"""Units as the field writes them (GFLOP/s, Gflops, MB/sec, GiB/s, Gbit/s, usec), to a base unit and a factor."""
+
+import re
+from typing import NamedTuple
+
+
+class Unit(NamedTuple):
+    """A base unit, and how many of it the unit is: GB/s is 10⁹ B/s, µs is 10⁻⁶ s."""
+
+    base: str
+    factor: float
+
+
+_DECIMAL = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15, "e": 1e18}
+"""In lower case: m is 10⁶ as well, since nobody counts thousandths of a byte or of an operation."""
+_BINARY = {f"{prefix}i": 2.0 ** (10 * power) for power, prefix in enumerate("kmgtpe", 1)}
+_SMALL = {"m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9}
+_PER_S = r"(?:(?:/|_?per_?|_)(?:s|sec|second)|ps)"
+_FLOPS = re.compile(rf"(?P<prefix>[kKmMgGtTpPE]?)(?i:flops?)(?P<per>{_PER_S}?)")
+_BYTES = re.compile(rf"(?P<prefix>[kKmMgGtTpPE]?i?)(?P<unit>B|[Bb]ytes?|b|[Bb]its?)(?P<per>{_PER_S})?")
+_TIMES = re.compile(r"(?P<prefix>[muµμn]?)(?:s|sec|secs)")
+_WORDS = {
+    "second": 1.0, "seconds": 1.0, "millisecond": 1e-3, "milliseconds": 1e-3, "microsecond": 1e-6, "microseconds": 1e-6,
+    "nanosecond": 1e-9, "nanoseconds": 1e-9, "min": 60.0, "minute": 60.0, "minutes": 60.0, "h": 3600.0, "hr": 3600.0,
+    "hour": 3600.0, "hours": 3600.0,
+}  # fmt: skip
+_COUNTS = re.compile(
+    r"(?P<prefix>[kKMGT]?)(?:(?:[oO]ps?|OPS?|it|iterations?|updates?|up|messages?|msgs?)(?:/s|/sec)|IOPS|iops|Hz)"
+)
+_PER_TIME = {"1/s": 1.0, "/s": 1.0, "1/sec": 1.0, "1/min": 1 / 60, "1/h": 1 / 3600}
+_POWERS = re.compile(r"(?P<prefix>[mkKMG]?)(?P<unit>W|J)")
+_SHARES = {"": Unit("", 1.0), "%": Unit("", 0.01), "percent": Unit("", 0.01)}
+LONGEST = 24
+"""Characters of a unit."""
+KNOWN = "s, ms, us, ns, min, h, B/s, MB/s, MiB/s, GB/s, Gbit/s, flop/s, Gflop/s, 1/s, IOPS, Hz, B, MiB, W, J, %"
+
+
+def unit_of(text: str) -> Unit | None:
+    """The unit that the text names, or None.
+
+    M is 10⁶, Mi is 2²⁰; B is a byte, b a bit. `GFLOPS` is a rate. Spaces are passed over.
+    """
+    name = text.replace(" ", "")[: LONGEST + 1]
+    if len(name) > LONGEST:
+        return None
+    if name in _SHARES:
+        return _SHARES[name]
+    if name in _PER_TIME:
+        return Unit("1/s", _PER_TIME[name])
+    if name.lower() in _WORDS:
+        return Unit("s", _WORDS[name.lower()])
+    return _with_prefix(name)
+
+
+def _with_prefix(name: str) -> Unit | None:
+    if match := _FLOPS.fullmatch(name):
+        rate = match["per"] or name.lower().endswith("flops")
+        return Unit("flop/s", _DECIMAL[match["prefix"].lower()]) if rate else None
+    if match := _TIMES.fullmatch(name):
+        return Unit("s", _SMALL[match["prefix"]] if match["prefix"] else 1.0)
+    if match := _COUNTS.fullmatch(name):
+        return Unit("1/s", _DECIMAL[match["prefix"].lower()])
+    if match := _POWERS.fullmatch(name):
+        return Unit(match["unit"], 1e-3 if match["prefix"] == "m" else _DECIMAL[match["prefix"].lower()])
+    match = _BYTES.fullmatch(name)
+    factor = {**_DECIMAL, **_BINARY}.get(match["prefix"].lower()) if match else None
+    if match is None or factor is None:
+        return None
+    bits = match["unit"] == "b" or match["unit"].lower().startswith("bit")
+    return Unit("B/s" if match["per"] else "B", factor / 8 if bits else factor)
+
+
+def unit_named(text: str) -> Unit:
+    """The unit of a name that a program is known to print. Raises ValueError for any other."""
+    unit = unit_of(text)
+    if unit is None:
+        raise ValueError(f"{text[:LONGEST]!r} is not a unit")
+    return unit

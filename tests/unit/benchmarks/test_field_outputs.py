@@ -1,0 +1,178 @@
+"""Outputs as they are found in the field: variants without a check, summaries, quotes, and units in many spellings."""
+
+from collections.abc import Callable
+
+import pytest
+
+from seatrial.benchmarks.catalogue import parse_auto
+from seatrial.benchmarks.gates import judge
+from seatrial.benchmarks.generic import generic_benchmark
+from seatrial.importers.other_outputs import recognised
+from seatrial.model.benchmark import Output
+from seatrial.model.errors import UsageError
+from seatrial.model.unit_text import unit_named, unit_of
+from tests.support import benchmark_outputs as outputs
+
+
+def judged(text: str, **expected: str) -> Output:
+    benchmark, output = parse_auto(text)
+    assert benchmark is not None
+    return judge(benchmark, output, expected=expected)
+
+
+@pytest.mark.parametrize("form", ["=", ":"])
+def test_equations_and_nonzeros_are_those_of_the_linear_system(form: str) -> None:
+    output = judged(outputs.hpcg_grids(form), equations="1124864", nonzeros="29791000")
+    assert (output.work("equations"), output.work("nonzeros")) == (1124864, 29791000)
+    assert output.breaches == ()
+    assert judged(outputs.hpcg_grids(form), equations="2197").breaches
+
+
+def test_a_variant_of_stream_without_a_check_is_complete_and_says_so() -> None:
+    output = judged(outputs.nvidia_stream())
+    assert (output.complete, output.breaches, output.version) == (True, (), "25.4.0")
+    assert next(result.value for result in output.results if result.labels == {"kernel": "Triad"}) == 3.1270005e12
+    assert any("no check of the solution" in note for note in output.notes)
+    assert not judged(outputs.nvidia_stream(rows=3)).complete
+    assert judged(outputs.nvidia_stream(triad=6_127_000.0)).breaches, "rate and time of a row disagree"
+
+
+def test_the_original_stream_is_not_complete_without_its_check() -> None:
+    text = outputs.stream()
+    assert not judged(text[: text.index("Solution Validates")] + "-" * 61 + "\n").complete
+
+
+@pytest.mark.parametrize("made", [outputs.hpl, outputs.stream, outputs.ior, outputs.ior_summary])
+def test_a_closing_line_that_is_whole_needs_no_newline(made: Callable[[], str]) -> None:
+    text = made().rstrip()
+    assert judged(text).complete
+    assert not judged(text[:-1]).complete
+
+
+@pytest.mark.parametrize("spaces", [1, 2, 4, 8])
+def test_an_indented_output_is_the_same(spaces: int) -> None:
+    plain, moved = judged(outputs.hpl()), judged(outputs.indented(outputs.hpl(), spaces))
+    assert [result.value for result in moved.results] == [result.value for result in plain.results]
+    assert (moved.missing, moved.breaches) == ((), ())
+    failed = judged(outputs.indented(outputs.hpl(residual="1.13e+05", outcome="FAILED"), spaces))
+    assert failed.breaches
+
+
+@pytest.mark.parametrize("repetitions", [1, 3])
+def test_the_summary_of_ior_is_not_another_run(repetitions: int) -> None:
+    output = judged(outputs.ior_summary(repetitions))
+    assert len([result for result in output.results if result.metric == "bandwidth_bytes_per_s"]) == repetitions
+    assert (output.missing, output.breaches) == ((), ())
+
+
+def test_hpl_mxp_with_its_residual() -> None:
+    output = judged(outputs.hpl_mxp(), order="100000", ranks="4")
+    rates = {result.labels["part"]: result.value for result in output.results if result.metric == "rate_flops_per_s"}
+    assert rates == {"whole": 1.939e14, "factorization": 6.42e14}
+    assert (output.missing, output.breaches) == ((), ())
+    for text in (
+        outputs.hpl_mxp(outcome="FAILED"),
+        outputs.hpl_mxp(residual="5.189581E+04"),
+        outputs.hpl_mxp(rate=393900.0),
+        outputs.hpl_mxp().replace("||Ax-b||_oo / (EPS", "nothing ("),
+    ):
+        assert judged(text).breaches
+    assert not judged(outputs.hpl_mxp().replace("test 1 of 1 done", "")).complete
+
+
+@pytest.mark.parametrize(
+    ("unit", "triad"), [("MBytes/sec", 3 * 2**28 / 0.00093)] * 1 + [("MiBytes/sec", 3 * 2**28 / 0.00093)]
+)
+def test_babelstream_in_both_units(unit: str, triad: float) -> None:
+    output = judged(outputs.babelstream(unit))
+    (value,) = [
+        result.value
+        for result in output.results
+        if result.metric == "bandwidth_bytes_per_s" and result.labels == {"kernel": "Triad"}
+    ]
+    assert value == pytest.approx(3 * 2**28 / 0.00093, rel=1e-6)
+    assert judged(outputs.babelstream(unit) + "Validation failed on a[]. Average error 0.1\n").breaches
+    cut = outputs.babelstream(unit).splitlines(keepends=True)[:-1]
+    assert not judged("".join(cut)).complete
+
+
+@pytest.mark.parametrize(
+    ("spellings", "base", "factor"),
+    [
+        ("GFLOP/s GFLOPS Gflops Gflop/s GFlop/s GFlops/s Gflop/sec GFLOPs gflops", "flop/s", None),
+        ("GFLOP/s GFLOPS Gflops Gflop/s", "flop/s", 1e9),
+        ("MFlop/s MFLOPS Mflops Mflop/s", "flop/s", 1e6),
+        ("TFLOPS Tflop/s", "flop/s", 1e12),
+        ("MB/s MB/sec MBytes/sec MBytes/s MBps mB/s MB_s", "B/s", 1e6),
+        ("MiB/s MiB/sec MiBytes/sec", "B/s", 2.0**20),
+        ("GB/s GB/sec GBytes/s", "B/s", 1e9),
+        ("GiB/s", "B/s", 2.0**30),
+        ("KB/s kB/s", "B/s", 1e3),
+        ("Gb/s Gbit/s Gbps Gbits/sec Gb_s", "B/s", 1.25e8),
+        ("Mbit/s Mbps", "B/s", 1.25e5),
+        ("us usec µs μs microseconds", "s", 1e-6),
+        ("ms msec milliseconds", "s", 1e-3),
+        ("s sec secs seconds second", "s", 1.0),
+        ("min minutes", "s", 60.0),
+        ("IOPS ops/s op/s Hz 1/s it/s", "1/s", 1.0),
+        ("kIOPS kops/s kHz", "1/s", 1e3),
+        ("MiB MiBytes", "B", 2.0**20),
+        ("kW", "W", 1e3),
+        ("%", "", 0.01),
+    ],
+)
+def test_units_in_the_spellings_of_the_field(spellings: str, base: str, factor: float | None) -> None:
+    for spelling in spellings.split():
+        unit = unit_of(spelling)
+        if factor is None:
+            assert unit is None or unit.base == base, spelling
+        else:
+            assert unit is not None
+            assert unit.base == base, spelling
+            assert unit.factor == pytest.approx(factor), spelling
+
+
+@pytest.mark.parametrize("text", ["parsec", "GB/fortnight", "flop", "Qflop/s", "iB/s", "x" * 1000, "\n", "G", "/"])
+def test_what_is_not_a_unit_is_none(text: str) -> None:
+    assert unit_of(text) is None
+    with pytest.raises(ValueError, match="not a unit"):
+        unit_named(text)
+
+
+@pytest.mark.parametrize(
+    ("unit", "value"), [("GFLOP/s", 12.5e9), ("GFLOPS", 12.5e9), ("Gflops", 12.5e9), ("MFlop/s", 12.5e6)]
+)
+def test_a_benchmark_of_a_site_may_use_them(unit: str, value: float) -> None:
+    text = f'name = "x"\n[metrics.rate]\npattern = "rate (\\\\S+)"\nunit = "{unit}"\n'
+    assert [result.value for result in generic_benchmark(text, "x.toml").parse("rate 12.5\n").results] == [value]
+    with pytest.raises(UsageError, match="not a known unit"):
+        generic_benchmark(text.replace(unit, "furlongs"), "x.toml")
+
+
+NCCL = """# nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807
+# Collective test starting: alltoall_perf
+# nThread 1 nGpus 1 minBytes 33554432 maxBytes 67108864 step: 2(factor) warmup iters: 5 iters: 20
+#                                                              out-of-place                       in-place
+    33554432       2097152    double    none      -1  1300.00   25.81   12.91       0  1290.00   26.01   13.01    N/A
+"""
+IBLINKINFO = """CA: n1 mlx5_0:
+      0x0c42a103006c2f5a      4    1[  ] ==( 4X       53.125 Gbps Active/  LinkUp)==>       1   17[  ] "leaf1" ( )
+Switch: 0x0c42a10300a0b2c4 leaf1:
+           1   17[  ] ==( 4X       53.125 Gbps Active/  LinkUp)==>       4    1[  ] "n1 mlx5_0" ( )
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "instead"),
+    [
+        (NCCL, "nccl-tests", "node,run,value"),
+        (IBLINKINFO, "iblinkinfo", "fabric check"),
+        (outputs.babelstream(), "BabelStream", "seatrial parse babelstream"),
+        (outputs.hpl_mxp(), "HPL-MxP", "seatrial parse hpl-mxp"),
+    ],
+)
+def test_an_output_has_a_name_and_what_to_give_instead(text: str, name: str, instead: str) -> None:
+    output = recognised(text)
+    assert output is not None
+    assert name in output.name
+    assert instead in output.remedy
