@@ -33,7 +33,10 @@ def main() -> int:
             for command in Command:
                 for victim in Victim:
                     if given.only in (None, victim):
-                        outcomes.append(trials.trial(command, victim, number))
+                        outcome = trials.trial(command, victim, number)
+                        if outcome.killed_at_s < 0 and not outcome.faults:  # it had ended before that moment
+                            outcome = trials.trial(command, victim, number + given.kills)
+                        outcomes.append(outcome)
                         print(outcomes[-1].line(), flush=True)
     finally:
         stop.raze(plan.name)
