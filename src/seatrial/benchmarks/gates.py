@@ -59,7 +59,6 @@ def judge(
         metric = metrics.get(result.metric)
         if metric is not None:
             breaches += _of_number(result, metric, _bound(result, metric, bounds))
-    breaches += _of_best(benchmark, output, bounds)
     counted: dict[FindingKind, int] = {}
     kept = []
     for breach in breaches:
@@ -67,7 +66,7 @@ def judge(
         if counted[breach.kind] <= MOST_OF_A_KIND:
             kept.append(breach)
     unmet = [_of_work(output, name, value) for name, value in (expected or {}).items()]
-    kept += [breach for breach in unmet if breach]
+    kept = [*(breach for breach in unmet if breach), *kept, *_of_best(benchmark, output, bounds)]
     references = [name for name, given in ((LIMIT, bounds), (REQUESTED, expected)) if given]
     return msgspec.structs.replace(output, breaches=(*output.breaches, *kept), references=tuple(references))
 

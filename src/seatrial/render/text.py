@@ -41,6 +41,7 @@ STYLES = {
     Verdict.DOWN.value: "bold white on #7a1f4b",
     Verdict.BLOCKED.value: "bold white on #8c2f0b",
     Verdict.NOTE.value: "bold black on #8fb3cf",
+    Verdict.MEASURED.value: "bold black on #9fc3b4",
     Verdict.MISCONFIGURED.value: "bold white on #6b4fa0",
     Verdict.INCONCLUSIVE.value: "bold black on #b8b8b8",
     Verdict.NOT_RUN.value: "bold black on #b8b8b8",

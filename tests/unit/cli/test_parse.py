@@ -21,7 +21,7 @@ def write(folder: Path, text: str, name: str = "run.out") -> str:
 def test_a_good_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["parse", "auto", write(tmp_path, hpl())]) == ExitCode.PASS
     text = capsys.readouterr().out
-    assert text.startswith("PASS  run.out: HPL")
+    assert text.startswith("MEASURED  run.out: HPL")
     assert "53.3 Gflop/s" in text
 
 
@@ -51,8 +51,8 @@ def test_json_has_numbers_in_base_units_with_their_lines(tmp_path: Path, capsys:
     )
     assert last["value"] == pytest.approx((1 << 22) / ((2 + (1 << 22) / 3000) * 1e-6), rel=1e-3)
     assert last["printed"] in Path(tmp_path / "run.out").read_text().splitlines()[last["line"] - 1]
-    assert (report["benchmark"], report["complete"], printed["verdict"]) == ("imb", True, "PASS")
-    assert printed["headline"].startswith("PASS  ")
+    assert (report["benchmark"], report["complete"], printed["verdict"]) == ("imb", True, "MEASURED")
+    assert printed["headline"].startswith("MEASURED  ")
 
 
 @pytest.mark.parametrize(

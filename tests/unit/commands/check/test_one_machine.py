@@ -39,9 +39,9 @@ def test_a_slow_pair_of_cores_is_no_finding(one_machine: RecordedRun, cluster: R
 def test_what_was_compared_with_nothing_does_not_pass(one_machine: RecordedRun) -> None:
     """The headline said PASS, "the worst at 45 % of its peers' bandwidth", though the ranks have no peers."""
     judgement = judge(one_machine)
-    assert judgement.verdict is Verdict.NOTE
+    assert judgement.verdict is Verdict.MEASURED
     first = headline(one_machine.info, judgement)
-    assert first.word == "NOTE"
+    assert first.word == "MEASURED"
     assert first.what.startswith("4 nodes, 12 ordered pairs measured, not judged: compared with nothing")
     assert (judgement.peers_bandwidth_bytes_per_s, judgement.peers_latency_s) == (None, None)
     assert worst_pair(judgement) == "nothing to compare with"

@@ -23,7 +23,7 @@ def recorded(ending: Ending = Ending.COMPLETE, ranks: str = "", **step: object) 
     plan = Plan(steps=(Step(name="hpl", argv=("xhpl",)),), expected={"ranks": ranks} if ranks else {})
     info = info_of(Cluster(nodes=("n1", "n2")), kind=RunKind.RUN)
     site = SiteSettings(archive=Path("archive"))
-    settings = RunSettings(site=site, benchmark="hpl", limits={"rate_flops_per_s": 1e12})
+    settings = RunSettings(site=site, benchmark="hpl", limits={"rate_flops_per_s": 3e11})
     return RecordedRun(
         info=msgspec.structs.replace(info, ending=ending, settings=settings),
         planned=(),
@@ -44,8 +44,22 @@ def test_a_good_run_passes_and_shows_its_rate() -> None:
     report = run_report(run.info, judged(run))
     assert report.exit_code is ExitCode.PASS
     assert report.headline.startswith(
-        "PASS  HPL (High-Performance Linpack) on 2 nodes: 53.3 Gflop/s, 5.3 % of the limit"
+        "PASS  HPL (High-Performance Linpack) on 2 nodes: 53.3 Gflop/s, 18 % of the limit"
     )
+
+
+def test_a_rate_far_below_its_limit_is_slow_and_one_without_a_limit_is_measured() -> None:
+    for limits, word, code in (
+        ({"rate_flops_per_s": 3.5e12}, "SLOW", ExitCode.FINDINGS),
+        ({"rate_flops_per_s": 5e11}, "PASS", ExitCode.PASS),
+        ({}, "MEASURED", ExitCode.PASS),
+    ):
+        run = recorded(ranks="32")
+        settings = msgspec.structs.replace(run.info.settings, limits=limits)
+        run = msgspec.structs.replace(run, info=msgspec.structs.replace(run.info, settings=settings))
+        report = run_report(run.info, judged(run))
+        assert (report.word, report.exit_code) == (word, code)
+        assert ("far-below-limit" in report.headline) == (word == "SLOW")
 
 
 @pytest.mark.parametrize(
