@@ -68,7 +68,14 @@ def test_a_lost_node_is_a_measured_fault_too() -> None:
 
 
 def test_gravity_puts_facts_between_the_undecided_and_the_measured() -> None:
-    rising = [Verdict.PASS, Verdict.MEASURED, Verdict.NOTE, Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.MISCONFIGURED]
+    rising = [
+        Verdict.PASS,
+        Verdict.MEASURED,
+        Verdict.NOTE,
+        Verdict.NOT_RUN,
+        Verdict.INCONCLUSIVE,
+        Verdict.MISCONFIGURED,
+    ]
     rising += [Verdict.UNSTABLE, Verdict.SLOW, Verdict.DOWN, Verdict.BLOCKED, Verdict.INVALID]
     assert sorted(Verdict, key=lambda one: one.gravity) == rising
 
