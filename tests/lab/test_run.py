@@ -35,7 +35,7 @@ KILLED = (
 @pytest.mark.parametrize(
     ("text", "code", "says"),
     [
-        (GOOD, 0, "PASS  names on 2 nodes: 1.50 s"),
+        (GOOD, 0, "MEASURED  names on 2 nodes: 1.50 s"),
         (KILLED, 1, "program-failed: run was killed by signal 9"),
     ],
 )

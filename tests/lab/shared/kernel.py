@@ -16,6 +16,10 @@ MODULES = Path("/usr/lib/uml/modules")
 NEEDED = ("linux.uml", "exportfs", "rpc.nfsd", "rpc.mountd", "mount.nfs", "modprobe")
 
 
+UNABLE = "userspace - ptrace set fp regs failed"
+"""What it prints before it panics where the host saves more registers for a process than it knows, as those of AMX."""
+
+
 def why_not() -> str:
     """What keeps such a kernel from being booted here; empty: nothing."""
     missing = [program for program in NEEDED if shutil.which(program) is None]
