@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import yaml
 
+from seatrial.model.words import count
+
 MOST_CHARACTERS = 1 << 20
 """Of a file; the largest clusters have a tenth of it."""
 TRUE = ("true", "yes", "on")
