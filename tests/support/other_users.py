@@ -3,17 +3,16 @@
 import hashlib
 import json
 import os
-import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.support.paths import ROOT
+from tests.support.second_user import folder_for_all
 
 FIRST, SECOND = 65534, 1
 """Two users that are not root; nothing needs them in the password database."""
@@ -55,11 +54,9 @@ def public() -> Iterator[Path]:
     if os.geteuid():
         pytest.skip("only root can become another user")
     before = os.umask(0o022)
-    folder = Path(tempfile.mkdtemp(prefix="seatrial-test-"))
-    folder.chmod(0o755)
-    yield folder
+    with folder_for_all() as folder:
+        yield folder
     os.umask(before)
-    shutil.rmtree(folder)
 
 
 def carried_out(

@@ -24,10 +24,11 @@ from seatrial.archive.run_values import ValuesFile, write_values
 from seatrial.files.writing import (
     Foreign,
     descriptor_path,
-    make_shared_folder,
     new_folder,
     own_folder,
+    owner_of,
     rename_folder,
+    shared_folder,
 )
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
@@ -70,7 +71,11 @@ def versions(archive: Path, name: str) -> list[int]:
     """The versions of a baseline, rising; empty where there is none of that name."""
     if not NAME.fullmatch(name):
         return []
-    return sorted(int(each) for each in _names_in(archive / FOLDER / name) if VERSION.fullmatch(each))
+    return _versions_in(archive / FOLDER / name)
+
+
+def _versions_in(home: Path) -> list[int]:
+    return sorted(int(version) for version in _names_in(home) if VERSION.fullmatch(version))
 
 
 def names(archive: Path) -> list[str]:
@@ -146,31 +151,44 @@ def write_baseline(
         format=formats.BASELINE, name=name, version=replaces + 1, facts_run=facts_run,
         made=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"), runs=tuple(runs),
     )  # fmt: skip
-    home = archive / FOLDER / name
-    new = archive / FOLDER / f".{name}.{secrets.token_hex(4)}.new"
     try:
-        make_shared_folder(archive / FOLDER)
+        with shared_folder(archive / FOLDER) as place:
+            _write_in(place, baseline, files, facts, replaces)
+    except Foreign as error:
+        raise _not_yours(archive, name) from error
+    except FileExistsError as error:
+        what = f"The baseline {name!r} was changed by somebody else meanwhile."
+        raise SeatrialError(what, "Look at it with seatrial baseline show, then repeat the command.") from error
+    except OSError as error:
+        raise SeatrialError(
+            f"The baseline {name!r} cannot be written: {error.strerror or error}.", "The earlier one is kept."
+        ) from error
+    return baseline
+
+
+def _write_in(
+    place: Path, baseline: Baseline, files: Sequence[ValuesFile], facts: dict[str, str], replaces: int
+) -> None:
+    """Write a version below `place`. Raises Foreign, FileExistsError where there is another one by now, OSError."""
+    home, version = place / baseline.name, f"{baseline.version:04d}"
+    new = place / f".{baseline.name}.{secrets.token_hex(4)}.new"
+    try:
         with contextlib.suppress(FileExistsError), new_folder(home):
             pass
         with own_folder(home) as versions_folder:
             _write_version(new, baseline, files, facts)
-            if versions(archive, name)[-1:] != ([replaces] if replaces else []):
+            if _versions_in(home)[-1:] != ([replaces] if replaces else []):
                 raise FileExistsError
-            rename_folder(new, f"{baseline.version:04d}", versions_folder)
-    except Foreign as error:
-        raise _not_yours(name, error) from error
-    except (FileExistsError, OSError) as error:
-        if isinstance(error, FileExistsError) or (home / f"{baseline.version:04d}").exists():
-            what = f"The baseline {name!r} was changed by somebody else meanwhile."
-            raise SeatrialError(what, "Look at it with seatrial baseline show, then repeat the command.") from error
-        raise SeatrialError(
-            f"The baseline {name!r} cannot be written: {error.strerror or error}.", "The earlier one is kept."
-        ) from error
+            try:
+                rename_folder(new, version, versions_folder)
+            except OSError as error:
+                if (home / version).exists():
+                    raise FileExistsError from error
+                raise
     finally:
         shutil.rmtree(new, ignore_errors=True)
         with contextlib.suppress(OSError):
             home.rmdir()  # empty where nothing was written
-    return baseline
 
 
 def _write_version(new: Path, baseline: Baseline, files: Sequence[ValuesFile], facts: dict[str, str]) -> None:
@@ -185,22 +203,23 @@ def _write_version(new: Path, baseline: Baseline, files: Sequence[ValuesFile], f
             os.fsync(stream.fileno())
 
 
-def _not_yours(name: str, error: Foreign) -> SeatrialError:
-    what = f"The baseline {name!r} cannot be changed: {error.strerror}."
+def _not_yours(archive: Path, name: str) -> SeatrialError:
+    what = f"The baseline {name!r} cannot be changed: it belongs to {owner_of(archive / FOLDER / name, follow=False)}."
     return SeatrialError(what, "Only its owner changes a baseline; set one under another name.")
 
 
 def drop_baseline(archive: Path, name: str) -> int:
     """Delete a baseline with all its versions; how many there were. Raises UsageError, SeatrialError."""
     numbers = versions(archive, name)
-    home = folder_of(archive, name).parent
-    gone = archive / FOLDER / f".{name}.{secrets.token_hex(4)}.dropped"
+    folder_of(archive, name)
     try:
-        with own_folder(home):
-            rename_folder(home, gone.name)
-        shutil.rmtree(gone)
+        with shared_folder(archive / FOLDER) as place:
+            home, gone = place / name, place / f".{name}.{secrets.token_hex(4)}.dropped"
+            with own_folder(home):
+                rename_folder(home, gone.name)
+            shutil.rmtree(gone)
     except Foreign as error:
-        raise _not_yours(name, error) from error
+        raise _not_yours(archive, name) from error
     except OSError as error:
         raise SeatrialError(f"The baseline {name!r} cannot be deleted: {error.strerror or error}.") from error
     return len(numbers)

@@ -296,7 +296,8 @@ def find_run(archive: Path, name: str) -> Path:
         raise NoRun(f"The folder {archive} has no runs.", "Measure first, or name another folder with --archive.")
     if name == "last":
         return folders[-1]
-    exact = [folder for folder in folders if layout.run_of(folder) == name]
+    closed = [folder for folder in folders if folder.name == name]  # whatever others call an open run of theirs
+    exact = closed or [folder for folder in folders if layout.run_of(folder) == name]
     matching = exact or [folder for folder in folders if folder.name.startswith(name)]
     if len(matching) == 1:
         return matching[0]

@@ -54,14 +54,14 @@ def _cache() -> Path | None:
 
 def _sweep(folder: Path) -> None:
     """Remove the files that were written longest ago, beyond the bounds."""
-    found = []
+    files = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with contextlib.suppress(OSError):
                 status = entry.stat(follow_symlinks=False)
-                found.append((status.st_mtime_ns, status.st_size, entry.path))
+                files.append((status.st_mtime_ns, status.st_size, entry.path))
     left_bytes = MOST_BYTES
-    for place, (_, size, path) in enumerate(sorted(found, reverse=True)):
+    for place, (_, size, path) in enumerate(sorted(files, reverse=True)):
         left_bytes -= size
         if place >= MOST_FILES or left_bytes < 0:
             with contextlib.suppress(OSError):

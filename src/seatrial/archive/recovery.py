@@ -94,7 +94,9 @@ def recover_runs(
         recovered=tuple(recovered),
         running=tuple(_left_alone(one) for one in left if one.life is Life.RUNNING),
         busy=tuple(_left_alone(one) for one in left if one.life in (Life.CLOSING, Life.GONE)),
-        others=tuple(LeftAlone(run=layout.run_of(one), folder=str(one), user=owner_of(one)) for one in foreign),
+        others=tuple(
+            LeftAlone(run=layout.run_of(one), folder=str(one), user=owner_of(one, follow=False)) for one in foreign
+        ),
         damaged=tuple(damaged),
         removed_folders=remove_leftovers(parents, lambda leased: examine(leased, waiting)),
     )

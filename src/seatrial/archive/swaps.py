@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.archive.inputs import DESCRIPTION_BYTES
 from seatrial.archive.run_files import DamagedRun, read_record
-from seatrial.files.writing import Foreign, make_shared_folder, replace_own_file
+from seatrial.files.writing import Foreign, replace_own_file, shared_folder
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.part_swap import SwapHistory
@@ -47,8 +47,8 @@ def write_swap(archive: Path, history: SwapHistory) -> None:
     """Write or replace a history; readers see the old or the new one. Raises SeatrialError."""
     path = _path(archive, history.name)
     try:
-        make_shared_folder(path.parent)
-        replace_own_file(path, msgspec.json.format(msgspec.json.encode(history), indent=1) + b"\n")
+        with shared_folder(path.parent):
+            replace_own_file(path, msgspec.json.format(msgspec.json.encode(history), indent=1) + b"\n")
     except Foreign as error:
         what = f"{path} cannot be written: {error.strerror}."
         raise SeatrialError(what, "Only its owner continues a search; start one of your own.") from error

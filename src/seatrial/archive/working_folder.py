@@ -77,7 +77,7 @@ def scratch_parent(archive: Path) -> Path:
 
 def parents_of(archive: Path, runs: Iterable[Settings | None]) -> list[Path]:
     """The folders in which runs of an archive with these settings may have had working folders, each once."""
-    parents = [archive, scratch_parent(archive)]
+    parents = [archive, *filter(is_own, [scratch_parent(archive)])]  # not a link that others put there
     for settings in runs:
         if isinstance(settings, RunSettings) and settings.scratch is not None:
             parents.append(settings.scratch)

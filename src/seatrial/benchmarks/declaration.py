@@ -9,6 +9,9 @@ from seatrial.model.benchmark import Metric, Output
 from seatrial.model.benchmark_run import Plan, Request
 from seatrial.model.verdict import FindingKind
 
+AUTO = "auto"
+"""In place of the name of a benchmark: the one that is recognised in the output."""
+
 
 class Scaling(enum.StrEnum):
     """How a benchmark's figures over nodes are compared: same work, same work per node, or not at all."""

@@ -9,6 +9,7 @@ from seatrial.benchmarks.reading import Line, Reading, rule_of
 from seatrial.model.benchmark import Better, Label, Metric, Output
 from seatrial.model.number_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 
 ROW = re.compile(
     rf"^\s*(?P<kernel>Copy|Scale|Add|Triad)(?:ing)?:?\s+(?P<rate>{NUMBER})\s+(?P<average>{NUMBER})\s+"
@@ -59,7 +60,7 @@ def _unchecked(reading: Reading) -> None:
     reading.note("This variant of STREAM prints no check of the solution: nothing shows that the arrays are right.")
     rows = sum(bool(ROW.match(line.text)) for line in reading.whole_lines)
     if rows % len(ARRAYS) or not rows:
-        reading.lack(f"the table has {rows} rows of {len(ARRAYS)} kernels")
+        reading.lack(f"the table has {count(rows, 'row')} of {count(len(ARRAYS), 'kernel')}")
 
 
 def read_stream(reading: Reading, lines: "list[Line]", labels: "Mapping[str, Label] | None" = None) -> None:

@@ -20,10 +20,11 @@ from seatrial.commands.compare import restoration as compare_restoration
 from seatrial.commands.compare import run as compare_run
 from seatrial.commands.compare import toggle as compare_toggle
 from seatrial.commands.compare import view as compare_view
-from seatrial.driver.node_selection import allocation_s
-from seatrial.judgement.comparison.records import PRACTICAL, Comparison
+from seatrial.driver import node_selection
+from seatrial.judgement.comparison import records
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.imported import SENSES
+from seatrial.model.settings import PRACTICAL
 from seatrial.model.words import count
 from seatrial.render.escape import clean
 
@@ -121,7 +122,7 @@ def time_of_run(words: Sequence[str]) -> float:
     for word, following in zip(words, (*words, "")[1:], strict=True):
         name, equals, value = word.partition("=")
         if name == "--budget":
-            return allocation_s(seconds(value if equals else following, name))
+            return node_selection.allocation_s(seconds(value if equals else following, name))
     return compare_toggle.UNKNOWN_RUN_S
 
 
@@ -135,7 +136,7 @@ def _restored(words: Sequence[str], *, as_json: bool) -> int:
     return int(ExitCode.INCOMPLETE if restored.failed else ExitCode.PASS)
 
 
-def _proved(request: "compare_prove.Request", comparison: "Comparison", *, as_json: bool, files: Files) -> int:
+def _proved(request: "compare_prove.Request", comparison: "records.Comparison", *, as_json: bool, files: Files) -> int:
     """Take suspects back. A setting that was not restored is never a success."""
     with progress_on(sys.stderr) as progress:
         proved = compare_prove.run_proof(request, comparison, progress, _say)

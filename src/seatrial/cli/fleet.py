@@ -8,14 +8,14 @@ import typer
 
 from seatrial.archive import run_sets
 from seatrial.archive.inputs import TABLES_BYTES
-from seatrial.benchmarks.catalogue import detected
+from seatrial.benchmarks import catalogue
 from seatrial.cli.options import Archive, AsJson, Junit, Runs, archive_folder, read_text, read_texts, share_of
 from seatrial.cli.outcome import Files, show
 from seatrial.commands.fleet import judge as fleet_judge
+from seatrial.commands.fleet import outputs as fleet_outputs
 from seatrial.commands.fleet import strata as fleet_strata
 from seatrial.commands.fleet import strata_view as fleet_strata_view
 from seatrial.commands.fleet import view as fleet_view
-from seatrial.commands.fleet.outputs import table_of_outputs
 from seatrial.driver import facts_reading
 from seatrial.importers import fleets
 from seatrial.judgement.comparison import node_values
@@ -71,13 +71,13 @@ def fleet(
     for file in files or ():
         if file.is_dir():
             texts = read_texts(file)
-            table = table_of_outputs(texts, column)
+            table = fleet_outputs.table_of_outputs(texts, column)
             tables[str(file)] = table or fleets.one_stratum(fleets.read_outputs(texts, column))
-        elif detected(text := read_text(file, TABLES_BYTES)):
+        elif catalogue.detected(text := read_text(file, TABLES_BYTES)):
             outputs[file.name if file.name not in outputs else str(file)] = text
         else:
             tables[str(file)] = fleets.read_fleet_table(text, column, by or (), part or ())
-    if table := table_of_outputs(outputs, column):
+    if table := fleet_outputs.table_of_outputs(outputs, column):
         tables[count(len(outputs), "output")] = table
     chosen, smallest = SENSES.get(better), share_of(effect, "--effect")
     facts_of = _facts(folder, facts, runs)
@@ -99,7 +99,7 @@ def _facts(archive: Path, facts: str, runs: str) -> "Mapping[str, NodeFacts]":
     return run_sets.find_runs(archive, runs).parsed_facts() if runs else {}
 
 
-def _of_runs(archive: Path, runs: str, column: str) -> fleets.FleetTable:
+def _of_runs(archive: Path, runs: str, column: str) -> "fleets.FleetTable":
     """The values of the nodes in runs of the archive."""
     chosen = run_sets.find_runs(archive, runs)
     table = node_values.metric_named(run_sets.load_tables([chosen]), column)

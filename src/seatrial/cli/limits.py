@@ -8,9 +8,8 @@ from seatrial.cli.node_sources import From, Nodes, read_facts, say_silent
 from seatrial.cli.options import AsJson, Html
 from seatrial.cli.outcome import Files, show
 from seatrial.cli.site_options import HOSTS, QUEUE, Shared, settings_of
-from seatrial.commands.limits import paths
+from seatrial.commands.limits import answer, paths
 from seatrial.commands.limits import view as limits_view
-from seatrial.commands.limits.answer import answer_of, answer_of_pair
 from seatrial.model.errors import ExitCode, UsageError
 
 SHARED = Shared(only=(*HOSTS, *QUEUE))
@@ -45,7 +44,7 @@ def limits(
     elif not pair:
         found += paths.limits_between(read.facts)
     exit_code = ExitCode.INCOMPLETE if read.silent or paths.nothing_known(found) else ExitCode.PASS
-    first = answer_of_pair(*between) if between else answer_of(read.facts, found)
+    first = answer.answer_of_pair(*between) if between else answer.answer_of(read.facts, found)
     report = limits_view.limits_report(found, answer=first, sources=sources, exit_code=exit_code)
     return show(report, as_json=as_json, files=Files(html=html))
 

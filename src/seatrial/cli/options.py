@@ -13,7 +13,7 @@ import typer
 
 from seatrial.archive.inputs import MAP_BYTES, TABLES_BYTES, argument_text, read_input
 from seatrial.cli.values import path_trouble
-from seatrial.driver.left_settings import left_settings, warning
+from seatrial.driver import left_settings
 from seatrial.files.home_folders import state_folder
 from seatrial.launch.hosts.host_file import parse_host_file
 from seatrial.model.errors import UsageError
@@ -176,8 +176,8 @@ def say_first_use(given: Path | None) -> None:
 
 def say_left_settings() -> None:
     """Say on standard error which settings a killed command left changed, and what to type."""
-    for settings in left_settings():
-        print(clean(f"seatrial: {warning(settings)}"), file=sys.stderr)
+    for settings in left_settings.left_settings():
+        print(clean(f"seatrial: {left_settings.warning(settings)}"), file=sys.stderr)
 
 
 def seconds(text: str, option: str) -> float:

@@ -10,6 +10,7 @@ import typer
 
 from seatrial.archive.inputs import TABLES_BYTES
 from seatrial.benchmarks import catalogue, gates
+from seatrial.benchmarks.declaration import AUTO
 from seatrial.cli.benchmarks import benchmark_of
 from seatrial.cli.options import AsJson, read_text
 from seatrial.cli.outcome import show
@@ -63,7 +64,7 @@ def parse(
 
 def parsed(name: str, text: str, largest_bytes: int = 0) -> "tuple[Benchmark | None, Output]":
     """The benchmark of that name, file or `auto`, and the output. Raises UsageError."""
-    if name == catalogue.AUTO:
+    if name == AUTO:
         return catalogue.parse_auto(text, largest_bytes)
     benchmark = benchmark_of(name)
     return benchmark, catalogue.parse_as(benchmark, text, largest_bytes)

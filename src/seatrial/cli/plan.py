@@ -12,7 +12,7 @@ from seatrial.cli.options import Archive, AsJson, archive_folder, share_of
 from seatrial.cli.outcome import show
 from seatrial.commands.plan import run as plan_run
 from seatrial.commands.plan import view as plan_view
-from seatrial.judgement.comparison.records import PRACTICAL
+from seatrial.model.settings import PRACTICAL
 
 
 def plan(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from seatrial.benchmarks import catalogue
+from seatrial.benchmarks.declaration import AUTO
 from seatrial.cli import scale_files, scale_run
 from seatrial.cli.benchmarks import benchmark_and_text
 from seatrial.cli.options import AsJson, Html, Markdown, parse_nodes, time_text
@@ -24,7 +24,7 @@ from seatrial.commands.scale import series as scale_series
 from seatrial.commands.scale import series_view
 from seatrial.commands.scale import view as scale_view
 from seatrial.model.errors import UsageError
-from seatrial.model.settings import RUN_BUDGET_S, RunSettings
+from seatrial.model.settings import MOST_REPETITIONS, RUN_BUDGET_S, RunSettings
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
@@ -60,7 +60,7 @@ def scale(
     ] = 0,
     nodelist: Annotated[str, typer.Option(help="Take these nodes: n[1-4].", metavar="NODES")] = "",
     repeat: Annotated[
-        int, typer.Option(help="How often each size is run.", min=1, max=scale_series.MOST_REPETITIONS, metavar="N")
+        int, typer.Option(help="How often each size is run.", min=1, max=MOST_REPETITIONS, metavar="N")
     ] = 1,
     own: Annotated[
         bool, typer.Option("--own", help="Also run it on each node alone, for the sum of the nodes' own rates.")
@@ -71,7 +71,7 @@ def scale(
     scratch: Scratch = None,
     benchmark: Annotated[
         str, typer.Option(help="Which benchmark the outputs are of: a name, or your TOML file.", metavar="NAME")
-    ] = catalogue.AUTO,
+    ] = AUTO,
     metric: Annotated[
         str, typer.Option(help="Which number makes the curve.  [default: the benchmark's main one]", metavar="NAME")
     ] = "",
@@ -160,7 +160,7 @@ def _show_files(sources: scale_files.Sources, beside: str, files: Files, *, as_j
 def _measure(
     settings: RunSettings,
     benchmark: "Benchmark",
-    wanted: scale_series.Wanted,
+    wanted: "scale_series.Wanted",
     metric: str,
     files: Files,
     *,

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import yaml
 
+from seatrial.model.words import count
+
 MOST_CHARACTERS = 1 << 20
 """Of a file; the largest clusters have a tenth of it."""
 TRUE = ("true", "yes", "on")
@@ -50,7 +52,7 @@ def leaf_lists(text: str) -> Iterator[tuple[str, str, bool]]:
 
 def _topologies(text: str) -> list[Mapping[str, object]]:
     if len(text) > MOST_CHARACTERS:
-        raise ValueError(f"this topology.yaml has {len(text)} characters; at most {MOST_CHARACTERS} are read")
+        raise ValueError(f"this topology.yaml has {count(len(text), 'character')}; at most {MOST_CHARACTERS} are read")
     loader = _WordsOnly(text)
     try:
         document = loader.get_single_data()

@@ -91,11 +91,11 @@ def why_refused(output: str) -> tuple[str, str] | None:
     best = strongest(stated) or strongest(statements(causes(REFUSALS, *TABLES), plain(output)))
     if best is None:
         return None
-    told = {number for statement in stated for number in range(statement.first, statement.last + 1)}
+    explained = {number for statement in stated for number in range(statement.first, statement.last + 1)}
     above = [
         match.group(1)
         for number, line in enumerate(text.split("\n")[: best.first])
-        if number not in told and (match := OWN_WORDS.match(line)) is not None
+        if number not in explained and (match := OWN_WORDS.match(line)) is not None
     ]
     words = f" Above it: {shortened(' '.join(above[:MOST_LINES]))}" if above and best in stated else ""
     return f"{quoted_meaning(best)}{words}", best.cause.remedy

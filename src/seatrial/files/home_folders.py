@@ -45,10 +45,10 @@ def private_folder(above: Path) -> Path:
     folder = above / f"seatrial-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError as error:
         raise LaunchError(f"There is no home, and {folder} cannot be made: {error.strerror}.", REMEDY) from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise LaunchError(f"There is no home, and {folder} is not this user's alone.", REMEDY)
     return folder
 

@@ -182,10 +182,12 @@ def opened_directory(path: Path) -> Iterator[int]:
         os.close(handle)
 
 
-def make_shared_folder(path: Path) -> None:
+@contextmanager
+def shared_folder(path: Path) -> Iterator[Path]:
     """A folder in an archive into which whoever may write to the archive puts entries: it has its mode and group.
 
-    Raises OSError, NotADirectoryError for a link.
+    It is made if need be. The path that is given leads to it whatever is put in its place meanwhile. Raises OSError,
+    NotADirectoryError for a link.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with opened_directory(path.parent) as parent:
@@ -201,6 +203,7 @@ def make_shared_folder(path: Path) -> None:
                 with contextlib.suppress(OSError):
                     os.fchown(handle, -1, above.st_gid)
                 os.fchmod(handle, above.st_mode & SHARED_BITS)
+            yield descriptor_path(handle)
         finally:
             os.close(handle)
 

@@ -26,6 +26,7 @@ from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
 from seatrial.importers.series import TIME_NAMES
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
+from seatrial.model.words import count
 
 NO_NODES = RUN_NAMES | TIME_NAMES
 """Columns that never hold the names of nodes."""
@@ -176,8 +177,8 @@ def _refuse_unlike_rows(strata: Sequence[Stratum]) -> None:
         if float(np.ptp(places)) > max(ROWS_DIFFER, ROWS_SCALES * left):
             levels = ", ".join(f"{100 * math.exp(place):.0f} %" for place in places[:4])
             raise UsageError(
-                f"The {len(places)} rows of each node differ on all nodes alike ({levels} of the node's median), so "
-                "they are not runs of one measurement.",
+                f"The {count(len(places), 'row')} of each node differ on all nodes alike ({levels} of the node's "
+                "median), so they are not runs of one measurement.",
                 "Add a column that names the condition of each row, or a column `run` if they are runs.",
             )
 

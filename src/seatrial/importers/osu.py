@@ -64,7 +64,7 @@ def parse_osu_files(texts: Mapping[str, str]) -> PairTable:
     """
     tables = {name: found for name, text in texts.items() if (found := size_tables(text, name))}
     if not tables:
-        raise NotPairs(f"None of these {len(texts)} files has an OSU table between two nodes.", READ_TESTS)
+        raise NotPairs(f"{count(len(texts), 'file')} read, and none has an OSU table between two nodes.", READ_TESTS)
     unnamed = [name for name, found in tables.items() if any(table.pair is None for table in found)]
     pairs = pairs_of_names(unnamed) if unnamed else {}
     return _judged(

@@ -19,6 +19,10 @@ PLACEMENT_STARTS = 6
 RUN_BUDGET_S = 3600.0
 """Time limit of a benchmark."""
 NODES_REPETITIONS = 3
+MOST_REPETITIONS = 100
+"""Of a benchmark by one command."""
+PRACTICAL = 0.02
+"""A change by a smaller share does not matter, unless the command line says otherwise."""
 SOAK_MINUTES = 10.0
 """Of each trial of a node."""
 TRANSPORTS_STARTS = 4

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive import layout
+from seatrial.archive.reader import find_run
 from seatrial.archive.writer import RunWriter
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail
@@ -202,6 +203,12 @@ def test_a_run_of_another_user_is_judged_by_a_list_once(public: Path) -> None:
     kept = [path.name for path in (public / "home" / ".cache" / "seatrial" / "runs").iterdir()]
     assert [name.partition(".")[2] for name in kept] == ["headline.json"]
     assert snapshot(archive) == before
+
+
+def test_a_run_that_others_call_alike_hides_none(tmp_path: Path) -> None:
+    run = record(CLUSTER, tmp_path, "run")
+    shutil.copytree(run, tmp_path / f"run{layout.PARTIAL}")
+    assert find_run(tmp_path, "run") == run
 
 
 def test_a_run_folder_that_is_a_link_is_read_and_not_written(public: Path) -> None:

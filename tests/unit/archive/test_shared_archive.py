@@ -10,9 +10,10 @@ import pytest
 
 from seatrial.archive import layout, swaps
 from seatrial.archive.writer import RunWriter
+from seatrial.cli.main import run
 from seatrial.commands.run.scratch import own_scratch
 from seatrial.files import writing
-from seatrial.files.writing import Foreign, make_shared_folder, new_folder, open_named, own_folder
+from seatrial.files.writing import Foreign, new_folder, open_named, own_folder, shared_folder
 from seatrial.model.errors import SeatrialError
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, sail
 from tests.support.other_users import FIRST, SECOND, carried_out, give, public, snapshot
@@ -153,8 +154,45 @@ def test_scratch_and_shared_folders_of_others_are_refused(public: Path, plant: s
     with pytest.raises(SeatrialError, match="cannot be used"):
         own_scratch(archive)
     if plant == "link":
-        with pytest.raises(NotADirectoryError, match="is a link"):
-            make_shared_folder(archive / swaps.FOLDER)
+        with pytest.raises(NotADirectoryError, match="is a link"), shared_folder(archive / swaps.FOLDER):
+            pass
+
+
+def test_links_in_place_of_the_folders_of_an_archive_lead_nothing_out_of_it(public: Path) -> None:
+    """Another user put them there, before anybody had a baseline, a search or a scratch folder in the archive."""
+    archive, own, table = public / "archive", public / "own", public / "stream.csv"
+    table.write_text(TABLE)
+    assert [run(line) for line in work(own, "a", table)] == DONE
+    leftover = own / ".seatrial-scratch-0123456789abcdef"
+    leftover.mkdir()
+    os.utime(leftover, (1, 1))
+    archive.mkdir()
+    for name in ("baselines", "swaps"):
+        (archive / name).symlink_to(own / name)
+    (archive / f".scratch-{os.geteuid()}").symlink_to(own)
+    assert [run(line) for line in work(archive, "b", table)] == [0, 2, 2]
+    before = snapshot(own)
+    lines = (
+        (2, ["baseline", "drop", "of-a"]),
+        (2, ["baseline", "set", "of-a", "b-0001", "--replace"]),
+        (2, ["swap", "record", "search-a", "n1=bad", "n2=good"]),
+        (0, ["runs", "recover"]),
+    )
+    for code, line in lines:
+        assert run([*line, "--archive", str(archive)]) == code, line
+    assert snapshot(own) == before
+
+
+def test_a_link_that_takes_the_place_of_a_shared_folder_later_is_not_followed(tmp_path: Path) -> None:
+    """Whoever made the folder can rename it, although it belongs to everybody."""
+    (tmp_path / "private").mkdir()
+    with shared_folder(tmp_path / "archive" / "baselines") as place:
+        (tmp_path / "archive" / "baselines").rename(tmp_path / "archive" / "away")
+        (tmp_path / "archive" / "baselines").symlink_to(tmp_path / "private")
+        with new_folder(place / "mine"):
+            pass
+    assert not [*(tmp_path / "private").iterdir()]
+    assert (tmp_path / "archive" / "away" / "mine").is_dir()
 
 
 def test_a_file_server_that_gives_files_to_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

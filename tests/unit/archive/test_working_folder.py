@@ -84,6 +84,8 @@ def test_killed_runs_are_cleaned_up_where_their_settings_say(tmp_path: Path) -> 
         SoakSettings(site=site),
         None,
     )
+    assert parents_of(archive, settings) == [archive, fast, shared]
+    scratch_parent(archive).mkdir(parents=True)
     parents = parents_of(archive, settings)
     assert parents == [archive, scratch_parent(archive), fast, shared]
     left = []

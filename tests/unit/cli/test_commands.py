@@ -270,8 +270,8 @@ class TestRuns:
         assert "1 torn line kept" in ran.out
         assert read_info(archive / "run").ending is Ending.RECOVERED
         assert Ran(capsys, "runs", "recover").out == "Nothing to recover.\n"
-        nothing: dict[str, list[str]] = {name: [] for name in ("recovered", "running", "busy", "others", "damaged")}
-        assert frame(Ran(capsys, "runs", "recover", "--json").out)["data"] == nothing
+        lists: dict[str, list[str]] = {name: [] for name in ("recovered", "running", "busy", "others", "damaged")}
+        assert frame(Ran(capsys, "runs", "recover", "--json").out)["data"] == {**lists, "removed_folders": 0}
         assert Ran(capsys, "report").code == 2
 
     def test_one_damaged_run_keeps_no_other_from_recovery(

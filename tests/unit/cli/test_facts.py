@@ -357,14 +357,15 @@ class TestGather:
         assert ran.code in (2, 64)
         assert "Traceback" not in ran.err and "file" in ran.err
 
+    @pytest.mark.parametrize("output", ["it.tar.gz", "it"])
     def test_an_interrupted_gather_leaves_nothing(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, output: str
     ) -> None:
-        def full(path: Path, data: bytes) -> int:
+        def full(*names: str, **folders: int) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(Path, "write_bytes", full)
-        ran = Ran(capsys, "gather", "--output", "it.tar.gz")
+        monkeypatch.setattr(os, "rename", full)
+        ran = Ran(capsys, "gather", "--output", output)
         assert ran.code == 2
         assert "No space left" in ran.err
         assert list(Path().iterdir()) == []

@@ -70,6 +70,7 @@ def test_root_takes_no_programs_from_the_file_of_a_user(monkeypatch: pytest.Monk
         for path in (folder / "seatrial", folder / "seatrial" / "site.toml"):
             os.chown(path, OTHER, OTHER)
         monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder))
         monkeypatch.setattr("seatrial.cli.site_file.SYSTEM", folder / "none.toml")
         with pytest.raises(UsageError, match=f"belongs to user {OTHER}"):
             settings()

@@ -240,5 +240,5 @@ def test_a_folder_of_outputs_has_the_name_of_what_it_holds() -> None:
     with pytest.raises(UsageError, match="looks like the output of nccl-tests") as refused:
         read_matrix_files({"n01-n02.log": log, "n01-n03.log": log})
     assert "source,target,bandwidth_gb_s" in str(refused.value)
-    with pytest.raises(UsageError, match="None of these 1 files has an OSU table"):
+    with pytest.raises(UsageError, match="1 file read, and none has an OSU table"):
         read_matrix_files({"notes.txt": "nothing\n"})

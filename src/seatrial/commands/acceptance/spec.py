@@ -7,10 +7,10 @@ import msgspec
 
 from seatrial.model.benchmark import Label
 from seatrial.model.errors import UsageError
+from seatrial.model.settings import MOST_REPETITIONS
 from seatrial.model.words import count
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
-MOST_REPETITIONS = 100
 MOST_BENCHMARKS = 200
 
 

@@ -8,8 +8,9 @@ import msgspec
 from seatrial.archive.run_sets import StoredSet, find_runs, load_tables, without
 from seatrial.judgement.comparison.conditions import CONDITIONS
 from seatrial.judgement.comparison.judge import RunSet, compare
-from seatrial.judgement.comparison.records import PRACTICAL, Comparison
+from seatrial.judgement.comparison.records import Comparison
 from seatrial.model.errors import UsageError
+from seatrial.model.settings import PRACTICAL
 
 
 def run_comparison(

@@ -151,11 +151,11 @@ def _judged(
     stratum: Stratum, sense: Sense | None, effect: float, comparisons: int, parts: Mapping[str, tuple[str, str]]
 ) -> JudgedStratum:
     """One condition. Parts are compared by their shares of the median of the same part of all nodes."""
-    known = sense or stratum.sense
+    direction = sense or stratum.sense
     values = _levelled(stratum.values, parts) if parts else stratum.values
-    higher = known is not Sense.LOWER
+    higher = direction is not Sense.LOWER
     judged = judge_nodes(values, higher_is_better=higher, effect=effect, comparisons=comparisons)
-    if known is None:
+    if direction is None:
         positive = {name: [run for run in runs if run] for name, runs in values.items()}
         other = judge_nodes(positive, higher_is_better=not higher, effect=effect, comparisons=comparisons)
         judged = msgspec.structs.replace(

@@ -72,8 +72,8 @@ def _is_there(folder: Path, group: Sequence[Batch]) -> bool:
         entries = of_type(read_entries(folder), ValuesImported)
     except DamagedRun:
         entries = []
-    there = [(one.source.sha256, one.label, one.values) for one in entries]
-    if there == [(batch.source.sha256, batch.label, batch.values) for batch in group]:
+    imported = [(one.source.sha256, one.label, one.values) for one in entries]
+    if imported == [(batch.source.sha256, batch.label, batch.values) for batch in group]:
         return True
     raise UsageError(
         f"There is a run of that name with other values: {folder}.",

@@ -157,8 +157,8 @@ def _path(recorded: RecordedRun, benchmark: Benchmark) -> dict[str, float]:
     if not names or len(facts) != 2 or len({node_of(name) for name in recorded.info.nodes}) != 2:
         return {}
     limit = path_limit(*facts.values())
-    known = isinstance(limit, Limit) and math.isfinite(limit.gate_bytes_per_s)
-    return dict.fromkeys(names, limit.gate_bytes_per_s) if known and isinstance(limit, Limit) else {}
+    finite = isinstance(limit, Limit) and math.isfinite(limit.gate_bytes_per_s)
+    return dict.fromkeys(names, limit.gate_bytes_per_s) if finite and isinstance(limit, Limit) else {}
 
 
 def _at_maximum(peak: ComputePeak | NoLimit) -> float:

@@ -10,7 +10,7 @@ from seatrial.benchmarks.parameters import AUTO
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count
 
-MOST_SIZES, MOST_REPETITIONS = 64, 100
+MOST_SIZES = 64
 CORES, NODES, OWN = "cores", "nodes", "own"
 
 

@@ -6,7 +6,6 @@ import msgspec
 
 from seatrial.judgement.comparison.conditions import CONDITIONS, MOST_NAMED, unlike_runs, unlike_tables
 from seatrial.judgement.comparison.records import (
-    PRACTICAL,
     Changed,
     Comparison,
     MetricChange,
@@ -19,6 +18,7 @@ from seatrial.judgement.comparison.verdicts import judge_metrics
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run_values import MetricTable, RunSummary
+from seatrial.model.settings import PRACTICAL
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, some

@@ -11,8 +11,6 @@ from seatrial.model.subject import Subject
 from seatrial.model.verdict import Outcome
 from seatrial.statistics.run_comparison import Levels
 
-PRACTICAL = 0.02
-"""A change by a smaller share does not matter, unless the command line says otherwise."""
 ERROR_RATE = 0.01
 """Share of false ones among the changes that are named; with no change at all, the chance to name any."""
 
