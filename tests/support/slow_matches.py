@@ -15,12 +15,13 @@ TAILS = ("\0", "\n\0")
 SHORT_S = 0.0004
 """Processor time for `SIZE` repetitions below which growth is not measured: quadratic growth takes longer."""
 TELLING_S = 0.004
-"""Of four times as many, below which a time tells nothing."""
+"""For `LONGER` times as many, below which a time tells nothing."""
+LONGER = 4
 SIZE = 1000
 LONGEST_PIECE = 16
 LONGEST_S = 0.3
-MOST_GROWTH = 3.0
-"""Of the time for twice as many characters, where two is linear and four is quadratic."""
+MOST_GROWTH = 8.0
+"""Of the time for `LONGER` times as many characters, where 4 is linear and 16 is quadratic."""
 LEAVES = (op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY)
 MOST_DIGITS = 4300
 REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
@@ -199,17 +200,20 @@ def slow_text(pattern: str, flags: int, method: str) -> tuple[str, str, str] | N
     for before, piece in attacks(pattern, flags):
         for tail in TAILS:
             times = SIZE if len(piece) < LONGEST_PIECE else SIZE * LONGEST_PIECE // len(piece)
-            texts = [before + piece * many + tail for many in (times, 2 * times, 4 * times)]
+            texts = [before + piece * many + tail for many in (times, LONGER * times)]
             if processor_s(apply, texts[0]) < SHORT_S or processor_s(apply, texts[0], 2) < SHORT_S:
                 continue
-            if processor_s(apply, texts[0]) == float("inf") or all(_grows(apply, *texts[1:]) for _ in range(2)):
+            if _grows(apply, *texts, tries=1) and _grows(apply, *texts, tries=3):
                 return before, piece, tail
     return None
 
 
-def _grows(apply: Callable[[str], object], text: str, twice: str) -> bool:
-    """Whether twice the text takes more than twice the time."""
-    small, large = processor_s(apply, text, 3), processor_s(apply, twice, 3)
+def _grows(apply: Callable[[str], object], text: str, longer: str, tries: int) -> bool:
+    """Whether a text of `LONGER` times the length takes much more than so many times the time, or `LONGEST_S`."""
+    small = processor_s(apply, text, tries)
+    if small == float("inf"):
+        return True
+    large = processor_s(apply, longer, tries)
     return large == float("inf") or (large > TELLING_S and large > MOST_GROWTH * small)
 
 

@@ -52,7 +52,7 @@ def _topologies(text: str) -> list[Mapping[str, object]]:
     if len(text) > MOST_CHARACTERS:
         raise ValueError(f"this topology.yaml has {len(text)} characters; at most {MOST_CHARACTERS} are read")
     try:
-        document = yaml.load(text, _WordsOnly)
+        document = _WordsOnly(text).get_single_data()
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ValueError(f"this topology.yaml is not valid YAML: {' '.join(str(error).split())[:200]}") from error
     entries = document if isinstance(document, list) else [document]
