@@ -17,8 +17,10 @@ HARMLESS = re.compile(
     r"\(ignored\)\s{0,80}$"  # a component of Open MPI that was left out
     r"|\bUCX {1,80}(?:WARN|INFO|DEBUG)\b(?!.{0,400} (?:is not available, please use|API version is incompatible))"
     r"|libfabric:\S{0,200}(?:<info>|:core:core:\S{0,200}<warn>)"
-    r"|^(?:srun|salloc|sbatch): (?:(?:error: )?(?:spank: \S{1,400}: Plugin file not found|[Ww]arning: )|lua: |job \d{1,18} )"
-    r"|^(?:srun|salloc|sbatch): (?:Step created for|Granted job allocation|Pending job allocation|Nodes \S{1,4000} are ready)"
+    r"|^(?:srun|salloc|sbatch): (?:(?:error: )?(?:spank: \S{1,400}: Plugin file not found|[Ww]arning: )|lua: "
+    r"|job \d{1,18} )"
+    r"|^(?:srun|salloc|sbatch): (?:Step created for|Granted job allocation|Pending job allocation"
+    r"|Nodes \S{1,4000} are ready)"
     r"|^slurmstepd\S{0,255}: error: (?:Unable to create TMPDIR|Setting TMPDIR|couldn't chdir to)"
     r"|^slurmstepd\S{0,255}: error: task/cgroup: unable to add task\[pid=\d{1,9}\] to memory cg"
     r"|more process(?:es)? ha(?:s|ve) sent help message|_base_help_aggregate"

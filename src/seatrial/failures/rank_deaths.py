@@ -16,7 +16,9 @@ from seatrial.model.node_list import expand
 
 TASKS = re.compile(r"srun: error: ([\w.,\[\]-]+): tasks? ([\d,-]+): ([^\n]+)")
 NODE_FAILURE = re.compile(r"srun: error: Node failure on ([\w.,\[\]-]+)")
-OOM_KILL = re.compile(r"slurmstepd(?:-([\w.-]{1,255}))?: error: [^\n]{0,400}(?:[Dd]etected \d{1,9} oom[_-]kill event|oom-kill)")
+OOM_KILL = re.compile(
+    r"slurmstepd(?:-([\w.-]{1,255}))?: error: [^\n]{0,400}(?:[Dd]etected \d{1,9} oom[_-]kill event|oom-kill)"
+)
 ABORTED = re.compile(r"srun: Job step aborted|\*\*\* (?:STEP|JOB) [^\n]{0,400} CANCELLED")
 BY_SLURM = "srun: Job step aborted"
 ENDING = re.compile(rf"_step_signal: Terminating|srun: Terminating job step|{ABORTED.pattern}")
@@ -24,7 +26,9 @@ EXIT_CODE = re.compile(r"Exited with exit code (\d+)")
 OUT_OF_MEMORY = "out of memory"
 NOTICED = re.compile(r"noticed that process rank (\d+) with PID \d+ on node (\S+) exited on signal (\d+)")
 FIRST_EXIT = re.compile(r"Process name: \[\[[^\]]{1,80}\],\s{0,80}(\d{1,9})\]\s{1,80}Exit code:\s{1,80}(\d{1,9})")
-DAEMON_LOST = re.compile(r"lost communication with a remote daemon[\s\S]{0,400}?Remote daemon\s{0,80}:\s{0,80}\S{1,80} on node (\S{1,255})")
+DAEMON_LOST = re.compile(
+    r"lost communication with a remote daemon[\s\S]{0,400}?Remote daemon\s{0,80}:\s{0,80}\S{1,80} on node (\S{1,255})"
+)
 BAD_TERMINATION = re.compile(
     r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\s*\n=\s+(?:RANK (\d+) )?PID (\d+) RUNNING AT (\S+)\s*\n"
     r"=\s+(EXIT CODE|EXIT STATUS|KILLED BY SIGNAL): (\d+)"

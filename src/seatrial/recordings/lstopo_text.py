@@ -21,7 +21,8 @@ VERBOSE_PCI = re.compile(
 """`lstopo -v`: PCI L#1 (busid=0000:00:03.0 id=1af4:1041 class=0200(Ethernet) ...)."""
 VERBOSE_MODEL = re.compile(r'\bCPUModel="([^"]{1,200})"')
 DEVICE = re.compile(
-    r'(Net|OpenFabrics|Network|Block|GPU|CoProc)(?:\([^)]{0,200}\))? (?:L#[0-9]{1,9} )?(?:\([^()]{0,400}\) )?"([^"\s]{1,64})"'
+    r"(Net|OpenFabrics|Network|Block|GPU|CoProc)(?:\([^)]{0,200}\))? (?:L#[0-9]{1,9} )?"
+    r'(?:\([^()]{0,400}\) )?"([^"\s]{1,64})"'
 )
 KINDS = {
     "InfiniBand": PciKind.NETWORK, "Ethernet": PciKind.NETWORK, "Network": PciKind.NETWORK, "Fabric": PciKind.NETWORK,
