@@ -12,6 +12,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import seatrial
+from seatrial.failures.cause import causes
+from seatrial.failures.pending_jobs import reasons
 from seatrial.limits.microarchitectures import recognise, table
 
 METHODS = ("match", "fullmatch", "search", "findall", "finditer", "sub", "subn", "split")
@@ -22,14 +24,17 @@ READING = {"search": (0,), "matches": (0,), "runs": (0, 1)}
 OUR_OWN = ("seatrial.lab.", "seatrial.__main__")
 """Rooms that read only what they wrote."""
 FAILURES = "seatrial.failures."
-FIELDS = ("pattern", "mark", "marks", "look", "also", "unless", "where", "named", "called")
+FIELDS = ("pattern", "mark", "marks", "named", "called")
 """Fields of records that are patterns."""
 FROM_RECORDS = frozenset({
     "mark", "each.pattern", "kind.pattern", "pattern", "line.named", "line.called",
-    "self.look", "self.also", "self.unless", "one.look", "where", "head", "end", "pattern.pattern", "spec.complete",
-    "gate.forbidden", "gate.required",
+    "one_of(self.look)", "one_of(self.also)", "one_of(self.unless)", "one_of(one.look)", "expression", "head", "end",
+    "closing", "rule_of(text, '-')", "rule_of(text, '=')", "pattern.pattern", "spec.complete", "gate.forbidden",
+    "gate.required",
 })  # fmt: skip
 """Arguments that are a field of a record, or that `READING` sees; `spec` and `gate` are from a file of the user's."""
+CAUSES = {"look": "finditer", "also": "search", "unless": "search", "where": "findall", "peer": "findall"}
+"""Fields of the causes in `failures/causes/*.toml` that are patterns -> how they are applied."""
 
 
 class Applied(NamedTuple):
@@ -83,10 +88,21 @@ def applied() -> tuple[Applied, ...]:
             used = methods.get(name, ()) + from_others.get(name, ())
             found.update(dict.fromkeys(_held(module.__name__, value, used, set())))
     found.update(dict.fromkeys(_held(recognise.__module__, table(), (), set())))
+    found.update(dict.fromkeys(_of_causes()))
     owned: dict[tuple[object, ...], Applied] = {}
     for each in sorted(found, key=lambda each: not each.module.startswith(FAILURES)):  # others import theirs
         owned.setdefault(each[1:], each)
     return tuple(owned.values())
+
+
+def _of_causes() -> Iterator[Applied]:
+    """Patterns of all tables of causes, named by their table."""
+    for path in sorted(Path(seatrial.__path__[0], "failures", "causes").glob("*.toml")):
+        for cause in reasons() if path.stem == "pending" else causes(path.stem) if path.stem != "words" else ():
+            for field, method in CAUSES.items():
+                inside = getattr(cause, field, ())
+                for pattern in (inside,) if isinstance(inside, str) else inside:
+                    yield Applied(f"{FAILURES}{path.name}", pattern, 0, method)
 
 
 def _methods(trees: Iterable[ast.AST], kind: type[ast.Name | ast.Attribute]) -> dict[str, tuple[str, ...]]:
@@ -103,12 +119,15 @@ def _methods(trees: Iterable[ast.AST], kind: type[ast.Name | ast.Attribute]) -> 
 def _written_out(module: ModuleType, tree: ast.AST) -> Iterator[Applied]:
     """Patterns in the arguments of `re.search` and the like, and of a reading's methods."""
     for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Reading":
+            for word in (each.value for each in node.keywords if each.arg == "closing"):
+                yield from _texts(module, word, 0, "fullmatch")
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
         owner, method = node.func.value, node.func.attr
         if isinstance(owner, ast.Name) and owner.id == "re" and method in METHODS:
             words = [ast.unparse(word) for word in (*node.args[1:], *(each.value for each in node.keywords))]
-            flags = eval(next((word for word in words if word.startswith("re.")), "0"), vars(module))  # noqa: S307
+            flags = eval(next((word for word in words if re.match(r"re\.[A-Z]", word)), "0"), vars(module))  # noqa: S307
             yield from _texts(module, node.args[0], int(flags), method)
         elif isinstance(owner, ast.Name) and owner.id in ("reading", "self") and method in READING:
             for place in READING[method]:

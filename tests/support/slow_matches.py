@@ -15,12 +15,19 @@ TAILS = ("\0", "\n\0")
 SHORT_S = 0.0004
 """Processor time for `SIZE` repetitions below which growth is not measured: quadratic growth takes longer."""
 TELLING_S = 0.004
-"""Of four times as many, below which a time tells nothing."""
+"""For `LONGER` times as many, below which a time tells nothing."""
+LONGER = 4
 SIZE = 1000
+UNBOUNDED = 1000
+"""Repetitions from which on a bound is like none."""
+LARGE = 100
+"""Those from which on several in a row, whose product counts, take long."""
+SHORT_TEXT, MOST_S = 1500, 0.1
+"""Characters on which an expression with bounds must not take longer."""
 LONGEST_PIECE = 16
 LONGEST_S = 0.3
-MOST_GROWTH = 3.0
-"""Of the time for twice as many characters, where two is linear and four is quadratic."""
+MOST_GROWTH = 8.0
+"""Of the time for `LONGER` times as many characters, where 4 is linear and 16 is quadratic."""
 LEAVES = (op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY)
 MOST_DIGITS = 4300
 REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
@@ -30,14 +37,14 @@ class TooSlow(Exception):
     """A match was ended because of its time."""
 
 
-def attacks(pattern: str, flags: int) -> list[tuple[str, str]]:
+def attacks(pattern: str, flags: int, least: int = UNBOUNDED) -> list[tuple[str, str]]:
     """Beginnings and pieces to repeat behind them."""
     tree = parser.parse(pattern, flags)
     leaves = list(_leaves(tree))
     alike = {tuple(_matches_item(*leaf, letter) for leaf in leaves): letter for letter in [*_literals(tree), *BASIC]}
     basic = list(alike.values())
     found = {("", letter): None for letter in basic}
-    for before, body in _repeats(tree, ""):
+    for before, body in _repeats(tree, "", least):
         letters = [letter for letter in basic if _matches_letter(body, letter)]
         word = _witness(body)
         for piece in (*letters, word, *(word + letter for letter in letters[:4])):
@@ -85,13 +92,13 @@ def _parts(kind: Any, value: Any) -> Sequence[Any]:
     return ()
 
 
-def _repeats(tree: Any, before: str) -> Iterator[tuple[str, Any]]:
-    """Each unbounded repetition: a text that leads to it, and its body."""
+def _repeats(tree: Any, before: str, least: int) -> Iterator[tuple[str, Any]]:
+    """Each repetition that may be of at least so many: a text that leads to it, and its body."""
     for place, (kind, value) in enumerate(tree):
-        if kind in REPEATS and value[1] >= 1000:
+        if kind in REPEATS and value[1] >= least:
             yield before, value[2]
         for part in _parts(kind, value):
-            yield from _repeats(part, before)
+            yield from _repeats(part, before, least)
         before += _witness(tree[place : place + 1])
 
 
@@ -193,23 +200,36 @@ def processor_s(apply: Callable[[str], object], text: str, tries: int = 1) -> fl
 
 def slow_text(pattern: str, flags: int, method: str) -> tuple[str, str, str] | None:
     """Beginning, repeated piece and tail of a text on which the time grows faster than the text; None if none does."""
-    if not any(_repeats(parser.parse(pattern, flags), "")):
-        return None
     apply = application(pattern, flags, method)
+    if not any(_repeats(parser.parse(pattern, flags), "", UNBOUNDED)):
+        return _heavy_text(pattern, flags, apply)
     for before, piece in attacks(pattern, flags):
         for tail in TAILS:
             times = SIZE if len(piece) < LONGEST_PIECE else SIZE * LONGEST_PIECE // len(piece)
-            texts = [before + piece * many + tail for many in (times, 2 * times, 4 * times)]
+            texts = [before + piece * many + tail for many in (times, LONGER * times)]
             if processor_s(apply, texts[0]) < SHORT_S or processor_s(apply, texts[0], 2) < SHORT_S:
                 continue
-            if processor_s(apply, texts[0]) == float("inf") or all(_grows(apply, *texts[1:]) for _ in range(2)):
+            if _grows(apply, *texts, tries=1) and _grows(apply, *texts, tries=3):
                 return before, piece, tail
     return None
 
 
-def _grows(apply: Callable[[str], object], text: str, twice: str) -> bool:
-    """Whether twice the text takes more than twice the time."""
-    small, large = processor_s(apply, text, 3), processor_s(apply, twice, 3)
+def _heavy_text(pattern: str, flags: int, apply: Callable[[str], object]) -> tuple[str, str, str] | None:
+    """The same where the product of bounds makes a short text take long."""
+    bounds = any(_repeats(parser.parse(pattern, flags), "", LARGE))
+    for before, piece in attacks(pattern, flags, LARGE) if bounds else ():
+        text = before + piece * (SHORT_TEXT // len(piece)) + TAILS[0]
+        if processor_s(apply, text) > MOST_S and processor_s(apply, text, 3) > MOST_S:
+            return before, piece, TAILS[0]
+    return None
+
+
+def _grows(apply: Callable[[str], object], text: str, longer: str, tries: int) -> bool:
+    """Whether a text of `LONGER` times the length takes much more than so many times the time, or `LONGEST_S`."""
+    small = processor_s(apply, text, tries)
+    if small == float("inf"):
+        return True
+    large = processor_s(apply, longer, tries)
     return large == float("inf") or (large > TELLING_S and large > MOST_GROWTH * small)
 
 

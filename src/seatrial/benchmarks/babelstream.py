@@ -13,7 +13,7 @@ HEAD = re.compile(r"^BabelStream\s*$")
 VERSION = re.compile(r"^Version: (?P<version>[\w.]{1,20})")
 HEADING = re.compile(r"^Function\s+(?P<unit>Mi?Bytes/sec)\s+Min \(sec\)")
 ROW = re.compile(
-    rf"^(?P<kernel>Copy|Mul|Add|Triad|Dot|Nstream)\s*:?\s+(?P<rate>{NUMBER})\s+(?P<least>{NUMBER})\s+{NUMBER}\s+{NUMBER}"
+    rf"^(?P<kernel>Copy|Mul|Add|Triad|Dot|Nstream)(?:\s*+:)?+\s++(?P<rate>{NUMBER})\s+(?P<least>{NUMBER})\s+{NUMBER}\s+{NUMBER}"
 )
 REPETITIONS = re.compile(r"^Running kernels (?P<count>\d{1,9}) times")
 SIZE = re.compile(rf"^Array size: (?P<size>{NUMBER}) (?P<unit>Mi?B)\b")

@@ -110,7 +110,7 @@ def undented(benchmark: Benchmark, text: str) -> str:
             continue
         written = [line for line in text[place.start() :].split("\n") if line.strip()]
         if sum(line.startswith(place[1]) for line in written) >= SHARE * len(written):
-            return re.sub(rf"^{place[1]}", "", text, flags=re.MULTILINE)
+            return "\n".join(line.removeprefix(place[1]) for line in text.split("\n"))
     return text
 
 

@@ -19,7 +19,8 @@ MOST_NODES = 100_000
 
 NAMES = re.compile(r"[A-Za-z0-9_.,\-\[\]]+")
 INSIDE = re.compile(r"\[([^\]]*)")
-OUTER_COMMA = re.compile(r",(?![^\[]*\])")
+OF_LIST = re.compile(r"(?:[^,\[]++|\[[^\]]*+\]?)++")
+"""What stands between commas outside of brackets."""
 RANGE = re.compile(r"(?<![0-9])([0-9]{1,30})-([0-9]{1,30})")
 
 
@@ -77,7 +78,7 @@ def _blocks(lines: list[str]) -> Fabric | None:
 
 
 NODE_AND_SWITCH = re.compile(r"(\S+)\s+(\S+)")
-PARAMETERS = re.compile(r"(?i)^(?=\s*(?:SwitchName|BlockName)=)", re.MULTILINE)
+PARAMETERS = re.compile(r"(?i)^(?=[ \t]*+(?:SwitchName|BlockName)=)", re.MULTILINE)
 KEYWORD = re.compile(r"(?i)\b(SwitchName|BlockName|Nodes|Level)(?==)")
 SPELLED = {word.lower(): word for word in ("SwitchName", "BlockName", "Nodes", "Level")}
 """Slurm reads the parameters of topology.conf in any case."""
@@ -169,7 +170,7 @@ def _expand(names: str) -> tuple[str, ...] | None:
 
 def _size(names: str) -> int:
     """How many nodes the list expands to: commas outside brackets add, brackets of one name multiply."""
-    return sum(math.prod(map(_choices, INSIDE.findall(word))) for word in OUTER_COMMA.split(names))
+    return sum(math.prod(map(_choices, INSIDE.findall(word))) for word in OF_LIST.findall(names))
 
 
 def _choices(inside: str) -> int:

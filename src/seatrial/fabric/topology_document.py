@@ -53,13 +53,10 @@ def leaf_lists(text: str) -> Iterator[tuple[str, str, bool]]:
 def _topologies(text: str) -> list[Mapping[str, object]]:
     if len(text) > MOST_CHARACTERS:
         raise ValueError(f"this topology.yaml has {count(len(text), 'character')}; at most {MOST_CHARACTERS} are read")
-    loader = _WordsOnly(text)
     try:
-        document = loader.get_single_data()
+        document = _WordsOnly(text).get_single_data()
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ValueError(f"this topology.yaml is not valid YAML: {' '.join(str(error).split())[:200]}") from error
-    finally:
-        loader.dispose()
     entries = document if isinstance(document, list) else [document]
     return [entry for entry in entries if isinstance(entry, Mapping)]
 

@@ -22,7 +22,7 @@ STAMP = re.compile(r"^\[\d{1,20}\.\d{1,9}\] +")
 """UCX begins its lines with the time."""
 MOST_REPEATS = 400
 """What `*` and `+` of the tables stand for at most, so that searching takes a time in proportion to the text."""
-REPEAT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?<![*+?}])[*+]", re.DOTALL)
+REPEAT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\]){0,200}\]|(?<![*+?}])[*+]", re.DOTALL)
 WORD = re.compile(r"<([a-z-]+)>")
 COMMAND = re.compile(r"\n(?:srun|salloc|sbatch): error: ")
 

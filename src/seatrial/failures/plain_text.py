@@ -14,17 +14,19 @@ WARNS = re.compile(r"^\s*(?:\[[\w.-]+:\d+\]\s*)?WARNING: ")
 TELLS = re.compile(r"btl_tcp_if_|failed to TCP connect")
 """Boxes that begin as a warning, and after which Open MPI does not start."""
 HARMLESS = re.compile(
-    r"\(ignored\)\s*$"  # a component of Open MPI that was left out
-    r"|\bUCX +(?:WARN|INFO|DEBUG)\b(?!.* (?:is not available, please use|API version is incompatible))"
-    r"|libfabric:\S*(?:<info>|:core:core:\S*<warn>)"
-    r"|^(?:srun|salloc|sbatch): (?:(?:error: )?(?:spank: \S+: Plugin file not found|[Ww]arning: )|lua: |job \d+ )"
-    r"|^(?:srun|salloc|sbatch): (?:Step created for|Granted job allocation|Pending job allocation|Nodes \S+ are ready)"
-    r"|^slurmstepd\S*: error: (?:Unable to create TMPDIR|Setting TMPDIR|couldn't chdir to)"
-    r"|^slurmstepd\S*: error: task/cgroup: unable to add task\[pid=\d+\] to memory cg"
+    r"\(ignored\)\s{0,80}$"  # a component of Open MPI that was left out
+    r"|\bUCX {1,80}(?:WARN|INFO|DEBUG)\b(?!.{0,400} (?:is not available, please use|API version is incompatible))"
+    r"|libfabric:\S{0,200}(?:<info>|:core:core:\S{0,200}<warn>)"
+    r"|^(?:srun|salloc|sbatch): (?:(?:error: )?(?:spank: \S{1,400}: Plugin file not found|[Ww]arning: )|lua: "
+    r"|job \d{1,18} )"
+    r"|^(?:srun|salloc|sbatch): (?:Step created for|Granted job allocation|Pending job allocation"
+    r"|Nodes \S{1,4000} are ready)"
+    r"|^slurmstepd\S{0,255}: error: (?:Unable to create TMPDIR|Setting TMPDIR|couldn't chdir to)"
+    r"|^slurmstepd\S{0,255}: error: task/cgroup: unable to add task\[pid=\d{1,9}\] to memory cg"
     r"|more process(?:es)? ha(?:s|ve) sent help message|_base_help_aggregate"
-    r"|PMIX ERROR: (?:PMIX_)?ERROR in file \S+gds_ds\d+_lock"
+    r"|PMIX ERROR: (?:PMIX_)?ERROR in file \S{1,400}gds_ds\d{1,9}_lock"
     r"|I_MPI_PMI_LIBRARY will be ignored|Error in initializing MVAPICH2 ptmalloc|NONEXIST-KEY|_pmi2_kvs_get failed"
-    r"|^Read -1, expected \d+, errno = \d+$"
+    r"|^Read -1, expected \d{1,18}, errno = \d{1,9}$"
 )
 """Lines that successful starts also print."""
 STEP_CREATED = "srun: Step created for"

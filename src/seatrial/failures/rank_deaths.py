@@ -16,21 +16,25 @@ from seatrial.model.node_list import expand
 
 TASKS = re.compile(r"srun: error: ([\w.,\[\]-]+): tasks? ([\d,-]+): ([^\n]+)")
 NODE_FAILURE = re.compile(r"srun: error: Node failure on ([\w.,\[\]-]+)")
-OOM_KILL = re.compile(r"slurmstepd(?:-([\w.-]+))?: error: [^\n]*(?:[Dd]etected \d+ oom[_-]kill event|oom-kill)")
-ABORTED = re.compile(r"srun: Job step aborted|\*\*\* (?:STEP|JOB) [^\n]* CANCELLED")
+OOM_KILL = re.compile(
+    r"slurmstepd(?:-([\w.-]{1,255}))?: error: [^\n]{0,400}(?:[Dd]etected \d{1,9} oom[_-]kill event|oom-kill)"
+)
+ABORTED = re.compile(r"srun: Job step aborted|\*\*\* (?:STEP|JOB) [^\n]{0,400} CANCELLED")
 BY_SLURM = "srun: Job step aborted"
 ENDING = re.compile(rf"_step_signal: Terminating|srun: Terminating job step|{ABORTED.pattern}")
 EXIT_CODE = re.compile(r"Exited with exit code (\d+)")
 OUT_OF_MEMORY = "out of memory"
 NOTICED = re.compile(r"noticed that process rank (\d+) with PID \d+ on node (\S+) exited on signal (\d+)")
-FIRST_EXIT = re.compile(r"Process name: \[\[[^\]]+\],\s*(\d+)\]\s+Exit code:\s+(\d+)")
-DAEMON_LOST = re.compile(r"lost communication with a remote daemon[\s\S]{0,400}?Remote daemon\s*:\s*\S+ on node (\S+)")
+FIRST_EXIT = re.compile(r"Process name: \[\[[^\]]{1,80}\],\s{0,80}(\d{1,9})\]\s{1,80}Exit code:\s{1,80}(\d{1,9})")
+DAEMON_LOST = re.compile(
+    r"lost communication with a remote daemon[\s\S]{0,400}?Remote daemon\s{0,80}:\s{0,80}\S{1,80} on node (\S{1,255})"
+)
 BAD_TERMINATION = re.compile(
     r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\s*\n=\s+(?:RANK (\d+) )?PID (\d+) RUNNING AT (\S+)\s*\n"
     r"=\s+(EXIT CODE|EXIT STATUS|KILLED BY SIGNAL): (\d+)"
 )
-EXIT_STRING = re.compile(r"YOUR APPLICATION TERMINATED WITH THE EXIT STRING: [^\n]*\(signal (\d+)\)")
-OWN_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d+)\] Signal: [^\n]*\((\d+)\)")
+EXIT_STRING = re.compile(r"YOUR APPLICATION TERMINATED WITH THE EXIT STRING: [^\n]{0,400}\(signal (\d{1,9})\)")
+OWN_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d+)\] Signal: [^\n]{0,400}\((\d{1,9})\)")
 UCX_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d+):\d+:\d+\] Caught signal (\d+)")
 SIGNALS = {signal.strsignal(number): int(number) for number in signal.valid_signals()}
 KILL, TERM = int(signal.SIGKILL), int(signal.SIGTERM)

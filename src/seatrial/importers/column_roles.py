@@ -356,7 +356,7 @@ def melted(columns: Sequence[Column], node: Column) -> tuple[tuple[Column, ...],
     """
     stems: defaultdict[str, dict[str, Column]] = defaultdict(dict)
     for column in columns:
-        match = re.fullmatch(r"(?P<stem>.*?)(?P<mark>[ _.:#-]*)(?P<number>[0-9]+)", column.name)
+        match = re.fullmatch(r"(?P<stem>.{0,200}?)(?P<mark>[ _.:#-]{0,9})(?P<number>[0-9]{1,18})", column.name)
         if match and column is not node and column.numeric and words_of(match["stem"]):
             stems[match["stem"] + ":" * (":" in match["mark"])][match["number"]] = column
     keys = {stem: "part" if stem.endswith(":") else words_of(stem)[-1] for stem in stems}

@@ -302,7 +302,7 @@ def read_outputs(texts: Mapping[str, str], column: str = "") -> Fleet:
             runs.setdefault(match["node"], []).append((int(match["run"]), float(rates[wanted])))
     if not runs:
         none = UsageError("The folder has no output of STREAM with the name NODE-stream-1n-JOB-iter-RUN.out.", REMEDY)
-        raise refusal_of_folder(texts, "outputs of a benchmark that seatrial reads", none)
+        raise refusal_of_folder(texts, "outputs of STREAM with the name NODE-stream-1n-JOB-iter-RUN.out", none)
     return {node: [rate for _, rate in sorted(found)] for node, found in runs.items()}
 
 

@@ -88,7 +88,7 @@ OUTPUTS = (
     ),
     _output(r"^Unicast lids \[", "forwarding tables of a fabric", "seatrial fabric check --routes reads them."),
     _output(
-        r"^[ \t]*+#bytes\s+#iterations|^[ \t]*+Dual-port\s+:|RDMA_\w+ BW Test|Send (?:BW|Latency) Test",
+        r"^[ \t]*+#bytes\s+#iterations|^[ \t]*+Dual-port\s+:|RDMA_\w{1,40} BW Test|Send (?:BW|Latency) Test",
         "the output of perftest (ib_write_bw and others)",
         f"It names no nodes. {CHECK}",
     ),

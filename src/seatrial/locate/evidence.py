@@ -218,7 +218,7 @@ def _add(runs: Runs, one: Measurement) -> None:
     longest_s = max(one.times_s)
     stalls = sum(time >= STALL_S for time in one.times_s) if longest_s >= STALL_S else 0
     slowest = _rate(one, longest_s) if one.shape.kernel is Kernel.ONEWAY else None
-    source_s, target_s = one.waited_s or (0.0, 0.0)
+    source_s, target_s = (*one.waited_s, 0.0, 0.0)[:2]  # a journal may have any number of them
     whole_s = max(sum(one.times_s), SHORTEST_S)
     run = _Run(
         run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest, (source_s / whole_s, target_s / whole_s)

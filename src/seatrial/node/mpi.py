@@ -85,7 +85,7 @@ MPI_WORDS = (
     (re.compile(r"Open MPI v(\S+)"), "Open MPI"),
     (re.compile(r"MPICH Version:\s*(\S+)"), "MPICH"),
     (re.compile(r"MVAPICH\S{0,60}(?: MPI)? Version\s*:\s*(\S+)", re.IGNORECASE), "MVAPICH"),
-    (re.compile(r"Intel\(R\) MPI Library .*Version (\S+)"), "Intel MPI"),
+    (re.compile(r"Intel\(R\) MPI Library .{0,80}Version (\S+)"), "Intel MPI"),
     (re.compile(r"\s{1,40}Version:\s+(\S+)"), "Hydra"),
 )
 

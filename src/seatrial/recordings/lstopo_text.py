@@ -8,20 +8,21 @@ from seatrial.model.hardware import Core, NumaNode, PciDevice, PciHop, PciKind, 
 from seatrial.model.hca import Hca
 from seatrial.node.pci import ADDRESS
 
-OBJECT = re.compile(r"(Package|Socket|NUMANode|Core|PU)(?:\([^)]*\))? [LP]#([0-9]{1,6})(?: \(([^)]*)\))?")
+OBJECT = re.compile(r"(Package|Socket|NUMANode|Core|PU)(?:\([^)]{0,200}\))? [LP]#([0-9]{1,6})(?: \(([^)]{0,400})\))?")
 """`lstopo -p` prints physical numbers (P#) alone; otherwise they are in the parentheses."""
 PHYSICAL = re.compile(r"P#([0-9]{1,6})")
 SIZE = re.compile(r"(?<![\w#])([0-9]{1,9})(KB|MB|GB|TB|KiB|MiB|GiB|TiB)\b")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 """hwloc prints KB for 1024 bytes."""
-PCI = re.compile(r"PCI ((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?: \(([^)]*)\))?")
+PCI = re.compile(r"PCI ((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?: \(([^)]{0,400})\))?")
 VERBOSE_PCI = re.compile(
     r"PCI [^=]{0,40}\bbusid=((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) .{0,40}?class=[0-9a-f]{4}\(([^)]*)\)"
 )
 """`lstopo -v`: PCI L#1 (busid=0000:00:03.0 id=1af4:1041 class=0200(Ethernet) ...)."""
 VERBOSE_MODEL = re.compile(r'\bCPUModel="([^"]{1,200})"')
 DEVICE = re.compile(
-    r'(Net|OpenFabrics|Network|Block|GPU|CoProc)(?:\([^)]*\))? (?:L#[0-9]{1,9} )?(?:\([^()]{0,400}\) )?"([^"\s]{1,64})"'
+    r"(Net|OpenFabrics|Network|Block|GPU|CoProc)(?:\([^)]{0,200}\))? (?:L#[0-9]{1,9} )?"
+    r'(?:\([^()]{0,400}\) )?"([^"\s]{1,64})"'
 )
 KINDS = {
     "InfiniBand": PciKind.NETWORK, "Ethernet": PciKind.NETWORK, "Network": PciKind.NETWORK, "Fabric": PciKind.NETWORK,

@@ -15,7 +15,8 @@ from seatrial.node.processor_sets import MOST, listed
 
 MEGABITS = re.compile(r"([0-9]{1,9}) ?Mbits?/s")
 DESCRIPTION = re.compile(
-    r"((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) .*?\[([0-9a-f]{4})\].*\[([0-9a-f]{4}):([0-9a-f]{4})\]"
+    r"((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) .{0,100}?\[([0-9a-f]{4})\]"
+    r".{0,400}\[([0-9a-f]{4}):([0-9a-f]{4})\]"
 )
 """lspci -nn: address, class, vendor and device."""
 INFINIBAND_DRIVERS = {"8086": "hfi1", "1077": "qib", "1fc1": "qib"}

@@ -120,6 +120,7 @@ def test_measurements_of_impossible_times_and_counts(
     kind=KINDS,
     changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6), values), min_size=1, max_size=4),
 )
+@example(kind="run", changes=[(21, 3821, [5e-324] * 3)])
 def test_journals_with_other_values_anywhere(
     good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, changes: list[tuple[int, int, Any]]
 ) -> None:

@@ -64,6 +64,7 @@ def test_a_node_that_a_leaf_and_a_switch_above_list_is_on_the_leaf() -> None:
         (TREE.replace("node[5-8]", "n[1-99999]x[1-99999]"), "are not a host list"),
         (TREE.replace("- switch: s1", "- switch: {s1"), "is not valid YAML"),
         ("- topology: a\n  tree: " + "[" * 1200, "is not valid YAML"),
+        (TREE + "\x7f", "is not valid YAML"),
         (TREE + "#" * (1 << 20), "at most 1048576 are read"),
     ],
 )
