@@ -79,8 +79,15 @@ def _versions_in(home: Path) -> list[int]:
 
 
 def names(archive: Path) -> list[str]:
-    """All baselines, by name."""
-    return sorted(name for name in _names_in(archive / FOLDER) if versions(archive, name))
+    """All baselines, by name, also those that this user may not read."""
+    return sorted(name for name in _names_in(archive / FOLDER) if _has_versions(archive, name))
+
+
+def _has_versions(archive: Path, name: str) -> bool:
+    try:
+        return bool(versions(archive, name))
+    except DamagedRun:
+        return True
 
 
 def _names_in(folder: Path) -> list[str]:

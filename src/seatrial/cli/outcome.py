@@ -54,9 +54,9 @@ def show(
         shown = replace(report, wrapped=True) if sys.stdout.isatty() else report
         print(render_text.as_text(shown, width=width, colour=colour), end="")
         if folder is not None:
-            print(f"Archive: {folder}")
+            print(clean(f"Archive: {folder}"))
         for form, path in written:
-            print(f"{form}: {path}")
+            print(clean(f"{form}: {path}"))
     for error in failures:
         print(clean(f"seatrial: {error}"), file=sys.stderr)
     return failure.exit_code if failure else int(report.exit_code)

@@ -189,6 +189,15 @@ class TestDamage:
         assert run(["baseline", "show", "bad", "--archive", str(archive)]) == 2
         assert "baseline drop bad deletes it" in capsys.readouterr().err
 
+    def test_a_baseline_that_may_not_be_read_hides_no_other(self, archive: Path, capsys: Read) -> None:
+        loop = archive / "baselines" / "loop"
+        loop.symlink_to(loop)
+        listed = printed(capsys, "baseline", "list", archive=archive)
+        assert [each["name"] for each in listed["baselines"]] == ["good"]
+        assert [(each["name"], each["version"]) for each in listed["damaged"]] == [("loop", 0)]
+        assert run(["baseline", "list", "--archive", str(archive)]) == 0
+        assert "loop:" in capsys.readouterr().out.split()
+
     def test_a_damaged_version_is_named_and_can_be_replaced(self, archive: Path, capsys: Read) -> None:
         (archive / "baselines" / "good" / "0001" / "values.parquet").write_bytes(b"nonsense")
         assert run(["baseline", "set", "good", "h1", "--replace", "--archive", str(archive)]) == 0

@@ -265,8 +265,7 @@ class TestRuns:
             journal.write(b'{"entry":"meas')
         ran = Ran(capsys, "runs", "recover")
         assert ran.code == 0
-        measurements = len(sail(HEALTHY).measurements)
-        assert ran.out.startswith(f"run: {measurements} measurements, ")
+        assert ran.out.startswith(f"run: {len(sail(HEALTHY).measurements)} measurements, ")
         assert "1 torn line kept" in ran.out
         assert read_info(archive / "run").ending is Ending.RECOVERED
         assert Ran(capsys, "runs", "recover").out == "Nothing to recover.\n"
@@ -309,8 +308,9 @@ class TestHostileNames:
 
     @pytest.mark.parametrize("arguments", [["report"], ["runs", "show"], ["runs", "list"]])
     def test_no_control_character_reaches_the_terminal(
-        self, capsys: pytest.CaptureFixture[str], arguments: list[str]
+        self, capsys: pytest.CaptureFixture[str], archive: Path, arguments: list[str]
     ) -> None:
+        (archive / "run").rename(archive / "run\x1b[2J")
         ran = Ran(capsys, *arguments)
         assert ran.code in (0, 1)
         assert not [character for character in ran.out + ran.err if character < " " and character != "\n"]

@@ -79,7 +79,7 @@ def write(archive: Path, name: str, runs: StoredSet, replaced: int) -> baselines
 
 def read_all(archive: Path) -> tuple[tuple[baselines.Baseline, ...], tuple[Damaged, ...]]:
     """The newest version of each baseline by name, and those that are damaged, which hide no other."""
-    return _read(archive, [(name, baselines.versions(archive, name)[-1]) for name in baselines.names(archive)])
+    return _read(archive, [(name, None) for name in baselines.names(archive)])
 
 
 def read_versions(archive: Path, name: str) -> tuple[tuple[baselines.Baseline, ...], tuple[Damaged, ...]]:
@@ -92,12 +92,20 @@ def read_versions(archive: Path, name: str) -> tuple[tuple[baselines.Baseline, .
 
 
 def _read(
-    archive: Path, wanted: Sequence[tuple[str, int]]
+    archive: Path, wanted: Sequence[tuple[str, int | None]]
 ) -> tuple[tuple[baselines.Baseline, ...], tuple[Damaged, ...]]:
     read, damaged = [], []
     for name, version in wanted:
         try:
             read.append(baselines.read_baseline(baselines.folder_of(archive, name, version)))
         except DamagedRun as error:
-            damaged.append(Damaged(name=name, version=version, problem=error.what))
+            damaged.append(Damaged(name=name, version=version or _newest(archive, name), problem=error.what))
     return tuple(read), tuple(damaged)
+
+
+def _newest(archive: Path, name: str) -> int:
+    """The newest version; 0 where this user may not read the folder of the baseline."""
+    try:
+        return max(baselines.versions(archive, name), default=0)
+    except DamagedRun:
+        return 0

@@ -103,7 +103,12 @@ def _list_blocks(baseline: Sequence[Baseline], damaged: Sequence[Damaged], archi
 
 def _damage(damaged: Sequence[Damaged]) -> Iterable[Block]:
     if damaged:
-        yield Items(title="Damaged", items=tuple(f"{each.name}@{each.version}: {each.problem}" for each in damaged))
+        yield Items(title="Damaged", items=tuple(map(_damaged_line, damaged)))
+
+
+def _damaged_line(damaged: Damaged) -> str:
+    version = f"@{damaged.version}" if damaged.version else ""
+    return f"{damaged.name}{version}: {damaged.problem}"
 
 
 def _damaged_fields(damaged: Sequence[Damaged]) -> list[Json]:
