@@ -93,7 +93,7 @@ def _parts(kind: Any, value: Any) -> Sequence[Any]:
 
 
 def _repeats(tree: Any, before: str, least: int) -> Iterator[tuple[str, Any]]:
-    """Each repetition that may be of at least so many: a text that leads to it, and its body."""
+    """Each repetition that `least` or more may be of: a text that leads to it, and its body."""
     for place, (kind, value) in enumerate(tree):
         if kind in REPEATS and value[1] >= least:
             yield before, value[2]
@@ -206,10 +206,10 @@ def slow_text(pattern: str, flags: int, method: str) -> tuple[str, str, str] | N
     for before, piece in attacks(pattern, flags):
         for tail in TAILS:
             times = SIZE if len(piece) < LONGEST_PIECE else SIZE * LONGEST_PIECE // len(piece)
-            texts = [before + piece * many + tail for many in (times, LONGER * times)]
-            if processor_s(apply, texts[0]) < SHORT_S or processor_s(apply, texts[0], 2) < SHORT_S:
+            text, longer = (before + piece * many + tail for many in (times, LONGER * times))
+            if processor_s(apply, text) < SHORT_S or processor_s(apply, text, 2) < SHORT_S:
                 continue
-            if _grows(apply, *texts, tries=1) and _grows(apply, *texts, tries=3):
+            if _grows(apply, text, longer, tries=1) and _grows(apply, text, longer, tries=3):
                 return before, piece, tail
     return None
 
@@ -225,7 +225,7 @@ def _heavy_text(pattern: str, flags: int, apply: Callable[[str], object]) -> tup
 
 
 def _grows(apply: Callable[[str], object], text: str, longer: str, tries: int) -> bool:
-    """Whether a text of `LONGER` times the length takes much more than so many times the time, or `LONGEST_S`."""
+    """Whether a text of `LONGER` times the length takes more than `MOST_GROWTH` times the time, or `LONGEST_S`."""
     small = processor_s(apply, text, tries)
     if small == float("inf"):
         return True

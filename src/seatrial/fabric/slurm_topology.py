@@ -20,7 +20,7 @@ MOST_NODES = 100_000
 NAMES = re.compile(r"[A-Za-z0-9_.,\-\[\]]+")
 INSIDE = re.compile(r"\[([^\]]*)")
 OF_LIST = re.compile(r"(?:[^,\[]++|\[[^\]]*+\]?)++")
-"""What stands between commas outside of brackets."""
+"""The parts of a list between commas outside of brackets."""
 RANGE = re.compile(r"(?<![0-9])([0-9]{1,30})-([0-9]{1,30})")
 
 
