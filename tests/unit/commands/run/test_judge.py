@@ -55,6 +55,7 @@ def test_a_rate_far_below_its_limit_is_slow_and_one_without_a_limit_is_measured(
         ({}, "MEASURED", ExitCode.PASS),
     ):
         run = recorded(ranks="32")
+        assert isinstance(run.info.settings, RunSettings)
         settings = msgspec.structs.replace(run.info.settings, limits=limits)
         run = msgspec.structs.replace(run, info=msgspec.structs.replace(run.info, settings=settings))
         report = run_report(run.info, judged(run))
