@@ -1,6 +1,7 @@
 """What holds for all tests: hypothesis has no deadline on a busy machine, and the end of a run lists every skip."""
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 
@@ -13,6 +14,9 @@ from tests.support.summary import REPETITIONS, Skip, plural, repetition_counter,
 os.environ["XDG_STATE_HOME"] = os.path.join(tempfile.gettempdir(), f"seatrial-tests-{os.getuid()}")  # noqa: PTH118
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+# Commands that tests interrupt inherit how signals are handled: nohup and background jobs of scripts ignore them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.hookimpl(wrapper=True)

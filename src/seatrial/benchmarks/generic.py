@@ -1,6 +1,7 @@
 """A site's own benchmark: name, regular expressions, units and gates in TOML, without any code."""
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -226,7 +227,7 @@ def _evidence(reading: Reading, item: EvidenceSpec, name: str, printed: str, lin
         reading.breach(FindingKind.WORK_DIFFERS, f"{name} is {printed[:40]}, not {item.equals}", line)
 
 
-def _gate(reading: Reading, kind: FindingKind, gate: GateSpec, lines: list[Line]) -> None:
+def _gate(reading: Reading, kind: FindingKind, gate: GateSpec, lines: Sequence[Line]) -> None:
     if gate.forbidden and (hit := reading.search(gate.forbidden, lines)):
         reading.breach(kind, gate.reason or f"a line matches {gate.forbidden}", hit[0])
     if gate.required and not reading.search(gate.required, lines):

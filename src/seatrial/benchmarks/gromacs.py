@@ -1,6 +1,7 @@
 """GROMACS: the log of mdrun, with its rate, steps, energies and where the time was spent."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
@@ -80,7 +81,7 @@ def _parts(reading: Reading) -> "list[list[Line]]":
     return parts
 
 
-def _part(reading: Reading, lines: "list[Line]") -> None:
+def _part(reading: Reading, lines: Sequence[Line]) -> None:
     for pattern, name in ((NODES, "nodes"), (RANKS, "ranks"), (THREADS, "threads"), (ATOMS, "atoms")):
         if head := reading.search(pattern.pattern, lines):
             reading.evidence(name, whole_number(head[1][name]), head[0])
@@ -98,7 +99,7 @@ def _part(reading: Reading, lines: "list[Line]") -> None:
     _clock(reading, lines, wall_s)
 
 
-def _steps(reading: Reading, lines: "list[Line]") -> int:
+def _steps(reading: Reading, lines: Sequence[Line]) -> int:
     """Steps that were done: from the first to the last that the log shows. They must be those of the input."""
     shown: list[tuple[Line, int]] = []
     for place, line in enumerate(lines[:-1]):
@@ -125,7 +126,7 @@ def _steps(reading: Reading, lines: "list[Line]") -> int:
     return done
 
 
-def _energies(reading: Reading, lines: "list[Line]") -> None:
+def _energies(reading: Reading, lines: Sequence[Line]) -> None:
     """All energies are finite; temperature and potential change."""
     histories: dict[str, list[tuple[Line, str]]] = {}
     inside = False
@@ -150,7 +151,7 @@ def _energies(reading: Reading, lines: "list[Line]") -> None:
             )
 
 
-def _drift(reading: Reading, lines: "list[Line]") -> None:
+def _drift(reading: Reading, lines: Sequence[Line]) -> None:
     """The conserved energy, with what thermostats took from it, must not change."""
     length = 0.0
     for line, match in reading.matches(DRIFT.pattern, lines):
@@ -167,7 +168,7 @@ def _drift(reading: Reading, lines: "list[Line]") -> None:
             )
 
 
-def _times(reading: Reading, lines: "list[Line]", steps: int) -> float:
+def _times(reading: Reading, lines: Sequence[Line], steps: int) -> float:
     """Wall time and rates; 0 where they are missing. ns/day must be the steps in that time."""
     time, performance = reading.search(TIME.pattern, lines), reading.search(PERFORMANCE.pattern, lines)
     if time is None or performance is None:
@@ -195,7 +196,7 @@ def _times(reading: Reading, lines: "list[Line]", steps: int) -> float:
     return wall_s
 
 
-def _sections(reading: Reading, lines: "list[Line]", wall_s: float) -> None:
+def _sections(reading: Reading, lines: Sequence[Line], wall_s: float) -> None:
     """The table of where the time was spent, which adds up to the wall time."""
     heading = reading.search(ACCOUNTING.pattern, lines)
     if heading is None:
@@ -214,7 +215,7 @@ def _sections(reading: Reading, lines: "list[Line]", wall_s: float) -> None:
         reading.result("section_time_s", section["time"], line, labels={"section": section["name"]})
 
 
-def _clock(reading: Reading, lines: "list[Line]", wall_s: float) -> None:
+def _clock(reading: Reading, lines: Sequence[Line], wall_s: float) -> None:
     """The closing line with an empty one below it; the clock of the day covers the measured time."""
     finished = reading.search(FINISHED.pattern, lines)
     if finished is None:

@@ -1,6 +1,7 @@
 """HPC Challenge: the summary of hpccoutf.txt with all parts, and the checks that each part prints."""
 
 import re
+from collections.abc import Sequence
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.hpl import GATES, read_hpl
@@ -79,12 +80,12 @@ def _parts(reading: Reading) -> "list[tuple[str, list[Line]]]":
     return parts
 
 
-def _stream(reading: Reading, part: str, lines: "list[Line]") -> None:
+def _stream(reading: Reading, part: str, lines: Sequence[Line]) -> None:
     """Its tables have four decimals of seconds; arrays are small, so only the check and the sizes count."""
     read_stream(reading, lines, {"part": part})
 
 
-def _summary(reading: Reading, lines: "list[Line]") -> None:
+def _summary(reading: Reading, lines: Sequence[Line]) -> None:
     fields = [(line, field["key"], field["value"]) for line in lines if (field := FIELD.match(line.text))]
     for line, key, value in fields:
         if key in EVIDENCE and value.isdecimal():
@@ -113,7 +114,7 @@ def _float(value: str) -> float:
         return float("nan")
 
 
-def _checks(reading: Reading, part: str, lines: "list[Line]") -> None:
+def _checks(reading: Reading, part: str, lines: Sequence[Line]) -> None:
     """What parts print about their own results."""
     for line in lines:
         errors = re.match(r"Node\(s\) with error (?P<nodes>\d{1,9})", line.text)

@@ -1,6 +1,7 @@
 """HPCG: the report that it writes, HPCG-Benchmark_*.txt or *.yaml; versions 2.4 to 3.1."""
 
 import re
+from collections.abc import Sequence
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.node_plans import HPCG
@@ -50,7 +51,7 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _report(reading: Reading, lines: "list[Line]") -> None:
+def _report(reading: Reading, lines: Sequence[Line]) -> None:
     section = ""
     checks = 0
     for line in lines:
@@ -72,7 +73,7 @@ def _report(reading: Reading, lines: "list[Line]") -> None:
     _rating(reading, lines, checks)
 
 
-def _rating(reading: Reading, lines: "list[Line]", checks: int) -> None:
+def _rating(reading: Reading, lines: Sequence[Line], checks: int) -> None:
     rating = reading.search(RATING.pattern, lines)
     if not rating:
         reading.lack("the final summary (HPCG result is VALID ...) is missing")
@@ -90,7 +91,7 @@ def _rating(reading: Reading, lines: "list[Line]", checks: int) -> None:
     _end(reading, [after for after in lines if after.number > line.number])
 
 
-def _end(reading: Reading, after: "list[Line]") -> None:
+def _end(reading: Reading, after: Sequence[Line]) -> None:
     """The last line of a report says where to upload it, or how long an official run takes."""
     if not any(UPLOAD.search(line.text) or OFFICIAL.search(line.text) or REFUSED.search(line.text) for line in after):
         reading.lack("the last line of the final summary is missing")

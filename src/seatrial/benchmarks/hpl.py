@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
@@ -46,7 +47,7 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def read_hpl(reading: Reading, lines: "list[Line]") -> None:
+def read_hpl(reading: Reading, lines: Sequence[Line]) -> None:
     """Read results, residuals and summary from these lines."""
     tests: list[Line] = []
     checked: list[float] = []
@@ -99,7 +100,7 @@ def _residual(reading: Reading, line: Line, residual: "re.Match[str]") -> None:
         )
 
 
-def _summary(reading: Reading, lines: "list[Line]", tests: int) -> None:
+def _summary(reading: Reading, lines: Sequence[Line], tests: int) -> None:
     finished = reading.search(FINISHED.pattern, lines)
     if not finished:
         reading.lack("the summary (Finished ... tests) is missing")
@@ -110,7 +111,7 @@ def _summary(reading: Reading, lines: "list[Line]", tests: int) -> None:
         reading.breach(
             FindingKind.WORK_SKIPPED, f"the summary counts {planned} tests, the output has {tests}", finished[0]
         )
-    after = [line for line in lines if line.number > finished[0].number]
+    after = (line for line in lines if line.number > finished[0].number)
     for line, counts in reading.matches(COUNTS.pattern, after):
         number = whole_number(counts["count"])
         if number and counts["what"] == "failed":
@@ -121,7 +122,7 @@ def _summary(reading: Reading, lines: "list[Line]", tests: int) -> None:
             reading.breach(FindingKind.RESIDUAL_MISSING, f"{number} tests were not checked", line)
 
 
-def _clock(reading: Reading, lines: "list[Line]") -> None:
+def _clock(reading: Reading, lines: Sequence[Line]) -> None:
     """The clock of the day does not run backwards, and covers the measured time."""
     begun: datetime | None = None
     times = iter(reading.values_of("time_s"))

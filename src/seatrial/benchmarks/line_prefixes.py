@@ -9,7 +9,7 @@ MOMENT = (
     r"|\d\d:\d\d:\d\d(?:[.,]\d{1,18})?|\d{10}\.\d{1,18})"
 )
 PREFIXES = tuple(
-    re.compile(pattern)
+    re.compile(f"^(?:{pattern})", re.MULTILINE)
     for pattern in (
         # mpirun --tag-output, with the job's name since Open MPI 5
         r"\[(?:[.@\w-]{1,200}+,){1,3}+\d{1,18}\]<std\w{1,9}>:[ ]?",
@@ -31,19 +31,34 @@ def plain(text: str, *, moments: bool = True) -> str:
     if "\x1b" in text:
         text = COLOUR.sub("", text)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    lines = text.split("\n")
     for _ in range(MOST_PREFIXES):
-        prefix = _prefix_of(lines, PREFIXES if moments else PREFIXES[:3])
+        prefix = _prefix_of(text, PREFIXES if moments else PREFIXES[:3])
         if prefix is None:
             break
-        lines = [prefix.sub("", line, count=1) if prefix.match(line) else line for line in lines]
-    return "\n".join(lines)
+        text = prefix.sub("", text)
+    return text
 
 
-def _prefix_of(lines: list[str], prefixes: "tuple[re.Pattern[str], ...]") -> "re.Pattern[str] | None":
-    """What nearly all lines begin with; the last line may be cut off within it."""
-    written = [line for line in lines[:-1] or lines if line.strip()]
-    written = written[:: max(len(written) // SAMPLE, 1)]
+def _sample(text: str) -> list[str]:
+    """Lines that are not empty, evenly from the whole text; the last line, which may be cut off, only if it is alone.
+
+    No list of all lines is made: an output may have millions.
+    """
+    whole = text[: text.rfind("\n")] if "\n" in text else text
+    every = max(whole.count("\n") // (2 * SAMPLE), 1)
+    written, begin, place = [], 0, 0
+    while begin <= len(whole):
+        end = whole.find("\n", begin)
+        end = len(whole) if end < 0 else end
+        if place % every == 0 and not whole[begin:end].isspace() and end > begin:
+            written.append(whole[begin:end])
+        begin, place = end + 1, place + 1
+    return written
+
+
+def _prefix_of(text: str, prefixes: "tuple[re.Pattern[str], ...]") -> "re.Pattern[str] | None":
+    """What nearly all lines begin with."""
+    written = _sample(text)
     for prefix in prefixes:
         matching = sum(bool(prefix.match(line)) for line in written)
         if written and matching >= SHARE * len(written):

@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from collections.abc import Sequence
 
 from seatrial.benchmarks.openfoam_log import Step
 from seatrial.benchmarks.reading import Line, Reading
@@ -241,7 +242,7 @@ def judge_warnings(reading: Reading, step: Step) -> None:
             reading.note(f"Line {line.number}: a warning of {step.program}.")
 
 
-def _message(lines: list[Line]) -> list[Line]:
+def _message(lines: Sequence[Line]) -> list[Line]:
     """A warning up to the empty line that ends it."""
     message: list[Line] = []
     for line in lines:

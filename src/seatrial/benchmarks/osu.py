@@ -1,6 +1,7 @@
 """OSU micro-benchmarks: tables of message size and latency, bandwidth or message rate; versions 2 to 7."""
 
 import re
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -71,10 +72,11 @@ def parse_up_to(text: str, largest_bytes: int) -> Output:
         table.largest = largest_bytes or table.largest
     if not tables:
         reading.lack("it has no title line of a test (# OSU MPI ... Test)")
+    ends = _ends(tables[:-1])
     for place, table in enumerate(tables):
         _read(reading, table)
         _judge(reading, table)
-        _complete(reading, tables, place)
+        _complete(reading, tables, place, ends.get(table.test, ()))
     return reading.output()
 
 
@@ -193,16 +195,26 @@ def _judge(reading: Reading, table: Table) -> None:
         )
 
 
-def _complete(reading: Reading, tables: list[Table], place: int) -> None:
-    """A table ends at the largest size of its test: there is no closing line."""
+def _ends(tables: Iterable[Table]) -> dict[str, set[int]]:
+    """The largest sizes of the tables of each test."""
+    ends: dict[str, set[int]] = {}
+    for table in tables:
+        if table.rows:
+            ends.setdefault(table.test, set()).add(max(size for size, _, _ in table.rows))
+    return ends
+
+
+def _complete(reading: Reading, tables: list[Table], place: int, ended: Collection[int]) -> None:
+    """A table ends at the largest size of its test: there is no closing line. `ended`: where tables of it ended."""
     table = tables[place]
     name = f"the table of the {table.test} test (line {table.title.number})"
     if not table.rows:
         reading.lack(f"{name} has no rows")
         return
-    profile = next((other for other in tables[place + 1 :] if other.test == table.test), None)
-    if table.windows and "MB/s" in table.columns and (profile is None or not profile.windows):
-        reading.lack(f"{name} is not followed by the message rates (Message Rate Profile)")
+    if table.windows and "MB/s" in table.columns:
+        profile = next((other for other in tables[place + 1 :] if other.test == table.test), None)
+        if profile is None or not profile.windows:
+            reading.lack(f"{name} is not followed by the message rates (Message Rate Profile)")
     if table.one_row:
         return
     sizes = [size for size, _, _ in table.rows]
@@ -210,10 +222,9 @@ def _complete(reading: Reading, tables: list[Table], place: int) -> None:
     gaps = [b for a, b in zip(doubled, sizes[1:], strict=False) if b > a]
     if gaps:
         reading.lack(f"{name} has no row before {gaps[0]} bytes: lines are missing")
-    ended = {max(size for size, _, _ in other.rows) for other in tables[:-1] if other.test == table.test and other.rows}
     largest = table.largest or _default(reading, table)
     if not table.largest and len(ended) == 1:
-        largest = ended.pop()
+        (largest,) = ended
     if sizes[-1] < largest:
         reading.lack(f"{name} ends at {sizes[-1]} bytes, not at {largest}")
 

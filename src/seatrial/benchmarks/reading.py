@@ -1,8 +1,10 @@
 """Collects what a parser reads from the lines of one output: results, evidence, breaches, and what is missing."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple, overload
 
 from seatrial.benchmarks.line_prefixes import plain
 from seatrial.model.benchmark import Breach, Evidence, Label, Output, Result
@@ -13,6 +15,8 @@ MOST_TEXT = 200
 """Characters of a line that a breach shows."""
 MOST_BREACHES = 50
 """Of one kind; a run that diverged has thousands."""
+MOST_RESULTS = 200_000
+"""Each takes about 400 bytes; the largest outputs that were seen have some ten thousand."""
 NO_NEWLINE = "its last line has no newline: the end was cut off"
 FAILURES = re.compile(
     r"(?i)\bsegmentation fault\b|\bcaught signal \d|\*{3} process received signal|\bMPI_ABORT was invoked\b"
@@ -45,6 +49,46 @@ class Line(NamedTuple):
 START = Line(0, "")
 
 
+class Lines(Sequence[Line]):
+    """The lines of a text, each made when it is asked for: the text and eight bytes a line are all that is kept."""
+
+    def __init__(self, text: str, starts: "array[int]", first: int, last: int) -> None:
+        """Lines from `first` up to `last`, counted from 0. `starts`: where each begins, and one behind the end."""
+        self._text, self._starts, self._first, self._last = text, starts, first, last
+
+    def __len__(self) -> int:
+        return self._last - self._first
+
+    @overload
+    def __getitem__(self, place: int) -> Line: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Lines": ...
+    def __getitem__(self, place: "int | slice") -> "Line | Lines":
+        """One line, or some that follow each other."""
+        numbers = range(self._first, self._last)[place]
+        if isinstance(numbers, int):
+            return self._line(numbers)
+        return Lines(self._text, self._starts, numbers.start, max(numbers.stop, numbers.start))
+
+    def __iter__(self) -> Iterator[Line]:
+        return map(self._line, range(self._first, self._last))
+
+    def _line(self, place: int) -> Line:
+        return Line(place + 1, self._text[self._starts[place] : self._starts[place + 1] - 1])
+
+
+def lines_of(text: str) -> Lines:
+    """The lines of a text; a newline at its end begins no further one."""
+    starts = array("Q", [0])
+    at = text.find("\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = text.find("\n", at + 1)
+    if starts[-1] < len(text):
+        starts.append(len(text) + 1)
+    return Lines(text, starts, 0, len(starts) - 1)
+
+
 class Reading:
     """What has been read so far of one output."""
 
@@ -55,10 +99,7 @@ class Reading:
         last = text.rpartition("\n")[2]
         self.ends_whole = not last or bool(closing and re.fullmatch(closing, last.rstrip()))
         """Whether the last line is complete."""
-        lines = plain(text, moments=False).split("\n")
-        if not lines[-1]:
-            lines.pop()
-        self.lines = [Line(place, line) for place, line in enumerate(lines, 1)]
+        self.lines = lines_of(plain(text, moments=False))
         self._results: list[Result] = []
         self._evidence: list[Evidence] = []
         self._breaches: list[Breach] = []
@@ -66,7 +107,7 @@ class Reading:
         self._notes: list[str] = []
 
     @property
-    def whole_lines(self) -> list[Line]:
+    def whole_lines(self) -> Lines:
         """Lines that end in a newline: numbers are read from these only, because a cut number looks like another."""
         return self.lines if self.ends_whole else self.lines[:-1]
 
@@ -78,13 +119,14 @@ class Reading:
             value = float(f"{number_of(printed) * unit:.15g}")  # without the error of the product
         except ValueError:
             return
-        self._results.append(
-            Result(metric=metric, value=value, line=line.number, printed=printed, labels=dict(labels or {}))
-        )
+        self.add(Result(metric=metric, value=value, line=line.number, printed=printed, labels=dict(labels or {})))
 
     def add(self, result: Result) -> None:
-        """Add a result of an output without lines."""
-        self._results.append(result)
+        """Add a result; the output counts as incomplete where it has more than are kept."""
+        if len(self._results) < MOST_RESULTS:
+            self._results.append(result)
+        else:
+            self.lack(f"it has more than {MOST_RESULTS} numbers: those behind are not read")
 
     def evidence(self, name: str, value: Label, line: Line = START) -> None:
         """Add what shows how much work was done."""
@@ -126,25 +168,25 @@ class Reading:
         """Values of a metric so far."""
         return [result.value for result in self._results if result.metric == metric]
 
-    def runs(self, head: str, end: str, closing: str) -> "list[list[Line]]":
+    def runs(self, head: str, end: str, closing: str) -> "list[Lines]":
         """The lines of each run, from its head on; what is above the first head belongs to the first run.
 
         A run without an end is missing a part. Where a run begins before another ended, and all of them end, the
         program was started several times at once: its ranks did not form one MPI world. `closing` names the end.
         """
         begun, ended = re.compile(head), re.compile(end)
-        runs: list[list[Line]] = [[]]
+        begins = [0]
         unclosed: list[Line] = []
         most = 0
         for line in self.whole_lines:
             if begun.search(line.text):
                 if unclosed or most:
-                    runs.append([])
+                    begins.append(line.number - 1)
                 unclosed.append(line)
                 most = max(most, len(unclosed))
-            runs[-1].append(line)
             if unclosed and ended.search(line.text):
                 unclosed.pop()
+        runs = [self.whole_lines[start:end] for start, end in pairwise((*begins, len(self.whole_lines)))]
         for line in unclosed:
             self.lack(f"the run that begins in line {line.number} has no end ({closing})")
         if most > 1 and not unclosed:

@@ -1,7 +1,7 @@
 """STREAM: best rate of copy, scale, add and triad, checked by the program itself; C and Fortran, 5.x."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.node_plans import STREAM
@@ -63,7 +63,7 @@ def _unchecked(reading: Reading) -> None:
         reading.lack(f"the table has {count(rows, 'row')} of {count(len(ARRAYS), 'kernel')}")
 
 
-def read_stream(reading: Reading, lines: "list[Line]", labels: "Mapping[str, Label] | None" = None) -> None:
+def read_stream(reading: Reading, lines: Sequence[Line], labels: "Mapping[str, Label] | None" = None) -> None:
     """Read rates, sizes and the check from these lines."""
     unit, elements, word = 1e6, 0, 8
     kernels: list[str] = []

@@ -1,0 +1,67 @@
+"""Large outputs are read in memory and time that grow no faster than the text."""
+
+import time
+import tracemalloc
+
+import pytest
+
+from seatrial.benchmarks import reading
+from seatrial.benchmarks.catalogue import parse_auto
+from seatrial.benchmarks.line_prefixes import plain
+from seatrial.benchmarks.reading import Line, lines_of
+from tests.support import benchmark_outputs as outputs
+
+LARGE = 500_000
+MOST_TIMES = 7
+"""The text and what is made of it: a copy without prefixes, eight bytes for each line, the numbers."""
+
+
+@pytest.mark.parametrize("first", ["", "0: ", "[1,0]<stdout>: "])
+def test_an_output_of_millions_of_lines_takes_a_few_times_its_size(first: str) -> None:
+    text = "".join(f"{first}{line}\n" for line in outputs.hpl().splitlines())
+    text += f"{first}another line\n" * (LARGE // len(f"{first}another line\n"))
+    tracemalloc.start()
+    _, output = parse_auto(text)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert output.values("rate_flops_per_s")
+    assert peak < MOST_TIMES * len(text)
+
+
+def test_time_grows_with_the_number_of_tables_only() -> None:
+    def took_s(times: int) -> float:
+        text = outputs.osu() * times
+        best = float("inf")
+        for _ in range(3):
+            began = time.thread_time()
+            parse_auto(text)
+            best = min(best, time.thread_time() - began)
+        return best
+
+    assert took_s(800) < 8 * took_s(200)
+
+
+def test_numbers_beyond_the_bound_are_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_RESULTS", 10)
+    _, output = parse_auto(outputs.osu())
+    assert len(output.results) == 10
+    assert "it has more than 10 numbers: those behind are not read" in output.missing
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n", "a\nb", "a\n\nb\n", "\n", "\n\n"])
+def test_lines_are_those_of_the_text(text: str) -> None:
+    lines = lines_of(text)
+    expected = [Line(number, line) for number, line in enumerate(text.split("\n"), 1)]
+    expected = expected[:-1] if expected[-1].text == "" else expected
+    assert list(lines) == expected
+    assert len(lines) == len(expected)
+    assert list(reversed(lines)) == expected[::-1]
+    for start in range(-1, 4):
+        assert list(lines[start:]) == expected[start:]
+        assert list(lines[:start]) == expected[:start]
+    if expected:
+        assert lines[-1] == expected[-1]
+
+
+def test_an_empty_line_keeps_its_number_where_prefixes_are_removed() -> None:
+    assert plain("0: a\n0: \n0: b\n" * 3) == "a\n\nb\n" * 3
