@@ -85,7 +85,8 @@ def test_recorded_outputs_are_refused_and_recorded_matrices_are_read(capsys: pyt
         assert run(["locate", str(file)]) == 64
         assert names[file.parent.name] in capsys.readouterr().err
     for file in sorted((SHARED / "pairwise").iterdir()):
-        assert run(["locate", str(file)]) == 0
+        single = "csd3" in file.name  # one value is 6.7 % below all others, where healthy pairs scatter by 0.1 %
+        assert run(["locate", str(file)]) == (2 if single else 0)
 
 
 @recorded

@@ -61,7 +61,7 @@ def test_healthy_clusters_pass_and_say_what_would_have_been_seen(file: str) -> N
     for asked in ({}, {BANDWIDTH: 0.004}):
         found = judged(table, asked)
         once = [one.subject.name for one in found.unstable if one.gross]
-        assert once == (["n10>n23"] if "csd3" in file else [])
+        assert once == (["10>23"] if "csd3" in file else [])
         assert (found.verdict, found.faults) == (Verdict.UNSTABLE if once else Verdict.PASS, ())
         limits = {one.metric: one.detectable_ratio for one in found.resolutions}
         assert limits[BANDWIDTH] == pytest.approx(asked.get(BANDWIDTH, 0.0075), rel=0.05)
