@@ -9,6 +9,7 @@ import re
 import msgspec
 
 from seatrial.fabric.counters import Port, parse_counters
+from seatrial.model.number_text import count_of
 
 QUERY_ERRORS_NODE = re.compile(r'^Errors for (?:0x[0-9a-fA-F]+ )?"(.*)"\s*$')
 QUERY_ERRORS_PORT = re.compile(r"^\s+GUID 0x([0-9a-fA-F]{1,16}) port (\w+):(.*)$")
@@ -17,7 +18,7 @@ IBDIAGNET_PORT = re.compile(
     r"^Port=(\d{1,9}) Lid=(0x[0-9a-fA-F]{1,8}|\d{1,9}) GUID=0x([0-9a-fA-F]{1,16})(?: Device=\d{1,9})?"
     r"(?: Port Name=(.*))?"
 )
-IBDIAGNET_COUNTER = re.compile(r"^(\w+)=(0x[0-9a-fA-F]+)\s*$")
+IBDIAGNET_COUNTER = re.compile(r"^(\w+)=(0x[0-9a-fA-F]{1,16})\s*$")
 EXTENDED = "_extended"
 IBDIAGNET_NAMES = {
     "symbol_error_counter": "SymbolErrorCounter",
@@ -97,14 +98,14 @@ def _ibdiagnet(lines: list[str]) -> CounterReading:
     counters: dict[str, int] = {}
     for line in lines:
         if head := IBDIAGNET_PORT.match(line):
-            port = (int(head[2], 0), int(head[1]))
+            port = (count_of(head[2]), int(head[1]))
             counters = ports.setdefault(port, {})
             if head[4]:
                 names[port] = head[4].strip()
         elif (counter := IBDIAGNET_COUNTER.match(line)) and (
             name := IBDIAGNET_NAMES.get(counter[1].removesuffix(EXTENDED))
         ):
-            counters[name] = max(int(counter[2], 0), counters.get(name, 0))
+            counters[name] = max(count_of(counter[2]), counters.get(name, 0))
     return CounterReading(ports=ports, names=names)
 
 

@@ -4,12 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from seatrial.fabric.link_problem import problem
+from seatrial.model.number_text import count_of
 from seatrial.model.subject import device
 from seatrial.model.verdict import Finding, FindingKind
 
 HEAD = re.compile(r"^# Port\w*\s?(?:extended )?[Cc]ounters: Lid (\d{1,18}) port (\d{1,18})")
 """Of PortCounters, PortCountersExtended, PortRcvErrorDetails (perfquery -E) and PortXmitDiscardDetails (-D)."""
-LINE = re.compile(r"^(\w+):\.*(0x[0-9a-fA-F]+|\d{1,18})\s*$")
+LINE = re.compile(r"^(\w+):\.*(0x[0-9a-fA-F]{1,16}|\d{1,18})\s*$")
 ERRORS = (
     "SymbolErrorCounter",
     "LinkErrorRecoveryCounter",
@@ -75,7 +76,7 @@ def parse_counters(text: str) -> dict[Port, dict[str, int]]:
             counters = {}
         elif counter := LINE.match(line):
             name = FORMER.get(counter[1], counter[1])
-            counters[name] = max(int(counter[2], 0), counters.get(name, 0))
+            counters[name] = max(count_of(counter[2]), counters.get(name, 0))
     return by_port
 
 

@@ -53,6 +53,11 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
+def count_of(text: str) -> int:
+    """A count in decimal digits, leading zeros included, or in hexadecimal ones behind `0x`. Raises ValueError."""
+    return int(text, 16) if text[:2].lower() == "0x" else whole_number(text)
+
+
 def finite(text: str) -> bool:
     """Whether the text is a number, and neither infinite nor NaN."""
     try:

@@ -6,7 +6,7 @@ import pytest
 
 from seatrial.cli.main import run
 from seatrial.fabric.counter_readings import read_counter_text
-from seatrial.fabric.counters import rising
+from seatrial.fabric.counters import parse_counters, rising
 
 FABRIC = """\
 switchguid=0x200000(200000)
@@ -157,3 +157,8 @@ def test_the_command_reads_them(
     assert run(words) == 64
     said = capsys.readouterr().err
     assert "Read both with the same tool" in said or "no port in common" in said
+
+
+def test_counts_may_have_leading_zeros() -> None:
+    read = parse_counters("# Port counters: Lid 4 port 1\nPortRcvErrors:....................0999999\n")
+    assert read == {(4, 1): {"PortRcvErrors": 999999}}
