@@ -10,7 +10,7 @@ from seatrial.benchmarks.message_plans import OSU
 from seatrial.benchmarks.reading import Line, Reading
 from seatrial.importers.osu import COLUMN
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
-from seatrial.model.number_text import NUMBER, is_row, number_of, whole_number
+from seatrial.model.number_text import NUMBER, is_number, is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -178,13 +178,17 @@ def _judge(reading: Reading, table: Table) -> None:
     if "mb/s" in names and "messages/s" in names:
         rate_at, count_at = names.index("mb/s"), names.index("messages/s")
         for size, line, fields in table.rows:
-            if len(fields) > max(rate_at, count_at):
+            if len(fields) > max(rate_at, count_at) and is_number(fields[rate_at]) and is_number(fields[count_at]):
                 rate, messages = number_of(fields[rate_at]) * MEGABYTE, number_of(fields[count_at])
                 if abs(rate - size * messages) > ROUNDING * rate + 0.01 * MEGABYTE + 0.01 * size:
                     reading.breach(
                         FindingKind.NUMBERS_DISAGREE, "bandwidth is not message size times messages per second", line
                     )
-    if table.one_row and (zeros := [line for _, line, fields in table.rows if fields and number_of(fields[0]) == 0]):
+    if table.one_row and (
+        zeros := [
+            line for _, line, fields in table.rows if fields and is_number(fields[0]) and number_of(fields[0]) == 0
+        ]
+    ):
         reading.breach(FindingKind.ZERO_RESULT, "an operation between ranks took no time", zeros[0])
     values = {fields[0] for _, _, fields in table.rows if fields}
     if len(table.rows) >= FEWEST_CONSTANT and len(values) == 1 and len({size for size, _, _ in table.rows}) > 1:

@@ -285,6 +285,10 @@ def launch_failures(text: str) -> dict[str, str]:
     return {match.group(1): match.group(2).strip() for match in LAUNCH_FAILED.finditer(text)}
 
 
+MOST_LABEL = 12
+"""Characters of a task's number, which srun pads with blanks."""
+
+
 def unlabelled(text: str, opening: str = "") -> tuple[str, ...]:
     """What each task said, from the output of `srun --label` ("3: line"); tasks in order, labels taken off.
 
@@ -293,7 +297,7 @@ def unlabelled(text: str, opening: str = "") -> tuple[str, ...]:
     tasks: dict[int, list[str]] = {}
     for line in text.splitlines():
         label, colon, rest = line.partition(":")
-        if colon and label.strip().isdecimal():
+        if colon and label.strip().isdecimal() and len(label) <= MOST_LABEL:
             said = rest[1:] if rest.startswith(" ") else rest
             if int(label) in tasks or said.startswith(opening):
                 tasks.setdefault(int(label), []).append(said)

@@ -65,3 +65,10 @@ def test_lines_are_those_of_the_text(text: str) -> None:
 
 def test_an_empty_line_keeps_its_number_where_prefixes_are_removed() -> None:
     assert plain("0: a\n0: \n0: b\n" * 3) == "a\n\nb\n" * 3
+
+
+def test_a_word_in_place_of_a_rate_is_not_compared() -> None:
+    text = outputs.osu_rates(2).replace("1996.01", "Pass")
+    rows = [line for line in text.splitlines() if line[:1].isdigit()]
+    broken = text.replace(rows[3], "8   -   Pass")
+    assert parse_auto(broken)[1].results

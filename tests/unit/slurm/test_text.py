@@ -320,3 +320,7 @@ def test_states_of_json_that_say_more_than_one_thing() -> None:
 @pytest.mark.parametrize("text", ["{", "{}", '{"nodes": 3, "sinfo": {"a": 1}}', '{"nodes": [{"name": ["n1"]}]}'])
 def test_json_without_nodes_has_none(text: str) -> None:
     assert parse_sinfo(text) == ()
+
+
+def test_a_label_of_thousands_of_digits_is_no_task() -> None:
+    assert unlabelled(f"{'9' * 4400}: a\n0: b\n") == ("b\n",)
