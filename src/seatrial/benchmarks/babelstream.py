@@ -4,6 +4,7 @@ import re
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.stream import compare_rate
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.number_text import NUMBER, number_of, whole_number
 from seatrial.model.unit_text import unit_named
@@ -22,7 +23,6 @@ ARRAYS = {"Copy": 2, "Mul": 2, "Add": 3, "Triad": 3, "Dot": 2, "Nstream": 4}
 """Arrays that a kernel reads or writes, each counted once."""
 WHOLE = ({"Copy", "Mul", "Add", "Triad", "Dot"}, {"Nstream"})
 """Kernels of a complete table: all, or that of --nstream-only."""
-AGREEMENT = 0.02
 
 
 def parse(text: str) -> Output:
@@ -59,17 +59,8 @@ def _row(reading: Reading, line: Line, row: "re.Match[str]", unit: float, array_
     labels = {"kernel": row["kernel"]}
     reading.result("bandwidth_bytes_per_s", row["rate"], line, unit, labels)
     reading.result("time_s", row["least"], line, labels=labels)
-    rate, least_s = number_of(row["rate"]) * unit, number_of(row["least"])
-    if not (least_s > 0 and rate > 0 and array_bytes):
-        return
     moved = ARRAYS[row["kernel"]] * array_bytes
-    coarse = 0.5 * 10 ** -len(row["least"].partition(".")[2]) / least_s
-    if abs(moved / least_s / rate - 1) > AGREEMENT + coarse:
-        reading.breach(
-            FindingKind.NUMBERS_DISAGREE,
-            f"{moved:.4g} bytes in {row['least']} s are {moved / least_s / 1e6:.1f} MB/s, not {row['rate']}",
-            line,
-        )
+    compare_rate(reading, line, row, moved, f"{moved:.4g}", number_of(row["rate"]) * unit)
 
 
 BENCHMARK = Benchmark(

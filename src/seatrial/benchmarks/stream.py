@@ -109,14 +109,22 @@ def _row(
     rate, least = number_of(row["rate"]) * unit, number_of(row["least"])
     if least == 0 and not labels:  # HPCC prints four decimals, of small arrays
         reading.breach(FindingKind.RUN_TOO_SHORT, f"{kernel} took {row['least']} s: use larger arrays", line)
-    if not (least > 0 and rate > 0 and array_bytes):
-        return
     moved = ARRAYS[kernel] * array_bytes
-    coarse = 0.5 * 10 ** -len(row["least"].partition(".")[2]) / least
-    if abs(moved / least / rate - 1) > AGREEMENT + coarse:
+    compare_rate(reading, line, row, moved, str(moved), rate)
+
+
+def compare_rate(
+    reading: Reading, line: Line, row: "re.Match[str]", moved_bytes: float, moved_text: str, bytes_per_s: float
+) -> None:
+    """The printed `rate` is the bytes moved over the printed `least` seconds, but for rounding; 0: they are unknown."""
+    least_s = number_of(row["least"])
+    if not (least_s > 0 and bytes_per_s > 0 and moved_bytes):
+        return
+    coarse = 0.5 * 10 ** -len(row["least"].partition(".")[2]) / least_s
+    if abs(moved_bytes / least_s / bytes_per_s - 1) > AGREEMENT + coarse:
         reading.breach(
             FindingKind.NUMBERS_DISAGREE,
-            f"{moved} bytes in {row['least']} s are {moved / least / 1e6:.1f} MB/s, not {row['rate']}",
+            f"{moved_text} bytes in {row['least']} s are {moved_bytes / least_s / 1e6:.1f} MB/s, not {row['rate']}",
             line,
         )
 
