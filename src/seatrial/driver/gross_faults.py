@@ -29,7 +29,7 @@ SEEN = 2
 """Rounds across a part that must show loss, or a hang, before it is called that."""
 LEARNING_WINDOWS = 64
 """Rounds from which the usual time of a window is estimated; it is fixed afterwards."""
-COUNTED = (Phase.PILOT, Phase.SURVEY, Phase.NEXT, Phase.RETEST)
+COUNTED = (Phase.PILOT, Phase.SURVEY, Phase.NEXT, Phase.RETEST, Phase.LAST)
 
 
 class GrossFaults:

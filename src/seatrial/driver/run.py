@@ -65,7 +65,7 @@ class Run:
         self._writer = writer
         self._planned = tuple(planned)
         self._left_out = tuple(left_out)
-        self._wiring = wiring
+        self.wiring = wiring
 
     @property
     def seed(self) -> int:
@@ -172,7 +172,7 @@ class Run:
             starts=tuple(self.measurer.starts),
             losses=tuple(self.measurer.losses),
             sessions=self.measurer.sessions,
-            wiring=self._wiring,
+            wiring=self.wiring,
         )
 
     def _info(self) -> RunInfo:

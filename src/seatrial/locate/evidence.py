@@ -16,15 +16,17 @@ Pair = tuple[str, str]
 SHORTEST_S = 1e-12
 """Shorter than any clock resolves; a coarse clock may report that no time passed."""
 
-TELLING = (Phase.RETEST, Phase.NEXT, Phase.SURVEY)
+TELLING = (Phase.RETEST, Phase.NEXT, Phase.SURVEY, Phase.LAST)
 """Phases by weight: the runs of the first one present decide. In the survey, pairs may have shared cables."""
 
 APART = (Phase.PILOT, Phase.VARIANT, Phase.LOADED)
 """Phases that say nothing of a single pair under the site's own settings."""
 
 
-FIRST = (Phase.NEXT, Phase.SURVEY, Phase.RETEST)
-"""What suspects come from: a retest says nothing of the pairs that it left out."""
+FIRST = (Phase.LAST, Phase.NEXT, Phase.SURVEY, Phase.RETEST)
+"""What suspects come from, the latest first: a retest says nothing of the pairs that it left out."""
+AVERAGED = (Phase.NEXT, Phase.SURVEY)
+"""What averages over all pairs of a node are taken from."""
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -73,9 +75,14 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         runs = deciding(self.bandwidth)
         return median_estimate(runs) if runs else None
 
+    @property
+    def is_latest(self) -> bool:
+        """Whether its bandwidth was measured after all else."""
+        return Phase.LAST in self.bandwidth
+
     @cached_property
     def first_bandwidth(self) -> float | None:
-        """Median run of bandwidth before the retest; of the retest where there is nothing else."""
+        """Median run of bandwidth without the retest; of the retest where there is nothing else."""
         runs = _first(self.bandwidth)
         return median(runs) if runs else None
 

@@ -104,7 +104,9 @@ def locate(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *,
     return suspects_of(blame(bad, Crossings(fabric, good), acquit=acquit))
 
 
-def blame(bad: Mapping[Pair, float], good: Crossings, *, acquit: bool = True) -> list[Blamed]:
+def blame(
+    bad: Mapping[Pair, float], good: Crossings, *, acquit: bool = True, cleared: Collection[Component] = ()
+) -> list[Blamed]:
     """Directions of parts that explain the bad pairs; each bad pair that nothing explains is on its own, at the end.
 
     `bad` maps each bad ordered pair to its weight (1 for slow; the number of lost packets for lossy). Under the
@@ -113,9 +115,9 @@ def blame(bad: Mapping[Pair, float], good: Crossings, *, acquit: bool = True) ->
     pair is at fault for certain; the bad pairs that this does not explain are covered greedily (the DD and SCOMP rules:
     Aldridge, Baldassini and Johnson, IEEE Trans. Inf. Theory 60, 2014), and parts that lie on the same bad pairs are
     named together. Packets are lost by chance, so there a good pair clears no part and only weighs against. A bad pair
-    with only cleared parts is a suspect of its own.
+    with only cleared parts is a suspect of its own. `cleared`: parts that are known not to be at fault.
     """
-    groups = _cover(bad, good, acquit=acquit)
+    groups = _cover(bad, good, acquit=acquit, cleared=cleared)
     explained = {one for blamed in groups for one in blamed.pairs}
     return groups + [Blamed(frozenset(), frozenset([one])) for one in bad if one not in explained]
 
@@ -160,13 +162,17 @@ def pair_suspects(pairs: Collection[Pair]) -> list[Suspect]:
     return found
 
 
-def _cover(bad: Mapping[Pair, float], good: Crossings, *, acquit: bool) -> list[Blamed]:
+def _cover(
+    bad: Mapping[Pair, float], good: Crossings, *, acquit: bool, cleared: Collection[Component] = ()
+) -> list[Blamed]:
     paths = {one: tuple(good.fabric.path(*one)) for one in bad}
     on_bad: dict[Component, set[Pair]] = defaultdict(set)
     for ends, parts in paths.items():
         for part in parts:
             on_bad[part].add(ends)
-    candidates = {part: pairs for part, pairs in on_bad.items() if not (acquit and good.count(part))}
+    candidates = {
+        part: pairs for part, pairs in on_bad.items() if part not in cleared and not (acquit and good.count(part))
+    }
     blamed = []
     left = _Left(bad, paths, candidates, {part: -good.count(part) for part in candidates})
     for part in _convicted(paths, candidates) if acquit else ():

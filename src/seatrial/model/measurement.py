@@ -78,6 +78,8 @@ class Phase(enum.StrEnum):
     NEXT = "next"
     """Repeated with fewer pairs at once or alone, to distinguish contention from the suspects of the survey."""
     RETEST = "retest"
+    LAST = "last"
+    """A few rounds of the survey once more, when all else has been measured: nothing changed since."""
     LOADED = "loaded"
     """Many pairs at once, deliberately: all nodes of a leaf to other leaves, or half of the nodes to the other half."""
     CURVE = "curve"

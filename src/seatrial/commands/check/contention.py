@@ -2,14 +2,10 @@
 
 import math
 import random
-from typing import Protocol
 
-from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.next_experiments import crowded, still_crowded
-from seatrial.driver.measurer import Measurer
-from seatrial.driver.progress import Progress
+from seatrial.commands.check.retests import Growing
 from seatrial.model.measurement import Kernel, Phase, Round
-from seatrial.model.run import RecordedRun
 from seatrial.pairs.next_pairs import MOST_PAIRS
 from seatrial.pairs.separate_rounds import apart, cables_known
 from seatrial.pairs.survey import PILOT, SurveyPlan
@@ -26,21 +22,6 @@ MOST_ATTEMPTS = 8
 PASSING_ROUNDS = 2000
 """Where nothing of ours was in the way in the survey either, the first attempt takes this many rounds, or as many as
 there are pairs: at once, or within a second, it would meet the same traffic again."""
-
-
-class Growing(Protocol):
-    """A check in progress, as far as this stage needs it."""
-
-    measurer: Measurer
-    assessor: Assessor
-    progress: Progress
-
-    @property
-    def seed(self) -> int:
-        """For the order of the pairs."""
-
-    def recorded(self) -> RecordedRun:
-        """What was measured until now."""
 
 
 def measure_without_contention(check: Growing, plan: SurveyPlan, deadline: float) -> None:

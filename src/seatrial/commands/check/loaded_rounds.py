@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from seatrial.archive.journal import RoundStarted
 from seatrial.archive.reader import read_entries
 from seatrial.commands.check.assessment import Assessment, on_one_machine
 from seatrial.commands.check.leaf_comparison import EFFECT, MOST_SUSPECTS, control_leaves, may_hide
 from seatrial.commands.check.leaf_loads import FEWEST_FLOWS, WAYS, Key, NodeRates, each_apart, node_rates
 from seatrial.commands.check.loaded_scene import Scene, scene_of
+from seatrial.commands.check.survey_plan import recorded_rounds
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.clock import monotonic_s
@@ -73,7 +73,7 @@ def measure_loaded(
     `deadline`: by monotonic_s. False where it came before all leaves that carry less were measured again.
     """
     if replay is not None:
-        return measurer.run(recorded_rounds(replay), deadline)
+        return measurer.run(recorded_rounds(read_entries(replay), Phase.LOADED), deadline)
     evidence, _, suspicion = assessment
     stage = _Stage(measurer, progress, recorded, deadline)
     hung = {name for pair in measurer.hung for name in pair}
@@ -234,10 +234,3 @@ class _Stage:
         blocks = len(self._leaves) > EACH_ALONE
         rounds = again_rounds(self._leaves, keys, times, seed, blocks=blocks, first=first)
         return self.run(rounds, self._deadline)
-
-
-def recorded_rounds(folder: Path) -> list[Round]:
-    """The rounds under load of a recorded run."""
-    return [
-        one.round for one in read_entries(folder) if isinstance(one, RoundStarted) and one.round.phase is Phase.LOADED
-    ]

@@ -40,12 +40,12 @@ def next_bandwidth(
     asked: Collection[Pair] = (),
     seed: int,
 ) -> list[Pair]:
-    """Ordered pairs whose bandwidth distinguishes slow parts; none that was measured or `asked` before.
+    """Ordered pairs whose bandwidth distinguishes slow parts; none that was `asked` before, or measured and not stale.
 
     Empty where nothing is suspected or no pair could add information.
     """
     bad = [pair for suspect in suspicion.slow if is_part(suspect) for pair in suspect.pairs]
-    had = {pair for pair, known in evidence.items() if known.bandwidth} | set(asked)
+    had = {pair for pair, known in evidence.items() if known.bandwidth} - suspicion.stale | set(asked)
     return next_pairs(nodes, _known(bad, suspicion.acquitted[BANDWIDTH]), fabric, asked=had, seed=seed)
 
 
@@ -198,13 +198,14 @@ def _controls(
 
     A single pair may be slow because one of its nodes changed after its other pairs were measured, perhaps in one
     direction only. So a clear pair that leaves its source and one that enters its target belong to the controls, also
-    where the node itself is suspected for the other direction.
+    where the node itself is suspected for the other direction. The same distinguishes nodes that lost packets between
+    them: the one that does so with third nodes, too, is at fault.
     """
     ends = {node for pair in wanted for node in pair}
     clean = [pair for pair in good if ends.isdisjoint(pair)]
     most = max(CONTROL_PAIRS, len(wanted) // PAIRS_PER_CONTROL)
     chosen = dict.fromkeys(clean[:most])
-    for suspect in [one for one in suspects if not is_part(one)][:SINGLE_PAIRS]:
+    for suspect in [one for one in suspects if not is_part(one) or one.ambiguous_with][:SINGLE_PAIRS]:
         for source, target in suspect.pairs:
             leaving = (pair for pair in clear if pair[0] == source and pair[1] != target)
             entering = (pair for pair in clear if pair[1] == target and pair[0] != source)

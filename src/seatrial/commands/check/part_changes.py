@@ -21,7 +21,7 @@ from seatrial.statistics.estimates import median
 if TYPE_CHECKING:
     from seatrial.locate.part_series import Series
 
-PHASES = (Phase.SURVEY, Phase.NEXT, Phase.RETEST)
+PHASES = (Phase.SURVEY, Phase.NEXT, Phase.RETEST, Phase.LAST)
 WAYS_OF = {
     Direction.OUT: (Direction.OUT,),
     Direction.IN: (Direction.IN,),

@@ -49,7 +49,8 @@ def prove_bandwidth(
 ) -> Proofs:
     """Every group's retest, compared with the peers in the same minutes and with the limit.
 
-    `judged`: the survey's verdicts. `retested`: pairs whose bandwidth was measured again.
+    `judged`: the survey's verdicts. `retested`: pairs whose bandwidth was measured again, suspects and controls; none
+    that is bad for a reason that is known.
     """
     line = references.bandwidth
     runs = {pair: evidence[pair].bandwidth[Phase.RETEST].runs for pair in sorted(retested)}

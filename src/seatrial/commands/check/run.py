@@ -2,7 +2,7 @@
 
 import gc
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -12,24 +12,24 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import SurveyPlanned
+from seatrial.archive.reader import read_entries
 from seatrial.archive.run_sets import StoredSet
 from seatrial.archive.writer import RunWriter
 from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.contention import measure_without_contention
 from seatrial.commands.check.judge import judge
+from seatrial.commands.check.last_look import last_rounds, look_once_more
 from seatrial.commands.check.loaded_rounds import measure_loaded
 from seatrial.commands.check.next_experiments import (
     next_bandwidth,
     next_latency,
-    plan_retest,
-    seen_once,
 )
 from seatrial.commands.check.node_trials import try_nodes
 from seatrial.commands.check.rail_measurement import measure_over_rails
 from seatrial.commands.check.rail_suspects import pairs_to_split
-from seatrial.commands.check.require_retest import not_seen, only_proved
-from seatrial.commands.check.survey_plan import check_design, pilot_pairs, survey_of
-from seatrial.commands.check.suspects import Suspicion
+from seatrial.commands.check.require_retest import only_proved
+from seatrial.commands.check.retests import distinguish, retest, retest_late
+from seatrial.commands.check.survey_plan import check_design, pilot_pairs, recorded_rounds, survey_of
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.fabric_files import wiring_of, with_leaf_file, with_leaves
 from seatrial.driver.node_selection import allocation_s, enough, sampled, what_it_takes, within_node_hours
@@ -40,23 +40,20 @@ from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run, describe
 from seatrial.driver.site import choose_launcher
 from seatrial.launch.contract import Hosts, Launcher
-from seatrial.locate.explanation import Suspect
 from seatrial.locate.thresholds import SCATTERS, SUSPICION
 from seatrial.model.errors import LaunchError, SeatrialError
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import Judgement
-from seatrial.model.measurement import Kernel, Phase, Round, Shape
+from seatrial.model.measurement import Kernel, Phase, Round
 from seatrial.model.run import RecordedRun
 from seatrial.model.settings import CheckSettings
 from seatrial.model.words import count
-from seatrial.pairs.survey import LATENCY, PILOT, USUAL_REPETITIONS, SurveyPlan, bandwidth_shape
+from seatrial.pairs.survey import BANDWIDTH_ROUND_S, LATENCY, PILOT, USUAL_REPETITIONS, SurveyPlan, bandwidth_shape
 from seatrial.statistics.estimates import median
 
 if TYPE_CHECKING:
     from seatrial.fabric.routed_fabric import RoutedFabric
 
-NEXT_STEPS = 3
-"""How often pairs are chosen from the results of the last ones."""
 FEWEST_PEERS = 4
 """Nodes with fewer pairs of others to compare with are measured in all repetitions, which cost little there."""
 REPEATING_HELPS = 0.95
@@ -65,16 +62,14 @@ REPEATING_S, REPEATING_SHARE = 30.0, 0.05
 """What a survey of more than two repetitions may take, at least and of the budget; the retest needs time, too."""
 OWN_JOB_SURVEY = 0.35
 """Of the budget, where the answer is to come soon: without a retest it could name nothing."""
-MORE_WAVES = 3
-"""How often parts are measured again for which one retest had no room."""
-MORE_LOOKS = 2
-"""How often a part is measured again whose runs lie on both sides of the line, or beside other jobs' traffic."""
 LARGE = 64
 """Nodes from which on a check says what it takes before it asks for them."""
 LESS = "--sample N, --one-per-leaf and --node-hours N take less."
 COLLECTIONS = (100_000, 50, 100)
 """Objects made and not freed between two searches for cycles among young ones, and how many of these before older ones
 are searched, too."""
+LAST_ROUND_S = 2 * BANDWIDTH_ROUND_S
+"""Kept free of the budget for each round of the last look."""
 USUAL_WINDOW_S = 0.035
 """Taken where the pilot delivered nothing: 4 MiB at 1 Gb/s."""
 
@@ -202,14 +197,16 @@ class Check(Run):
         in_time = self._survey_passes(plan, deadline)
         survey_s = monotonic_s() - began
         measure_without_contention(self, plan, deadline)
-        self._tell_apart(next_bandwidth, bandwidth_shape(self.measurer.window_s), deadline)
-        in_time = self._retest(deadline) and in_time
+        distinguish(self, next_bandwidth, bandwidth_shape(self.measurer.window_s), deadline)
+        in_time = retest(self, deadline) and in_time
         in_time = self.measurer.resume(deadline) and in_time
-        if self._tell_apart(next_latency, LATENCY, deadline):
-            in_time = self._retest_late(deadline) and in_time
+        if distinguish(self, next_latency, LATENCY, deadline):
+            in_time = retest_late(self, deadline) and in_time
         in_time = self._under_load(survey_s, deadline) and in_time
         self._over_rails(deadline)
-        try_nodes(self, self._settings, deadline)
+        last = self._last_rounds()
+        try_nodes(self, self._settings, deadline - LAST_ROUND_S * len(last))
+        in_time = look_once_more(self, last, deadline) and in_time
         self.measurer.close()
         self._look_again()
         budget = f"The budget of {self._settings.budget_s:.0f} s"
@@ -245,9 +242,9 @@ class Check(Run):
             passes = passes[:USUAL_REPETITIONS]
         in_time = True
         began = monotonic_s()
-        for one in passes:
-            self.progress.rounds(len(one))
-            in_time = self.measurer.run(one, deadline)
+        for rounds in passes:
+            self.progress.rounds(len(rounds))
+            in_time = self.measurer.run(rounds, deadline)
             done += 1
             if not in_time or (not self._settings.replay and self._enough_passes(plan, done, monotonic_s() - began)):
                 break
@@ -296,7 +293,7 @@ class Check(Run):
 
     def _survey(self, window_s: float) -> SurveyPlan:
         info = self._writer.info
-        fabric = self._wiring or info.fabric
+        fabric = self.wiring or info.fabric
         return survey_of(self._settings, self.measurer.nodes, self.facts, fabric, window_s=window_s, seed=info.seed)
 
     def _pilot(self, nodes: Sequence[str]) -> float:
@@ -305,53 +302,6 @@ class Check(Run):
             self.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=PILOT, pairs=(pair,)))
         took = [median(one.times_s) for one in self.measurer.measurements if one.times_s]
         return median(took) if took else USUAL_WINDOW_S
-
-    def _tell_apart(self, choose: Callable[..., list[tuple[str, str]]], shape: Shape, deadline: float) -> int:
-        """Measure pairs that distinguish suspects, each once and alone, while there are any; returns how many."""
-        asked: list[tuple[str, str]] = []
-        for step in range(NEXT_STEPS):
-            evidence, references, suspicion = self.assessor.assess(self.recorded())
-            seed = self.seed + step
-            pairs = choose(evidence, references.fabric, suspicion, self._open_nodes(), asked=asked, seed=seed)
-            if not pairs:
-                break
-            asked += pairs
-            self.progress.stage(f"Measuring {count(len(pairs), 'pair')} alone to distinguish suspects")
-            self.progress.rounds(len(pairs))
-            rounds = [Round(phase=Phase.NEXT, repetition=step, shape=shape, pairs=(pair,)) for pair in pairs]
-            if not self.measurer.run(rounds, deadline):
-                break
-        return len(asked)
-
-    def _open_nodes(self) -> tuple[str, ...]:
-        """Nodes that answer and have no pair that hangs."""
-        hung = {name for pair in self.measurer.hung for name in pair}
-        return tuple(node for node in self.measurer.nodes if node not in hung)
-
-    def _retest(self, deadline: float) -> bool:
-        """A few pairs of every suspect; then, of suspects that this refuted, pairs that may be bad by themselves."""
-        _, _, first = self.assessor.assess(self.recorded())
-        if not first.suspects:
-            return True
-        bandwidth = bool(first.slow or first.unstable or first.too_fast)
-        in_time = self._measure_again(first.suspects, first, bandwidth, bool(first.late or first.lossy), deadline)
-        _, _, then = self.assessor.assess(self.recorded())
-        if then.unproved:
-            rates, lates = (any(one.refuted for one in judged.values()) for judged in (then.bandwidth, then.latency))
-            in_time = self._measure_again(then.unproved, then, rates, lates, deadline) and in_time
-        for _ in range(MORE_WAVES):
-            evidence, _, then = self.assessor.assess(self.recorded())
-            unseen = not_seen(evidence, then)
-            if not unseen or not in_time:
-                break
-            in_time = self._measure_again(unseen, then, True, False, deadline)
-        for _ in range(MORE_LOOKS):
-            evidence, references, then = self.assessor.assess(self.recorded())
-            suspects = (*then.open, *seen_once(evidence, then, references.fabric))
-            if not suspects or not in_time:
-                break
-            in_time = self._measure_again(suspects, then, True, False, deadline)
-        return in_time
 
     def _under_load(self, survey_s: float, deadline: float) -> bool:
         """What uplinks carry while many nodes send at once."""
@@ -368,27 +318,16 @@ class Check(Run):
             deadline=deadline,
         )
 
+    def _last_rounds(self) -> list[Round]:
+        """What is measured once more at the end. A replay plays what was recorded."""
+        if self._settings.replay:
+            return recorded_rounds(read_entries(self._settings.replay), Phase.LAST)
+        _, references, suspicion = self.assessor.assess(self.recorded())
+        return last_rounds(self.measurer.measurements, suspicion.passed(), references.fabric)
+
     def _over_rails(self, deadline: float) -> None:
         """Confirmed suspects over each rail alone, to find which rail of the node is slow."""
         evidence, _, suspicion = self.assessor.assess(self.recorded())
         pairs = pairs_to_split(only_proved(suspicion, evidence)[0].slow)
         shape = bandwidth_shape(self.measurer.window_s)
         measure_over_rails(self.measurer, self.facts, pairs, shape, self.progress, deadline)
-
-    def _retest_late(self, deadline: float) -> bool:
-        """Once more those that the last pairs left late or lossy: one measurement alone is not proof."""
-        _, _, suspicion = self.assessor.assess(self.recorded())
-        suspects = (*suspicion.late, *suspicion.lossy)
-        return not suspects or self._measure_again(suspects, suspicion, False, True, deadline)
-
-    def _measure_again(
-        self, suspects: Sequence[Suspect], suspicion: Suspicion, bandwidth: bool, latency: bool, deadline: float
-    ) -> bool:
-        shapes = [bandwidth_shape(self.measurer.window_s)] if bandwidth else []
-        shapes += [LATENCY] if latency else []
-        leaf_of = self._wiring.leaf_of if self._wiring is not None else None
-        clear = suspicion.clear()
-        rounds = plan_retest(suspects, suspicion.good(), shapes, self.seed, clear=clear, leaf_of=leaf_of)
-        self.progress.stage(f"Measuring {len({one.pairs for one in rounds})} suspect and control pairs again, alone")
-        self.progress.rounds(len(rounds))
-        return self.measurer.run(rounds, deadline)

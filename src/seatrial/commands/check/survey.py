@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts, judge_bandwidth, judge_latency
 from seatrial.commands.check.survey_suspects import SurveyRuns, locate_survey
-from seatrial.locate.evidence import Evidence, Fresh, Pair
+from seatrial.locate.evidence import AVERAGED, Evidence, Fresh, Pair
 from seatrial.locate.explanation import Crossings
 from seatrial.locate.references import References
 from seatrial.model.fabric import Wiring
@@ -12,8 +12,7 @@ from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.pair_faults import Located
 from seatrial.model.units import BANDWIDTH, LATENCY
 
-AVERAGED = {(kernel, phase) for kernel in Kernel for phase in (Phase.SURVEY, Phase.NEXT)}
-"""What averages over all pairs of a node are taken from; a retest says nothing of the pairs that it left out."""
+SOURCES = {(kernel, phase) for kernel in Kernel for phase in AVERAGED}
 
 
 class Survey:
@@ -30,6 +29,8 @@ class Survey:
         """What averages over all pairs of each node show; None where too few pairs were measured."""
         self._timed: set[Pair] = set()
         """Pairs with a bandwidth."""
+        self._latest: set[Pair] = set()
+        """Pairs whose bandwidth was measured after all else."""
         self._averaged = 0
         """Pairs with a number when `located` was made."""
         self._asked = asked or {}
@@ -44,7 +45,7 @@ class Survey:
         """What averages over all pairs show; renewed where the new measurements are part of them."""
         self._timed.update(pair for pair in fresh.pairs if evidence[pair].first_bandwidth is not None)
         measured = len(self._timed)
-        more = fresh.has_new_pairs or measured > self._averaged or fresh.sources & AVERAGED
+        more = fresh.has_new_pairs or measured > self._averaged or fresh.sources & SOURCES
         if more or references.scales != self._scales or references.fabric.bundles != self._fabric.bundles:
             self.located = locate_survey(evidence, references, self._asked)
             self._averaged = measured
@@ -77,7 +78,17 @@ class Survey:
 
     def good(self, metric: str) -> Crossings:
         """Pairs that are clearly good by the survey, with the parts that they cross."""
-        return self._good[metric]
+        stale = self.stale if metric == BANDWIDTH else frozenset()
+        return self._good[metric].changed((), stale) if stale else self._good[metric]
+
+    @property
+    def stale(self) -> frozenset[Pair]:
+        """Pairs whose good bandwidth clears no part any more: it was measured before a part on their way turned out
+        slow at the end of the run."""
+        slow = self._latest & self._verdicts[BANDWIDTH].slow
+        parts = {part for pair in slow for part in self._fabric.path(*pair)}
+        before = self._good[BANDWIDTH].pairs - self._latest if parts else ()
+        return frozenset(pair for pair in before if not parts.isdisjoint(self._fabric.path(*pair)))
 
     @property
     def without_stalls(self) -> Crossings:
@@ -95,6 +106,8 @@ class Survey:
         for metric, by_phase in ((BANDWIDTH, known.bandwidth), (LATENCY, known.latency)):
             if Phase.RETEST in by_phase:
                 self.retested[metric].add(pair)
+        if known.is_latest:
+            self._latest.add(pair)
         if known.stalls:
             self.stalled.add(pair)
             self._without_stalls.change((), [pair])

@@ -1,6 +1,6 @@
 """Which pairs a check measures: planned by the settings and what the nodes are, or taken from a recording."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from seatrial.archive.journal import RoundStarted, SurveyPlanned
@@ -47,7 +47,7 @@ def recorded_survey(folder: Path) -> SurveyPlan | None:
     """The survey of a recorded run; None where the run does not say which design it followed."""
     design = read_info(folder).design
     entries = read_entries(folder)
-    rounds = [one.round for one in entries if isinstance(one, RoundStarted) and one.round.phase is Phase.SURVEY]
+    rounds = recorded_rounds(entries, Phase.SURVEY)
     if design is None or not rounds:
         return None
     begun = {pair for one in rounds if one.shape.kernel is Kernel.ONEWAY for pair in one.pairs}
@@ -57,6 +57,11 @@ def recorded_survey(folder: Path) -> SurveyPlan | None:
         Round(phase=Phase.SURVEY, repetition=0, shape=BANDWIDTH, pairs=(one,)) for one in planned if one not in begun
     ]
     return SurveyPlan(design=design, rounds=(*rounds, *never), separate=any(one.separate for one in plans))
+
+
+def recorded_rounds(entries: Iterable[object], phase: Phase) -> list[Round]:
+    """The rounds of one phase of a recorded run, in order. `entries`: its journal."""
+    return [one.round for one in entries if isinstance(one, RoundStarted) and one.round.phase is phase]
 
 
 def pilot_pairs(plan: SurveyPlan, nodes: Sequence[str]) -> list[Pair]:

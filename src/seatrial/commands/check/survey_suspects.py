@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from seatrial.locate.evidence import FIRST, SHORTEST_S, Evidence, Pair
+from seatrial.locate.evidence import AVERAGED, SHORTEST_S, Evidence, Pair
 from seatrial.locate.explanation import Blamed, Crossings, blame, with_parts
 from seatrial.locate.references import References
 from seatrial.locate.significance import NORMAL
@@ -54,7 +54,7 @@ def locate_survey(
 
 def _runs(known: Evidence, metric: str) -> Sequence[float]:
     by_phase = known.bandwidth if metric == BANDWIDTH else known.latency
-    return next((by_phase[phase].runs for phase in FIRST if phase in by_phase and phase is not Phase.RETEST), ())
+    return next((by_phase[phase].runs for phase in AVERAGED if phase in by_phase), ())
 
 
 def _groups(nodes: Sequence[str], references: References) -> list[list[str]]:

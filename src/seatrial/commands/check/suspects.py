@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
+from seatrial.commands.check.lossy_parts import crosses, excused_pairs, lossy_suspects
 from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts
 from seatrial.commands.check.part_changes import with_changes
 from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
@@ -53,6 +54,8 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """What averages over all pairs of each node show; None where too few pairs were measured."""
     changes: tuple[Change, ...] = ()
     """Parts whose bandwidth changed while they were measured."""
+    stale: frozenset[Pair] = frozenset()
+    """Pairs that were good before a part on their way turned out slow at the end of the run."""
     excused: frozenset[Pair] = frozenset()
     """Pairs that are slow because packets are lost on their way."""
     restless: bool = False
@@ -71,6 +74,10 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
         both = (*self.bandwidth.items(), *self.latency.items())
         return tuple(pair_suspects(dict.fromkeys(pair for pair, judged in both if judged.refuted)))
 
+    def passed(self) -> list[Pair]:
+        """Pairs whose bandwidth is good until now."""
+        return [pair for pair, judged in self.bandwidth.items() if judged.verdict is Verdict.PASS]
+
     def good(self) -> list[Pair]:
         """Pairs with nothing against them, that touch no suspected node."""
         suspected = {name for suspect in self.suspects for name in nodes_of(suspect)}
@@ -83,6 +90,10 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
             pair for pair, judged in self.bandwidth.items() if judged.clear and latency[pair].verdict is Verdict.PASS
         ]
 
+    def quiet(self) -> list[Pair]:
+        """Pairs that lost no packet, where nodes that did cannot be distinguished; they may be slow."""
+        return sorted(self.without_stalls.pairs) if any(one.ambiguous_with for one in self.lossy) else []
+
 
 def suspect_all(survey: Survey, references: References, changes: Sequence[Change] = ()) -> Suspicion:
     """Locate what the bad pairs of a survey have in common, and let the retest decide.
@@ -91,14 +102,15 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
     changed while they were measured.
     """
     evidence, rates, speeds = survey.evidence, survey.verdicts(BANDWIDTH), survey.verdicts(LATENCY)
-    lossy = _lossy(survey)
-    excused = _excused(lossy, survey, references)
+    lossy = lossy_suspects(survey)
+    excused = excused_pairs(lossy, survey, references.fabric)
     uniform = _uniformly_slow(rates)
+    retested = survey.retested[BANDWIDTH] - excused
     groups = _slow_groups(survey, references, changes, excused, blame_pairs=not uniform)
-    proved = prove_bandwidth(groups, rates.judged, evidence, survey.retested[BANDWIDTH], references)
+    proved = prove_bandwidth(groups, rates.judged, evidence, retested, references)
     if proved.turned and not uniform:  # a pair that cleared a part by chance may have hidden it
         groups = _slow_groups(survey, references, changes, excused, turned=proved.turned)
-        proved = prove_bandwidth(groups, rates.judged, evidence, survey.retested[BANDWIDTH], references)
+        proved = prove_bandwidth(groups, rates.judged, evidence, retested, references)
     unstable = suspects_of(proved.unstable)
     restless = _most_nodes(unstable, survey.nodes)
     late = _late(survey, references, excused)
@@ -122,6 +134,7 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
         second_look=proved.look,
         located=survey.located,
         changes=tuple(changes),
+        stale=survey.stale,
         excused=frozenset(excused),
         restless=restless,
         late_everywhere=late.everywhere,
@@ -173,7 +186,7 @@ def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
     groups = _blamed(speeds.slow, excused, survey.good(LATENCY))
     groups = averaged(survey.located, LATENCY, groups, evidence, references.fabric, excused)
     parts = [one for one in groups if one.components]
-    proofs = prove_latency(parts, speeds.judged, evidence, survey.retested[LATENCY], references)
+    proofs = prove_latency(parts, speeds.judged, evidence, survey.retested[LATENCY] - excused, references)
     changed = dict(proofs.changed)
     late = suspects_of(proofs.slow)
     wavering = suspects_of((*proofs.slow, *proofs.unstable))
@@ -215,7 +228,7 @@ def _wavering(survey: Survey, late: Sequence[Suspect], references: References) -
     runs: list[bool] = []
     for pair in survey.retested[LATENCY]:
         again, line = survey.evidence[pair].latency[Phase.RETEST], references.speed.get(references.crosses(pair))
-        if line is not None and not any(_crosses(suspect, pair, references) for suspect in late):
+        if line is not None and not any(crosses(suspect, pair, references.fabric) for suspect in late):
             runs += [line.over_peers(1 / max(run, SHORTEST_S)) < -line.effect for run in again.runs]
     return sum(runs) > WAVERING_SHARE * len(runs)
 
@@ -231,35 +244,6 @@ def _most_nodes(suspects: Sequence[Suspect], nodes: Collection[str]) -> bool:
         for name in pair
     }
     return 2 * len(blamed) > len(nodes) > 2
-
-
-def _lossy(survey: Survey) -> list[Suspect]:
-    """Parts whose round trips stalled; where they were measured again, only if they stalled again."""
-    evidence = survey.evidence
-    bad = {pair: float(evidence[pair].stalls) for pair in sorted(survey.stalled)}
-    suspects = suspects_of(blame(bad, survey.without_stalls, acquit=False)) if bad else []
-    confirmed = []
-    for suspect in suspects:
-        again = [
-            evidence[pair].latency[Phase.RETEST] for pair in suspect.pairs if Phase.RETEST in evidence[pair].latency
-        ]
-        if not again or any(series.stalls for series in again):
-            confirmed.append(suspect)
-    return confirmed
-
-
-def _excused(lossy: Sequence[Suspect], survey: Survey, references: References) -> set[Pair]:
-    """Pairs that are slow and late since they cross a lossy part."""
-    if not lossy:
-        return set()
-    return {pair for pair in survey.evidence if any(_crosses(suspect, pair, references) for suspect in lossy)}
-
-
-def _crosses(suspect: Suspect, pair: Pair, references: References) -> bool:
-    names = {(subject.kind, subject.name) for subject in (suspect.subject, *suspect.ambiguous_with)}
-    if suspect.subject.kind is SubjectKind.PAIR:
-        return pair in suspect.pairs
-    return any((SubjectKind(part.kind), part.name) in names for part in references.fabric.path(*pair))
 
 
 def _uniformly_slow(verdicts: MetricVerdicts) -> tuple[Pair, ...]:

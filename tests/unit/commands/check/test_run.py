@@ -76,7 +76,7 @@ def test_a_passing_disturbance_is_measured_away(sea_trial: SeaTrial) -> None:
 def test_a_healthy_cluster_is_not_measured_again(sea_trial: SeaTrial) -> None:
     launcher = ScriptedLauncher(Cluster(nodes=names(4)))
     assert sea_trial(launcher).judgement.exit_code is ExitCode.PASS
-    assert {one.phase for one in launcher.rounds} == {Phase.PILOT, Phase.SURVEY, Phase.LOADED}
+    assert {one.phase for one in launcher.rounds} == {Phase.PILOT, Phase.SURVEY, Phase.LOADED, Phase.LAST}
 
 
 def test_a_pair_faster_than_physics_is_measured_again_before_it_is_named(sea_trial: SeaTrial) -> None:
@@ -326,7 +326,7 @@ def test_what_was_measured_is_counted(sea_trial: SeaTrial) -> None:
     design = outcome.judgement.design
     assert design is not None
     assert (design.planned_pairs, design.measured_pairs) == (12, 12)
-    assert design.measured == len(outcome.recorded.measurements) == 2 + 18 + 4
+    assert design.measured == len(outcome.recorded.measurements) == 2 + 18 + 4 + 4
     assert (design.repetitions, design.rounds) == (1, 18 // 2)
     assert "once" in design.statement
 

@@ -8,8 +8,8 @@ import pytest
 from seatrial.commands.check.run import run_check
 from seatrial.model.judgement import Judgement
 from seatrial.model.settings import CheckSettings
-from seatrial.model.subject import Direction
-from seatrial.model.verdict import Verdict
+from seatrial.model.subject import Direction, node
+from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import Cluster, names, slow_part
 from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
@@ -40,3 +40,18 @@ def test_one_direction_of_a_node_is_named_alone(tmp_path: Path) -> None:
 def test_noise_alone_names_nothing(tmp_path: Path, seed: int) -> None:
     """By chance some nodes of a noisy cluster look slow in the survey; the retest decides."""
     assert not judged(tmp_path, Cluster(nodes=names(4), noise=0.02), seed).findings
+
+
+UNLIKE = {("n1", "n4"): 0.75, ("n4", "n1"): 0.88, ("n3", "n4"): 0.73, ("n4", "n3"): 0.49}
+"""What the pairs of a node that loses packets carry: so unlike that the median of all is that of the slow node."""
+
+
+@pytest.mark.parametrize("pairs", [dict.fromkeys(UNLIKE, 0.6), UNLIKE])
+def test_a_slow_node_of_four_is_named_beside_a_lossy_one(pairs: dict[tuple[str, str], float], tmp_path: Path) -> None:
+    """Ten of twelve pairs cross one of the two: only the others show what a pair can carry."""
+    cluster = Cluster(nodes=names(4), parts=slow_part("node", "n2", 0.85), pairs=pairs, loss={"n4": 0.02})
+    found = judged(tmp_path, cluster, 1).findings
+    assert {(one.kind, one.subject) for one in found} == {
+        (FindingKind.PACKET_LOSS, node("n4")),
+        (FindingKind.SLOW_LINK, node("n2")),
+    }

@@ -1,0 +1,134 @@
+"""What changes after the survey: every node and uplink is measured once more at the end."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from seatrial.commands.check.last_look import last_rounds
+from seatrial.commands.check.run import CheckOutcome, run_check
+from seatrial.locate.explanation import Crossings
+from seatrial.model.fabric import Component
+from seatrial.model.measurement import Measurement, Phase, Round
+from seatrial.model.settings import CheckSettings
+from seatrial.model.subject import Direction, node, pair, uplink
+from seatrial.model.verdict import FindingKind
+from tests.support.builders import Cluster, leaves, names, sail, slow_part, survey_rounds
+from tests.support.scripted import ScriptedLauncher
+
+
+@dataclass(frozen=True, kw_only=True)
+class Falling(Cluster):
+    """These parts are good until the check looks a last time."""
+
+    at_last: Mapping[Component, float] = field(default_factory=dict)
+
+    def measure(self, wanted: Round, draw: random.Random) -> list[Measurement]:
+        if wanted.phase is Phase.LAST:
+            self.__dict__["parts"] = {**self.parts, **self.at_last}
+        return super().measure(wanted, draw)
+
+
+def checked(archive: Path, cluster: Cluster, **options: object) -> CheckOutcome:
+    settings = CheckSettings(archive=archive, run="trial", round_timeout_s=0.5)
+    return run_check(msgspec.structs.replace(settings, **options), launcher=ScriptedLauncher(cluster))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+@pytest.mark.parametrize(
+    ("count", "per_leaf", "boot_id"),
+    [(4, 2, "one"), (6, 2, "one"), (7, 7, "one"), (6, 2, ""), (33, 8, "")],
+)
+def test_a_link_that_falls_at_the_end_is_named(
+    count: int, per_leaf: int, boot_id: str, share: float, tmp_path: Path
+) -> None:
+    cluster = Falling(
+        nodes=names(count),
+        leaf_of=leaves(count, per_leaf),
+        boot_id=boot_id,
+        at_last=slow_part("node", "n3", share),
+    )
+    outcome = checked(tmp_path, cluster)
+    (finding,) = outcome.judgement.findings
+    assert (finding.kind, finding.subject, finding.ambiguous_with) == (FindingKind.SLOW_LINK, node("n3"), ())
+
+
+@pytest.mark.parametrize("way", [Direction.OUT, Direction.IN])
+def test_one_direction_that_falls_at_the_end_is_named(way: Direction, tmp_path: Path) -> None:
+    cluster = Falling(nodes=names(8), boot_id="one", at_last=slow_part("node", "n5", 0.7, [way]))
+    (finding,) = checked(tmp_path, cluster).judgement.findings
+    assert (finding.subject, finding.direction) == (node("n5"), way)
+
+
+def test_an_uplink_that_falls_at_the_end_is_named(tmp_path: Path) -> None:
+    cluster = Falling(nodes=names(24), leaf_of=leaves(24, 6), at_last=slow_part("uplink", "leaf2", 0.5))
+    (finding,) = checked(tmp_path, cluster).judgement.findings
+    assert finding.subject == uplink("leaf2")
+
+
+def test_a_fault_that_was_known_is_not_measured_again_at_the_end(tmp_path: Path) -> None:
+    slow = slow_part("node", "n2", 0.6)
+    outcome = checked(tmp_path, Falling(nodes=names(8), parts=slow, at_last=slow_part("node", "n5", 0.6)))
+    assert {one.subject for one in outcome.judgement.findings} == {node("n2"), node("n5")}
+    again = [one for one in outcome.recorded.measurements if one.phase is Phase.LAST]
+    assert again
+    assert all("n2" not in one.pair for one in again)
+
+
+@pytest.mark.parametrize(("at_once", "most"), [(1, 12), (4, 5)])
+def test_every_part_is_crossed_again_both_ways_by_few_rounds(at_once: int, most: int) -> None:
+    cluster = Cluster(nodes=names(9), leaf_of=leaves(9, 3))
+    draw = random.Random(1)
+    measured = [
+        msgspec.structs.replace(one, at_s=float(number))
+        for number, wanted in enumerate(survey_rounds(cluster, at_once))
+        for one in cluster.measure(wanted, draw)
+    ]
+    every = {one.pair for one in measured}
+    last = last_rounds(measured, every, cluster.fabric)
+    crossed = Crossings(cluster.fabric, {pair for one in last for pair in one.pairs}).parts
+    assert crossed == Crossings(cluster.fabric, every).parts
+    assert len(last) <= most
+    assert {one.phase for one in last} == {Phase.LAST}
+
+
+def test_pairs_that_are_slow_already_are_left_out() -> None:
+    cluster = Cluster(nodes=names(4))
+    measured = sail(cluster).measurements
+    good = {one.pair for one in measured if "n1" not in one.pair}
+    assert {pair for one in last_rounds(measured, good, cluster.fabric) for pair in one.pairs} <= good
+    assert last_rounds(measured, (), cluster.fabric) == []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lossy(Cluster):
+    """Two per cent of the round trips between n2 and n3 stall; from the retest on those of n3 with others, too."""
+
+    pair_only: bool
+
+    def measure(self, wanted: Round, draw: random.Random) -> list[Measurement]:
+        together = any({"n2", "n3"} == {*one} for one in wanted.pairs)
+        anywhere = wanted.phase is not Phase.SURVEY and not self.pair_only
+        self.__dict__["loss"] = {"n3": 0.02} if together or anywhere else {}
+        return super().measure(wanted, draw)
+
+
+def test_loss_that_fell_on_one_pair_by_chance_is_settled_by_third_nodes(tmp_path: Path) -> None:
+    """The pair's other node has a slow link, which the loss does not excuse."""
+    slow = slow_part("node", "n2", 0.9)
+    cluster = Lossy(nodes=names(4), leaf_of=leaves(4, 2), boot_id="one", parts=slow, pair_only=False)
+    found = checked(tmp_path, cluster).judgement.findings
+    assert {(one.kind, one.subject, one.ambiguous_with) for one in found} == {
+        (FindingKind.PACKET_LOSS, node("n3"), ()),
+        (FindingKind.SLOW_LINK, node("n2"), ()),
+    }
+
+
+@pytest.mark.parametrize("count", [4, 8])
+def test_loss_of_a_single_pair_is_not_blamed_on_a_node(count: int, tmp_path: Path) -> None:
+    cluster = Lossy(nodes=names(count), leaf_of=leaves(count, 2), boot_id="one", pair_only=True)
+    (finding,) = checked(tmp_path, cluster).judgement.findings
+    assert (finding.kind, finding.subject) == (FindingKind.PACKET_LOSS, pair("n2", "n3"))
