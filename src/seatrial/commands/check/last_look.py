@@ -70,5 +70,5 @@ def look_once_more(check: Growing, rounds: Sequence[Round], deadline: float) -> 
     check.measurer.begin()
     in_time = check.measurer.run(rounds, deadline)
     distinguish(check, next_bandwidth, bandwidth_shape(check.measurer.window_s), deadline, Phase.LAST)
-    known = {(suspect.subject, suspect.direction) for suspect in before.suspects}
-    return retest(check, deadline, known, latency=True) and in_time
+    retested = {(suspect.subject, suspect.direction) for suspect in before.suspects}
+    return retest(check, deadline, retested, latency=True) and in_time

@@ -76,14 +76,14 @@ def _open_nodes(check: Growing) -> tuple[str, ...]:
     return tuple(node for node in check.measurer.nodes if node not in hung)
 
 
-def retest(check: Growing, deadline: float, known: Collection[Part] = (), *, latency: bool = False) -> bool:
+def retest(check: Growing, deadline: float, retested: Collection[Part] = (), *, latency: bool = False) -> bool:
     """A few pairs of every suspect; then, of suspects that this refuted, pairs that may be bad by themselves.
 
-    `known`: parts that were measured again before. `latency`: also where only bandwidth is suspected: it shows packet
+    `retested`: parts that were measured again before. `latency`: also where only bandwidth is suspected: it shows packet
     loss. Returns False where the deadline came first.
     """
     _, _, first = check.assessor.assess(check.recorded())
-    suspects = [one for one in first.suspects if (one.subject, one.direction) not in known]
+    suspects = [one for one in first.suspects if (one.subject, one.direction) not in retested]
     if not suspects:
         return True
     bandwidth = bool(first.slow or first.unstable or first.too_fast)
