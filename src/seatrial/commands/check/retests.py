@@ -79,8 +79,8 @@ def _open_nodes(check: Growing) -> tuple[str, ...]:
 def retest(check: Growing, deadline: float, retested: Collection[Part] = (), *, latency: bool = False) -> bool:
     """A few pairs of every suspect; then, of suspects that this refuted, pairs that may be bad by themselves.
 
-    `retested`: parts that were measured again before. `latency`: also where only bandwidth is suspected: it shows packet
-    loss. Returns False where the deadline came first.
+    `retested`: parts that were measured again before. `latency`: also where only bandwidth is suspected, since it shows
+    packet loss. Returns False where the deadline came first.
     """
     _, _, first = check.assessor.assess(check.recorded())
     suspects = [one for one in first.suspects if (one.subject, one.direction) not in retested]
