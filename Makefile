@@ -1,5 +1,5 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test idle-checks lint unit lab-test lab-beside lab-alone campaign restorations series proofs probe bench
+.PHONY: demo test idle-checks lint unit lab-test lab-beside lab-alone campaign restorations series hidden proofs probe bench
 .PHONY: simulate-series setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
@@ -69,6 +69,13 @@ HEALTHY ?= 50
 SCENARIOS ?=
 series: setup-test
 	.venv/bin/python -m tests.series --repeat $(REPEAT) --healthy $(HEALTHY) $(SCENARIOS)
+
+# Faults that a check may overlook, FEW of each, on a quiet machine and beside BUSY programs that take its cores.
+FEW ?= 5
+BUSY ?= 8
+hidden: setup-test
+	.venv/bin/python -m tests.series --hidden --repeat $(FEW) --json build/series/hidden.json
+	.venv/bin/python -m tests.series --hidden --repeat $(FEW) --beside $(BUSY) --json build/series/hidden-busy.json
 
 # Changes that can be taken back, each planted, compared and proved on a virtual cluster, and runs without a change.
 PROOF_RUNS ?= 3

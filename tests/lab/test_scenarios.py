@@ -32,6 +32,7 @@ one-way-out-60 has a slow link, and data-corrupt-out a corrupting one."""
 TRIALS = {
     "core-hog", "cpu-quota", "memory-hog", "cpu-hog", "core-hog-check", "cpu-quota-check", "memory-hog-check",
     "cpu-hog-check", "healthy-4-nodes", "healthy-4-trials", "slow-mount", "slow-mount-check", "healthy-4-storage",
+    "core-hog-6-nodes", "cpu-hog-3", "cpu-quota-70",
 }  # fmt: skip
 """Of nodes one after the other, some minutes on a busy machine: `lab trial` and `make series` can run them."""
 NOT_HERE = TRIALS | ELSEWHERE | MIXED | (set(SERIES) - HERE_TOO)

@@ -1,4 +1,4 @@
-"""What disturbs a trial: busy loops on the same machine, and faults that begin late or come and go."""
+"""What disturbs a trial: busy programs on the same machine, and faults that begin late or come and go."""
 
 import os
 import threading
@@ -12,11 +12,17 @@ from seatrial.model.errors import SeatrialError
 from seatrial.process.process import python_program, run
 
 MOST_HOGS = 16
+WORK = (
+    "for _ in range(1_000_000): pass",
+    "copied[:] = source",
+    "subprocess.run([sys.executable, '-I', '-c', 'pass'])",
+)
+"""What hogs do, in turn: the first computes, the second copies memory, the third starts and ends programs."""
 LOOP = """
-import os, sys
+import os, subprocess, sys
+source, copied = bytes(1 << 25), bytearray(1 << 25)
 while os.getppid() == int(sys.argv[1]):
-    for _ in range(1_000_000):
-        pass
+    {work}
 """
 """Ends by itself within a tenth of a second when its parent, given by number, is gone, even where that was killed."""
 LONGEST_S = 3600.0
@@ -24,15 +30,17 @@ LONGEST_S = 3600.0
 
 @contextmanager
 def hogs(lab: str, count: int) -> Iterator[None]:
-    """Keep that many busy loops running. They carry the lab's mark, so that `lab down` ends them as well."""
+    """Keep that many busy programs running. They carry the lab's mark, so that `lab down` ends them as well."""
     over = threading.Event()
     variable, _, value = state.raised(lab).partition("=")
 
-    def busy() -> None:
-        argv = [*python_program("-c", LOOP), str(os.getpid())]
+    def busy(number: int) -> None:
+        argv = [*python_program("-c", LOOP.format(work=WORK[number % len(WORK)])), str(os.getpid())]
         run(argv, timeout_s=LONGEST_S, extra_environment={variable: value}, give_up=lambda _: over.is_set())
 
-    threads = [threading.Thread(target=busy, name=f"hog {number}", daemon=True) for number in range(count)]
+    threads = [
+        threading.Thread(target=busy, args=[number], name=f"hog {number}", daemon=True) for number in range(count)
+    ]
     for thread in threads:
         thread.start()
     try:

@@ -96,7 +96,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     within_s: float | None = None
     """The longest that the check may take."""
     hogs: int = 0
-    """Busy loops that take processor time while the check runs."""
+    """Programs that compute, copy memory and start programs, in turn, while the check runs."""
 
     @property
     def words(self) -> tuple[str, ...]:
