@@ -1,5 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test idle-checks lint unit lab-test lab-beside lab-alone campaign restorations series hidden proofs probe bench
+.PHONY: demo test idle-checks lint unit core lab-test lab-beside lab-alone campaign restorations series hidden proofs
+.PHONY: probe bench
 .PHONY: simulate-series setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
@@ -10,15 +11,15 @@ PYTEST = env -u MAKEFLAGS .venv/bin/python -m pytest --durations=10
 demo: setup-demo
 	sh scripts/demo.sh
 
-# While lab tests wait for Slurm, linters and compilers take the processor time that is left, and print at their end.
-# They come first: each worker of the unit tests then finds all modules compiled.
+# While lab tests wait for Slurm, linters, compilers and the tests of the core take the processor time that is left, and
+# print at their end. They come first: each worker of the unit tests then finds all modules compiled.
 test: setup-test
 	$(MAKE) --jobs=2 lab-beside idle-checks
-	$(MAKE) unit
+	$(MAKE) unit LEFT_OUT="$(CORE:%=--ignore=%)"
 	$(MAKE) lab-alone
 
 idle-checks: setup-test
-	@sh scripts/idle.sh $(MAKE) lint probe compiled
+	@sh scripts/idle.sh $(MAKE) lint probe core
 
 lint: setup-test
 	.venv/bin/ruff check
@@ -33,7 +34,12 @@ probe: setup-test
 # of its own, so that what the tests of a file share is made once, and takes tests of others when it has done its part.
 WORKERS ?= $(shell expr $$(nproc) \* 3 / 2)
 unit: setup-test
-	sh scripts/in_memory.sh $(PYTEST) tests/unit -m "not alone" -n $(WORKERS) --dist worksteal
+	sh scripts/in_memory.sh $(PYTEST) tests/unit $(LEFT_OUT) -m "not alone" -n $(WORKERS) --dist worksteal
+
+# Pure rooms whose tests only compute, and judge no clock: they may be slowed down at will.
+CORE = $(addprefix tests/unit/,benchmarks drift importers judgement limits locate model pairs render rules statistics)
+core: compiled
+	sh scripts/in_memory.sh $(PYTEST) $(CORE) -n $$(nproc) --dist worksteal
 
 compiled: setup-test
 	.venv/bin/python -m pytest --collect-only --quiet --quiet tests/unit

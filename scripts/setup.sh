@@ -75,10 +75,13 @@ if [ "$purpose" = test ] && [ ! -x .venv/lmod/usr/share/lmod/lmod/libexec/lmod ]
     lmod=$!
 fi
 stamp=.venv/.installed
-if [ ! -f "$stamp" ] || [ requirements.txt -nt "$stamp" ] || [ pyproject.toml -nt "$stamp" ]; then
+wheels=.venv/wheels # tests install from them as users do from an index
+if [ ! -f "$stamp" ] || [ ! -d "$wheels" ] || [ requirements.txt -nt "$stamp" ] || [ pyproject.toml -nt "$stamp" ]; then
     say "preparing .venv"
     "$python" -m venv .venv
-    .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
+    rm -rf "$wheels"
+    .venv/bin/python -m pip wheel -q --disable-pip-version-check --require-hashes --wheel-dir "$wheels" -r requirements.txt
+    .venv/bin/python -m pip install -q --disable-pip-version-check --no-index --no-deps "$wheels"/*.whl
     .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
     touch "$stamp"
 fi

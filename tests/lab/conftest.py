@@ -23,12 +23,17 @@ def pytest_configure() -> None:
 
 LONGEST_FIRST = (
     "test_check_faults.py",
-    "test_check_starts.py",
-    "test_shared_archive.py",
-    "test_scenarios.py",
     "test_hosts.py",
+    "test_restoration.py",
+    "test_shared_archive.py",
     "test_hosts_contract.py",
+    "test_scenarios.py",
     "test_dead_ranks.py",
+    "test_check_starts.py",
+    "test_kills.py",
+    "test_soak.py",
+    "test_accounts.py",
+    "test_lab_faults.py",
 )
 """Files that take a minute or more; begun last, one of them would run on by itself while no other lab has work."""
 

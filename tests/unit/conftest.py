@@ -12,7 +12,7 @@ from seatrial.archive.samples import NotInstalled
 from tests.support.clocks import clock_restored
 from tests.support.launchers import launching_with
 
-SOURCE_READERS = ("test_house.py", "test_wording.py", "test_architecture.py")
+SOURCE_READERS = ("test_house.py", "test_wording.py", "test_architecture.py", "test_patterns.py")
 """Files of tests that parse all sources. pytest-xdist gives the first tests to one process, which parses them once."""
 
 

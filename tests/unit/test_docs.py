@@ -20,6 +20,7 @@ from tests.support.paths import ROOT
 
 PAGES = {path.name: path.read_text() for path in sorted(ROOT.glob("docs/*.md"))}
 README = (ROOT / "README.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 
 
 def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -127,10 +128,10 @@ def _json_tables() -> Iterator[list[list[str]]]:
 
 
 def link_problems(pages: dict[str, str]) -> list[str]:
-    """Links that lead to no page, or to no heading of it; by name of the page, which lies in docs or is README.md."""
+    """Links that lead to no page, or to no heading of it; by name of the page; those of docs lie there."""
     problems = []
     for name, text in pages.items():
-        folder = ROOT if name == "README.md" else ROOT / "docs"
+        folder = ROOT if name in ("README.md", "CONTRIBUTING.md") else ROOT / "docs"
         for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)", text):
             there = (folder / target).resolve() if target else None
             if there is not None and not there.exists():
@@ -142,7 +143,18 @@ def link_problems(pages: dict[str, str]) -> list[str]:
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:
-    assert link_problems({**PAGES, "README.md": README}) == []
+    assert link_problems({**PAGES, "README.md": README, "CONTRIBUTING.md": CONTRIBUTING}) == []
+
+
+def test_contributors_know_every_package_that_the_tests_install() -> None:
+    script = (ROOT / "scripts" / "setup.sh").read_text()
+    lists = re.findall(r'wanted="([^"]*)"', script)[:2]  # the others are of `make applications`
+    lists += re.findall(r'packages="(\$packages [^"]*)"', script)
+    installed = {one.rpartition(":")[2] for one in " ".join(lists).split() if "$" not in one}
+    assert len(installed) > 30
+    rows = table(CONTRIBUTING, "target", "packages")
+    named = re.findall(r"`([^`]+)`", " ".join(row[1] for row in rows))
+    assert compared([name for name in named if name != ".venv"], installed) == []
 
 
 def test_every_variable_of_the_environment_is_documented() -> None:
