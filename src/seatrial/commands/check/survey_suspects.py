@@ -180,7 +180,8 @@ def set_apart(
 
     Where every second pair touches the slow node, its pairs widen the scatter by which single pairs are judged. Both
     directions together must be below the median of the pairs that do not touch the node; one direction must be below
-    all of them. This alone names nothing: of healthy pairs some lie like this by chance, and the retest decides.
+    all of them. `excused` pairs are slow for a reason that is known and are not compared. This alone names nothing: of
+    healthy pairs some lie like this by chance, and the retest decides.
     """
     line = references.bandwidth
     if line is None or not references.alike or len(survey.pairs) >= FEWEST_DENSE_NODES * (FEWEST_DENSE_NODES - 1):
@@ -194,18 +195,19 @@ def set_apart(
     lack = SUSPICION * line.effect
     added = []
     for name in nodes:
-        for way in _ways_apart(name, survey, lack):
+        for way in _ways_apart(name, survey, lack, excused):
             part = Component(kind=SubjectKind.NODE, name=name, direction=way)
             if part not in blamed and (pairs := _pairs_of(part, survey.pairs, references.fabric).difference(excused)):
                 added.append(Blamed(frozenset([part]), pairs))
     return with_parts(groups, added)
 
 
-def _ways_apart(name: str, survey: SurveyRuns, lack: float) -> tuple[Direction, ...]:
+def _ways_apart(name: str, survey: SurveyRuns, lack: float, excused: Collection[Pair]) -> tuple[Direction, ...]:
     """Directions in which the node's pairs are `lack` (log) slower, in the median, than those that do not touch it."""
-    leaves = np.array([pair[0] == name for pair in survey.pairs])
-    enters = np.array([pair[1] == name for pair in survey.pairs])
-    rest, own = survey.middle[~(leaves | enters)], survey.middle[leaves | enters]
+    counts = np.array([pair not in excused for pair in survey.pairs])
+    leaves = counts & np.array([pair[0] == name for pair in survey.pairs])
+    enters = counts & np.array([pair[1] == name for pair in survey.pairs])
+    rest, own = survey.middle[counts & ~(leaves | enters)], survey.middle[leaves | enters]
     if not rest.size or not leaves.any() or not enters.any():
         return ()
     usual = float(np.median(rest))
