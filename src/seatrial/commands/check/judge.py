@@ -33,6 +33,7 @@ from seatrial.commands.check.unmeasured_pairs import (
     lost_findings,
     with_corruption,
     with_reasons,
+    without_unnamed,
 )
 from seatrial.commands.check.uplink_verdicts import judge_loaded
 from seatrial.drift.network_differences import tcp_resent_between
@@ -80,13 +81,11 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     deaths = judge_deaths(recorded)
     loaded = judge_loaded(recorded, evidence, effect=recorded.info.effect or EFFECT)
     trials = judge_trials(recorded.group_measurements, recorded.facts)
-    findings = [
-        *_measured_findings(recorded, deaths.findings, evidence, references, suspicion, trials),
-        *loaded.findings,
-        *_fact_findings(recorded),
-    ]
+    measured = [*_measured_findings(recorded, deaths.findings, evidence, references, suspicion, trials)]
+    findings = [*measured, *loaded.findings, *_fact_findings(recorded)]
     judged = _pair_verdicts(recorded.planned, evidence, references, suspicion)
     pairs = with_corruption(with_reasons(judged, recorded.info.capped_pairs), corrupt_flows(recorded.measurements))
+    pairs = without_unnamed(pairs, [*measured, *loaded.findings], references.fabric)
     before = compare(recorded.info.own_job, judge_nodes(recorded, pairs, findings))
     findings += slower_findings(before, findings, recorded.facts)
     findings += (past := judge_past(recorded, judge_nodes(recorded, pairs, ()), trials, findings)).findings

@@ -9,10 +9,11 @@ from seatrial.judgement.corrupt_data import Flow
 from seatrial.judgement.pair_limit import INVALID_REMEDY
 from seatrial.locate.evidence import Evidence, Pair
 from seatrial.locate.references import References
+from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import PairVerdict
 from seatrial.model.loss import CapCause, CappedPair
 from seatrial.model.run import NodeCause, NodeState
-from seatrial.model.subject import Subject, SubjectKind, node, pair
+from seatrial.model.subject import FABRIC, Subject, SubjectKind, node, pair
 from seatrial.model.units import BANDWIDTH
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count
@@ -103,6 +104,42 @@ def with_reasons(pairs: Sequence[PairVerdict], capped: Sequence[CappedPair]) -> 
         else pair
         for pair in pairs
     )
+
+
+BAD = (Verdict.SLOW, Verdict.UNSTABLE)
+UNNAMED = "no finding explains it"
+
+
+def without_unnamed(
+    pairs: Sequence[PairVerdict], findings: Sequence[Finding], fabric: Wiring
+) -> tuple[PairVerdict, ...]:
+    """The same verdicts; pairs that are bad and that no finding names, nor a part on their way, are not decided.
+
+    `findings`: of what was measured. A part that is at fault is named; where none could be, the evidence was too weak.
+    """
+    subjects = {subject for finding in findings for subject in (finding.subject, *finding.ambiguous_with)}
+    named = {name for finding in findings for name in finding.pairs}
+    parts = {(subject.kind.value, subject.name) for subject in subjects}
+    if FABRIC in subjects:
+        return tuple(pairs)
+    return tuple(
+        msgspec.structs.replace(
+            pair,
+            verdict=Verdict.INCONCLUSIVE,
+            bandwidth_verdict=_undecided(pair.bandwidth_verdict),
+            latency_verdict=_undecided(pair.latency_verdict),
+            reason=f"{pair.reason}; {UNNAMED}",
+        )
+        if pair.verdict in BAD
+        and f"{pair.source}>{pair.target}" not in named
+        and parts.isdisjoint((part.kind, part.name) for part in fabric.path(pair.source, pair.target))
+        else pair
+        for pair in pairs
+    )
+
+
+def _undecided(verdict: Verdict | None) -> Verdict | None:
+    return Verdict.INCONCLUSIVE if verdict in BAD else verdict
 
 
 def with_corruption(pairs: Sequence[PairVerdict], corrupted: Mapping[Pair, Flow]) -> tuple[PairVerdict, ...]:

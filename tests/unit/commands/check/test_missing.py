@@ -1,12 +1,16 @@
 """What was planned and not measured is never taken for good."""
 
 import msgspec
+import pytest
 
 from seatrial.commands.check.judge import judge
+from seatrial.commands.check.unmeasured_pairs import without_unnamed
 from seatrial.model.errors import ExitCode
+from seatrial.model.fabric import Fabric
+from seatrial.model.judgement import PairVerdict
 from seatrial.model.run import Ending, NodeState, RecordedRun
-from seatrial.model.subject import node, pair
-from seatrial.model.verdict import FindingKind, Verdict
+from seatrial.model.subject import FABRIC, Subject, SubjectKind, node, pair, uplink
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from tests.support.builders import Cluster, info_of, names, sail, slow_part
 
 DOWN = NodeState(node="n4", reason="Slurm says down (kernel panic)", fault=True)
@@ -115,3 +119,37 @@ def test_a_differing_mtu_is_named_by_the_facts() -> None:
     found = judge(msgspec.structs.replace(recorded, facts=facts)).findings
     assert [(one.kind, one.subject) for one in found] == [(FindingKind.MTU_DIFFERS, node("n2"))]
     assert "MTU 9000" in found[0].statement
+
+
+@pytest.mark.parametrize(
+    ("subjects", "decided"),
+    [
+        ((), 0),
+        ((node("n9"),), 0),
+        ((node("n1"),), 2),
+        ((uplink("leaf2"),), 2),
+        ((FABRIC,), 3),
+        ((pair("n3", "n4"),), 1),
+    ],
+)
+def test_a_slow_pair_that_no_finding_names_is_not_decided(subjects: tuple[Subject, ...], decided: int) -> None:
+    slow = [
+        PairVerdict(source=source, target=target, verdict=Verdict.SLOW, reason="80 %", latency_verdict=Verdict.SLOW)
+        for source, target in (("n1", "n2"), ("n1", "n3"), ("n3", "n4"))
+    ]
+    fabric = Fabric(leaf_of={"n1": "leaf1", "n2": "leaf1", "n3": "leaf2", "n4": "leaf3"}, source="")
+    findings = [
+        Finding(
+            kind=FindingKind.SLOW_LINK,
+            subject=one,
+            verdict=Verdict.SLOW,
+            statement="",
+            remedy="",
+            pairs=("n3>n4",) if one.kind is SubjectKind.PAIR else (),
+        )
+        for one in subjects
+    ]
+    left = without_unnamed(slow, findings, fabric)
+    assert sum(one.verdict is Verdict.SLOW for one in left) == decided
+    assert {one.verdict for one in left} <= {Verdict.SLOW, Verdict.INCONCLUSIVE}
+    assert all(one.latency_verdict is one.verdict for one in left)
