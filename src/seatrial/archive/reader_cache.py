@@ -10,7 +10,8 @@ from pathlib import Path
 
 from seatrial.archive import layout
 from seatrial.files.home_folders import cache_folder
-from seatrial.files.writing import is_own, own_folder
+from seatrial.files.owners import is_own
+from seatrial.files.writing import own_folder
 from seatrial.model.errors import LaunchError
 
 FOLDER = Path("seatrial", "runs")

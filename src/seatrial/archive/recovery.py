@@ -11,7 +11,7 @@ from seatrial.archive.liveness import Found, Life, Waiting, examine
 from seatrial.archive.reader import has_run_file, read_info
 from seatrial.archive.run_recovery import ClosedByOther, Recovered, partial_folders, recover, refuse_foreign
 from seatrial.archive.working_folder import parents_of, remove_leftovers
-from seatrial.files.writing import is_own, owner_of
+from seatrial.files.owners import is_own, owner_of
 from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.settings import Settings
 

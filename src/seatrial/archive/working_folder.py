@@ -17,7 +17,8 @@ from pathlib import Path
 from seatrial.archive import lease, liveness
 from seatrial.archive.layout import LEASE_FILE
 from seatrial.archive.liveness import LATELY_S, Found, Life
-from seatrial.files.writing import FOLDER, is_own, new_folder, own_folder
+from seatrial.files.owners import is_own
+from seatrial.files.writing import FOLDER, new_folder, own_folder
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, Settings
 
 FILES = "files"

@@ -4,18 +4,15 @@ The rule is that of sshd's StrictModes (sshd_config(5)), with the private groups
 every folder above belong to this user or root, and nobody else may write there. Every link on the way counts too.
 """
 
-import grp
 import os
-import pwd
 import stat
 from pathlib import Path
 
+from seatrial.files.owners import is_known_user, others_may_write, user_name
+
 MOST_LINKS = 40
 """The kernel's own limit (path_resolution(7))."""
-ACL = "system.posix_acl_access"
-"""With an access list the group's bits of a mode are those that any entry may have at most (acl(5))."""
 MOUNTS = Path("/proc/self/mountinfo")
-USER_MAP = Path("/proc/self/uid_map")
 
 
 def distrust(path: Path) -> str:
@@ -49,37 +46,6 @@ def distrust(path: Path) -> str:
         return f"{error.filename or path} cannot be examined: {error.strerror}"
     except ValueError:
         return f"{str(path)!r} is not a name of a file"
-
-
-def others_may_write(path: Path | str, status: os.stat_result) -> bool:
-    """Whether anybody but the owner may write: not through the group that an owner has alone."""
-    if status.st_mode & stat.S_IWOTH:
-        return True
-    return bool(status.st_mode & stat.S_IWGRP) and not (_is_private(status) and not _has_access_list(path))
-
-
-def is_own(path: Path | str) -> bool:
-    """Whether a file or folder, no link, belongs to this user, who alone may write to it. Raises OSError."""
-    status = os.lstat(path)
-    plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    return plain and status.st_uid == os.geteuid() and is_known_user() and not others_may_write(path, status)
-
-
-def is_known_user() -> bool:
-    """Whether this user exists in its user namespace; if not, every unknown owner looks like this user."""
-    try:
-        rows = [[int(word) for word in line.split()] for line in USER_MAP.read_bytes().splitlines()]
-    except (OSError, ValueError):
-        return True
-    return any(first <= os.geteuid() < first + length for first, _, length in rows)
-
-
-def user_name(number: int) -> str:
-    """The name of a user, or the number if there is none."""
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return f"user {number}"
 
 
 def _why_not(path: Path, status: os.stat_result, above: os.stat_result, *, exposed: bool) -> str:
@@ -124,21 +90,3 @@ def _is_by_a_user(device: int) -> bool:
         return False
     number = f"{os.major(device)}:{os.minor(device)}".encode()
     return any(line.split()[2] == number and b" - fuse" in line for line in mounts)
-
-
-def _is_private(status: os.stat_result) -> bool:
-    """Whether the group of a file is its owner's alone: it has the owner's name, and no other user is in it."""
-    try:
-        owner, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
-    except KeyError:
-        return False
-    if (owner.pw_gid, owner.pw_name) != (group.gr_gid, group.gr_name) or set(group.gr_mem) - {owner.pw_name}:
-        return False
-    return all(user.pw_name == owner.pw_name for user in pwd.getpwall() if user.pw_gid == group.gr_gid)
-
-
-def _has_access_list(path: Path | str) -> bool:
-    try:
-        return bool(os.getxattr(path, ACL))
-    except OSError:
-        return False

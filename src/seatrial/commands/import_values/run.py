@@ -17,7 +17,7 @@ from seatrial.archive.reader import read_entries, read_info
 from seatrial.archive.run_files import DamagedRun
 from seatrial.commands.import_values.batches import Wanted, read_batches, runs_of
 from seatrial.driver.imported_run import times_of, write_batch
-from seatrial.files.writing import is_own
+from seatrial.files.owners import is_own
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Batch, Source
 from seatrial.model.run import RunKind
