@@ -150,7 +150,7 @@ def _sentences(target: Path) -> Iterator[None]:
         ) from error
 
 
-def sample_counts(folders: list[Path]) -> dict[Path, int | DamagedRun]:
+def sample_counts(folders: Sequence[Path]) -> dict[Path, int | DamagedRun]:
     """By run's folder: its timed samples, 0 where it has no samples.parquet, or what is wrong with that file.
 
     Raises NoDuckdb.

@@ -177,7 +177,9 @@ def _open(path: Path, folder: Path | None = None) -> int:
     try:
         return os.open(path, FILE) if folder is None else open_below(folder, path.relative_to(folder))
     except LeadsOut as error:
-        raise BadInput(f"{path} is a link that leads out of the folder {folder}, or in a circle.") from error
+        raise BadInput(
+            f"{path} is a link that leads out of the folder {folder}, or in a circle.", "Copy the file in its place."
+        ) from error
     except OSError as error:
         raise cannot_be_read(path, error) from error
     except ValueError as error:  # a null byte in its name

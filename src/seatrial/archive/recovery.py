@@ -73,6 +73,7 @@ def recover_runs(
         folders = [folder for folder in folders if run in (layout.run_of(folder), folder.name, str(folder))]
         if not folders:
             return _closed_already(archive, run)
+        folders = [*filter(is_own, folders)] or folders  # others may give theirs the same name
     foreign = [] if run else [folder for folder in folders if not is_own(folder)]
     folders = [folder for folder in folders if folder not in foreign]
     parents = parents_of(archive, _settings(folders))  # before they are closed and renamed

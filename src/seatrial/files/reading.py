@@ -1,4 +1,4 @@
-"""Opens files of a folder that others may write to, so that no link leads out of it, whatever they exchange meanwhile."""
+"""Opens files of a folder so that no link leads out of it, whatever others exchange there meanwhile."""
 
 import contextlib
 import errno

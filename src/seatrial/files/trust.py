@@ -4,6 +4,7 @@ The rule is that of sshd's StrictModes (sshd_config(5)), with the private groups
 every folder above belong to this user or root, and nobody else may write there. Every link on the way counts too.
 """
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -15,12 +16,14 @@ MOST_LINKS = 40
 MOUNTS = Path("/proc/self/mountinfo")
 
 
-def distrust(path: Path) -> str:
+def distrust(path: Path, *, shared: bool = False) -> str:
     """Why the contents of a file must not be executed, or a folder not be used for such files; empty: they may.
 
     Follows links as the kernel does, and examines each folder, each link and the file itself. A folder that others may
     write to is accepted above if it is sticky, as /tmp is: they cannot replace what is not theirs there. Whoever is
     trusted can change everything at any time, and nobody else can: so the answer still holds when the file is executed.
+
+    `shared`: it is such a sticky folder itself, in which something is to be made.
     """
     waiting = [part for part in reversed(path.absolute().parts[1:]) if part != "."]
     try:
@@ -41,11 +44,25 @@ def distrust(path: Path) -> str:
                 place, above = Path("/"), Path("/").lstat()
             if links > MOST_LINKS:
                 return f"{path} leads through more than {MOST_LINKS} links"
-        return why or (_writers(place, above) if others_may_write(place, above) else "")
+        return why or (_writers(place, above) if others_may_write(place, above) and not shared else "")
     except OSError as error:
         return f"{error.filename or path} cannot be examined: {error.strerror}"
     except ValueError:
         return f"{str(path)!r} is not a name of a file"
+
+
+def make_trusted(folder: Path) -> None:
+    """Make a folder of this user's alone, and those above it that are missing. Raises OSError, also for one that is
+    there and that others can have exchanged: nothing is read, written or removed through a link of theirs.
+    """
+    missing = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
+    above = missing[-1].parent if missing else folder
+    if why := distrust(above, shared=bool(missing)):
+        raise PermissionError(errno.EPERM, why)
+    for place in reversed(missing):
+        place.mkdir(mode=0o700, exist_ok=True)
+    if why := distrust(folder):
+        raise PermissionError(errno.EPERM, why)
 
 
 def _why_not(path: Path, status: os.stat_result, above: os.stat_result, *, exposed: bool) -> str:

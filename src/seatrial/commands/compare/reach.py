@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.archive.changed_settings import ChangedFile
+from seatrial.archive.layout import file_name
 from seatrial.judgement.comparison.records import FileSetting
 from seatrial.judgement.comparison.reversible import is_reversible
 from seatrial.launch.hosts.ssh_argv import ssh_argv
@@ -109,7 +110,16 @@ def _chosen(line: str) -> str:
 
 def writing(change: ChangedFile, name: str, value: str) -> tuple[str, ...]:
     """The words that write a value into the files of the setting, on its node."""
-    return ("sh", "-c", WRITE, "seatrial-setting", change.root, f"{change.node}.{name}.note", value, *change.files)
+    return (
+        "sh",
+        "-c",
+        WRITE,
+        "seatrial-setting",
+        change.root,
+        f"{file_name(change.node)}.{name}.note",
+        value,
+        *change.files,
+    )
 
 
 def why_not_ours(change: ChangedFile) -> str:

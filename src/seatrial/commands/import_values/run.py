@@ -95,18 +95,18 @@ def _discard_half(folder: Path) -> None:
 
 def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:
     """Raises UsageError for what cannot be read."""
-    files = []
+    files: list[tuple[Path, Path | None]] = []
     for path in paths:
         if path.is_dir():
-            files += sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+            inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+            files += [(one, path) for one in inside]
         else:
-            files.append(path)
+            files.append((path, None))
     if not 0 < len(files) <= MOST_FILES:
         raise UsageError(f"There are {count(len(files), 'file')}; 1 to {MOST_FILES} are read.", "Give other files.")
     read, left_bytes = [], TABLES_BYTES
-    named = {str(path) for path in paths}
-    for path in files:
-        content = read_input(path, left_bytes)
+    for path, folder in files:
+        content = read_input(path, left_bytes, folder)
         left_bytes -= len(content)
         if b"\0" in content:
             raise BadInput(f"{path} is binary, not text.", "Give the text that the program printed.")
@@ -115,7 +115,7 @@ def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:
             sha256=hashlib.sha256(content).hexdigest(),
             file_bytes=len(content),
             form="",
-            in_folder=str(path) not in named,
+            in_folder=folder is not None,
         )
         read.append((source, content.decode("utf-8", errors="replace")))
     return read
