@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import itertools
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import msgspec
 from seatrial.archive import contents, layout
 from seatrial.archive.contents import Tally
 from seatrial.archive.samples import SPILL_FOLDER, NotInstalled, write_samples
+from seatrial.files.owners import is_own
 from seatrial.files.writing import OwnFolder, own_folder, rename_folder
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RunInfo, RunKind
@@ -77,10 +79,8 @@ def _names(run: str, another: str) -> Iterator[str]:
 
 
 def _is_free(final: Path) -> bool:
-    """Whether a folder can get this name: nothing has it, or an empty folder."""
-    if final.is_symlink() or final.exists():
-        return final.is_dir() and not final.is_symlink() and not any(final.iterdir())
-    return True
+    """Whether a folder can get this name: nothing has it, or an empty folder of this user's."""
+    return not os.path.lexists(final) or (is_own(final) and final.is_dir() and not any(final.iterdir()))
 
 
 def _named(info: RunInfo, name: str) -> RunInfo:

@@ -122,6 +122,8 @@ def remove(folder: Path) -> bool:
     stays, with the lease, so that a later command can try again.
     """
     with suppress(OSError), own_folder(folder) as own:
+        if any(name not in (LEASE_FILE, FILES) and not name.startswith(".") for name in own.names()):
+            return False  # a run, to which somebody who may write to the folder above gave such a name
         _empty(own.handle, os.fstat(own.handle).st_dev, kept=LEASE_FILE)
         if own.names() == [LEASE_FILE]:
             own.remove(LEASE_FILE)

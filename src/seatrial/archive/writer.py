@@ -207,7 +207,7 @@ class RunWriter:
         for number in range(1, MOST_RESCUES):
             run = f"{info.run}-{RESCUED}" + (f"-{number}" if number > 1 else "")
             folder = self.archive / f"{run}{layout.PARTIAL}"
-            if (self.archive / run).exists() or folder.exists():
+            if any(map(os.path.lexists, (self.archive / run, folder))):
                 continue
             reason = f"{said} {info.reason}".strip()
             try:

@@ -86,7 +86,8 @@ def _discard_half(folder: Path) -> None:
     if not is_own(folder) or examine([folder])[0].life is not Life.CUT_OFF:
         return
     try:
-        kind = read_info(folder).kind
+        info = read_info(folder)
+        kind = info.kind if info.run == layout.run_of(folder) else None  # else others gave another run this name
     except DamagedRun:  # it was killed before it wrote that
         kind = None if os.path.lexists(folder / layout.RUN_FILE) or read_entries(folder) else RunKind.IMPORT
     if kind is RunKind.IMPORT:

@@ -1,0 +1,421 @@
+"""What others plant, exchange or rename in folders that they may write to: nothing of this user's is touched or told.
+
+Exchanges happen at the one moment that counts: right after a file was opened or looked at, as a quick attacker would.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from seatrial.archive import changed_settings, contents, layout, listing
+from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile
+from seatrial.archive.reader import read_info
+from seatrial.archive.run_files import DamagedRun, read_inside
+from seatrial.archive.working_folder import remove_leftovers
+from seatrial.archive.writer import RunWriter
+from seatrial.cli.main import run
+from seatrial.commands.compare.reach import writing
+from seatrial.driver import detached
+from seatrial.driver.progress import Silent
+from seatrial.driver.submitted import Submitted, find_submitted, new_folder, write_submitted
+from seatrial.files.reading import LeadsOut, open_below
+from seatrial.files.writing import Foreign, open_named, open_own
+from seatrial.model.run import Ending
+from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail
+from tests.support.other_users import FIRST, SECOND, carried_out, give, public
+from tests.support.paths import ROOT
+
+__all__ = ["public"]  # a fixture
+CLUSTER = Cluster(nodes=names(3))
+PRIVATE = "of nobody else"
+
+
+def at(monkeypatch: pytest.MonkeyPatch, function: str, name: str, then: Callable[[], object]) -> None:
+    """Do something once, right before the first call of a function of `os` on that name."""
+    real, left = getattr(os, function), [then]
+
+    def called(path: object, *rest: object, **options: object) -> object:
+        if left and os.fspath(path).endswith(name):  # type: ignore[call-overload]
+            left.pop()()
+        return real(path, *rest, **options)
+
+    monkeypatch.setattr(os, function, called)
+
+
+def text_below(folder: Path, name: str) -> str:
+    with os.fdopen(open_below(folder, Path(name)), "rb") as stream:
+        return stream.read().decode()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A folder with a file in a sub-folder, beside a folder of the same form that is private."""
+    for folder, text in (("run", "ours"), ("private", PRIVATE)):
+        (tmp_path / folder / "facts").mkdir(parents=True)
+        (tmp_path / folder / "facts" / "n1").write_text(text)
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize(
+    ("place", "target"),
+    [
+        ("facts/link", "../../private/facts/n1"),
+        ("link", "../private/facts/n1"),
+        ("link", "/etc/hostname"),
+        ("link", "link"),
+        ("link", ".."),
+        ("link", "facts/../../run/facts/n1"),
+    ],
+)
+def test_no_link_leads_out_of_a_folder(tree: Path, place: str, target: str) -> None:
+    (tree / place).symlink_to(target)
+    with pytest.raises(LeadsOut):
+        open_below(tree, Path(place))
+
+
+@pytest.mark.parametrize("target", ["facts/n1", "./facts/../facts/n1", "facts/again"])
+def test_a_link_that_stays_in_the_folder_is_followed(tree: Path, target: str) -> None:
+    (tree / "facts" / "again").symlink_to("../facts/n1")
+    (tree / "link").symlink_to(target)
+    assert text_below(tree, "link") == "ours"
+
+
+@pytest.mark.parametrize("moment", ["facts", "n1"])
+def test_a_folder_that_is_exchanged_while_a_file_is_opened(
+    tree: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exchange() -> None:
+        (tree / "facts").rename(tree / "away")
+        (tree / "facts").symlink_to(tree.parent / "private" / "facts")
+
+    at(monkeypatch, "open", moment, exchange)
+    try:
+        assert read_inside(tree, tree / "facts" / "n1", 100) == b"ours"
+    except DamagedRun as error:
+        assert "leads out of" in str(error)
+    assert (tree / "away").exists()
+
+
+def test_a_link_that_takes_the_place_of_a_named_file_while_it_is_opened(
+    public: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, private = public / "page.html", public / "private"
+    private.write_text(PRIVATE)
+    page.touch()
+
+    def exchange() -> None:
+        page.unlink()
+        page.symlink_to(private)
+        os.chown(page, FIRST, FIRST, follow_symlinks=False)
+
+    at(monkeypatch, "open", "page.html", exchange)
+    with pytest.raises(Foreign, match="link of"):
+        open_named(page)
+    assert private.read_text() == PRIVATE
+
+
+@pytest.mark.parametrize("opened", [open_named, lambda path: open_own(path, os.O_WRONLY | os.O_TRUNC)])
+def test_a_second_name_that_is_taken_away_once_it_was_opened(
+    opened: Callable[[Path], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, private = tmp_path / "page.html", tmp_path / "private"
+    private.write_text(PRIVATE)
+    page.hardlink_to(private)
+    real = os.fstat
+
+    def looked(handle: int) -> os.stat_result:
+        page.unlink(missing_ok=True)
+        return real(handle)
+
+    monkeypatch.setattr(os, "fstat", looked)
+    with pytest.raises((Foreign, FileNotFoundError)):
+        opened(page)
+    assert private.read_text() == PRIVATE
+
+
+def test_a_named_file_may_be_a_chain_of_ones_own_links(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "page").symlink_to("folder/next")
+    (tmp_path / "folder" / "next").symlink_to("../target")
+    os.write(handle := open_named(tmp_path / "page"), b"text")
+    os.close(handle)
+    assert (tmp_path / "target").read_text() == "text"
+
+
+PIPE_FOR_SAMPLES = """
+import os, sys
+from pathlib import Path
+path, real, looked = Path(sys.argv[1]), os.fstat, []
+def fstat(handle):
+    status = real(handle)
+    if path.exists() and path.is_file() and os.path.samestat(status, path.stat()):
+        path.rename(path.with_name("away"))
+        os.mkfifo(path)
+    return status
+os.fstat = fstat
+from seatrial.cli.main import run
+code = run(sys.argv[2:])
+print("EXCHANGED", path.is_fifo(), code)
+"""
+
+
+def test_a_pipe_in_place_of_samples_that_were_looked_at_blocks_nobody(tmp_path: Path) -> None:
+    folder = record(CLUSTER, tmp_path / "archive", "run")
+    words = ["runs", "show", "run", "--archive", str(folder.parent)]
+    argv = [sys.executable, "-c", PIPE_FOR_SAMPLES, str(folder / layout.SAMPLES_FILE), *words]
+    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, timeout=60, check=True, cwd=ROOT)
+    assert "EXCHANGED True" in done.stdout
+
+
+def changed_info(folder: Path, **changes: object) -> None:
+    """Write run.json again, as its owner can."""
+    info = msgspec.structs.replace(read_info(folder), **changes)
+    (folder / layout.RUN_FILE).write_bytes(msgspec.json.encode(info, enc_hook=str))
+
+
+@pytest.mark.parametrize("command", ["runs show run", "runs export run --output /dev/null", "history bandwidth"])
+def test_a_journal_without_lines_is_not_read_to_its_end(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = record(CLUSTER, tmp_path, "run")
+    changed_info(folder, contents=None)
+    (folder / layout.SAMPLES_FILE).unlink()
+    os.truncate(folder / layout.JOURNAL_FILE, 0)
+    os.truncate(folder / layout.JOURNAL_FILE, 200 << 20)
+    assert run([*command.split(), "--archive", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert "A line of" in said.out + said.err
+
+
+def test_facts_are_compared_within_one_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = record(CLUSTER, tmp_path, "run")
+    recorded = read_info(folder).contents
+    assert recorded is not None
+    assert contents.files_damage(folder, recorded) == ()
+    monkeypatch.setattr(contents, "ALL_FACTS_BYTES", 0)
+    monkeypatch.setattr(contents, "WIRING_BYTES", 10)
+    assert "changed after the run was closed" in contents.files_damage(folder, recorded)[0]
+
+
+def test_a_list_keeps_little_of_large_descriptions(tmp_path: Path) -> None:
+    folder = record(CLUSTER, tmp_path, "run")
+    changed_info(folder, nodes=tuple(f"n{number}" for number in range(40_000)))
+    for number in range(20):
+        (tmp_path / f"run{number}").mkdir()
+        (tmp_path / f"run{number}" / layout.RUN_FILE).hardlink_to(folder / layout.RUN_FILE)
+
+    def peak() -> int:
+        tracemalloc.start()
+        try:
+            assert len(listing.list_archive(tmp_path)) == len([*tmp_path.iterdir()])
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    many = peak()
+    for number in range(20):
+        (tmp_path / f"run{number}" / layout.RUN_FILE).unlink()
+        (tmp_path / f"run{number}").rmdir()
+    assert many < 2 * peak()
+
+
+@pytest.fixture
+def submitted(public: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The archive with a job of this user's that Slurm knows no more."""
+    archive = public / "archive"
+    monkeypatch.setattr(detached, "jobs_of", lambda _: ())
+    monkeypatch.setattr(detached, "await_the_last_file", lambda: None)
+    queue(archive, "mine", "2026-01-01T00:00:00Z")
+    return archive
+
+
+def queue(archive: Path, name: str, at: str, run_: str = "") -> Path:
+    folder = new_folder(archive, name)
+    write_submitted(folder, Submitted(run=run_ or name, job="1", at=at, nodes=("n1",)))
+    return folder
+
+
+@pytest.mark.parametrize("state", ["closed", "open", "link"])
+def test_a_run_of_somebody_else_is_not_the_result_of_ones_job(submitted: Path, state: str) -> None:
+    planted = submitted / ("mine" if state != "open" else f"mine{layout.PARTIAL}")
+    if state == "link":
+        planted.symlink_to(record(CLUSTER, submitted, "elsewhere"))
+    else:
+        record(CLUSTER, submitted, "theirs").rename(planted)
+        give(planted, FIRST)
+    found = detached.collect(*find_submitted(submitted, "mine"), Silent())
+    assert found.folder is None
+    assert "ended without results" in found.state
+
+
+def test_the_run_of_ones_job_is_collected(submitted: Path) -> None:
+    closed = record(CLUSTER, submitted, "mine")
+    assert detached.collect(*find_submitted(submitted, "mine"), Silent()).folder == closed
+
+
+def test_a_job_file_names_no_run_elsewhere(submitted: Path) -> None:
+    record(CLUSTER, submitted.parent / "private", "run")
+    queue(submitted, "evil", "2026-01-02T00:00:00Z", "../private/run")
+    with pytest.raises(DamagedRun, match="names another run"):
+        find_submitted(submitted, "evil")
+
+
+def test_the_last_job_is_ones_own(submitted: Path) -> None:
+    give(queue(submitted, "theirs", "9999-01-01T00:00:00Z"), FIRST)
+    assert find_submitted(submitted, "last")[1].run == "mine"
+    (submitted / "mine.submitted" / "job.json").unlink()
+    (submitted / "mine.submitted").rmdir()
+    assert find_submitted(submitted, "last")[1].run == "theirs"
+
+
+def test_a_run_with_the_name_of_a_leftover_is_not_removed(tmp_path: Path) -> None:
+    """In a folder of a group its members can rename what they may not change."""
+    folder = record(CLUSTER, tmp_path, "run").rename(tmp_path / ".seatrial-scratch-0123456789abcdef")
+    os.utime(folder, (1, 1))
+    assert remove_leftovers([tmp_path]) == 0
+    assert read_info(folder).run == "run"
+
+
+def test_an_imported_run_with_another_name_is_not_replaced(tmp_path: Path) -> None:
+    table = tmp_path / "stream.csv"
+    table.write_text("node,triad\n" + "".join(f"n{number},{100 + number}\n" for number in range(1, 6)))
+    words = ["import", str(table), "--column", "triad", "--archive", str(tmp_path / "archive"), "--name"]
+    assert run([*words, "good"]) == 0
+    kept = (tmp_path / "archive" / "good-0001").rename(tmp_path / "archive" / f"other-0001{layout.PARTIAL}")
+    os.utime(kept, (1, 1))
+    for path in kept.iterdir():
+        os.utime(path, (1, 1))
+    run([*words, "other"])
+    assert read_info(kept).run == "good-0001"
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o700])
+def test_a_foreign_folder_in_place_of_the_closed_run(public: Path, mode: int) -> None:
+    """It may be empty, or not to be looked into; in a sticky folder nobody else can replace it."""
+    archive = public / "archive"
+    archive.mkdir()
+    archive.chmod(0o1777)
+    os.chown(archive, FIRST, FIRST)
+    writer = RunWriter(archive, info_of(CLUSTER, run="run", ending=Ending.RUNNING, ended=""))
+    fill(writer, CLUSTER, sail(CLUSTER))
+    abandoned(writer)
+    give(writer.folder, SECOND)
+    (archive / "run").mkdir()
+    (archive / "run").chmod(mode)
+    os.chown(archive / "run", FIRST, FIRST)
+    ((code, _, text),) = carried_out(
+        SECOND, [["runs", "recover", "run", "--force", "--archive", str(archive)]], public / "home"
+    )
+    assert code == 0, text
+    assert read_info(archive / "run-recovered").ending is Ending.RECOVERED
+
+
+@pytest.mark.parametrize("reader", [0, SECOND], ids=["root", "user"])
+def test_a_cache_that_somebody_can_lead_elsewhere_is_not_used(
+    public: Path, reader: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link of theirs leads to a folder of the reader's, whose oldest files would be removed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(public / "cache"))
+    mine = public / "mine" / "runs"
+    mine.mkdir(parents=True)
+    for number in range(3):
+        (mine / f"data{number}").touch()
+        os.truncate(mine / f"data{number}", 2 << 30)
+    give(public / "mine", reader)
+    (public / "cache").mkdir()
+    (public / "cache" / "seatrial").symlink_to(public / "mine")
+    give(public / "cache", FIRST)
+    give(record(CLUSTER, public / "archive", "run"), FIRST)
+    (public / "archive" / "run" / "headline.json").unlink(missing_ok=True)
+    line = ["runs", "list", "--archive", str(public / "archive")]
+    code, _, text = carried_out(reader, [line], public / "home", cache=public / "cache")[0]
+    assert code == 0, text
+    assert sorted(path.name for path in mine.iterdir()) == ["data0", "data1", "data2"]
+
+
+def test_notes_that_somebody_can_lead_elsewhere_are_not_carried_out(public: Path) -> None:
+    """An old note of this user's would be executed once more."""
+    before = changed_settings.describe("toggle-1")
+    change = ChangedByCommand(usual=("true",), changed=("true",), folder="/")
+    note = msgspec.structs.replace(before, changes=(change,))
+    changed_settings.write(public / "old" / "changed-settings", note)
+    assert len(changed_settings.read(public / "old" / "changed-settings")) == 1
+    (public / "state").mkdir()
+    (public / "state" / "seatrial").symlink_to(public / "old")
+    give(public / "state", FIRST)
+    assert changed_settings.read(public / "state" / "seatrial" / "changed-settings") == []
+
+
+@pytest.mark.parametrize("planted", ["", "link"])
+def test_a_note_on_a_node_is_written_and_removed_in_its_folder_alone(tmp_path: Path, planted: str) -> None:
+    """Names of nodes are those of files in an archive, and may hold anything."""
+    setting = tmp_path / "setting"
+    setting.write_text("600\n")
+    change = ChangedFile(
+        node="../../victim", fact="f", root=str(tmp_path), paths=("/setting",), usual="600", changed="1500"
+    )
+    (tmp_path / "run").mkdir()
+    (tmp_path / "var" / "tmp").mkdir(parents=True)
+    for value, note in (("1500", "changed"), ("600", "")):
+        subprocess.run(writing(change, "proof-1", value), input=note, text=True, check=True)
+        notes = [*tmp_path.rglob("*.note")]
+        assert [path.parent for path in notes] == [tmp_path / "run" / "seatrial"] * bool(note)
+        assert setting.read_text() == f"{value}\n"
+    if planted:
+        (tmp_path / "private").mkdir()
+        (tmp_path / "private" / "%2E%2E%2F%2E%2E%2Fvictim.proof-1.note").write_text("mine")
+        (tmp_path / "var" / "tmp" / "seatrial").symlink_to(tmp_path / "private")
+        subprocess.run(writing(change, "proof-1", "600"), input="", text=True, check=True)
+        assert len([*(tmp_path / "private").iterdir()]) == 1
+
+
+@pytest.mark.parametrize("command", ["fleet", "locate", "import"])
+def test_a_folder_of_tables_shows_nothing_from_elsewhere(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    private = tmp_path / "private.csv"
+    private.write_text(f"node,triad\n{PRIVATE},1\n")
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "n1.csv").symlink_to(private)
+    where = ["--archive", str(tmp_path / "archive")] if command == "import" else []
+    assert run([command, str(tmp_path / "tables"), *where]) == 64
+    said = capsys.readouterr()
+    assert "leads out of the folder" in said.err
+    assert PRIVATE not in said.out + said.err
+
+
+STREAM = "#seatrial-facts 1 n1\n@value /proc/sys/kernel/hostname|{}\n#end\n"
+
+
+@pytest.mark.parametrize("form", ["stream", "text", "raw", "description"])
+def test_a_recording_shows_nothing_from_elsewhere(form: str, tmp_path: Path) -> None:
+    recording, private = tmp_path / "recording", tmp_path / "private"
+    (recording / "raw").mkdir(parents=True)
+    private.write_text(STREAM.format(PRIVATE) if form == "stream" else f"Architecture: x\nModel name: {PRIVATE}\n")
+    (recording / "n1.facts").write_text(STREAM.format("n1"))
+    place = {"stream": "n2.facts", "text": "n2.lscpu.txt", "raw": "raw/sinfo.txt", "description": "gather.json"}[form]
+    (recording / place).symlink_to(private)
+    code = run(["gather", "--from", str(recording), "--output", str(tmp_path / "made")])
+    assert code in (0, 64)
+    assert not [path for path in (tmp_path / "made").rglob("*.*") if PRIVATE in path.read_text()]
+
+
+def test_a_recorded_tree_shows_nothing_from_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = tmp_path / "tree" / "proc" / "sys" / "kernel"
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "osrelease").write_text(PRIVATE)
+    kernel.mkdir(parents=True)
+    (kernel / "ostype").write_text("Linux\n")
+    (kernel / "osrelease").symlink_to(tmp_path / "private" / "osrelease")
+    (tmp_path / "tree" / "proc" / "version").symlink_to("sys/kernel/ostype")
+    os.mkfifo(tmp_path / "tree" / "proc" / "meminfo")
+    (tmp_path / "tree" / "sys").symlink_to(tmp_path / "private")
+    assert run(["facts", "--from", str(tmp_path / "tree"), "--json"]) == 0
+    assert PRIVATE not in json.dumps(json.loads(capsys.readouterr().out))
