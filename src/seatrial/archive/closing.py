@@ -39,7 +39,7 @@ def close_folder(folder: Path, info: RunInfo, tally: Tally, another: str, withou
         with own_folder(folder) as own:
             described = _with_samples(own, _named(info, name), without)
             described = msgspec.structs.replace(described, contents=contents.record(own, tally))
-            write_run_file(folder, described)
+            write_run_file(own, described)
             sweep(own)
             try:
                 rename_folder(folder, name)
@@ -63,11 +63,10 @@ def sweep(folder: OwnFolder) -> None:
     shutil.rmtree(SPILL_FOLDER, ignore_errors=True, dir_fd=folder.handle)
 
 
-def write_run_file(folder: Path, info: RunInfo) -> None:
+def write_run_file(folder: OwnFolder, info: RunInfo) -> None:
     """run.json, replaced in one step. Raises OSError."""
     content = msgspec.json.format(msgspec.json.encode(info, enc_hook=str), indent=2) + b"\n"
-    with own_folder(folder) as own:
-        own.replace(layout.RUN_FILE, content)
+    folder.replace(layout.RUN_FILE, content)
 
 
 def _names(run: str, another: str) -> Iterator[str]:

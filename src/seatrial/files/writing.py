@@ -240,7 +240,8 @@ def replace_own_file(path: Path, content: bytes) -> None:
 def open_named(path: Path) -> int:
     """The descriptor of a file that the command line names, emptied, for writing; it may be a pipe that is read.
 
-    Raises OSError; Foreign for a link, a pipe or a second name (hard link) that another user than root put there.
+    Raises OSError; Foreign for a link, a pipe or a second name (hard link) that another user than root put there, and
+    for a file of another user in a folder with the sticky bit.
     """
     handle = _followed(path)
     try:
@@ -294,10 +295,21 @@ def _opened_in(folder: int, name: str) -> int:
     handle = os.open(name, WRITTEN | os.O_CREAT | os.O_NOFOLLOW, 0o666, dir_fd=folder)
     try:
         _refuse_other_names(handle, name, folder)
+        _refuse_planted(os.fstat(handle), os.fstat(folder))
     except BaseException:
         os.close(handle)
         raise
     return handle
+
+
+def _refuse_planted(file: os.stat_result, folder: os.stat_result) -> None:
+    """Raise Foreign for a file that somebody may have put into a folder for all to read what is written there.
+
+    The rule is that of Linux (fs.protected_regular, which not every system has switched on).
+    """
+    for_all = folder.st_mode & stat.S_ISVTX and folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if stat.S_ISREG(file.st_mode) and for_all and file.st_uid not in (*_trusted(), folder.st_uid):
+        raise Foreign(1, f"it is a file of {user_name(file.st_uid)} in a folder for all")
 
 
 def _refuse_other_names(handle: int, name: str, folder: int | None) -> None:

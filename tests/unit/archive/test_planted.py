@@ -19,16 +19,18 @@ from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile
 from seatrial.archive.reader import read_info
 from seatrial.archive.run_files import DamagedRun, read_inside
 from seatrial.archive.working_folder import remove_leftovers
-from seatrial.archive.writer import RunWriter
+from seatrial.archive.writer import RunTaken, RunWriter
 from seatrial.cli.main import run
 from seatrial.commands.compare.reach import writing
+from seatrial.commands.run.scratch import own_scratch
 from seatrial.driver import detached
 from seatrial.driver.progress import Silent
 from seatrial.driver.submitted import Submitted, find_submitted, new_folder, write_submitted
 from seatrial.files.reading import LeadsOut, open_below
 from seatrial.files.writing import Foreign, open_named, open_own
+from seatrial.model.errors import SeatrialError
 from seatrial.model.run import Ending
-from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail
+from tests.support.builders import Cluster, abandoned, described_again, fill, info_of, names, record, sail
 from tests.support.other_users import FIRST, SECOND, carried_out, give, public
 from tests.support.paths import ROOT
 
@@ -174,18 +176,12 @@ def test_a_pipe_in_place_of_samples_that_were_looked_at_blocks_nobody(tmp_path: 
     assert "EXCHANGED True" in done.stdout
 
 
-def changed_info(folder: Path, **changes: object) -> None:
-    """Write run.json again, as its owner can."""
-    info = msgspec.structs.replace(read_info(folder), **changes)
-    (folder / layout.RUN_FILE).write_bytes(msgspec.json.encode(info, enc_hook=str))
-
-
 @pytest.mark.parametrize("command", ["runs show run", "runs export run --output /dev/null", "history bandwidth"])
 def test_a_journal_without_lines_is_not_read_to_its_end(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = record(CLUSTER, tmp_path, "run")
-    changed_info(folder, contents=None)
+    described_again(folder, contents=None)
     (folder / layout.SAMPLES_FILE).unlink()
     os.truncate(folder / layout.JOURNAL_FILE, 0)
     os.truncate(folder / layout.JOURNAL_FILE, 200 << 20)
@@ -206,7 +202,7 @@ def test_facts_are_compared_within_one_bound(tmp_path: Path, monkeypatch: pytest
 
 def test_a_list_keeps_little_of_large_descriptions(tmp_path: Path) -> None:
     folder = record(CLUSTER, tmp_path, "run")
-    changed_info(folder, nodes=tuple(f"n{number}" for number in range(40_000)))
+    described_again(folder, nodes=tuple(f"n{number}" for number in range(40_000)))
     for number in range(20):
         (tmp_path / f"run{number}").mkdir()
         (tmp_path / f"run{number}" / layout.RUN_FILE).hardlink_to(folder / layout.RUN_FILE)
@@ -419,3 +415,66 @@ def test_a_recorded_tree_shows_nothing_from_elsewhere(tmp_path: Path, capsys: py
     (tmp_path / "tree" / "sys").symlink_to(tmp_path / "private")
     assert run(["facts", "--from", str(tmp_path / "tree"), "--json"]) == 0
     assert PRIVATE not in json.dumps(json.loads(capsys.readouterr().out))
+
+
+def test_a_log_is_not_written_into_what_takes_the_place_of_a_run(tmp_path: Path) -> None:
+    """In a folder of a group its members can rename a run while it is measured."""
+    private = tmp_path / "private"
+    (private / layout.LOGS_FOLDER).mkdir(parents=True)
+    (private / layout.LOGS_FOLDER / "launch-1.err").write_text(PRIVATE)
+    writer = RunWriter(tmp_path / "archive", info_of(CLUSTER, run="run", ending=Ending.RUNNING, ended=""))
+    log = writer.log_file("launch-1.err")
+    writer.folder.rename(tmp_path / "archive" / "away")
+    writer.folder.symlink_to(private)
+    os.write(handle := open_own(log, os.O_WRONLY | os.O_CREAT), b"said")
+    os.close(handle)
+    assert (private / layout.LOGS_FOLDER / "launch-1.err").read_text() == PRIVATE
+    assert (tmp_path / "archive" / "away" / layout.LOGS_FOLDER / "launch-1.err").read_text() == "said"
+
+
+def test_another_run_of_ones_own_that_takes_the_place_of_an_open_one_is_left_alone(tmp_path: Path) -> None:
+    other = record(CLUSTER, tmp_path, "other")
+    before = (other / layout.RUN_FILE).read_bytes()
+    writer = RunWriter(tmp_path, info_of(CLUSTER, run="run", ending=Ending.RUNNING, ended=""))
+    writer.folder.rename(tmp_path / "away")
+    other.rename(writer.folder)
+    with pytest.raises(RunTaken):
+        writer.write_log("plan", b"text")
+    with pytest.raises(RunTaken):
+        writer.describe(writer.info)
+    assert (writer.folder / layout.RUN_FILE).read_bytes() == before
+    assert not (writer.folder / layout.LOGS_FOLDER / "plan").exists()
+
+
+@pytest.mark.parametrize(("mode", "usable"), [(0o1777, True), (0o3775, True), (0o2775, False), (0o755, True)])
+def test_a_scratch_folder_that_others_can_exchange_is_refused(public: Path, mode: int, usable: bool) -> None:
+    """Programs read their inputs there, which may say what is executed."""
+    archive = public / "archive"
+    archive.mkdir()
+    archive.chmod(mode)
+    os.chown(archive, -1, FIRST)
+    if usable:
+        assert own_scratch(archive).parent == archive
+    else:
+        with pytest.raises(SeatrialError, match="others than root may write to") as refused:
+            own_scratch(archive)
+        assert f"chmod +t {archive}" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("mode", "owner", "written"), [(0o1777, FIRST, False), (0o1777, 0, True), (0o755, FIRST, True)]
+)
+def test_a_file_that_was_put_into_a_folder_for_all_does_not_get_a_report(
+    public: Path, mode: int, owner: int, written: bool
+) -> None:
+    folder, page = public / "shared", public / "shared" / "page.html"
+    folder.mkdir()
+    folder.chmod(mode)
+    page.write_text("theirs")
+    os.chown(page, owner, owner)
+    if written:
+        os.close(open_named(page))
+    else:
+        with pytest.raises(Foreign, match="in a folder for all"):
+            open_named(page)
+    assert (page.read_text() == "theirs") is not written
