@@ -245,7 +245,7 @@ def _measured(journal: Iterable[bytes]) -> tuple[int, str]:
 def parquet(path: Path) -> Iterator[str]:
     """The name by which DuckDB opens a Parquet file: that of a descriptor. Raises DamagedRun.
 
-    Nobody can exchange what was opened for a pipe, or for a file elsewhere, and the name is no pattern of files.
+    Nobody can exchange what was opened for a pipe, or for a file elsewhere, and the name is never taken for a pattern.
     """
     with opened_inside(path.parent, path, ANY_SIZE) as stream:
         yield str(descriptor_path(stream.fileno()))

@@ -10,9 +10,8 @@ import stat
 from pathlib import Path
 
 from seatrial.files.owners import is_known_user, others_may_write, user_name
+from seatrial.files.reading import MOST_LINKS
 
-MOST_LINKS = 40
-"""The kernel's own limit (path_resolution(7))."""
 MOUNTS = Path("/proc/self/mountinfo")
 
 

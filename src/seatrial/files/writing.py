@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import IO
 
 from seatrial.files.owners import is_ours, note_owner, owner_of, user_name
+from seatrial.files.reading import MOST_LINKS
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 OLD = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 WRITTEN = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 DESCRIPTORS = Path("/proc/self/fd")
-MOST_LINKS = 40
-"""As many as Linux follows for one path (path_resolution(7))."""
 FOLDER_MODE, FILE_MODE = 0o755, 0o644
 """Less the umask. Nobody else may write into a folder of this user's, whatever the umask."""
 SHARED_BITS = 0o7777
@@ -315,7 +314,7 @@ def _refuse_planted(file: os.stat_result, folder: os.stat_result) -> None:
 def _refuse_other_names(handle: int, name: str, folder: int | None) -> None:
     """Raise Foreign for an open regular file that has another name than the one by which it was opened.
 
-    One look at the name tells both: a name that is taken away after the opening no longer counts in the file itself.
+    One look at the name shows both: a name that is taken away after the opening no longer counts in the file itself.
     """
     ours, named = os.fstat(handle), os.stat(name, dir_fd=folder, follow_symlinks=False)
     same = (ours.st_dev, ours.st_ino) == (named.st_dev, named.st_ino)

@@ -3,12 +3,10 @@
 Exchanges happen at the one moment that counts: right after a file was opened or looked at, as a quick attacker would.
 """
 
-import json
 import os
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -17,7 +15,7 @@ import pytest
 from seatrial.archive import changed_settings, contents, layout, listing
 from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile
 from seatrial.archive.reader import read_info
-from seatrial.archive.run_files import DamagedRun, read_inside
+from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.working_folder import remove_leftovers
 from seatrial.archive.writer import RunTaken, RunWriter
 from seatrial.cli.main import run
@@ -26,8 +24,7 @@ from seatrial.commands.run.scratch import own_scratch
 from seatrial.driver import detached
 from seatrial.driver.progress import Silent
 from seatrial.driver.submitted import Submitted, find_submitted, new_folder, write_submitted
-from seatrial.files.reading import LeadsOut, open_below
-from seatrial.files.writing import Foreign, open_named, open_own
+from seatrial.files.writing import open_own
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, described_again, fill, info_of, names, record, sail
@@ -37,118 +34,6 @@ from tests.support.paths import ROOT
 __all__ = ["public"]  # a fixture
 CLUSTER = Cluster(nodes=names(3))
 PRIVATE = "of nobody else"
-
-
-def at(monkeypatch: pytest.MonkeyPatch, function: str, name: str, then: Callable[[], object]) -> None:
-    """Do something once, right before the first call of a function of `os` on that name."""
-    real, left = getattr(os, function), [then]
-
-    def called(path: object, *rest: object, **options: object) -> object:
-        if left and os.fspath(path).endswith(name):  # type: ignore[call-overload]
-            left.pop()()
-        return real(path, *rest, **options)
-
-    monkeypatch.setattr(os, function, called)
-
-
-def text_below(folder: Path, name: str) -> str:
-    with os.fdopen(open_below(folder, Path(name)), "rb") as stream:
-        return stream.read().decode()
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    """A folder with a file in a sub-folder, beside a folder of the same form that is private."""
-    for folder, text in (("run", "ours"), ("private", PRIVATE)):
-        (tmp_path / folder / "facts").mkdir(parents=True)
-        (tmp_path / folder / "facts" / "n1").write_text(text)
-    return tmp_path / "run"
-
-
-@pytest.mark.parametrize(
-    ("place", "target"),
-    [
-        ("facts/link", "../../private/facts/n1"),
-        ("link", "../private/facts/n1"),
-        ("link", "/etc/hostname"),
-        ("link", "link"),
-        ("link", ".."),
-        ("link", "facts/../../run/facts/n1"),
-    ],
-)
-def test_no_link_leads_out_of_a_folder(tree: Path, place: str, target: str) -> None:
-    (tree / place).symlink_to(target)
-    with pytest.raises(LeadsOut):
-        open_below(tree, Path(place))
-
-
-@pytest.mark.parametrize("target", ["facts/n1", "./facts/../facts/n1", "facts/again"])
-def test_a_link_that_stays_in_the_folder_is_followed(tree: Path, target: str) -> None:
-    (tree / "facts" / "again").symlink_to("../facts/n1")
-    (tree / "link").symlink_to(target)
-    assert text_below(tree, "link") == "ours"
-
-
-@pytest.mark.parametrize("moment", ["facts", "n1"])
-def test_a_folder_that_is_exchanged_while_a_file_is_opened(
-    tree: Path, moment: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def exchange() -> None:
-        (tree / "facts").rename(tree / "away")
-        (tree / "facts").symlink_to(tree.parent / "private" / "facts")
-
-    at(monkeypatch, "open", moment, exchange)
-    try:
-        assert read_inside(tree, tree / "facts" / "n1", 100) == b"ours"
-    except DamagedRun as error:
-        assert "leads out of" in str(error)
-    assert (tree / "away").exists()
-
-
-def test_a_link_that_takes_the_place_of_a_named_file_while_it_is_opened(
-    public: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page, private = public / "page.html", public / "private"
-    private.write_text(PRIVATE)
-    page.touch()
-
-    def exchange() -> None:
-        page.unlink()
-        page.symlink_to(private)
-        os.chown(page, FIRST, FIRST, follow_symlinks=False)
-
-    at(monkeypatch, "open", "page.html", exchange)
-    with pytest.raises(Foreign, match="link of"):
-        open_named(page)
-    assert private.read_text() == PRIVATE
-
-
-@pytest.mark.parametrize("opened", [open_named, lambda path: open_own(path, os.O_WRONLY | os.O_TRUNC)])
-def test_a_second_name_that_is_taken_away_once_it_was_opened(
-    opened: Callable[[Path], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page, private = tmp_path / "page.html", tmp_path / "private"
-    private.write_text(PRIVATE)
-    page.hardlink_to(private)
-    real = os.fstat
-
-    def looked(handle: int) -> os.stat_result:
-        page.unlink(missing_ok=True)
-        return real(handle)
-
-    monkeypatch.setattr(os, "fstat", looked)
-    with pytest.raises((Foreign, FileNotFoundError)):
-        opened(page)
-    assert private.read_text() == PRIVATE
-
-
-def test_a_named_file_may_be_a_chain_of_ones_own_links(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "page").symlink_to("folder/next")
-    (tmp_path / "folder" / "next").symlink_to("../target")
-    os.write(handle := open_named(tmp_path / "page"), b"text")
-    os.close(handle)
-    assert (tmp_path / "target").read_text() == "text"
 
 
 PIPE_FOR_SAMPLES = """
@@ -372,51 +257,6 @@ def test_a_note_on_a_node_is_written_and_removed_in_its_folder_alone(tmp_path: P
         assert len([*(tmp_path / "private").iterdir()]) == 1
 
 
-@pytest.mark.parametrize("command", ["fleet", "locate", "import"])
-def test_a_folder_of_tables_shows_nothing_from_elsewhere(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    private = tmp_path / "private.csv"
-    private.write_text(f"node,triad\n{PRIVATE},1\n")
-    (tmp_path / "tables").mkdir()
-    (tmp_path / "tables" / "n1.csv").symlink_to(private)
-    where = ["--archive", str(tmp_path / "archive")] if command == "import" else []
-    assert run([command, str(tmp_path / "tables"), *where]) == 64
-    said = capsys.readouterr()
-    assert "leads out of the folder" in said.err
-    assert PRIVATE not in said.out + said.err
-
-
-STREAM = "#seatrial-facts 1 n1\n@value /proc/sys/kernel/hostname|{}\n#end\n"
-
-
-@pytest.mark.parametrize("form", ["stream", "text", "raw", "description"])
-def test_a_recording_shows_nothing_from_elsewhere(form: str, tmp_path: Path) -> None:
-    recording, private = tmp_path / "recording", tmp_path / "private"
-    (recording / "raw").mkdir(parents=True)
-    private.write_text(STREAM.format(PRIVATE) if form == "stream" else f"Architecture: x\nModel name: {PRIVATE}\n")
-    (recording / "n1.facts").write_text(STREAM.format("n1"))
-    place = {"stream": "n2.facts", "text": "n2.lscpu.txt", "raw": "raw/sinfo.txt", "description": "gather.json"}[form]
-    (recording / place).symlink_to(private)
-    code = run(["gather", "--from", str(recording), "--output", str(tmp_path / "made")])
-    assert code in (0, 64)
-    assert not [path for path in (tmp_path / "made").rglob("*.*") if PRIVATE in path.read_text()]
-
-
-def test_a_recorded_tree_shows_nothing_from_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    kernel = tmp_path / "tree" / "proc" / "sys" / "kernel"
-    (tmp_path / "private").mkdir()
-    (tmp_path / "private" / "osrelease").write_text(PRIVATE)
-    kernel.mkdir(parents=True)
-    (kernel / "ostype").write_text("Linux\n")
-    (kernel / "osrelease").symlink_to(tmp_path / "private" / "osrelease")
-    (tmp_path / "tree" / "proc" / "version").symlink_to("sys/kernel/ostype")
-    os.mkfifo(tmp_path / "tree" / "proc" / "meminfo")
-    (tmp_path / "tree" / "sys").symlink_to(tmp_path / "private")
-    assert run(["facts", "--from", str(tmp_path / "tree"), "--json"]) == 0
-    assert PRIVATE not in json.dumps(json.loads(capsys.readouterr().out))
-
-
 def test_a_log_is_not_written_into_what_takes_the_place_of_a_run(tmp_path: Path) -> None:
     """In a folder of a group its members can rename a run while it is measured."""
     private = tmp_path / "private"
@@ -461,20 +301,12 @@ def test_a_scratch_folder_that_others_can_exchange_is_refused(public: Path, mode
         assert f"chmod +t {archive}" in refused.value.remedy
 
 
-@pytest.mark.parametrize(
-    ("mode", "owner", "written"), [(0o1777, FIRST, False), (0o1777, 0, True), (0o755, FIRST, True)]
-)
-def test_a_file_that_was_put_into_a_folder_for_all_does_not_get_a_report(
-    public: Path, mode: int, owner: int, written: bool
-) -> None:
-    folder, page = public / "shared", public / "shared" / "page.html"
-    folder.mkdir()
-    folder.chmod(mode)
-    page.write_text("theirs")
-    os.chown(page, owner, owner)
-    if written:
-        os.close(open_named(page))
-    else:
-        with pytest.raises(Foreign, match="in a folder for all"):
-            open_named(page)
-    assert (page.read_text() == "theirs") is not written
+@pytest.mark.parametrize(("of_link", "of_run", "listed"), [(FIRST, 0, 1), (0, FIRST, 2), (FIRST, FIRST, 2)])
+def test_a_link_of_somebody_else_shows_no_private_run(public: Path, of_link: int, of_run: int, listed: int) -> None:
+    archive = public / "archive"
+    private = record(CLUSTER, public / "private", "run")
+    give(private, of_run)
+    record(CLUSTER, archive, "other")
+    (archive / "run").symlink_to(private)
+    os.chown(archive / "run", of_link, of_link, follow_symlinks=False)
+    assert len(listing.list_archive(archive)) == listed
