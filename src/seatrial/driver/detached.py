@@ -124,10 +124,10 @@ def collect(folder: Path, submitted: Submitted, progress: Progress) -> Collected
         return Collected(folder=None, state=state.rstrip())
     if any(layout.run_of(one) == submitted.run and _is_of_the_job(one, folder) for one in partial_folders(archive)):
         return _recovered(folder, submitted, progress)
-    said = _last_word(folder) or _how_it_ended(lines)
+    why = _last_word(folder) or _how_it_ended(lines)
     if os.path.lexists(final):
-        said = f"the run {submitted.run} there belongs to {owner_of(final, follow=False)}. {said}"
-    return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} ended without results: {said}")
+        why = f"the run {submitted.run} there belongs to {owner_of(final, follow=False)}. {why}"
+    return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} ended without results: {why}")
 
 
 def _is_of_the_job(run: Path, folder: Path) -> bool:
@@ -136,10 +136,10 @@ def _is_of_the_job(run: Path, folder: Path) -> bool:
     Owners are compared with each other, and not with this user: root may look, and a file server may change both.
     """
     try:
-        found, submitted = run.lstat(), folder.lstat()
+        result, submitted = run.lstat(), folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == submitted.st_uid
+    return stat.S_ISDIR(result.st_mode) and result.st_uid == submitted.st_uid
 
 
 def jobs_of(submitted: Submitted) -> tuple[QueueLine, ...]:

@@ -57,7 +57,7 @@ def test_a_pipe_in_place_of_samples_that_were_looked_at_blocks_nobody(tmp_path: 
     folder = record(CLUSTER, tmp_path / "archive", "run")
     words = ["runs", "show", "run", "--archive", str(folder.parent)]
     argv = [sys.executable, "-c", PIPE_FOR_SAMPLES, str(folder / layout.SAMPLES_FILE), *words]
-    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, timeout=60, check=True, cwd=ROOT)
+    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, timeout=600, check=True, cwd=ROOT)
     assert "EXCHANGED True" in done.stdout
 
 
