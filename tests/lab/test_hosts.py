@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -13,9 +15,10 @@ import pytest
 from seatrial.lab.cluster import planting, state
 from seatrial.lab.cluster.host_argv import inside
 from seatrial.lab.cluster.plan import LabPlan
-from seatrial.lab.cluster.processes import attempt, call, pids_in, program
+from seatrial.lab.cluster.processes import attempt, call, pids_in, pids_marked, program, send
 from seatrial.lab.cluster.ssh import SYSTEM_FOLDER, start_sshd, without_slurm
 from seatrial.lab.faults.base import Parameters
+from seatrial.process.keeper import NAME as KEEPER
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided, eventually, inconclusive
 from tests.support.json_objects import parsed
@@ -27,6 +30,20 @@ UNBOUND = {"mpicc.openmpi": "--bind-to none", "mpicc.mpich": "-bind-to none"}
 NO_SHARED_MEMORY = "UCX_TLS=tcp"
 """The nodes are one machine, and UCX would see that."""
 BOUNDED_S = 60.0
+MTU = "/sys/class/net/eth0/mtu"
+CHANGING = f"""
+import sys, time
+from seatrial.commands.compare.custody import Custody
+from seatrial.commands.compare.reach import Reach, locate
+from seatrial.judgement.comparison.records import FileSetting
+reach = Reach(launcher="ssh")
+setting = FileSetting(fact="interfaces.eth0.mtu_bytes", places=(("{MTU}",),), present="1500", earlier="600")
+with Custody(sys.argv[1], reach, (), 1.0) as custody:
+    custody.protect([locate(reach, "n2", setting)])
+    print([done.returncode for done in custody.switch(usual=False)], flush=True)
+    time.sleep(300)
+"""
+"""A proof that has changed a setting of n2, until it is killed."""
 ORTED = shutil.which("orted") or "/usr/bin/orted"
 
 
@@ -230,3 +247,38 @@ def test_a_launch_line_of_mpirun_over_ssh(clean: LabPlan, tmp_path: Path) -> Non
     elsewhere = seatrial(clean, "placement", *common, "--", *[word.replace("n2:2", "n3:2") for word in line])
     assert elsewhere.returncode == 64, elsewhere.stdout + elsewhere.stderr
     assert "Ranks came up on n3, which --hosts does not name" in elsewhere.stderr
+
+
+@pytest.mark.parametrize("left", ["its keeper", "a later command"])
+def test_a_setting_of_a_host_is_restored_after_a_kill(clean: LabPlan, left: str, tmp_path: Path) -> None:
+    name = f"proof-{left.rsplit(maxsplit=1)[-1]}"
+    state_home = [f"XDG_STATE_HOME={tmp_path / 'state'}"]
+    argv = [sys.executable, "-c", CHANGING, name]
+    with subprocess.Popen(
+        without_slurm(clean, argv, cwd=str(ROOT), extra=state_home), stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "[0]\n"
+        assert (mtu_of(clean), len(notes_of(clean, name))) == ("600", 1)
+        ours = pids_marked(state_home[0])
+        keepers = [pid for pid in ours if KEEPER.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        assert len(keepers) == 1
+        send([pid for pid in ours if left != "its keeper" or pid not in keepers], signal.SIGKILL)
+    if left != "its keeper":
+        assert mtu_of(clean) == "600"
+        argv = [sys.executable, "-m", "seatrial", "compare", "--restore"]
+        restored = run(without_slurm(clean, argv, cwd=str(ROOT), extra=state_home), timeout_s=120)
+        assert restored.stdout == "Restored: interfaces.eth0.mtu_bytes of n2 is 1500 again.\n", restored.stderr
+    assert eventually(lambda: mtu_of(clean) == "1500")
+    assert eventually(lambda: not notes_of(clean, name) and not list((tmp_path / "state").rglob("*.json")))
+
+
+def mtu_of(plan: LabPlan) -> str:
+    """What n2 has now."""
+    return run(inside(plan, "n2", ["cat", MTU]), timeout_s=60).stdout.strip()
+
+
+def notes_of(plan: LabPlan, name: str) -> list[str]:
+    """What was left on n2 for a person who looks there."""
+    done = run(inside(plan, "n2", ["ls", "/run/seatrial", "/var/tmp/seatrial"]), timeout_s=60)
+    return [line for line in done.stdout.splitlines() if f".{name}." in line]

@@ -13,10 +13,12 @@ import msgspec
 
 from seatrial.archive import closing, layout
 from seatrial.archive.journal import Delivered, RoundEnded, RoundStarted, SessionStarted, SurveyPlanned
+from seatrial.archive.reader import read_info
 from seatrial.archive.samples import refuse_cramped, write_samples
 from seatrial.archive.writer import RunWriter, ended
 from seatrial.commands.check.assessment import assess
 from seatrial.commands.check.next_experiments import plan_retest
+from seatrial.files.writing import own_folder
 from seatrial.model import formats
 from seatrial.model.fabric import Component, Fabric, Wiring
 from seatrial.model.measurement import Corruption, Kernel, Measurement, Phase, Round, Verification
@@ -241,6 +243,13 @@ def record(
     fill(writer, of, recorded)
     with mock.patch.object(closing, "write_samples", copy_samples):
         return writer.close(ended(info, info.ending, info.ended, info.reason))
+
+
+def described_again(folder: Path, **changes: object) -> None:
+    """Change the description of a closed run, as its owner can, or an earlier version left it."""
+    info = msgspec.structs.replace(read_info(folder), **changes)
+    with own_folder(folder) as own:
+        closing.write_run_file(own, info)
 
 
 _SAMPLES: dict[tuple[str, bytes], bytes] = {}

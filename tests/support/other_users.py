@@ -66,12 +66,14 @@ def carried_out(
     *,
     groups: Sequence[int] = (),
     umask: int = 0o022,
+    cache: Path | None = None,
     timeout_s: float = 120.0,
 ) -> list[tuple[int, float, str]]:
     """Exit code, seconds and output of each command line. A command that hangs ends the test."""
     home.mkdir(exist_ok=True)
     os.chown(home, user, user)
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= {"XDG_CACHE_HOME": str(cache)} if cache else {}
     done = subprocess.run(
         [sys.executable, "-c", COMMANDS, str(ROOT), str(user), str(umask), *map(str, groups)],
         input=json.dumps([list(line) for line in lines]), stdout=subprocess.PIPE, text=True, timeout=timeout_s,

@@ -21,12 +21,12 @@ import msgspec
 from seatrial.archive.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES
 from seatrial.archive.run_files import DamagedRun, opened_inside, read_record
 from seatrial.archive.run_values import ValuesFile, write_values
+from seatrial.files.owners import owner_of
 from seatrial.files.writing import (
     Foreign,
     descriptor_path,
     new_folder,
     own_folder,
-    owner_of,
     rename_folder,
     shared_folder,
 )

@@ -1,7 +1,7 @@
 """What a command has changed and will restore: a file for each, written before the change and removed after it.
 
-A file is believed only if it lies in a folder of this user's that nobody else may enter, and is itself this user's
-alone: what it says is executed.
+A file is believed only if it lies in a folder of this user's that nobody else may enter or exchange, and is itself
+this user's alone: what it says is executed.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ import msgspec
 
 from seatrial.archive import liveness
 from seatrial.archive.lease import Holder, Lease, boot_id, new_lease
+from seatrial.files.trust import distrust, make_trusted
 from seatrial.files.writing import opened_folder, replace_file
 from seatrial.model.errors import LaunchError
 from seatrial.model.node_list import node_list
@@ -129,7 +130,7 @@ def describe(name: str) -> ChangedSettings:
 def write(folder: Path, changed: ChangedSettings) -> None:
     """Write the file, before the change. Raises LaunchError: without it nothing may be changed."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_trusted(folder)
         with opened_folder(folder) as handle:
             _refuse_shared(os.fstat(handle))
         replace_file(folder / f"{changed.name}{SUFFIX}", msgspec.json.encode(changed), 0o600)
@@ -149,7 +150,9 @@ def remove(folder: Path, name: str) -> None:
 
 def read(folder: Path) -> list[ChangedSettings]:
     """All of this user's, the oldest first; files that others might have written are left out."""
-    changed = []
+    changed: list[ChangedSettings] = []
+    if distrust(folder):
+        return changed
     try:
         with opened_folder(folder) as handle:
             _refuse_shared(os.fstat(handle))

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import itertools
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import msgspec
 from seatrial.archive import contents, layout
 from seatrial.archive.contents import Tally
 from seatrial.archive.samples import SPILL_FOLDER, NotInstalled, write_samples
+from seatrial.files.owners import is_own
 from seatrial.files.writing import OwnFolder, own_folder, rename_folder
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RunInfo, RunKind
@@ -37,7 +39,7 @@ def close_folder(folder: Path, info: RunInfo, tally: Tally, another: str, withou
         with own_folder(folder) as own:
             described = _with_samples(own, _named(info, name), without)
             described = msgspec.structs.replace(described, contents=contents.record(own, tally))
-            write_run_file(folder, described)
+            write_run_file(own, described)
             sweep(own)
             try:
                 rename_folder(folder, name)
@@ -61,11 +63,10 @@ def sweep(folder: OwnFolder) -> None:
     shutil.rmtree(SPILL_FOLDER, ignore_errors=True, dir_fd=folder.handle)
 
 
-def write_run_file(folder: Path, info: RunInfo) -> None:
+def write_run_file(folder: OwnFolder, info: RunInfo) -> None:
     """run.json, replaced in one step. Raises OSError."""
     content = msgspec.json.format(msgspec.json.encode(info, enc_hook=str), indent=2) + b"\n"
-    with own_folder(folder) as own:
-        own.replace(layout.RUN_FILE, content)
+    folder.replace(layout.RUN_FILE, content)
 
 
 def _names(run: str, another: str) -> Iterator[str]:
@@ -77,10 +78,8 @@ def _names(run: str, another: str) -> Iterator[str]:
 
 
 def _is_free(final: Path) -> bool:
-    """Whether a folder can get this name: nothing has it, or an empty folder."""
-    if final.is_symlink() or final.exists():
-        return final.is_dir() and not final.is_symlink() and not any(final.iterdir())
-    return True
+    """Whether a folder can get this name: nothing has it, or an empty folder of this user's."""
+    return not os.path.lexists(final) or (is_own(final) and final.is_dir() and not any(final.iterdir()))
 
 
 def _named(info: RunInfo, name: str) -> RunInfo:

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import ANY_SIZE, DESCRIPTION_BYTES, MIB
+from seatrial.archive.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES, WIRING_BYTES
 from seatrial.archive.journal import Delivered, Entry, GroupDelivered, decode
-from seatrial.archive.run_files import DamagedRun, opened_inside, read_inside
+from seatrial.archive.run_files import DamagedRun, read_inside
 from seatrial.files.writing import OwnFolder
 from seatrial.model.run import Contents, RunInfo
 from seatrial.model.words import count, some
@@ -76,7 +76,7 @@ def record(folder: OwnFolder, tally: Tally) -> Contents:
 def add_files(folder: Path, tally: Tally) -> None:
     """Hash the facts and fabric.json that are in a run's folder. Raises OSError."""
     for name, path in _evidence(folder):
-        tally.add_file(name, path.read_bytes())
+        tally.add_file(name, read_inside(folder, path, WIRING_BYTES))
 
 
 def tolerant(lines: Iterable[bytes], tally: Tally) -> Iterator[Entry]:
@@ -114,7 +114,8 @@ def files_damage(folder: Path, recorded: Contents) -> tuple[str, ...]:
         return (f"{layout.FILES_FILE} is missing or was changed: it listed {count(recorded.files, 'file')}",)
     evidence = dict(_evidence(folder))
     lost = [name for name in listed if name not in evidence]
-    changed = [name for name, path in evidence.items() if name in listed and _sha256(folder, path) != listed[name]]
+    digests = _digests(folder, {name: path for name, path in evidence.items() if name in listed})
+    changed = [name for name, digest in digests.items() if digest != listed[name]]
     added = [name for name in evidence if name not in listed]
     problems = (
         (lost, "missing"),
@@ -152,12 +153,16 @@ def _evidence(folder: Path) -> Iterator[tuple[str, Path]]:
         yield layout.FABRIC_FILE, folder / layout.FABRIC_FILE
 
 
-def _sha256(folder: Path, path: Path) -> str:
-    try:
-        digest = hashlib.sha256()
-        with opened_inside(folder, path, ANY_SIZE) as stream:  # larger than memory, perhaps, if it was replaced
-            while piece := stream.read(MIB):
-                digest.update(piece)
-        return digest.hexdigest()
-    except (OSError, DamagedRun):
-        return ""
+def _digests(folder: Path, evidence: Mapping[str, Path]) -> Mapping[str, str]:
+    """SHA-256 of each file by its name; empty where it cannot be read, or more than all of them may have was read."""
+    digests = {}
+    left_bytes = ALL_FACTS_BYTES + WIRING_BYTES
+    for name, path in evidence.items():
+        try:
+            content = read_inside(folder, path, min(WIRING_BYTES, left_bytes))
+        except DamagedRun:
+            digests[name] = ""
+            continue
+        left_bytes -= len(content)
+        digests[name] = hashlib.sha256(content).hexdigest()
+    return digests

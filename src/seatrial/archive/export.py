@@ -3,9 +3,9 @@
 import errno
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from seatrial.archive import layout
 from seatrial.archive.inputs import ANY_SIZE
@@ -13,12 +13,13 @@ from seatrial.archive.journal import Delivered, GroupDelivered
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_entries, read_info
 from seatrial.archive.reader_cache import kept_file
-from seatrial.archive.run_files import DamagedRun, check_inside, opened_inside
+from seatrial.archive.run_files import DamagedRun, opened_inside
 from seatrial.archive.samples import (
     NoDuckdb,
-    exactly,
     journals_of,
     opened,
+    parquet,
+    query,
     query_samples,
     read_errors,
     system_errors,
@@ -27,6 +28,9 @@ from seatrial.archive.samples import (
 from seatrial.archive.writer import ArchiveError, sentences
 from seatrial.files.writing import descriptor_path, open_named
 from seatrial.model.errors import SeatrialError
+
+if TYPE_CHECKING:
+    import duckdb
 
 PARQUET = b"PAR1"
 """The first and the last bytes of every Parquet file."""
@@ -77,14 +81,10 @@ def samples_files(folders: Sequence[Path]) -> list[Path]:
             raise SeatrialError(f"{folder} is still growing or was cut off.", "seatrial runs recover closes it.")
     paths = {folder: folder / layout.SAMPLES_FILE for folder in folders}
     present = {folder: path for folder, path in paths.items() if os.path.lexists(path)}
-    for folder, path in present.items():
-        check_inside(folder, path)
     made_from = journals_of(tuple(present.values()))
     for folder, path in paths.items():
         if folder not in present or not _belongs(folder, path, made_from[path]):
             paths[folder] = _made(folder)
-        else:
-            check_inside(folder, path)
     return [paths[folder] for folder in folders]
 
 
@@ -119,8 +119,9 @@ def _belongs(folder: Path, path: Path, made_from: str) -> bool:
 
 def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
     """Write the samples of those runs into one file; returns their number. Raises ArchiveError."""
-    files = [exactly(file) for file in samples_files(folders)]
-    with opened() as connection:
+    paths = samples_files(folders)
+    with opened() as connection, ExitStack() as held:
+        files = [held.enter_context(parquet(path)) for path in paths]
         with read_errors():
             samples = connection.read_parquet(files, union_by_name=True)
         with _sentences(target), system_errors():
@@ -149,15 +150,17 @@ def _sentences(target: Path) -> Iterator[None]:
         ) from error
 
 
-def sample_counts(folders: list[Path]) -> dict[Path, int | DamagedRun]:
+def sample_counts(folders: Sequence[Path]) -> dict[Path, int | DamagedRun]:
     """By run's folder: its timed samples, 0 where it has no samples.parquet, or what is wrong with that file.
 
     Raises NoDuckdb.
     """
     counts: dict[Path, int | DamagedRun] = {folder: samples_problem(folder) or 0 for folder in folders}
-    files = {str(folder / layout.SAMPLES_FILE): folder for folder, count in counts.items() if count == 0}
-    files = {file: folder for file, folder in files.items() if os.path.lexists(file)}
-    return counts | {files[file]: count for file, count in _count(list(files)).items()}
+    files = [folder for folder, count in counts.items() if count == 0 and os.path.lexists(folder / layout.SAMPLES_FILE)]
+    if files:
+        with opened() as connection:  # for all of them, because this takes longer than to count
+            counts |= {folder: _count(connection, folder / layout.SAMPLES_FILE) for folder in files}
+    return counts
 
 
 def samples_problem(folder: Path) -> DamagedRun | None:
@@ -184,24 +187,14 @@ def _check_ends(folder: Path, path: Path) -> None:
         raise DamagedRun(f"{path} is not a whole Parquet file.", MADE_AGAIN)
 
 
-def _count(files: list[str]) -> dict[str, int | DamagedRun]:
-    """By file. One query counts all of them; where it fails each half is tried alone, down to the damaged files."""
-    if not files:
-        return {}
-    sql = "SELECT filename, count(*) FILTER (NOT warm), count(*) - count(warm) FROM samples GROUP BY filename"
+def _count(connection: "duckdb.DuckDBPyConnection", path: Path) -> int | DamagedRun:
+    sql = "SELECT count(*) FILTER (NOT warm), count(*) - count(warm) FROM samples"
     try:
-        rows = query_samples([Path(file) for file in files], sql)
-    except NoDuckdb:
-        raise
-    except SeatrialError as error:
-        if len(files) == 1:
-            return {files[0]: DamagedRun(f"{files[0]}: {error}")}
-        half = len(files) // 2
-        return _count(files[:half]) | _count(files[half:])
-    counted: dict[str, int | DamagedRun] = dict.fromkeys(files, 0)
-    for file, timed, unknown in rows:
-        counted[file] = DamagedRun(f"{file} holds other data than samples.", MADE_AGAIN) if unknown else timed
-    return counted
+        with read_errors():
+            ((timed, unknown),) = query(connection, [path], sql)
+    except DamagedRun as error:
+        return DamagedRun(f"{path}: {error}")
+    return DamagedRun(f"{path} holds other data than samples.", MADE_AGAIN) if unknown else int(timed)
 
 
 def kernel_table(folder: Path) -> list[tuple[Any, ...]]:

@@ -11,6 +11,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
+from seatrial.files.reading import FILE, LeadsOut, open_below
 from seatrial.model.errors import UsageError
 from seatrial.model.units import size
 
@@ -56,12 +57,13 @@ class BadInput(UsageError):
     """A file that is not read: not a regular file, too large, outside of its folder, or not what it should be."""
 
 
-def open_regular(path: Path, most_bytes: int, *, flags: int = 0) -> IO[bytes]:
+def open_regular(path: Path, most_bytes: int, folder: Path | None = None) -> IO[bytes]:
     """A regular file of at most `most_bytes`, open for reading. Never blocks. Raises BadInput.
 
-    `flags`: more of those of open(2). The file may grow afterwards: read it with `read_up_to` or line by line.
+    `folder`: above the file, which no link may lead out of. The file may grow afterwards: read it with `read_up_to` or
+    `journal_lines`.
     """
-    handle = _open(path, flags)
+    handle = _open(path, folder)
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
@@ -75,16 +77,21 @@ def open_regular(path: Path, most_bytes: int, *, flags: int = 0) -> IO[bytes]:
 
 
 def journal_lines(journal: IO[bytes], path: Path) -> Iterator[bytes]:
-    """The lines of a journal. Raises BadInput at one that our writer cannot have written."""
-    while line := journal.readline(JOURNAL_LINE_BYTES + 1):
+    """The lines that a journal had when it was opened; one that somebody goes on to write would have no end.
+
+    Raises BadInput at a line that our writer cannot have written.
+    """
+    left_bytes = _length(journal)
+    while left_bytes > 0 and (line := journal.readline(JOURNAL_LINE_BYTES + 1)):
         if len(line) > JOURNAL_LINE_BYTES:
             raise too_large(f"A line of {path}", JOURNAL_LINE_BYTES)
+        left_bytes -= len(line)
         yield line
 
 
-def read_input(path: Path, most_bytes: int) -> bytes:
-    """All of a regular file. Raises BadInput for anything else, or for more than `most_bytes`."""
-    with open_regular(path, most_bytes) as stream:
+def read_input(path: Path, most_bytes: int, folder: Path | None = None) -> bytes:
+    """All of a regular file. Raises BadInput for anything else, or for more than `most_bytes`; see `open_regular`."""
+    with open_regular(path, most_bytes, folder) as stream:
         return read_up_to(stream, path, most_bytes)
 
 
@@ -166,10 +173,13 @@ def cannot_be_read(path: Path, error: OSError) -> BadInput:
     return BadInput(f"{path} cannot be read: {error.strerror or error}.")
 
 
-def _open(path: Path, flags: int = 0) -> int:
-    """O_NONBLOCK: opening a pipe without a writer would wait for ever."""
+def _open(path: Path, folder: Path | None = None) -> int:
     try:
-        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | flags)
+        return os.open(path, FILE) if folder is None else open_below(folder, path.relative_to(folder))
+    except LeadsOut as error:
+        raise BadInput(
+            f"{path} is a link that leads out of the folder {folder}, or in a circle.", "Copy the file in its place."
+        ) from error
     except OSError as error:
         raise cannot_be_read(path, error) from error
     except ValueError as error:  # a null byte in its name

@@ -1,6 +1,6 @@
 """One row for each run of an archive. A damaged run has a row that describes the damage, and hides no other."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -51,17 +51,15 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_archive(archive: Path, node: str = "") -> list[RunRow]:
     """All runs, newest first, those still growing or cut off included; with `node` only runs of that node."""
-    infos: dict[Path, RunInfo | DamagedRun] = {}
+    rows: dict[Path, RunRow] = {}
     for listed in reader.run_folders(archive):
         folder = reader.where_now(listed)  # it may be closed at this moment
-        try:
-            infos[folder] = reader.read_info(folder)
-        except DamagedRun as error:
-            infos[folder] = error
-    if node:
-        infos = {folder: info for folder, info in infos.items() if isinstance(info, RunInfo) and _has(info, node)}
-    counts = _counts({folder: info for folder, info in infos.items() if isinstance(info, RunInfo)})
-    return [_row(folder, info, counts.get(folder)) for folder, info in reversed(infos.items())]
+        if (row := _row(folder, node)) is not None:
+            rows[folder] = row
+    uncounted = [folder for folder, row in rows.items() if row.samples is None and row.state == CLOSED]
+    for folder, count in _counted(uncounted).items():
+        rows[folder] = _with_samples(rows[folder], count)
+    return [*reversed(rows.values())]
 
 
 def _has(info: RunInfo, node: str) -> bool:
@@ -69,41 +67,51 @@ def _has(info: RunInfo, node: str) -> bool:
     return node in {*info.nodes, *map(node_of, info.nodes)} or any(state.node == node for state in info.lost)
 
 
-def _counts(infos: Mapping[Path, RunInfo]) -> Mapping[Path, int | DamagedRun | None]:
-    """Timed samples of each run: as recorded when it was closed, else counted."""
-    recorded = {folder: info.contents.samples for folder, info in infos.items() if info.contents}
-    unrecorded = [folder for folder in infos if folder not in recorded and not layout.is_open(folder)]
-    counts: dict[Path, int | DamagedRun | None] = dict.fromkeys(infos, 0)
-    for folder, samples in recorded.items():
-        counts[folder] = samples_problem(folder) or samples
+def _counted(folders: Sequence[Path]) -> Mapping[Path, int | DamagedRun | None]:
+    """Timed samples of runs that earlier versions closed, which did not record their number."""
     try:
-        counts |= sample_counts(unrecorded)
+        return sample_counts(folders)
     except NoDuckdb:
-        counts |= dict.fromkeys(unrecorded)
-    return counts
+        return dict.fromkeys(folders)
 
 
-def _row(folder: Path, info: RunInfo | DamagedRun, samples: int | DamagedRun | None) -> RunRow:
-    if isinstance(info, DamagedRun):
-        return RunRow(run=folder.name, ending=DAMAGED, folder=str(folder), problem=str(info))
+def _with_samples(row: RunRow, samples: int | DamagedRun | None) -> RunRow:
+    if isinstance(samples, DamagedRun):
+        return msgspec.structs.replace(
+            row, ending=DAMAGED, state=DAMAGED, samples=None, problem=row.problem or str(samples)
+        )
+    return msgspec.structs.replace(row, samples=samples)
+
+
+def _row(folder: Path, node: str) -> RunRow | None:
+    """None for a run without the node. Of run.json only the row is kept: there may be many, and large ones.
+
+    The samples of a closed run whose number is not recorded are None: they are still to be counted.
+    """
+    try:
+        info = reader.read_info(folder)
+    except DamagedRun as error:
+        return None if node else RunRow(run=folder.name, ending=DAMAGED, folder=str(folder), problem=str(error))
+    if node and not _has(info, node):
+        return None
     state, host, since = _state(folder)
-    problem = str(samples) if isinstance(samples, DamagedRun) else ""
-    if shorter(folder, info):
-        problem = f"{folder / layout.JOURNAL_FILE} has another length than when the run was closed. {reader.RESTORE}"
-    return RunRow(
+    row = RunRow(
         run=info.run,
         kind=run_kind(info).value,
         started=info.started,
-        ending=DAMAGED if problem else info.ending.value,
+        ending=info.ending.value,
         launcher=info.launcher,
         nodes=len(set(map(node_of, info.nodes))),
-        samples=None if isinstance(samples, DamagedRun) else samples,
+        samples=info.contents.samples if info.contents else None if state == CLOSED else 0,
         folder=str(folder),
-        state=DAMAGED if problem else state,
+        state=state,
         host=host,
         since=since,
-        problem=problem,
     )
+    if shorter(folder, info):
+        changed = f"{folder / layout.JOURNAL_FILE} has another length than when the run was closed. {reader.RESTORE}"
+        return msgspec.structs.replace(row, ending=DAMAGED, state=DAMAGED, problem=changed)
+    return _with_samples(row, samples_problem(folder) or row.samples) if info.contents else row
 
 
 def _state(folder: Path) -> tuple[str, str, str]:

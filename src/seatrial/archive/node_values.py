@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import JOURNAL_BYTES, JOURNAL_LINE_BYTES
+from seatrial.archive.inputs import JOURNAL_BYTES, journal_lines
 from seatrial.archive.journal import GroupDelivered, decode
 from seatrial.archive.reader import read_info
-from seatrial.archive.run_files import DamagedRun, opened_inside
+from seatrial.archive.run_files import DamagedRun, damage, opened_inside
 from seatrial.judgement.nodes.run_values import NodeValue, node_values
 from seatrial.model.measurement import GroupMeasurement, Phase
 
@@ -34,8 +34,9 @@ def read_node_values(folder: Path) -> tuple[NodeValue, ...]:
 def _group_measurements(folder: Path) -> Iterator[GroupMeasurement]:
     """Only these lines are decoded: of a check most are those of pairs."""
     try:
-        with opened_inside(folder, folder / layout.JOURNAL_FILE, JOURNAL_BYTES) as journal:
-            while line := journal.readline(JOURNAL_LINE_BYTES + 1):
+        path = folder / layout.JOURNAL_FILE
+        with opened_inside(folder, path, JOURNAL_BYTES) as journal, damage():
+            for line in journal_lines(journal, path):
                 if GROUP in line:
                     yield from (one.measurement for one in decode([line]) if isinstance(one, GroupDelivered))
     except (OSError, msgspec.MsgspecError) as error:

@@ -1,6 +1,7 @@
 """Reads runs back."""
 
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -251,8 +252,14 @@ def run_folders(archive: Path) -> list[Path]:
 
 
 def has_run_file(folder: Path) -> bool:
-    """Whether anything of that name exists; an unreadable folder counts, since it may hold a run."""
+    """Whether anything of that name exists; an unreadable folder counts, since it may hold a run.
+
+    A link of somebody else counts only if it leads to that user's own run: others would show this user's as theirs.
+    """
     try:
+        link = folder.lstat()
+        if stat.S_ISLNK(link.st_mode) and link.st_uid not in (0, os.geteuid(), folder.stat().st_uid):
+            return False
         os.lstat(folder / layout.RUN_FILE)
     except PermissionError:
         return True

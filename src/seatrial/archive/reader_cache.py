@@ -10,7 +10,9 @@ from pathlib import Path
 
 from seatrial.archive import layout
 from seatrial.files.home_folders import cache_folder
-from seatrial.files.writing import is_own, own_folder
+from seatrial.files.owners import is_own
+from seatrial.files.trust import make_trusted
+from seatrial.files.writing import own_folder
 from seatrial.model.errors import LaunchError
 
 FOLDER = Path("seatrial", "runs")
@@ -38,10 +40,10 @@ def kept_file(folder: Path, name: str) -> Path | None:
 
 
 def _cache() -> Path | None:
-    """The folder of the cache, made if need be; None where it cannot be made, or is not this user's."""
+    """The folder of the cache, made if need be; None where it cannot be made, or others can have exchanged it."""
     try:
         folder = cache_folder() / FOLDER
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_trusted(folder)
         with own_folder(folder):
             pass
     except (OSError, LaunchError):

@@ -11,7 +11,7 @@ from seatrial.archive.liveness import Found, Life, Waiting, examine
 from seatrial.archive.reader import has_run_file, read_info
 from seatrial.archive.run_recovery import ClosedByOther, Recovered, partial_folders, recover, refuse_foreign
 from seatrial.archive.working_folder import parents_of, remove_leftovers
-from seatrial.files.writing import is_own, owner_of
+from seatrial.files.owners import is_own, owner_of
 from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.settings import Settings
 
@@ -73,6 +73,7 @@ def recover_runs(
         folders = [folder for folder in folders if run in (layout.run_of(folder), folder.name, str(folder))]
         if not folders:
             return _closed_already(archive, run)
+        folders = [*filter(is_own, folders)] or folders  # others may give theirs the same name
     foreign = [] if run else [folder for folder in folders if not is_own(folder)]
     folders = [folder for folder in folders if folder not in foreign]
     parents = parents_of(archive, _settings(folders))  # before they are closed and renamed

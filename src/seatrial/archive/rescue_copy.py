@@ -14,6 +14,7 @@ from typing import IO
 
 from seatrial.archive import layout
 from seatrial.files.home_folders import cache_folder
+from seatrial.files.trust import make_trusted
 from seatrial.files.writing import own_folder
 from seatrial.model.errors import SeatrialError
 
@@ -91,5 +92,5 @@ class RescueCopy:
 def _unnamed_file() -> IO[bytes]:
     """A file in the user's cache folder that disappears with this process. Raises OSError, SeatrialError."""
     folder = cache_folder()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_trusted(folder)
     return tempfile.TemporaryFile(dir=folder)

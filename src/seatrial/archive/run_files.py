@@ -1,13 +1,12 @@
 """Reads files inside a run's folder: regular files of a bounded size that do not lead out of it."""
 
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
-from seatrial.archive.inputs import ANY_SIZE, BadInput, cannot_be_read, decoded, open_regular, read_up_to
+from seatrial.archive.inputs import ANY_SIZE, BadInput, decoded, open_regular, read_up_to
 from seatrial.model.errors import SeatrialError
 
 TAIL_BYTES = 64 << 10
@@ -45,15 +44,9 @@ def read_tail(folder: Path, path: Path, most_bytes: int = TAIL_BYTES) -> str:
 def opened_inside(folder: Path, path: Path, most_bytes: int) -> Iterator[IO[bytes]]:
     """A file below `folder`, open for reading. Raises DamagedRun."""
     with damage():
-        stream = open_regular(_within(folder, path), most_bytes, flags=os.O_NOFOLLOW)
+        stream = open_regular(path, most_bytes, folder)
     with stream:
         yield stream
-
-
-def check_inside(folder: Path, path: Path) -> None:
-    """Check a file that another library opens by its path. Raises DamagedRun."""
-    with opened_inside(folder, path, ANY_SIZE):
-        pass
 
 
 @contextmanager
@@ -63,19 +56,3 @@ def damage() -> Iterator[None]:
         yield
     except BadInput as error:
         raise DamagedRun(error.what) from error
-
-
-def _within(folder: Path, path: Path) -> Path:
-    """The path itself, or where its links lead to. Raises BadInput where that is not below `folder`."""
-    steps = [path, *(above for above in path.parents if folder in above.parents)]
-    try:
-        if not any(stat.S_ISLNK(os.lstat(step).st_mode) for step in steps):
-            return path
-        target = path.resolve(strict=True)
-        if folder.resolve(strict=True) in target.parents:
-            return target
-    except OSError as error:
-        raise cannot_be_read(path, error) from error
-    except RuntimeError as error:  # a loop of links
-        raise BadInput(f"{path} cannot be read: its links form a loop.") from error
-    raise BadInput(f"{path} is a link that leads out of the folder {folder}.")

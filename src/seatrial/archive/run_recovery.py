@@ -28,7 +28,8 @@ from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.run_files import read_inside
 from seatrial.archive.samples import SamplesUnmade
 from seatrial.archive.writer import ArchiveError, sentences
-from seatrial.files.writing import Foreign, own_folder, owner_of, rename_folder
+from seatrial.files.owners import owner_of
+from seatrial.files.writing import Foreign, own_folder, rename_folder
 from seatrial.model.loss import unmeasured
 from seatrial.model.measurement import Measurement
 from seatrial.model.run import Ending, RunInfo

@@ -9,7 +9,7 @@ from seatrial.archive import baselines, layout
 from seatrial.archive.contents import shorter
 from seatrial.archive.export import samples_files
 from seatrial.archive.reader import RESTORE, find_run, parse_all, read_facts_texts, read_info
-from seatrial.archive.run_files import DamagedRun, check_inside
+from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_summaries import RANGE, read_summary, runs_between
 from seatrial.archive.run_values import ValuesFile, read_tables
 from seatrial.model.errors import SeatrialError, UsageError
@@ -70,7 +70,6 @@ def _values(run: StoredRun, samples: Mapping[Path, Path], *, trials: bool) -> Va
     trials_of = run.folder if wanted else None
     if run.in_baseline:
         path = run.folder / baselines.VALUES_FILE
-        check_inside(run.folder, path)
         return ValuesFile(path=path, run=run.summary.run, in_baseline=True, trials_of=trials_of)
     if run.summary.kind == RunKind.IMPORT:
         return ValuesFile(path=run.folder, run=run.summary.run, imported=True)

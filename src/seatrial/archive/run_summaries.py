@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import JOURNAL_BYTES, JOURNAL_LINE_BYTES
+from seatrial.archive.inputs import JOURNAL_BYTES, journal_lines
 from seatrial.archive.journal import SessionStarted, decode
 from seatrial.archive.reader import read_info, run_folders
-from seatrial.archive.run_files import DamagedRun, opened_inside
+from seatrial.archive.run_files import DamagedRun, damage, opened_inside
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import RunInfo, run_kind
 from seatrial.model.run_values import RunSummary
@@ -62,8 +62,8 @@ def _site(info: RunInfo) -> SiteSettings | None:
 def _ranks_per_node(folder: Path) -> float | None:
     """Of the first start of the probe; the journal is read up to it."""
     try:
-        with opened_inside(folder, folder / layout.JOURNAL_FILE, JOURNAL_BYTES) as journal:
-            while line := journal.readline(JOURNAL_LINE_BYTES + 1):
+        with opened_inside(folder, folder / layout.JOURNAL_FILE, JOURNAL_BYTES) as journal, damage():
+            for line in journal_lines(journal, folder / layout.JOURNAL_FILE):
                 if SESSION in line:
                     for entry in decode([line]):
                         if isinstance(entry, SessionStarted) and entry.nodes:

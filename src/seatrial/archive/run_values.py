@@ -18,7 +18,7 @@ import numpy as np
 from seatrial.archive.journal import ValuesImported, of_type
 from seatrial.archive.node_values import trial_rows
 from seatrial.archive.reader import read_entries
-from seatrial.archive.samples import exactly, opened, read_errors, system_errors
+from seatrial.archive.samples import opened, parquet, read_errors, system_errors
 from seatrial.model.imported import Sense
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.node_trials import Measure
@@ -169,8 +169,8 @@ def _loaded(files: Sequence[ValuesFile]) -> "Iterator[duckdb.DuckDBPyConnection]
 
 def _load(connection: "duckdb.DuckDBPyConnection", number: int, file: ValuesFile) -> bool:
     """The values of one file; whether there are trials of nodes besides, of which the journal has the figures."""
-    with read_errors():
-        connection.register("samples", connection.read_parquet(exactly(file.path)))
+    with read_errors(), parquet(file.path) as name:
+        connection.register("samples", connection.read_parquet(name))
         if file.in_baseline:
             connection.execute(KEPT, [number, file.run, Phase.NODES.value, file.trials_of is not None])
         else:

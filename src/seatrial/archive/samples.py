@@ -1,19 +1,19 @@
 """samples.parquet: one row for each sample, made from the journal by DuckDB; it can be deleted and made again."""
 
+import contextlib
 import errno
-import glob
 import hashlib
 import resource
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import ANY_SIZE
-from seatrial.archive.run_files import DamagedRun, opened_inside
+from seatrial.archive.inputs import ANY_SIZE, journal_lines
+from seatrial.archive.run_files import DamagedRun, damage, opened_inside
 from seatrial.files.writing import descriptor_path, own_folder
 from seatrial.model.errors import SeatrialError
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 NEEDS_BYTES = 1 << 30
 """Below it DuckDB is not tried: with 600 MiB of address space it refuses or crashes on a small run, 800 do."""
 MIB = 1 << 20
+UNCACHED = "SET enable_external_file_cache = false"
+"""Files are opened by the names of descriptors, which soon belong to other files."""
 LIMITS = ((resource.RLIMIT_AS, "ulimit -v"), (resource.RLIMIT_DATA, "ulimit -d"))
 SAFE = "What was measured is safe in the journal."
 
@@ -62,6 +64,8 @@ def opened(spill: Path | None = None) -> Iterator["duckdb.DuckDBPyConnection"]:
     with _folder(spill) as folder:
         try:
             with duckdb.connect(config={"temp_directory": folder}) as connection:
+                with contextlib.suppress(duckdb.CatalogException):  # before 1.3
+                    connection.execute(UNCACHED)
                 yield connection
         except (duckdb.OutOfMemoryException, MemoryError) as error:
             raise TooLittleMemory(
@@ -157,21 +161,23 @@ def write_samples(folder: Path, run: str, target: Path | None = None) -> None:
     journal that is not a regular file of the run.
     """
     target = target or folder / layout.SAMPLES_FILE
-    with opened_inside(folder, folder / layout.JOURNAL_FILE, ANY_SIZE) as journal:
+    path = folder / layout.JOURNAL_FILE
+    with opened_inside(folder, path, ANY_SIZE) as journal:
         refuse_cramped()  # before DuckDB is loaded
+        with damage():
+            longest, digest = _measured(journal_lines(journal, path))
         with own_folder(target.parent) as into, into.new_file(target.name) as new:
-            _convert(journal, new, run, into.for_libraries / SPILL_FOLDER)
+            _convert(journal, new, run, into.for_libraries / SPILL_FOLDER, longest, digest)
 
 
-def _convert(journal_file: IO[bytes], new: IO[bytes], run: str, spill: Path) -> None:
+def _convert(journal_file: IO[bytes], new: IO[bytes], run: str, spill: Path, longest: int, digest: str) -> None:
     """DuckDB gets descriptors: no other file can take the place of the journal or of the new file meanwhile."""
-    longest, digest = _measured(journal_file)
     with _refusals(), system_errors(), opened(spill=spill) as connection:
         for setting in SETTINGS:
             connection.execute(setting)
         connection.execute(f"CREATE MACRO run_name() AS {_quoted(run)}")  # a macro takes no parameter
         journal = connection.read_json(
-            exactly(descriptor_path(journal_file.fileno())),
+            str(descriptor_path(journal_file.fileno())),
             columns=COLUMNS,
             format="newline_delimited",
             maximum_object_size=longest,
@@ -195,7 +201,8 @@ def journals_of(paths: Sequence[Path]) -> dict[Path, str]:
 def _journal_of(connection: "duckdb.DuckDBPyConnection", path: Path) -> str:
     duckdb = library()
     try:
-        rows = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [exactly(path)]).fetchall()
+        with parquet(path) as name:
+            rows = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [name]).fetchall()
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error:
@@ -222,7 +229,7 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _measured(journal: IO[bytes]) -> tuple[int, str]:
+def _measured(journal: Iterable[bytes]) -> tuple[int, str]:
     """How long a line may be, and the journal's SHA-256.
 
     Bytes; at least enough that most journals are read in the same way. DuckDB takes twice as much memory at once.
@@ -234,9 +241,14 @@ def _measured(journal: IO[bytes]) -> tuple[int, str]:
     return longest + LEAST_LINE_BYTES, digest.hexdigest()
 
 
-def exactly(path: Path) -> str:
-    """The path as DuckDB needs it, which treats *, ? and [ as patterns."""
-    return glob.escape(str(path))
+@contextmanager
+def parquet(path: Path) -> Iterator[str]:
+    """The name by which DuckDB opens a Parquet file: that of a descriptor. Raises DamagedRun.
+
+    Nobody can exchange what was opened for a pipe, or for a file elsewhere, and the name is never taken for a pattern.
+    """
+    with opened_inside(path.parent, path, ANY_SIZE) as stream:
+        yield str(descriptor_path(stream.fileno()))
 
 
 @contextmanager
@@ -251,10 +263,16 @@ def system_errors() -> Iterator[None]:
 
 
 def query_samples(files: list[Path], sql: str) -> list[tuple[Any, ...]]:
-    """Run `sql` over a table `samples` made of those Parquet files and a column `filename`. Raises DamagedRun."""
+    """Run `sql` over a table `samples` made of those Parquet files. Raises DamagedRun."""
     with read_errors(), opened() as connection:
-        samples = connection.read_parquet([exactly(file) for file in files], union_by_name=True, filename=True)
-        connection.register("samples", samples)
+        return query(connection, files, sql)
+
+
+def query(connection: "duckdb.DuckDBPyConnection", files: Sequence[Path], sql: str) -> list[tuple[Any, ...]]:
+    """The same on a connection. Raises DamagedRun, and DuckDB's errors."""
+    with ExitStack() as held:
+        names = [held.enter_context(parquet(file)) for file in files]
+        connection.register("samples", connection.read_parquet(names, union_by_name=True))
         return connection.sql(sql).fetchall()
 
 

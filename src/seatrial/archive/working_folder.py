@@ -17,7 +17,8 @@ from pathlib import Path
 from seatrial.archive import lease, liveness
 from seatrial.archive.layout import LEASE_FILE
 from seatrial.archive.liveness import LATELY_S, Found, Life
-from seatrial.files.writing import FOLDER, is_own, new_folder, own_folder
+from seatrial.files.owners import is_own
+from seatrial.files.writing import FOLDER, new_folder, own_folder
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, Settings
 
 FILES = "files"
@@ -121,6 +122,8 @@ def remove(folder: Path) -> bool:
     stays, with the lease, so that a later command can try again.
     """
     with suppress(OSError), own_folder(folder) as own:
+        if any(name not in (LEASE_FILE, FILES) and not name.startswith(".") for name in own.names()):
+            return False  # a run, to which somebody who may write to the folder above gave such a name
         _empty(own.handle, os.fstat(own.handle).st_dev, kept=LEASE_FILE)
         if own.names() == [LEASE_FILE]:
             own.remove(LEASE_FILE)

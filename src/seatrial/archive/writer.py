@@ -19,7 +19,7 @@ from seatrial.archive.journal import Entry, encode
 from seatrial.archive.lease import Held, Hold, Holder
 from seatrial.archive.rescue_copy import RescueCopy
 from seatrial.archive.samples import SamplesUnmade, TooLittleMemory
-from seatrial.files.writing import new_folder, own_folder
+from seatrial.files.writing import OwnFolder, descriptor_path, new_folder, own_folder
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import Ending, RunInfo
 
@@ -88,6 +88,7 @@ class RunWriter:
             own.make_folder(layout.FACTS_FOLDER)
             own.make_folder(layout.LOGS_FOLDER)
             self._journal: IO[bytes] = own.create(layout.JOURNAL_FILE)
+            self._home = os.dup(own.handle)
         self._held = Hold(folder, Holder.DRIVER, with_beat=self._flush)
         self.folder = folder
 
@@ -99,8 +100,8 @@ class RunWriter:
     def describe(self, info: RunInfo) -> None:
         """Replace run.json, at once or not at all."""
         self.info = info
-        with self._writing():
-            write_run_file(self.folder, info)
+        with self._writing(), self._own_folder() as own:
+            write_run_file(own, info)
 
     def append(self, entry: Entry) -> None:
         """Add one entry to the journal; a line is written whole or, when the disk fills, taken back."""
@@ -135,7 +136,7 @@ class RunWriter:
         """Write files by their path in the folder. Of a run that is no longer ours all are kept for its rescue."""
         waiting = dict(files)
         try:
-            with self._writing(), own_folder(self.folder) as own:
+            with self._writing(), self._own_folder() as own:
                 for name, content in files.items():
                     own.replace(name, content)
                     self._keep_file(name, waiting.pop(name))
@@ -149,22 +150,24 @@ class RunWriter:
         self._copy.add_file(name, content)
 
     def log_file(self, name: str) -> Path:
-        """Where a launched program's standard error goes. Raises RunTaken."""
+        """Where a launched program's standard error goes, for this process alone. Raises RunTaken.
+
+        The path leads into the folder that was made, whatever has taken its name since.
+        """
         if self._held.suspect or not self.folder.is_dir():
             self._refuse_lost()
-        return self.folder / layout.LOGS_FOLDER / name
+        return descriptor_path(self._home) / layout.LOGS_FOLDER / name
 
     def write_log(self, name: str, content: Path | bytes) -> Path:
         """Keep a text, or a copy of a file, among the logs; its path. Raises ArchiveError, RunTaken."""
-        path = self.log_file(name)
         with (
-            sentences(self.archive),
-            own_folder(self.folder) as own,
+            self._writing(),
+            self._own_folder() as own,
             own.new_file(f"{layout.LOGS_FOLDER}/{name}") as target,
             io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as source,
         ):
             shutil.copyfileobj(source, target)
-        return path
+        return self.folder / layout.LOGS_FOLDER / name
 
     def close(self, info: RunInfo, failure: SeatrialError | None = None) -> Path:
         """Write samples.parquet and run.json, rename, and return the folder's final path.
@@ -190,6 +193,7 @@ class RunWriter:
         without = (TooLittleMemory, SamplesUnmade)
         self.folder, self.info = close_folder(self.folder, info, self._tally, "closed", without)
         self._held.release()
+        os.close(self._home)
 
     def _journal_bytes(self) -> int | None:
         """Length of the journal on the disk; None where it is missing."""
@@ -201,13 +205,14 @@ class RunWriter:
     def _rescue(self, info: RunInfo, taken: RunTaken, *, reported: bool) -> None:
         """Write all that was delivered into a new folder, and close that. `reported`: its reason says already why."""
         self._held.release()
+        os.close(self._home)
         with contextlib.suppress(OSError):
             self._journal.close()
         said = "" if reported else taken.what
         for number in range(1, MOST_RESCUES):
             run = f"{info.run}-{RESCUED}" + (f"-{number}" if number > 1 else "")
             folder = self.archive / f"{run}{layout.PARTIAL}"
-            if (self.archive / run).exists() or folder.exists():
+            if any(map(os.path.lexists, (self.archive / run, folder))):
                 continue
             reason = f"{said} {info.reason}".strip()
             try:
@@ -220,6 +225,14 @@ class RunWriter:
                 raise ArchiveError(f"{taken.what} But that failed: {error.what}", error.remedy) from error
             return
         raise taken
+
+    @contextmanager
+    def _own_folder(self) -> Iterator[OwnFolder]:
+        """The folder that was made. Raises OSError where its name is another one's by now."""
+        with own_folder(self.folder) as own:
+            if not os.path.samestat(os.fstat(own.handle), os.fstat(self._home)):
+                raise FileNotFoundError(errno.ENOENT, "another folder has its name", str(self.folder))
+            yield own
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ from seatrial.archive import headlines, listing
 from seatrial.archive.headlines import Headline
 from seatrial.cli import report
 from seatrial.cli.time_limit import TimeUp, timed
-from seatrial.files.writing import is_own
+from seatrial.files.owners import is_own
 from seatrial.model.errors import SeatrialError
 
 ALL_S, OTHERS_S = 60.0, 1.0

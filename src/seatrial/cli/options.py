@@ -280,7 +280,7 @@ def read_texts(folder: Path) -> dict[str, str]:
     texts: dict[str, str] = {}
     left_bytes = TABLES_BYTES
     for path in files:
-        content = read_input(path, left_bytes)
+        content = read_input(path, left_bytes, folder)
         left_bytes -= len(content)
         texts[path.name] = content.decode("utf-8", errors="replace")
     return texts

@@ -1,6 +1,8 @@
 """A check submitted as a Slurm job, and collected later."""
 
+import os
 import shutil
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from seatrial.driver.submitted import (
     write_settings,
     write_submitted,
 )
+from seatrial.files.owners import owner_of
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import CheckSettings, SlurmRequest
@@ -108,21 +111,35 @@ def collect(folder: Path, submitted: Submitted, progress: Progress) -> Collected
     """
     archive = folder.parent
     final, partial = archive / submitted.run, archive / f"{submitted.run}{layout.PARTIAL}"
-    if final.exists():
+    if _is_of_the_job(final, folder):
         return Collected(folder=final, state="over")
     lines = jobs_of(submitted)
     left = [line for line in lines if not line.ended]
     if not left and partial.exists():
         await_the_last_file()
-    if final.exists():
+    if _is_of_the_job(final, folder):
         return Collected(folder=final, state="over")
     if left:
         state = f"{submitted.run}: job {submitted.job} is {left[0].why}. {left[0].hopeless}"
         return Collected(folder=None, state=state.rstrip())
-    if any(layout.run_of(one) == submitted.run for one in partial_folders(archive)):
-        return _recovered(submitted, archive, progress)
-    said = _last_word(folder) or _how_it_ended(lines)
-    return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} ended without results: {said}")
+    if any(layout.run_of(one) == submitted.run and _is_of_the_job(one, folder) for one in partial_folders(archive)):
+        return _recovered(folder, submitted, progress)
+    why = _last_word(folder) or _how_it_ended(lines)
+    if os.path.lexists(final):
+        why = f"the run {submitted.run} there belongs to {owner_of(final, follow=False)}. {why}"
+    return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} ended without results: {why}")
+
+
+def _is_of_the_job(run: Path, folder: Path) -> bool:
+    """Whether a run has the owner of what was submitted, and is not a link: others may give a run of theirs its name.
+
+    Owners are compared with each other, and not with this user: root may look, and a file server may change both.
+    """
+    try:
+        result, submitted = run.lstat(), folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(result.st_mode) and result.st_uid == submitted.st_uid
 
 
 def jobs_of(submitted: Submitted) -> tuple[QueueLine, ...]:
@@ -132,15 +149,16 @@ def jobs_of(submitted: Submitted) -> tuple[QueueLine, ...]:
     return jobs_by_number(submitted.job)
 
 
-def _recovered(submitted: Submitted, archive: Path, progress: Progress) -> Collected:
+def _recovered(folder: Path, submitted: Submitted, progress: Progress) -> Collected:
     """Close the run unless it is still written: Slurm may hide the jobs of others (PrivateData)."""
+    archive = folder.parent
     found = recover_runs(archive, submitted.run, waiting=lambda seconds, _runs: progress.stage(watching(seconds, 1)))
     if found.recovered:
         return Collected(folder=Path(found.recovered[0].folder), state="recovered")
     if found.damaged:
         raise SeatrialError(found.damaged[0].what, found.damaged[0].remedy)
     final = archive / submitted.run
-    if final.exists():  # another process was quicker
+    if _is_of_the_job(final, folder):  # another process was quicker
         return Collected(folder=final, state="over")
     job = f"{submitted.run}: job {submitted.job} is not in the queue"
     if found.busy:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
@@ -28,7 +29,7 @@ from seatrial.node.node import parse_facts
 from seatrial.process.process import run
 from seatrial.recordings.command_text import facts_from_text
 from seatrial.recordings.machine_files import node_of, read_fleet
-from seatrial.recordings.recording import EXPECTED, Form, contents, form_of, stream_node, text_of, unpacked
+from seatrial.recordings.recording import EXPECTED, Form, contents, form_of, rebuilt, stream_node, text_of, unpacked
 from seatrial.recordings.sysinfo import facts_from_sysinfo
 from seatrial.slurm.argv import minutes
 from seatrial.slurm.presence import is_here
@@ -224,25 +225,30 @@ def _of_folder(folder: Path, label: Path, progress: Progress) -> FactsRead:
         return msgspec.structs.replace(read, after=_of_texts(found.after, {}).facts, features=found.features)
     if found.files:
         progress.stage(f"Reading the files of {count(len(found.files), 'node')}")
-        fleet = read_fleet(found.files)
+        fleet = read_fleet(found.files, folder)
         read = FactsRead(facts=fleet.facts, silent=fleet.silent)
         _some(read, label)
         return read
     progress.stage(f"Collecting from {label}")
     alone = _plain(label) if len(found.trees) == 1 else ""
-    read = _of_trees({alone or name: tree for name, tree in found.trees.items()}, label)
+    unpacked_here = folder != label
+    read = _of_trees({alone or name: tree for name, tree in found.trees.items()}, label, safe=unpacked_here)
     _some(read, label)
     return read
 
 
-def _of_trees(trees: Mapping[str, Path], label: Path) -> FactsRead:
-    """Each by the host that it says it is; by its folder where it says none, or another one's."""
+def _of_trees(trees: Mapping[str, Path], label: Path, *, safe: bool) -> FactsRead:
+    """Each by the host that it says it is; by its folder where it says none, or another one's.
+
+    `safe`: they were rebuilt by us already, and no link leads out of them.
+    """
     facts: dict[str, NodeFacts] = {}
     texts: dict[str, str] = {}
     silent: dict[str, str] = {}
     for name, tree in trees.items():
         try:
-            text = collect_tree(tree, label)
+            with nullcontext(tree) if safe else rebuilt(tree) as root:
+                text = collect_tree(root, label)
             machine = parse_facts(text)
         except SeatrialError as error:
             silent[name] = str(error)

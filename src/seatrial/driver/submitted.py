@@ -14,6 +14,7 @@ from seatrial.archive.inputs import DESCRIPTION_BYTES, decoded
 from seatrial.archive.reader import find_run
 from seatrial.archive.run_files import DamagedRun, damage, read_inside, read_record
 from seatrial.archive.writer import sentences
+from seatrial.files.owners import is_own
 from seatrial.files.writing import new_folder as make_folder
 from seatrial.files.writing import own_folder
 from seatrial.model.errors import NoRun, UsageError
@@ -134,9 +135,9 @@ def find_submitted(archive: Path, name: str) -> tuple[Path, Submitted]:
 
 
 def _last(folders: Sequence[Path]) -> tuple[Path, Submitted]:
-    """What was submitted last; damaged ones are passed over. Raises DamagedRun where all are."""
+    """What this user submitted last, or else anybody; damaged ones are passed over. Raises DamagedRun where all are."""
     found, damaged = [], []
-    for folder in folders:
+    for folder in [*filter(is_own, folders)] or folders:
         try:
             found.append((folder, _read(folder)))
         except DamagedRun as error:
@@ -148,6 +149,9 @@ def _last(folders: Sequence[Path]) -> tuple[Path, Submitted]:
 
 def _read(folder: Path) -> Submitted:
     try:
-        return read_record(folder, folder / JOB_FILE, Submitted, DESCRIPTION_BYTES)
+        submitted = read_record(folder, folder / JOB_FILE, Submitted, DESCRIPTION_BYTES)
+        if f"{submitted.run}{SUBMITTED}" != folder.name:
+            raise DamagedRun(f"{folder / JOB_FILE} names another run: {submitted.run!r}.")
     except DamagedRun as error:
         raise DamagedRun(error.what, "The jobs themselves go on; squeue --me lists them.") from error
+    return submitted

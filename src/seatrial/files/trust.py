@@ -4,26 +4,25 @@ The rule is that of sshd's StrictModes (sshd_config(5)), with the private groups
 every folder above belong to this user or root, and nobody else may write there. Every link on the way counts too.
 """
 
-import grp
+import errno
 import os
-import pwd
 import stat
 from pathlib import Path
 
-MOST_LINKS = 40
-"""The kernel's own limit (path_resolution(7))."""
-ACL = "system.posix_acl_access"
-"""With an access list the group's bits of a mode are those that any entry may have at most (acl(5))."""
+from seatrial.files.owners import is_known_user, others_may_write, user_name
+from seatrial.files.reading import MOST_LINKS
+
 MOUNTS = Path("/proc/self/mountinfo")
-USER_MAP = Path("/proc/self/uid_map")
 
 
-def distrust(path: Path) -> str:
+def distrust(path: Path, *, shared: bool = False) -> str:
     """Why the contents of a file must not be executed, or a folder not be used for such files; empty: they may.
 
     Follows links as the kernel does, and examines each folder, each link and the file itself. A folder that others may
     write to is accepted above if it is sticky, as /tmp is: they cannot replace what is not theirs there. Whoever is
     trusted can change everything at any time, and nobody else can: so the answer still holds when the file is executed.
+
+    `shared`: it is such a sticky folder itself, in which something is to be made.
     """
     waiting = [part for part in reversed(path.absolute().parts[1:]) if part != "."]
     try:
@@ -44,42 +43,25 @@ def distrust(path: Path) -> str:
                 place, above = Path("/"), Path("/").lstat()
             if links > MOST_LINKS:
                 return f"{path} leads through more than {MOST_LINKS} links"
-        return why or (_writers(place, above) if others_may_write(place, above) else "")
+        return why or (_writers(place, above) if others_may_write(place, above) and not shared else "")
     except OSError as error:
         return f"{error.filename or path} cannot be examined: {error.strerror}"
     except ValueError:
         return f"{str(path)!r} is not a name of a file"
 
 
-def others_may_write(path: Path | str, status: os.stat_result) -> bool:
-    """Whether anybody but the owner may write: not through the group that an owner has alone."""
-    if status.st_mode & stat.S_IWOTH:
-        return True
-    return bool(status.st_mode & stat.S_IWGRP) and not (_is_private(status) and not _has_access_list(path))
-
-
-def is_own(path: Path | str) -> bool:
-    """Whether a file or folder, no link, belongs to this user, who alone may write to it. Raises OSError."""
-    status = os.lstat(path)
-    plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    return plain and status.st_uid == os.geteuid() and is_known_user() and not others_may_write(path, status)
-
-
-def is_known_user() -> bool:
-    """Whether this user exists in its user namespace; if not, every unknown owner looks like this user."""
-    try:
-        rows = [[int(word) for word in line.split()] for line in USER_MAP.read_bytes().splitlines()]
-    except (OSError, ValueError):
-        return True
-    return any(first <= os.geteuid() < first + length for first, _, length in rows)
-
-
-def user_name(number: int) -> str:
-    """The name of a user, or the number if there is none."""
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return f"user {number}"
+def make_trusted(folder: Path) -> None:
+    """Make a folder of this user's alone, and those above it that are missing. Raises OSError, also for one that is
+    there and that others can have exchanged: nothing is read, written or removed through a link of theirs.
+    """
+    missing = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
+    above = missing[-1].parent if missing else folder
+    if why := distrust(above, shared=bool(missing)):
+        raise PermissionError(errno.EPERM, why)
+    for place in reversed(missing):
+        place.mkdir(mode=0o700, exist_ok=True)
+    if why := distrust(folder):
+        raise PermissionError(errno.EPERM, why)
 
 
 def _why_not(path: Path, status: os.stat_result, above: os.stat_result, *, exposed: bool) -> str:
@@ -124,21 +106,3 @@ def _is_by_a_user(device: int) -> bool:
         return False
     number = f"{os.major(device)}:{os.minor(device)}".encode()
     return any(line.split()[2] == number and b" - fuse" in line for line in mounts)
-
-
-def _is_private(status: os.stat_result) -> bool:
-    """Whether the group of a file is its owner's alone: it has the owner's name, and no other user is in it."""
-    try:
-        owner, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
-    except KeyError:
-        return False
-    if (owner.pw_gid, owner.pw_name) != (group.gr_gid, group.gr_name) or set(group.gr_mem) - {owner.pw_name}:
-        return False
-    return all(user.pw_name == owner.pw_name for user in pwd.getpwall() if user.pw_gid == group.gr_gid)
-
-
-def _has_access_list(path: Path | str) -> bool:
-    try:
-        return bool(os.getxattr(path, ACL))
-    except OSError:
-        return False

@@ -5,8 +5,8 @@ random name, which nobody else can have taken, until it is renamed. `OwnFolder` 
 """
 
 import contextlib
+import errno
 import os
-import pwd
 import secrets
 import stat
 from collections.abc import Iterator
@@ -14,15 +14,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from seatrial.files.owners import is_ours, note_owner, owner_of, user_name
+from seatrial.files.reading import MOST_LINKS
+
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 OLD = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+WRITTEN = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+DESCRIPTORS = Path("/proc/self/fd")
 FOLDER_MODE, FILE_MODE = 0o755, 0o644
 """Less the umask. Nobody else may write into a folder of this user's, whatever the umask."""
 SHARED_BITS = 0o7777
-
-_owner_on: dict[int, int] = {}
-"""Device -> owner that its file server gives to what this user creates, where it is another one (root_squash)."""
 
 
 class Foreign(PermissionError):
@@ -199,7 +201,7 @@ def shared_folder(path: Path) -> Iterator[Path]:
             raise NotADirectoryError(error.errno, f"{path} is a link or a file, not a folder") from error
         try:
             above, status = os.fstat(parent), os.fstat(handle)
-            if _is_ours(status) and not os.listdir(handle):  # noqa: PTH208 - by its descriptor
+            if is_ours(status) and not os.listdir(handle):  # noqa: PTH208 - by its descriptor
                 with contextlib.suppress(OSError):
                     os.fchown(handle, -1, above.st_gid)
                 os.fchmod(handle, above.st_mode & SHARED_BITS)
@@ -226,7 +228,7 @@ def replace_own_file(path: Path, content: bytes) -> None:
     """Write a file through to the disk, in a folder that others share. Raises OSError; Foreign if it is another's."""
     with opened_folder(path.parent) as folder:
         with contextlib.suppress(FileNotFoundError):
-            if not _is_ours(os.stat(path.name, dir_fd=folder, follow_symlinks=False)):
+            if not is_ours(os.stat(path.name, dir_fd=folder, follow_symlinks=False)):
                 raise Foreign(1, f"it belongs to {owner_of(path)}")
         with _new_file(folder, path.name, FILE_MODE) as stream:
             stream.write(content)
@@ -237,21 +239,17 @@ def replace_own_file(path: Path, content: bytes) -> None:
 def open_named(path: Path) -> int:
     """The descriptor of a file that the command line names, emptied, for writing; it may be a pipe that is read.
 
-    Raises OSError; Foreign for a link, a pipe or a second name (hard link) that another user than root put there.
+    Raises OSError; Foreign for a link, a pipe or a second name (hard link) that another user than root put there, and
+    for a file of another user in a folder with the sticky bit.
     """
-    trusted = (0, os.geteuid())
-    with contextlib.suppress(FileNotFoundError):
-        status = path.lstat()
-        if stat.S_ISLNK(status.st_mode) and status.st_uid not in trusted:
-            raise Foreign(1, f"it is a link of {owner_of(path, follow=False)}")
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
+    handle = _followed(path)
     try:
         status = os.fstat(handle)
         regular = stat.S_ISREG(status.st_mode)
         shell = str(descriptor_path(handle).readlink()).startswith("pipe:")  # it has no name: `>(less)`, `| less`
         pipe = stat.S_ISFIFO(status.st_mode) and not shell
-        if (pipe and status.st_uid not in trusted) or (regular and status.st_nlink > 1):
-            raise Foreign(1, "it is a pipe of another user, or a file with several names")
+        if pipe and status.st_uid not in _trusted():
+            raise Foreign(1, "it is a pipe of another user")
         if regular:
             os.ftruncate(handle, 0)
         os.set_blocking(handle, True)
@@ -261,38 +259,85 @@ def open_named(path: Path) -> int:
     return handle
 
 
-def is_own(path: Path) -> bool:
-    """Whether a folder is this user's and not a link: only then is anything written into it."""
-    try:
-        with own_folder(path):
-            return True
-    except OSError:
-        return False
+def _followed(path: Path) -> int:
+    """The descriptor of a file, opened or created, with the links in its place followed that this user or root owns.
+
+    Each link is examined and read by its own descriptor: nobody can put another one in its place meanwhile. Links of
+    /proc are the kernel's, which follows them.
+    """
+    for _ in range(MOST_LINKS):
+        with opened_directory(path.parent) as folder:
+            try:
+                return _opened_in(folder, path.name)
+            except OSError as error:
+                if error.errno != errno.ELOOP:
+                    raise
+            if os.fstat(folder).st_dev == DESCRIPTORS.stat().st_dev:
+                return os.open(path.name, WRITTEN, dir_fd=folder)
+            link = os.open(path.name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                status = os.fstat(link)
+                if stat.S_ISLNK(status.st_mode):  # else it was replaced just now
+                    if status.st_uid not in _trusted():
+                        raise Foreign(1, f"it is a link of {user_name(status.st_uid)}")
+                    path = path.parent / os.readlink("", dir_fd=link)
+            finally:
+                os.close(link)
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
 
 
-def owner_of(path: Path, *, follow: bool = True) -> str:
-    """The name of the owner, or the number where it has none; empty where the file or folder cannot be seen."""
+def _opened_in(folder: int, name: str) -> int:
+    """The descriptor of a file, opened or created. Raises OSError, Foreign where the name is one of several.
+
+    The name is looked at once it is open: whoever gave somebody's file a second name has to leave it there.
+    """
+    handle = os.open(name, WRITTEN | os.O_CREAT | os.O_NOFOLLOW, 0o666, dir_fd=folder)
     try:
-        uid = path.stat(follow_symlinks=follow).st_uid
-    except OSError:
-        return ""
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
+        _refuse_other_names(handle, name, folder)
+        _refuse_planted(os.fstat(handle), os.fstat(folder))
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _refuse_planted(file: os.stat_result, folder: os.stat_result) -> None:
+    """Raise Foreign for a file that somebody may have put into a folder for all to read what is written there.
+
+    The rule is that of Linux (fs.protected_regular, which not every system has switched on).
+    """
+    for_all = folder.st_mode & stat.S_ISVTX and folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if stat.S_ISREG(file.st_mode) and for_all and file.st_uid not in (*_trusted(), folder.st_uid):
+        raise Foreign(1, f"it is a file of {user_name(file.st_uid)} in a folder for all")
+
+
+def _refuse_other_names(handle: int, name: str, folder: int | None) -> None:
+    """Raise Foreign for an open regular file that has another name than the one by which it was opened.
+
+    One look at the name shows both: a name that is taken away after the opening no longer counts in the file itself.
+    """
+    ours, named = os.fstat(handle), os.stat(name, dir_fd=folder, follow_symlinks=False)
+    same = (ours.st_dev, ours.st_ino) == (named.st_dev, named.st_ino)
+    if stat.S_ISREG(ours.st_mode) and (not same or named.st_nlink > 1):
+        raise Foreign(1, f"{name} is a file with several names")
+
+
+def _trusted() -> tuple[int, ...]:
+    return 0, os.geteuid()
 
 
 def descriptor_path(handle: int) -> Path:
     """A path that leads to an open file or folder, for a library that takes paths only."""
-    return Path(f"/proc/self/fd/{handle}")
+    return DESCRIPTORS / str(handle)
 
 
 def _own_file(name: str, flags: int, folder: int | None) -> int:
     handle = os.open(name, OLD | flags & ~os.O_TRUNC, FILE_MODE, dir_fd=folder)
     try:
         status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode) or not _is_ours(status) or status.st_nlink > 1:
+        if not stat.S_ISREG(status.st_mode) or not is_ours(status):
             raise Foreign(1, f"{name} is not a file of this user alone")
+        _refuse_other_names(handle, name, folder)
         os.set_blocking(handle, True)
         if flags & os.O_TRUNC:
             os.ftruncate(handle, 0)
@@ -306,25 +351,18 @@ def _own_file(name: str, flags: int, folder: int | None) -> int:
 def _owned(handle: int, path: Path) -> Iterator[OwnFolder]:
     try:
         status = os.fstat(handle)
-        if not _is_ours(status):
+        if not is_ours(status):
             raise Foreign(1, f"{path} belongs to another user (uid {status.st_uid})")
         yield OwnFolder(handle, path)
     finally:
         os.close(handle)
 
 
-def _is_ours(status: os.stat_result) -> bool:
-    return status.st_uid in (os.geteuid(), _owner_on.get(status.st_dev))
-
-
 def _learn_owner(handle: int) -> None:
     """Find out whether the file server gives what this user creates to another one: it does for root on most NFS."""
-    status = os.fstat(handle)
-    if _is_ours(status):
+    if is_ours(os.fstat(handle)):
         return
     name = f".{secrets.token_hex(8)}.new"
     with os.fdopen(os.open(name, NEW, FILE_MODE, dir_fd=handle), "wb") as stream:
-        owner = os.fstat(stream.fileno()).st_uid
+        note_owner(os.fstat(handle), os.fstat(stream.fileno()))
     os.unlink(name, dir_fd=handle)
-    if owner == status.st_uid:
-        _owner_on[status.st_dev] = owner

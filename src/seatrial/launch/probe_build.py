@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 from seatrial.files.home_folders import cache_folder
-from seatrial.files.trust import distrust, is_own
+from seatrial.files.owners import is_own_alone
+from seatrial.files.trust import distrust
 from seatrial.launch.collector import source_folder
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.mpi import Mpi
@@ -73,7 +74,7 @@ def build(mpi: Mpi, folder: Path, environment: Environment = NO_ENVIRONMENT) -> 
         return shared
     try:
         _make_folders(folder)
-        own = folder if is_own(folder) else _own_folder(folder)
+        own = folder if is_own_alone(folder) else _own_folder(folder)
         target = own / name / NAME
         if not distrust(target):
             return target
@@ -101,7 +102,7 @@ def _own_folder(folder: Path) -> Path:
     Raises OSError.
     """
     prefix = f"user-{os.geteuid()}-"
-    own = (path for path in sorted(folder.glob(f"{prefix}*")) if not path.is_symlink() and is_own(path))
+    own = (path for path in sorted(folder.glob(f"{prefix}*")) if is_own_alone(path))
     return next(own, None) or Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
 
 

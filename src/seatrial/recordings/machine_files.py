@@ -31,12 +31,12 @@ class Fleet(NamedTuple):
     silent: dict[str, str]
 
 
-def machine_files(folder: Path) -> dict[str, tuple[Path, ...]]:
+def machine_files(folder: Path, top: Path) -> dict[str, tuple[Path, ...]]:
     """Node -> its files, of those in the folder that describe a machine; others are left out.
 
     The name of a file is the node's, without the commands and suffixes in it (n1.lscpu.txt, lstopo-n1.xml). Where
     nothing is left (n1/lscpu.txt), the folder's name is. Two files with the same content, such as two exports, are of
-    two nodes, and have their whole names.
+    two nodes, and have their whole names. `top`: the folder of the whole recording, which no link may lead out of.
     """
     try:
         paths = sorted(path for path in folder.iterdir() if path.is_file())[:MOST_FILES]
@@ -44,7 +44,7 @@ def machine_files(folder: Path) -> dict[str, tuple[Path, ...]]:
         return {}
     of_node: dict[str, list[tuple[Path, frozenset[str]]]] = {}
     for path in paths:
-        if contents := _described(path):
+        if contents := _described(path, top):
             of_node.setdefault(node_of(path) or folder.resolve().name, []).append((path, contents))
     files: dict[str, tuple[Path, ...]] = {}
     for name, members in of_node.items():
@@ -62,10 +62,10 @@ def node_of(path: Path) -> str:
     return BEGINNINGS.sub("", without_endings)
 
 
-def _described(path: Path) -> frozenset[str]:
+def _described(path: Path, top: Path) -> frozenset[str]:
     """What a file is, by its beginning: "XML", "stream", or the commands that printed it. Empty: something else."""
     try:
-        first = beginning(path).decode("utf-8", errors="replace").lstrip("\ufeff \t\r\n")
+        first = beginning(path, top).decode("utf-8", errors="replace").lstrip("\ufeff \t\r\n")
     except SeatrialError:
         return frozenset()
     if first.startswith(XML_OPENINGS):
@@ -75,13 +75,13 @@ def _described(path: Path) -> frozenset[str]:
     return commands_in(first) or frozenset({"lscpu"} if is_translated(first) else ())
 
 
-def read_fleet(files: Mapping[str, tuple[Path, ...]]) -> Fleet:
+def read_fleet(files: Mapping[str, tuple[Path, ...]], top: Path) -> Fleet:
     """The machines of these files, by the names that they report; by those of the files where two report one name."""
     read: dict[str, NodeFacts] = {}
     silent: dict[str, str] = {}
     for name, paths in files.items():
         try:
-            read[name] = facts_of_files(name, paths)
+            read[name] = facts_of_files(name, paths, top)
         except SeatrialError as error:
             silent[name] = str(error)
     hostnames = Counter(facts.hostname for facts in read.values())
@@ -93,12 +93,12 @@ def read_fleet(files: Mapping[str, tuple[Path, ...]]) -> Fleet:
     return Fleet(named, silent)
 
 
-def facts_of_files(name: str, paths: tuple[Path, ...]) -> NodeFacts:
+def facts_of_files(name: str, paths: tuple[Path, ...], top: Path) -> NodeFacts:
     """One node. A stream counts alone; XML counts before texts, which add the memory modules that it lacks.
 
     Raises SeatrialError for files that cannot be read.
     """
-    texts = [whole(path).decode("utf-8", errors="replace").lstrip("\ufeff") for path in paths]
+    texts = [whole(path, top).decode("utf-8", errors="replace").lstrip("\ufeff") for path in paths]
     stream = next((text for text in texts if text.lstrip().startswith(OPENING)), None)
     if stream is not None:
         return parse_facts(stream.lstrip())

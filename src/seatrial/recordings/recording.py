@@ -18,7 +18,7 @@ from seatrial.node.frame import OPENING
 from seatrial.recordings.command_text import IN_ENGLISH, commands_in, is_translated
 from seatrial.recordings.machine_files import machine_files
 from seatrial.recordings.tarballs import beginning, is_tar, is_ttar, unpack_tar, unpack_ttar, whole
-from seatrial.recordings.trees import TreeWriter
+from seatrial.recordings.trees import TreeWriter, rebuild
 
 _Record = TypeVar("_Record")
 GATHER_FILE = "gather.json"
@@ -117,10 +117,7 @@ def form_of(path: Path) -> Form:
 @contextmanager
 def unpacked(path: Path, form: Form) -> Iterator[Path]:
     """A tar or ttar archive in a folder of its own, which is removed afterwards. Raises UsageError, SeatrialError."""
-    with tempfile.TemporaryDirectory(prefix="seatrial-", ignore_cleanup_errors=True) as folder:
-        root = Path(folder) / "tree"
-        root.mkdir()
-        writer = TreeWriter(root)
+    with _empty_tree() as (root, writer):
         if form is Form.TAR:
             unpack_tar(path, writer)
         else:
@@ -129,14 +126,36 @@ def unpacked(path: Path, form: Form) -> Iterator[Path]:
         yield root
 
 
+@contextmanager
+def rebuilt(folder: Path) -> Iterator[Path]:
+    """The tree in a folder, as if it had been in an archive: programs that read it follow no link out of it.
+
+    Raises UsageError, SeatrialError.
+    """
+    with _empty_tree() as (root, writer):
+        try:
+            rebuild(folder, writer)
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be read: {error.strerror}.") from error
+        yield root
+
+
+@contextmanager
+def _empty_tree() -> Iterator[tuple[Path, TreeWriter]]:
+    with tempfile.TemporaryDirectory(prefix="seatrial-", ignore_cleanup_errors=True) as folder:
+        root = Path(folder) / "tree"
+        root.mkdir()
+        yield root, TreeWriter(root)
+
+
 def contents(folder: Path, label: object) -> Contents:
     """The recordings at the highest level of a folder; a run's raw facts count as one.
 
-    `label`: the name of the folder in messages. Raises UsageError without recordings.
+    `label`: the name of the folder in messages. Raises UsageError without recordings, and for a link out of the folder.
     """
     level = [folder]
     for _ in range(DEEPEST_LOOK):
-        found = [_own_contents(each) for each in level]
+        found = [_own_contents(each, folder) for each in level]
         streams = {name: text for one in found for name, text in one.streams.items()}
         trees = {name: path for one in found for name, path in one.trees.items()}
         files = {name: paths for one in found for name, paths in one.files.items()}
@@ -152,18 +171,20 @@ def contents(folder: Path, label: object) -> Contents:
     raise UsageError(f"{label} contains no recording.", EXPECTED)
 
 
-def _own_contents(folder: Path) -> Contents:
+def _own_contents(folder: Path, top: Path) -> Contents:
+    """`top`: the folder of the whole recording."""
     for place in (folder, folder / layout.FACTS_FOLDER):
-        before = _streams(place, f".{layout.BEFORE}.txt") or _streams(place, STREAM_SUFFIX)
+        before = _streams(place, top, f".{layout.BEFORE}.txt") or _streams(place, top, STREAM_SUFFIX)
         if before:
-            return Contents(streams=before, after=_streams(place, f".{layout.AFTER}.txt"), features=_features(folder))
+            after = _streams(place, top, f".{layout.AFTER}.txt")
+            return Contents(streams=before, after=after, features=_features(folder))
     if any((folder / part).is_dir() for part in ("sys", "proc")):
         return Contents(trees={folder.name: folder})
-    return Contents(files=machine_files(folder))
+    return Contents(files=machine_files(folder, top))
 
 
 def _description(path: Path, kind: type[_Record]) -> _Record:
-    return decoded(read_input(path, DESCRIPTION_BYTES), kind, path)
+    return decoded(read_input(path, DESCRIPTION_BYTES, path.parent), kind, path)
 
 
 def _features(folder: Path) -> dict[str, tuple[str, ...]]:
@@ -176,13 +197,13 @@ def _features(folder: Path) -> dict[str, tuple[str, ...]]:
     return {}
 
 
-def _streams(folder: Path, suffix: str) -> dict[str, str]:
+def _streams(folder: Path, top: Path, suffix: str) -> dict[str, str]:
     """By node, in the order of the files' names."""
     try:
         paths = sorted(path for path in folder.glob(f"*{suffix}") if path.is_file())
     except OSError:
         return {}
-    texts = ((unquote(path.name.removesuffix(suffix)), text_of(path)) for path in paths)
+    texts = ((unquote(path.name.removesuffix(suffix)), text_of(path, top)) for path in paths)
     return {name: text for name, text in texts if text.startswith(OPENING)}
 
 
@@ -193,9 +214,11 @@ def _folders(folder: Path) -> list[Path]:
         return []
 
 
-def text_of(path: Path) -> str:
-    """A text file, without its compression; invalid bytes are replaced. Raises UsageError."""
-    return whole(path).decode("utf-8", errors="replace")
+def text_of(path: Path, folder: Path | None = None) -> str:
+    """A text file, without its compression; invalid bytes are replaced. Raises UsageError, also for a link out of the
+    folder.
+    """
+    return whole(path, folder).decode("utf-8", errors="replace")
 
 
 def stream_node(path: Path) -> str:

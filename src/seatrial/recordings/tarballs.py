@@ -5,10 +5,12 @@ import gzip
 import lzma
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
+from seatrial.archive.inputs import ANY_SIZE, open_regular
 from seatrial.model.errors import UsageError
 from seatrial.recordings.trees import LARGEST_BYTES, TreeWriter, too_large
 
@@ -66,7 +68,11 @@ LONGEST_READ = 64 << 20
 """No header of an honest archive is longer; a dishonest one would have it all in memory."""
 LARGEST_STREAM = 4 * LARGEST_BYTES
 """Content, and a header for each member."""
-COMPRESSIONS = ((b"\x1f\x8b", gzip.GzipFile), (b"BZh", bz2.BZ2File), (b"\xfd7zXZ\0", lzma.LZMAFile))
+COMPRESSIONS: tuple[tuple[bytes, Callable[[IO[bytes]], object]], ...] = (
+    (b"\x1f\x8b", lambda stream: gzip.GzipFile(fileobj=stream)),
+    (b"BZh", bz2.BZ2File),
+    (b"\xfd7zXZ\0", lzma.LZMAFile),
+)
 DAMAGE = (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError, ValueError, OverflowError, RecursionError)
 
 
@@ -100,29 +106,32 @@ class Capped:
         return self._stream.tell()
 
 
-def opened(path: Path) -> IO[bytes]:
-    """The file, without its compression. Raises OSError; damage shows when it is read."""
-    with path.open("rb") as stream:
+@contextmanager
+def opened(path: Path, folder: Path | None = None) -> Iterator[IO[bytes]]:
+    """The file, without its compression; `folder`: above it, which no link may lead out of.
+
+    Raises UsageError for what is not a regular file, OSError; damage shows when it is read.
+    """
+    with open_regular(path, ANY_SIZE, folder) as stream:
         magic = stream.read(8)
-    for beginning, decompressed in COMPRESSIONS:
-        if magic.startswith(beginning):
-            return cast(IO[bytes], decompressed(path))
-    return path.open("rb")
+        stream.seek(0)
+        decompressed = next((each for beginning, each in COMPRESSIONS if magic.startswith(beginning)), None)
+        yield stream if decompressed is None else cast(IO[bytes], decompressed(stream))
 
 
-def beginning(path: Path, count: int = 4096) -> bytes:
-    """The first bytes of the file, without its compression. Raises UsageError where it is damaged."""
+def beginning(path: Path, folder: Path | None = None, count: int = 4096) -> bytes:
+    """The first bytes of the file, without its compression. Raises UsageError where it is damaged; see `opened`."""
     try:
-        with opened(path) as stream:
+        with opened(path, folder) as stream:
             return stream.read(count)
     except DAMAGE as error:
         raise UsageError(f"{path} cannot be read: {_said(error)}.") from error
 
 
-def whole(path: Path) -> bytes:
+def whole(path: Path, folder: Path | None = None) -> bytes:
     """All of the file, without its compression. Raises UsageError where it is damaged or larger than 64 MiB."""
     try:
-        with opened(path) as stream:
+        with opened(path, folder) as stream:
             return Capped(stream).read()
     except DAMAGE as error:
         raise UsageError(f"{path} cannot be read: {_said(error)}.") from error

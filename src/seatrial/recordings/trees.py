@@ -1,10 +1,13 @@
 """Rebuilds a recorded tree of files in an empty folder; nothing in it can be written or point outside."""
 
 import errno
+import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from seatrial.files.reading import FILE, FOLDER
 from seatrial.model.errors import SeatrialError, UsageError
 
 LARGEST_BYTES = 1 << 30
@@ -127,6 +130,48 @@ class TreeWriter:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise SeatrialError(f"No space left in {where} to unpack the recording.", "Set TMPDIR.") from error
             raise SeatrialError(f"The recording cannot be unpacked in {where}: {error.strerror or error}.") from error
+
+
+def rebuild(folder: Path, writer: TreeWriter) -> None:
+    """The tree in a folder, by descriptors: no link is followed, and what cannot be read is left out. Raises OSError,
+    and UsageError beyond the caps of the writer.
+    """
+    handle = os.open(folder, FOLDER)
+    try:
+        _rebuild(handle, "", writer)
+    finally:
+        os.close(handle)
+    writer.finish()
+
+
+def _rebuild(folder: int, above: str, writer: TreeWriter) -> None:
+    for name in sorted(os.listdir(folder)):
+        try:
+            _rebuild_member(folder, name, f"{above}{name}", writer)
+        except OSError:
+            writer.drop()
+
+
+def _rebuild_member(folder: int, name: str, path: str, writer: TreeWriter) -> None:
+    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    if stat.S_ISLNK(mode):
+        writer.link(path, os.readlink(name, dir_fd=folder))
+        return
+    is_folder = stat.S_ISDIR(mode) and path.count("/") < DEEPEST
+    if not is_folder and not stat.S_ISREG(mode):
+        writer.drop()
+        return
+    handle = os.open(name, (FOLDER if is_folder else FILE) | os.O_NOFOLLOW, dir_fd=folder)
+    try:
+        if is_folder:
+            writer.folder(path)
+            _rebuild(handle, f"{path}/", writer)
+        elif stat.S_ISREG(os.fstat(handle).st_mode):  # and not exchanged just now
+            writer.file(path, iter(lambda: os.read(handle, CHUNK), b""))
+        else:
+            writer.drop()
+    finally:
+        os.close(handle)
 
 
 def too_large(most_bytes: int) -> UsageError:

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from seatrial.archive import layout
-from seatrial.archive.closing import write_run_file
 from seatrial.archive.reader import read_info, read_run
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_recovery import recover
@@ -21,7 +20,7 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.run import Contents, Design, Ending
 from seatrial.model.settings import CheckSettings
 from seatrial.model.verdict import Verdict
-from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail
+from tests.support.builders import Cluster, abandoned, described_again, fill, info_of, names, record, sail
 from tests.support.json_objects import parsed
 from tests.support.paths import ROOT
 
@@ -141,11 +140,10 @@ def test_the_run_is_invalid_and_the_missing_part_is_named(folder: Path, damage: 
 def test_every_command_says_so(
     folder: Path, damage: Callable[[Path], str], design: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    info = read_info(folder)
     planned = Design(
         name=design, pairs_at_once=1, repetitions=1, rounds=1, ordered_pairs=1, planned_pairs=1, statement=""
     )
-    write_run_file(folder, msgspec.structs.replace(info, design=planned))
+    described_again(folder, design=planned)
     said = damage(folder)
     archive = ("--archive", str(folder.parent))
     page = folder.parent / "page.html"
@@ -178,7 +176,7 @@ def test_a_damaged_run_is_not_played(folder: Path) -> None:
 
 
 def test_runs_of_earlier_versions_are_read_as_before(folder: Path) -> None:
-    write_run_file(folder, msgspec.structs.replace(read_info(folder), contents=None))
+    described_again(folder, contents=None)
     (folder / layout.FILES_FILE).unlink()
     halve(folder)
     found = read_run(folder)

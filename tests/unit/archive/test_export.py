@@ -6,20 +6,17 @@ import random
 from pathlib import Path
 
 import duckdb
-import msgspec
 import pytest
 
 from seatrial.archive import layout
-from seatrial.archive.closing import write_run_file
 from seatrial.archive.export import export, kernel_table, sample_counts, samples_file
 from seatrial.archive.journal import Delivered, encode
 from seatrial.archive.layout import ExportFormat
-from seatrial.archive.reader import read_info
 from seatrial.archive.samples import query_samples, write_samples
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RecordedRun
-from tests.support.builders import HEALTHY, Cluster, info_of, names, record, sail
+from tests.support.builders import HEALTHY, Cluster, described_again, info_of, names, record, sail
 
 STRANGE = ("it's", 'a"b', "a/b", "a b", "ü,\n;", "[n]*")
 CLUSTER = Cluster(nodes=names(3))
@@ -168,7 +165,7 @@ def test_samples_that_are_damaged_or_of_another_journal_are_made_again(tmp_path:
 
 def test_samples_of_an_earlier_version_are_believed_only_if_they_are_as_many_as_in_the_journal(tmp_path: Path) -> None:
     folder = record(CLUSTER, tmp_path)
-    write_run_file(folder, msgspec.structs.replace(read_info(folder), contents=None))
+    described_again(folder, contents=None)
     path = folder / layout.SAMPLES_FILE
     good = kernel_table(folder)
     with duckdb.connect() as connection:

@@ -8,11 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from seatrial.archive import layout
-from seatrial.archive.closing import write_run_file
 from seatrial.archive.export import export, kernel_table
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_info, read_run
@@ -22,7 +20,7 @@ from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.cli import memory
 from seatrial.cli.main import explain, run
 from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
-from tests.support.builders import Cluster, fill, info_of, names, record, sail
+from tests.support.builders import Cluster, described_again, fill, info_of, names, record, sail
 from tests.support.json_objects import parsed
 
 SMALL = Cluster(nodes=names(3))
@@ -73,7 +71,7 @@ def test_runs_are_listed_without_their_samples(
     counted = sum(len(one.times_s) for one in sail(SMALL).measurements)
     assert run(["runs", "list", "--json", "--archive", str(tmp_path)]) == ExitCode.PASS
     assert [row["samples"] for row in parsed(capsys.readouterr().out)["runs"]] == [counted]
-    write_run_file(folder, msgspec.structs.replace(read_info(folder), contents=None))  # as earlier versions closed it
+    described_again(folder, contents=None)  # as earlier versions closed it
     assert run(["runs", "list", "--json", "--archive", str(tmp_path)]) == ExitCode.PASS
     assert [row["samples"] for row in parsed(capsys.readouterr().out)["runs"]] == [None]
 

@@ -12,7 +12,7 @@ from seatrial.archive import layout, swaps
 from seatrial.archive.writer import RunWriter
 from seatrial.cli.main import run
 from seatrial.commands.run.scratch import own_scratch
-from seatrial.files import writing
+from seatrial.files import owners
 from seatrial.files.writing import Foreign, new_folder, open_named, own_folder, shared_folder
 from seatrial.model.errors import SeatrialError
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, sail
@@ -197,7 +197,7 @@ def test_a_link_that_takes_the_place_of_a_shared_folder_later_is_not_followed(tm
 
 def test_a_file_server_that_gives_files_to_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """NFS with root_squash: what root creates belongs to nobody. Such a run can be measured by who created it."""
-    monkeypatch.setattr(writing, "_owner_on", {})
+    monkeypatch.setattr(owners, "_owner_on", {})
     monkeypatch.setattr(os, "geteuid", lambda: 54321)
     with pytest.raises(Foreign), own_folder(tmp_path):
         pass

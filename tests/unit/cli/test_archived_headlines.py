@@ -15,7 +15,6 @@ from seatrial.archive.headlines import Headline, keep_headline, read_headline
 from seatrial.archive.reader_cache import kept_file
 from seatrial.cli import archived_headlines, report
 from seatrial.cli.main import run
-from seatrial.files import writing
 from tests.support.builders import Cluster, names, record
 
 CLUSTER = Cluster(nodes=names(3))
@@ -36,7 +35,7 @@ def foreign(archive: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     def is_own(path: Path) -> bool:
         return archive not in path.parents
 
-    for room in (reader_cache, archived_headlines, writing):
+    for room in (reader_cache, archived_headlines):
         monkeypatch.setattr(room, "is_own", is_own)
     yield archive
     assert not list(archive.glob("*/headline.json.*"))

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.files import trust
-from seatrial.files.trust import distrust, is_own
+from seatrial.files import owners, trust
+from seatrial.files.owners import is_own_alone
+from seatrial.files.trust import distrust
 from tests.support.second_user import OTHER, THIRD, as_user, folder_for_all, needs_root
 
 
@@ -39,7 +40,7 @@ def test_what_this_user_alone_can_have_written_is_trusted(program: Path) -> None
 def test_nobody_else_may_write_to_it_or_above(
     program: Path, depth: int, bit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trust, "_is_private", lambda _: False)
+    monkeypatch.setattr(owners, "_is_private", lambda _: False)
     path = (program, *program.parents)[depth]
     path.chmod(0o755 | bit)
     assert f"may write to {path} (mode" in distrust(program)
@@ -63,7 +64,7 @@ def test_a_second_name_in_a_sticky_folder_may_be_planted(program: Path) -> None:
 
 
 def test_the_private_group_of_an_owner_is_nobody_else(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trust, "_is_private", lambda _: True)
+    monkeypatch.setattr(owners, "_is_private", lambda _: True)
     for path in (program, program.parent):
         path.chmod(0o775)
     os.link(program, program.with_name("second"))
@@ -145,7 +146,7 @@ def test_a_file_system_of_a_user_says_what_it_wants(
 
 def test_an_access_list_is_seen(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its mask is in the bits of the group, even where that group is private."""
-    monkeypatch.setattr(trust, "_is_private", lambda _: True)
+    monkeypatch.setattr(owners, "_is_private", lambda _: True)
     program.chmod(0o775)
     assert distrust(program) == ""
     monkeypatch.setattr(os, "getxattr", lambda *_: b"\2")
@@ -158,7 +159,7 @@ class TestOtherUsers:
     def test_what_others_own_is_not_trusted(self, program: Path, depth: int) -> None:
         path = (program, *program.parents)[depth]
         os.chown(path, OTHER, OTHER)
-        assert f"{path} belongs to user {OTHER}" in distrust(program)
+        assert f"{path} belongs to {OTHER}" in distrust(program)
         assert as_user(THIRD, lambda: distrust(program)) == distrust(program)
 
     def test_a_user_trusts_root_and_the_user_and_root_trusts_root_alone(self, program: Path) -> None:
@@ -182,7 +183,7 @@ class TestOtherUsers:
         """In a user namespace where this user is unknown, all unknown owners have one number."""
         ids = program.parent / "uid_map"
         ids.write_text(f"0 {THIRD} 1\n")
-        monkeypatch.setattr(trust, "USER_MAP", ids)
+        monkeypatch.setattr(owners, "USER_MAP", ids)
         os.chown(program, OTHER, OTHER)
         assert "belongs to" in as_user(OTHER, lambda: distrust(program))
 
@@ -199,10 +200,10 @@ class TestOtherUsers:
         assert f"{program.parent} belongs to" in distrust(program)
 
     def test_own(self, program: Path) -> None:
-        assert is_own(program)
-        assert is_own(program.parent)
-        assert not as_user(OTHER, lambda: is_own(program)), "root's is not one's own"
+        assert is_own_alone(program)
+        assert is_own_alone(program.parent)
+        assert not as_user(OTHER, lambda: is_own_alone(program)), "root's is not one's own"
         program.chmod(0o777)
-        assert not is_own(program)
+        assert not is_own_alone(program)
         (program.parent / "link").symlink_to(program)
-        assert not is_own(program.parent / "link")
+        assert not is_own_alone(program.parent / "link")

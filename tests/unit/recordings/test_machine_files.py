@@ -348,7 +348,7 @@ def test_a_single_text(tmp_path: Path) -> None:
     path = tmp_path / "n7.lscpu.txt"
     path.write_text(LSCPU)
     assert list(read_recording(path).facts) == ["n7"]
-    assert machine_files(tmp_path) == {"n7": (path,)}
+    assert machine_files(tmp_path, tmp_path) == {"n7": (path,)}
 
 
 def test_drift_and_limits_of_a_fleet_of_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.archive.changed_settings import ChangedFile
+from seatrial.archive.layout import file_name
 from seatrial.judgement.comparison.records import FileSetting
 from seatrial.judgement.comparison.reversible import is_reversible
 from seatrial.launch.hosts.ssh_argv import ssh_argv
@@ -39,7 +40,10 @@ for file; do
         *) echo "$file contains $has" >&2; exit 1 ;;
     esac
 done
-[ -n "$note" ] || rm -f "$root/run/seatrial/$name" "$root/var/tmp/seatrial/$name"
+for folder in "$root/run/seatrial" "$root/var/tmp/seatrial"; do
+    [ -z "$note" ] && [ -O "$folder" ] && [ ! -h "$folder" ] && rm -f "$folder/$name"
+done
+exit 0
 """
 """Writes a value into files and reads it back. Standard input is a note that is left on the node before that; where it
 is empty, the note is removed after it."""
@@ -109,7 +113,16 @@ def _chosen(line: str) -> str:
 
 def writing(change: ChangedFile, name: str, value: str) -> tuple[str, ...]:
     """The words that write a value into the files of the setting, on its node."""
-    return ("sh", "-c", WRITE, "seatrial-setting", change.root, f"{change.node}.{name}.note", value, *change.files)
+    return (
+        "sh",
+        "-c",
+        WRITE,
+        "seatrial-setting",
+        change.root,
+        f"{file_name(change.node)}.{name}.note",
+        value,
+        *change.files,
+    )
 
 
 def why_not_ours(change: ChangedFile) -> str:

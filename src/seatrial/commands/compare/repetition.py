@@ -12,7 +12,7 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.reader import read_info
 from seatrial.commands.compare.custody import OWN
-from seatrial.files.trust import is_own, user_name
+from seatrial.files.owners import is_own_alone, user_name
 from seatrial.files.writing import opened_folder
 from seatrial.model.errors import UsageError
 from seatrial.model.run import RunInfo
@@ -54,7 +54,7 @@ def _own_info(folder: Path) -> RunInfo | None:
     try:
         with opened_folder(folder.resolve()) as handle:
             held = f"/proc/self/fd/{handle}"
-            mine = is_own(f"{held}/.") and is_own(f"{held}/{layout.RUN_FILE}")
+            mine = is_own_alone(f"{held}/.") and is_own_alone(f"{held}/{layout.RUN_FILE}")
             return read_info(Path(held)) if mine else None
     except OSError:
         return None

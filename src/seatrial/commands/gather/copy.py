@@ -43,4 +43,4 @@ def read_again(source: Path, nodes: Sequence[str], progress: Progress) -> tuple[
 
 def _raw(folder: Path) -> dict[str, str]:
     found = {name: folder / RAW_FOLDER / name for name in RAW_FILES}
-    return {name: text_of(path) for name, path in found.items() if path.is_file()}
+    return {name: text_of(path, folder) for name, path in found.items() if path.is_file()}

@@ -17,7 +17,7 @@ from seatrial.archive.reader import read_entries, read_info
 from seatrial.archive.run_files import DamagedRun
 from seatrial.commands.import_values.batches import Wanted, read_batches, runs_of
 from seatrial.driver.imported_run import times_of, write_batch
-from seatrial.files.writing import is_own
+from seatrial.files.owners import is_own
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Batch, Source
 from seatrial.model.run import RunKind
@@ -86,7 +86,8 @@ def _discard_half(folder: Path) -> None:
     if not is_own(folder) or examine([folder])[0].life is not Life.CUT_OFF:
         return
     try:
-        kind = read_info(folder).kind
+        info = read_info(folder)
+        kind = info.kind if info.run == layout.run_of(folder) else None  # else others gave another run this name
     except DamagedRun:  # it was killed before it wrote that
         kind = None if os.path.lexists(folder / layout.RUN_FILE) or read_entries(folder) else RunKind.IMPORT
     if kind is RunKind.IMPORT:
@@ -95,18 +96,18 @@ def _discard_half(folder: Path) -> None:
 
 def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:
     """Raises UsageError for what cannot be read."""
-    files = []
+    files: list[tuple[Path, Path | None]] = []
     for path in paths:
         if path.is_dir():
-            files += sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+            inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+            files += [(one, path) for one in inside]
         else:
-            files.append(path)
+            files.append((path, None))
     if not 0 < len(files) <= MOST_FILES:
         raise UsageError(f"There are {count(len(files), 'file')}; 1 to {MOST_FILES} are read.", "Give other files.")
     read, left_bytes = [], TABLES_BYTES
-    named = {str(path) for path in paths}
-    for path in files:
-        content = read_input(path, left_bytes)
+    for path, folder in files:
+        content = read_input(path, left_bytes, folder)
         left_bytes -= len(content)
         if b"\0" in content:
             raise BadInput(f"{path} is binary, not text.", "Give the text that the program printed.")
@@ -115,7 +116,7 @@ def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:
             sha256=hashlib.sha256(content).hexdigest(),
             file_bytes=len(content),
             form="",
-            in_folder=str(path) not in named,
+            in_folder=folder is not None,
         )
         read.append((source, content.decode("utf-8", errors="replace")))
     return read

@@ -97,7 +97,7 @@ class Placing(Run):
 
     @property
     def _rankfile(self) -> Path:
-        return self._writer.log_file(RANKFILE)
+        return self._writer.folder / layout.LOGS_FOLDER / RANKFILE
 
     def _manner(self, advice: Advice) -> Manner:
         library = str(self.measurer.header.get("mpi_library", ""))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from seatrial.archive.working_folder import Use, WorkingFolder, scratch_parent
+from seatrial.files.trust import distrust
 from seatrial.files.writing import new_folder, own_folder
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import RunSettings
@@ -50,16 +51,22 @@ class Scratch:
 
 
 def own_scratch(archive: Path) -> Path:
-    """This user's scratch folder in an archive. Raises SeatrialError where it belongs to somebody else."""
+    """This user's scratch folder in an archive. Raises SeatrialError where others have it, or can exchange it."""
     folder = scratch_parent(archive)
     try:
         with contextlib.suppress(FileExistsError), new_folder(folder, mode=0o700):
             pass
         with own_folder(folder):
-            return folder
+            why = distrust(folder)
     except OSError as error:
         what = f"The scratch folder {folder} cannot be used: {error.strerror}."
         raise SeatrialError(what, "Name another one with --scratch.") from error
+    if why:
+        raise SeatrialError(
+            f"The scratch folder {folder} cannot be used, since programs read what is in it: {why}.",
+            f"Name another one with --scratch, or set the sticky bit: chmod +t {archive}",
+        )
+    return folder
 
 
 def free_bytes(folder: Path) -> int:

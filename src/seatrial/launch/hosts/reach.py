@@ -47,11 +47,12 @@ ASK = (
 )
 COPY = (
     f"exec /bin/sh -c '{SAFE}"
-    'umask 077; IFS= read -r p; d=${p%/*}; mkdir -p "$d" && t=$(mktemp "$d/.new.XXXXXX") || exit 1; '
-    'base64 -d >"$t" && chmod 700 "$t" && mv -f "$t" "$p" && '
-    '{ safe "$p" || { echo "others can write to its folders" >&2; exit 1; }; }'
+    'umask 077; IFS= read -r p; d=${p%/*}; mkdir -p "$d" || exit 1; '
+    'safe "$d/." || { echo "others can write to its folders" >&2; exit 1; }; '
+    't=$(mktemp "$d/.new.XXXXXX") && base64 -d >"$t" && chmod 700 "$t" && mv -f "$t" "$p" && safe "$p"'
     "'"
 )
+"""The folder is examined before anything is written: others could put a link in the place of the new file."""
 _Answer = TypeVar("_Answer")
 
 

@@ -69,7 +69,7 @@ def test_a_command_of_another_user_is_shown_and_not_executed(archive: Path, vict
         return caught.value.what, caught.value.remedy
 
     what, remedy = as_user(victim, refusal)
-    assert f"is not yours alone (it belongs to user {OTHER}), so its command is not executed" in what
+    assert f"is not yours alone (it belongs to {OTHER}), so its command is not executed" in what
     assert remedy.endswith("write compare A B --prove -- seatrial run -- sh -c 'touch pwned'")
     assert benchmark_of(as_user(OTHER, lambda: repeatable(folder, (), NOTHING))) == ("seatrial", *EVIL)
 

@@ -62,7 +62,9 @@ def test_what_others_own(probe: Path, depth: int) -> None:
 def test_a_copy_in_a_folder_of_others_is_not_used(probe: Path) -> None:
     assert copied(probe).ok
     assert probe.read_text() == "hello\n"
+    before = probe.stat()
     os.chown(probe.parent, OTHER, OTHER)
     done = copied(probe)
     assert not done.ok
     assert "others can write to its folders" in done.stderr
+    assert os.path.samestat(probe.stat(), before), "nothing was written where others could exchange it"

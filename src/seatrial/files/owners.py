@@ -1,0 +1,100 @@
+"""Whose a file or folder is, and who else may write to it."""
+
+import grp
+import os
+import pwd
+import stat
+from pathlib import Path
+
+ACL = "system.posix_acl_access"
+"""With an access list the group's bits of a mode are those that any entry may have at most (acl(5))."""
+USER_MAP = Path("/proc/self/uid_map")
+
+_owner_on: dict[int, int] = {}
+"""Device -> owner that its file server gives to what this user creates, where it is another one (root_squash)."""
+
+
+def is_own(path: Path | str) -> bool:
+    """Whether a file or folder, and no link, belongs to this user, who may write there."""
+    return _own_status(path) is not None
+
+
+def is_own_alone(path: Path | str) -> bool:
+    """Whether it is this user's own, and nobody else may write to it either: then what it says may be executed.
+
+    A file server that gives this user's files to another one (root_squash) does not say whose they are.
+    """
+    status = _own_status(path)
+    alone = status is not None and status.st_uid == os.geteuid() and not others_may_write(path, status)
+    return alone and is_known_user()
+
+
+def is_ours(status: os.stat_result) -> bool:
+    """Whether what has this status belongs to this user, or to whom a file server gives this user's files."""
+    return status.st_uid in (os.geteuid(), _owner_on.get(status.st_dev))
+
+
+def note_owner(folder: os.stat_result, made: os.stat_result) -> None:
+    """Remember whose the file server says that a folder of this user's is; `made`: what was just made in it."""
+    if made.st_uid == folder.st_uid:
+        _owner_on[folder.st_dev] = made.st_uid
+
+
+def others_may_write(path: Path | str, status: os.stat_result) -> bool:
+    """Whether anybody but the owner may write: not through the group that an owner has alone."""
+    if status.st_mode & stat.S_IWOTH:
+        return True
+    return bool(status.st_mode & stat.S_IWGRP) and not (_is_private(status) and not _has_access_list(path))
+
+
+def is_known_user() -> bool:
+    """Whether this user exists in its user namespace; if not, every unknown owner looks like this user."""
+    try:
+        rows = [[int(word) for word in line.split()] for line in USER_MAP.read_bytes().splitlines()]
+    except (OSError, ValueError):
+        return True
+    return any(first <= os.geteuid() < first + length for first, _, length in rows)
+
+
+def owner_of(path: Path, *, follow: bool = True) -> str:
+    """The name of the owner, or the number where it has none; empty where the file or folder cannot be seen."""
+    try:
+        return user_name(path.stat(follow_symlinks=follow).st_uid)
+    except OSError:
+        return ""
+
+
+def user_name(number: int) -> str:
+    """The name of a user, or the number where it has none."""
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def _own_status(path: Path | str) -> os.stat_result | None:
+    """The status of what is this user's; None for anything else, and where there is nothing."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return status if plain and is_ours(status) else None
+
+
+def _is_private(status: os.stat_result) -> bool:
+    """Whether the group of a file is its owner's alone: it has the owner's name, and no other user is in it."""
+    try:
+        owner, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
+    except KeyError:
+        return False
+    if (owner.pw_gid, owner.pw_name) != (group.gr_gid, group.gr_name) or set(group.gr_mem) - {owner.pw_name}:
+        return False
+    return all(user.pw_name == owner.pw_name for user in pwd.getpwall() if user.pw_gid == group.gr_gid)
+
+
+def _has_access_list(path: Path | str) -> bool:
+    try:
+        return bool(os.getxattr(path, ACL))
+    except OSError:
+        return False

@@ -1,0 +1,146 @@
+"""What others exchange at the one moment that counts, as a quick attacker would: right before or after an opening."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seatrial.archive.run_files import DamagedRun, read_inside
+from seatrial.files.reading import LeadsOut, open_below
+from seatrial.files.writing import Foreign, open_named, open_own
+from tests.support.other_users import FIRST, public
+
+__all__ = ["public"]  # a fixture
+PRIVATE = "of nobody else"
+
+
+def at(monkeypatch: pytest.MonkeyPatch, function: str, name: str, then: Callable[[], object]) -> None:
+    """Do something once, right before the first call of a function of `os` on that name."""
+    real, left = getattr(os, function), [then]
+
+    def called(path: object, *rest: object, **options: object) -> object:
+        if left and os.fspath(path).endswith(name):  # type: ignore[call-overload]
+            left.pop()()
+        return real(path, *rest, **options)
+
+    monkeypatch.setattr(os, function, called)
+
+
+def text_below(folder: Path, name: str) -> str:
+    with os.fdopen(open_below(folder, Path(name)), "rb") as stream:
+        return stream.read().decode()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A folder with a file in a sub-folder, beside a folder of the same form that is private."""
+    for folder, text in (("run", "ours"), ("private", PRIVATE)):
+        (tmp_path / folder / "facts").mkdir(parents=True)
+        (tmp_path / folder / "facts" / "n1").write_text(text)
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize(
+    ("place", "target"),
+    [
+        ("facts/link", "../../private/facts/n1"),
+        ("link", "../private/facts/n1"),
+        ("link", "/etc/hostname"),
+        ("link", "link"),
+        ("link", ".."),
+        ("link", "facts/../../run/facts/n1"),
+    ],
+)
+def test_no_link_leads_out_of_a_folder(tree: Path, place: str, target: str) -> None:
+    (tree / place).symlink_to(target)
+    with pytest.raises(LeadsOut):
+        open_below(tree, Path(place))
+
+
+@pytest.mark.parametrize("target", ["facts/n1", "./facts/../facts/n1", "facts/again"])
+def test_a_link_that_stays_in_the_folder_is_followed(tree: Path, target: str) -> None:
+    (tree / "facts" / "again").symlink_to("../facts/n1")
+    (tree / "link").symlink_to(target)
+    assert text_below(tree, "link") == "ours"
+
+
+@pytest.mark.parametrize("moment", ["facts", "n1"])
+def test_a_folder_that_is_exchanged_while_a_file_is_opened(
+    tree: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exchange() -> None:
+        (tree / "facts").rename(tree / "away")
+        (tree / "facts").symlink_to(tree.parent / "private" / "facts")
+
+    at(monkeypatch, "open", moment, exchange)
+    try:
+        assert read_inside(tree, tree / "facts" / "n1", 100) == b"ours"
+    except DamagedRun as error:
+        assert "leads out of" in str(error)
+    assert (tree / "away").exists()
+
+
+def test_a_link_that_takes_the_place_of_a_named_file_while_it_is_opened(
+    public: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, private = public / "page.html", public / "private"
+    private.write_text(PRIVATE)
+    page.touch()
+
+    def exchange() -> None:
+        page.unlink()
+        page.symlink_to(private)
+        os.chown(page, FIRST, FIRST, follow_symlinks=False)
+
+    at(monkeypatch, "open", "page.html", exchange)
+    with pytest.raises(Foreign, match="link of"):
+        open_named(page)
+    assert private.read_text() == PRIVATE
+
+
+@pytest.mark.parametrize("opened", [open_named, lambda path: open_own(path, os.O_WRONLY | os.O_TRUNC)])
+def test_a_second_name_that_is_taken_away_once_it_was_opened(
+    opened: Callable[[Path], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, private = tmp_path / "page.html", tmp_path / "private"
+    private.write_text(PRIVATE)
+    page.hardlink_to(private)
+    real = os.fstat
+
+    def looked(handle: int) -> os.stat_result:
+        page.unlink(missing_ok=True)
+        return real(handle)
+
+    monkeypatch.setattr(os, "fstat", looked)
+    with pytest.raises((Foreign, FileNotFoundError)):
+        opened(page)
+    assert private.read_text() == PRIVATE
+
+
+def test_a_named_file_may_be_a_chain_of_ones_own_links(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "page").symlink_to("folder/next")
+    (tmp_path / "folder" / "next").symlink_to("../target")
+    os.write(handle := open_named(tmp_path / "page"), b"text")
+    os.close(handle)
+    assert (tmp_path / "target").read_text() == "text"
+
+
+@pytest.mark.parametrize(
+    ("mode", "owner", "written"), [(0o1777, FIRST, False), (0o1777, 0, True), (0o755, FIRST, True)]
+)
+def test_a_file_that_was_put_into_a_folder_for_all_does_not_get_a_report(
+    public: Path, mode: int, owner: int, written: bool
+) -> None:
+    folder, page = public / "shared", public / "shared" / "page.html"
+    folder.mkdir()
+    folder.chmod(mode)
+    page.write_text("theirs")
+    os.chown(page, owner, owner)
+    if written:
+        os.close(open_named(page))
+    else:
+        with pytest.raises(Foreign, match="in a folder for all"):
+            open_named(page)
+    assert (page.read_text() == "theirs") is not written
