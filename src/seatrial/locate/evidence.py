@@ -95,7 +95,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @property
     def slowest_window_bytes_per_s(self) -> float | None:
         """Of the same runs; None where it is not known."""
-        return _deciding_series(self.bandwidth).slowest_window_bytes_per_s
+        return deciding_series(self.bandwidth).slowest_window_bytes_per_s
 
     @cached_property
     def latency_estimate(self) -> Estimate | None:
@@ -111,14 +111,15 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 def deciding(by_phase: Mapping[Phase, Series]) -> tuple[float, ...]:
     """The runs to judge by, of the phase that says most; never a mixture."""
-    return _deciding_series(by_phase).runs
+    return deciding_series(by_phase).runs
 
 
 def _first(by_phase: Mapping[Phase, Series]) -> tuple[float, ...]:
     return next((by_phase[phase].runs for phase in FIRST if phase in by_phase), ())
 
 
-def _deciding_series(by_phase: Mapping[Phase, Series]) -> Series:
+def deciding_series(by_phase: Mapping[Phase, Series]) -> Series:
+    """The series to judge by, of the phase that says most; an empty one where there is none."""
     return next((by_phase[phase] for phase in TELLING if phase in by_phase), NO_SERIES)
 
 

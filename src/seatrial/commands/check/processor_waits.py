@@ -72,6 +72,15 @@ def _rank_sum_from_the_top(first: Sequence[float], others: Sequence[float]) -> f
     return sum(sum(one > value for one in every) + (sum(one == value for one in every) + 1) / 2 for value in first)
 
 
+def starved(share_of_limit: float, waited: float) -> bool:
+    """Whether waits for a processor may be the only reason why a run is below its limit.
+
+    Peers that wait as long deliver as little, so that no comparison with them shows it. `share_of_limit`: what the run
+    delivered. `waited`: the share of its time for which a rank of it had no processor, and its peers had none either.
+    """
+    return waited >= max(LEAST_EXCESS, EXPLAINED * (1 - share_of_limit))
+
+
 class LongWaits(msgspec.Struct, frozen=True):
     """The rank of a node waited longer than those of good pairs beside it: medians of the shares of their time."""
 

@@ -283,6 +283,8 @@ def _why_open(verified: Verified) -> str:
             f"slow in those runs in which a rank waited longest for a processor ({100 * verified.waits.bad:.0f} % of "
             f"the time, {100 * verified.waits.good:.0f} % in the others): another process takes it"
         )
+    if verified.starved:
+        return "below its limit while its ranks waited for a processor: other processes take the cores of the nodes"
     if verified.runs < RETEST_RUNS:
         times = "once" if verified.runs == 1 else f"{verified.runs} times"
         return f"measured again {times}, and a proof takes {RETEST_RUNS} runs; give more time with --budget"

@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.check.processor_waits import Ends, LongWaits, RankWaits, Waits, excused_by_waiting
+from seatrial.commands.check.processor_waits import Ends, LongWaits, RankWaits, Waits, excused_by_waiting, starved
 from seatrial.locate.evidence import Pair
 from seatrial.locate.significance import NORMAL
-from seatrial.locate.thresholds import GROSS_LOSS, NEAR, RETEST_RUNS, SCATTERS, SURE
+from seatrial.locate.thresholds import GROSS_LOSS, LIMIT_FLOOR, NEAR, RETEST_RUNS, SCATTERS, SURE
 from seatrial.model.measurement import Estimate
 from seatrial.statistics.estimates import median, median_estimate
 
@@ -54,6 +54,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """All runs do: no traffic was met on the way."""
     waits: Waits | None = None
     """Where bad runs are explained by ranks that waited for a processor."""
+    starved: bool = False
+    """Its runs are below the limit alone, and ranks waited for a processor for as much of the time as is lost."""
 
     @property
     def if_shared(self) -> Outcome:
@@ -93,6 +95,11 @@ class SecondLook:
         controls = [own for pair, own in self._over.items() if pair not in suspected]
         self._ranks = RankWaits(self._waited, [pair for pair in self._over if pair not in suspected])
         most = max((len(own) for own in self._over.values()), default=0)
+        waits = [self._waited[pair] for pair in self._over if pair not in suspected and pair in self._waited]
+        self._waits_beside = [
+            median([max(own[run]) for own in waits if run < len(own)] or [math.inf]) for run in range(most)
+        ]
+        """Those of the controls; infinite where there is none: no peer was as slow without waits."""
         self._beside = [_middle([own[run] for own in controls if run < len(own)]) for run in range(most)]
         several = [sum(run < len(own) for own in controls) > 1 for run in range(most)]
         apart = [abs(value - self._beside[run]) for own in controls for run, value in enumerate(own) if several[run]]
@@ -109,6 +116,10 @@ class SecondLook:
         pooled, least = _by_run(own.values(), _middle), _by_run(margins.values(), _middle)
         count = len(pooled)
         outcome = self._outcome(pooled, least)
+        fed = {pair: self._margins(pair, runs, starved_count=False) for pair, runs in own.items()}
+        hungry = outcome is Outcome.CONFIRMED and self._outcome(pooled, _by_run(fed.values(), _middle)) is not outcome
+        if hungry:
+            outcome = Outcome.OPEN
         if outcome in (Outcome.CONFIRMED, Outcome.OPEN) and self._mixed(margins, least):
             outcome = Outcome.MIXED
         if outcome is Outcome.UNSTABLE and self._mostly_calm(own):
@@ -121,7 +132,15 @@ class SecondLook:
         level = self._one_level(pooled)
         steady = level or self._one_level_below_traffic(own, margins)
         share = _share(pooled)
-        return Verified(outcome=outcome, of_peers=share, runs=count, steady=steady, one_level=level, waits=waits)
+        return Verified(
+            outcome=outcome,
+            of_peers=share,
+            runs=count,
+            steady=steady,
+            one_level=level,
+            waits=waits,
+            starved=hungry,
+        )
 
     def long_waits(self, nodes: Collection[str], pairs: Collection[Pair]) -> LongWaits | None:
         """Of these nodes the one whose rank waited longer for a processor than those of the controls; None: none."""
@@ -181,12 +200,24 @@ class SecondLook:
                 telling[run] = usual
         return telling
 
-    def _margins(self, pair: Pair, relative: Runs) -> Runs:
-        """By how much each run is above the line: that of the peers, or that of the limit where it is nearer."""
+    def _margins(self, pair: Pair, relative: Runs, *, starved_count: bool = True) -> Runs:
+        """By how much each run is above the line: that of the peers, or that of the limit where it is nearer.
+
+        `starved_count`: whether runs whose ranks waited for a processor are compared with the limit, too.
+        """
+        above_peers = {run: value + self._effect for run, value in relative.items()}
         if self._floor is None:
-            return {run: value + self._effect for run, value in relative.items()}
-        over, floor = self._over[pair], self._floor(pair)
-        return {run: min(value + self._effect, over[run] - floor) for run, value in relative.items()}
+            return above_peers
+        floor, waited = self._floor(pair), self._waited.get(pair, ())
+        above_floor = [value - floor for value in self._over[pair]]
+        judged = {
+            run
+            for run in above_peers
+            if starved_count
+            or run >= len(waited)
+            or not starved(LIMIT_FLOOR * math.exp(above_floor[run]), min(max(waited[run]), self._waits_beside[run]))
+        }
+        return {run: min(value, above_floor[run]) if run in judged else value for run, value in above_peers.items()}
 
     def _outcome(self, pooled: Sequence[float], margins: Sequence[float]) -> Outcome:
         below = sum(margin < 0 for margin in margins)

@@ -8,15 +8,17 @@ import msgspec
 from seatrial.commands.check.lossy_parts import crosses, excused_pairs, lossy_suspects
 from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts
 from seatrial.commands.check.part_changes import with_changes
+from seatrial.commands.check.processor_waits import starved
 from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
 from seatrial.commands.check.second_look import SecondLook
 from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
-from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair, deciding
+from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair, deciding, deciding_series
 from seatrial.locate.explanation import Blamed, Crossings, Suspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
 from seatrial.locate.uplink_cables import UNLIKE, by_cables
+from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Change, Located
 from seatrial.model.subject import SubjectKind
@@ -104,7 +106,7 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
     evidence, rates, speeds = survey.evidence, survey.verdicts(BANDWIDTH), survey.verdicts(LATENCY)
     lossy = lossy_suspects(survey)
     excused = excused_pairs(lossy, survey, references.fabric)
-    uniform = _uniformly_slow(rates)
+    uniform = _uniformly_slow(rates, evidence, references)
     retested = survey.retested[BANDWIDTH] - excused
     groups = _slow_groups(survey, references, changes, excused, blame_pairs=not uniform)
     proved = prove_bandwidth(groups, rates.judged, evidence, retested, references)
@@ -246,10 +248,25 @@ def _most_nodes(suspects: Sequence[Suspect], nodes: Collection[str]) -> bool:
     return 2 * len(blamed) > len(nodes) > 2
 
 
-def _uniformly_slow(verdicts: MetricVerdicts) -> tuple[Pair, ...]:
-    """All measured pairs, where nearly all are below the limit's floor and none below its peers."""
+def _is_starved(known: Evidence, limit: Limit) -> bool:
+    """Whether ranks waited for a processor in most of the runs that decide, for as much of the time as is lost."""
+    series = deciding_series(known.bandwidth)
+    runs = list(zip(series.runs, series.waited, strict=False))
+    return 2 * sum(starved(run / limit.limit_bytes_per_s, max(waited)) for run, waited in runs) > len(runs)
+
+
+def _uniformly_slow(
+    verdicts: MetricVerdicts, evidence: Mapping[Pair, Evidence], references: References
+) -> tuple[Pair, ...]:
+    """All measured pairs, where nearly all are below the limit's floor and none below its peers.
+
+    None where ranks of most of them waited for a processor for as much of the time: it need not be the fabric.
+    """
     slow, judged = verdicts.slow, verdicts.judged
     if not slow or len(slow) < UNIFORM_SHARE * verdicts.measured:
+        return ()
+    limits = references.limits
+    if 2 * sum(_is_starved(evidence[pair], limits[pair]) for pair in slow if pair in limits) > len(slow):
         return ()
     measured = [pair for pair, one in judged.items() if one.estimate is not None]
     nodes = {name for pair in measured for name in pair}

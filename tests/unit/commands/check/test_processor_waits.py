@@ -1,5 +1,6 @@
 """Runs that are slow because a rank waited for a processor say nothing of the link."""
 
+import dataclasses
 import math
 import random
 
@@ -163,3 +164,23 @@ def test_waits_are_compared_run_by_run_with_those_of_good_pairs() -> None:
     assert RankWaits(once, good).longest({"n3"}, pairs) is None
     mixed = {**waited, ("n4", "n5"): [(0.1, 0.1), (0.7, 0.7)] * 3, ("n6", "n4"): [(0.1, 0.1), (0.7, 0.7)] * 3}
     assert RankWaits(mixed, good).longest({"n3"}, pairs) is None
+
+
+@pytest.mark.parametrize("everything", [0.6, 0.7])
+@pytest.mark.parametrize("count", [3, 6])
+def test_nothing_is_below_its_limit_for_certain_where_all_ranks_wait(count: int, everything: float) -> None:
+    """Peers that wait as long deliver as little: only the limit says that something is missing."""
+    cluster = Cluster(nodes=names(count), everything=everything, noise=0.01)
+    (finding,) = judge(sail(cluster)).findings
+    assert finding.kind is FindingKind.SLOW_FABRIC
+    starved = judge(sail(dataclasses.replace(cluster, waits=dict.fromkeys(names(count), 0.9))))
+    assert starved.findings == ()
+    assert starved.verdict is Verdict.INCONCLUSIVE
+    little = judge(sail(dataclasses.replace(cluster, waits=dict.fromkeys(names(count), 0.1))))
+    assert [one.kind for one in little.findings] == [FindingKind.SLOW_FABRIC]
+
+
+def test_a_link_below_its_limit_and_its_peers_is_named_though_all_ranks_wait() -> None:
+    waits = dict.fromkeys(names(6), 0.6)
+    judgement = judge(sail(Cluster(nodes=names(6), parts=slow_part("node", "n4", 0.6), waits=waits)))
+    assert [(one.kind, one.subject.name) for one in judgement.findings] == [(FindingKind.SLOW_LINK, "n4")]
