@@ -47,7 +47,7 @@ HIDDEN = (
 )
 """Faults that a check may overlook: late ones, one behind another, and those of nodes where the machine is busy."""
 NAMES = "[[faults]]"
-UNSURE = ("SLOW", "UNSTABLE", "MISCONFIGURED", "INCONCLUSIVE")
+UNSURE = ("SLOW", "UNSTABLE", "MISCONFIGURED", "DOWN", "INCONCLUSIVE")
 """Verdicts on a fault beside other programs: a check may be unable to decide, and must then say so."""
 
 
