@@ -13,9 +13,9 @@ import pytest
 from seatrial.archive import layout, reader, recovery
 from seatrial.archive.export import samples_file
 from seatrial.archive.journal import Delivered, encode
-from seatrial.archive.lease import Hold, Holder, Lease
+from seatrial.archive.lease import Hold, Holder
 from seatrial.archive.reader import read_info, read_run
-from seatrial.archive.recovery import LeftAlone, NotClosed, recover_runs
+from seatrial.archive.recovery import recover_runs
 from seatrial.archive.run_recovery import TORN_FILE, Recovered, recover
 from seatrial.archive.samples import query_samples
 from seatrial.archive.writer import RunWriter
@@ -24,7 +24,6 @@ from seatrial.model.errors import UsageError
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail
 from tests.support.json_objects import parsed
-from tests.support.paths import ROOT
 
 CLUSTER = Cluster(nodes=names(3))
 ALL = sail(CLUSTER).measurements
@@ -316,13 +315,3 @@ def test_the_state_of_every_run_is_listed(tmp_path: Path, capsys: pytest.Capture
     assert run(["runs", "list", "--archive", str(tmp_path), "--json"]) == 0
     states = {one["run"]: (one["state"], one["host"]) for one in parsed(capsys.readouterr().out)["runs"]}
     assert states == {"alive": ("running", held.host), "dead": ("cut-off", ""), "closed": ("closed", "")}
-
-
-def test_what_is_listed_is_documented() -> None:
-    commands = (ROOT / "docs" / "commands.md").read_text()
-    for kind in (recovery.Recovery, Recovered, LeftAlone, NotClosed):
-        for field in msgspec.structs.fields(kind):
-            assert f"`{field.name}`" in commands
-    archive = (ROOT / "docs" / "archive.md").read_text()
-    for field in msgspec.structs.fields(Lease):
-        assert f"`{field.name}`" in archive

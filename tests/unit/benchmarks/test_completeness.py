@@ -3,7 +3,6 @@
 import random
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,10 +13,8 @@ from seatrial.benchmarks.catalogue import BENCHMARKS, detected, parse_as, parse_
 from seatrial.model.errors import UsageError
 from tests.support.benchmark_outputs import OUTPUTS, foam_head, hpl, openfoam, osu, stream
 from tests.support.format_variants import VARIANTS
-from tests.support.paths import SHARED, needs_shared
 
 CASES = [(name, made) for forms in (OUTPUTS, VARIANTS) for name, texts in forms.items() for made in texts]
-RECORDED = sorted((SHARED / "outputs").glob("*/*"))
 WILD = ("nan", "-inf", "1e999", "1e-320", "9" * 400, "\n", "٣", "²", "1_000", "1.2.3", "-1", "{", "\0", "= ", ".")
 """What numbers are not."""
 MOST_PREFIXES = 300
@@ -62,24 +59,6 @@ def test_every_proper_prefix_is_incomplete(name: str, made: Callable[[], str]) -
             assert parse_auto(text[:end])[1].complete
         elif name != "fio" or "\n" in text[:end]:  # the first line of fio's text begins with the name of a job
             assert not parse_auto(text[:end])[1].complete
-
-
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
-def test_recorded_outputs_are_complete_and_their_prefixes_are_not(path: Path) -> None:
-    text = path.read_text(errors="replace")
-    benchmark, output = parse_auto(text)
-    assert benchmark is not None
-    assert path.parent.name == benchmark.name
-    output = gates.judge(benchmark, output)
-    assert (output.missing, output.breaches) == ((), ())
-    sample = list(cuts(text))
-    for end in sample if len(text) < 30_000 else sample[:: len(sample) // 12]:
-        assert parse_as(benchmark, text[:end]).complete is only_newline_lost(benchmark.name, text, end), end
-
-
-@needs_shared(SHARED / "outputs")
-def test_recorded_outputs_are_present() -> None:
-    assert len(RECORDED) > 30
 
 
 def test_tables_of_osu_end_where_the_earlier_ones_ended() -> None:

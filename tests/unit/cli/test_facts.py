@@ -12,7 +12,6 @@ from seatrial.model import formats
 from seatrial.recordings.recording import GATHER_FILE, Gathered
 from tests.support.builders import Cluster, names, record, sail
 from tests.support.json_objects import parsed
-from tests.support.paths import ROOT
 from tests.support.slurm_scripts import GRANTS
 from tests.unit.cli.test_commands import Ran
 
@@ -378,9 +377,3 @@ class TestGather:
         host = os.uname().nodename
         assert Path("it/n1.facts").read_text().startswith("#seatrial-facts 1 n1\n")
         assert f"hostname|{host}\n" not in Path("it/n1.facts").read_text()
-
-
-def test_the_fields_of_a_recording_are_documented() -> None:
-    text = (ROOT / "docs" / "recordings.md").read_text()
-    for field in Gathered.__struct_fields__:
-        assert f"`{field}`" in text, field

@@ -15,10 +15,6 @@ from seatrial.importers.mpigraph import parse_mpigraph
 from seatrial.model.errors import UsageError
 from tests.support.json_objects import parsed
 from tests.support.matrices import matrix, nxnlatbw
-from tests.support.paths import SHARED, needs_shared
-
-PAIRWISE = SHARED / "pairwise"
-recorded = needs_shared(PAIRWISE)
 
 
 def csv(count: int, slow: str = "", heading: str = "source,target,latency_us,bandwidth_mb_s") -> str:
@@ -43,9 +39,7 @@ def mpigraph(count: int, slow: int) -> str:
 
 
 def file_of(name: str, folder: Path) -> str:
-    """The path of a recorded matrix, or of one that is generated from its description."""
-    if name.endswith(".out"):
-        return str(PAIRWISE / name)
+    """The path of a matrix that is generated from its description."""
     (folder / "matrix.out").write_text(nxnlatbw(matrix(name)))
     return str(folder / "matrix.out")
 
@@ -54,9 +48,8 @@ ROCE = "16 nodes, 3.045 GB/s, 1.37 us, 9+7 on leaves, 2.05 us between leaves"
 HDR100 = "56 nodes, 12.2 GB/s, 1.1 us"
 
 
-@pytest.mark.parametrize("name", [ROCE, pytest.param("alaska-roce25-openmpi.out", marks=recorded)])
-def test_the_cluster_of_two_leaf_switches(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = file_of(name, tmp_path)
+def test_the_cluster_of_two_leaf_switches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = file_of(ROCE, tmp_path)
     assert run(["locate", file, "--json"]) == 0
     found = parsed(capsys.readouterr().out)
     assert found["faults"] == found["ambiguous"] == []
@@ -70,14 +63,6 @@ def test_the_cluster_of_two_leaf_switches(name: str, tmp_path: Path, capsys: pyt
 def test_a_healthy_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["locate", file_of(HDR100, tmp_path)]) == 0
     assert "3080 of 3080 ordered pairs" in capsys.readouterr().out
-
-
-@recorded
-def test_one_value_of_a_healthy_cluster_is_to_be_measured_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["locate", file_of("csd3-hdr100-openmpi.out", tmp_path)]) == 2
-    assert capsys.readouterr().out.startswith("UNSTABLE  measure again: 10>23 (6.7 %), once clearly worse")
 
 
 def test_a_slow_node_in_a_csv_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

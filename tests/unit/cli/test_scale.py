@@ -12,10 +12,6 @@ from seatrial.commands.scale import points
 from seatrial.model.errors import ExitCode
 from tests.support.benchmark_outputs import hpl, openfoam, stream
 from tests.support.json_objects import frame
-from tests.support.paths import SHARED, needs_shared
-
-MOTORBIKE = SHARED / "outputs" / "openfoam"
-KRIPKE = SHARED / "scaling" / "kripke-results.csv"
 
 
 def written(folder: Path, texts: dict[str, str]) -> list[str]:
@@ -260,28 +256,3 @@ def test_a_table_that_is_too_long_is_refused(
     text = table([(1, 10), (2, 19), (4, 35), (8, 60)])
     assert run(["scale", "--from", *written(tmp_path, {"t.csv": text})]) == ExitCode.USAGE
     assert "t.csv has more than 3 rows." in capsys.readouterr().err
-
-
-@needs_shared(MOTORBIKE)
-def test_the_recorded_motorbike(capsys: pytest.CaptureFixture[str]) -> None:
-    printed = report(capsys, [str(path) for path in MOTORBIKE.iterdir()], ExitCode.PASS)
-    points = printed["data"]["curves"][0]["points"]
-    assert [point["size"] for point in points] == [1, 2, 4, 8, 16]
-    assert [round(point["speedup"]["value"], 2) for point in points] == [1, 2.29, 5.04, 8.75, 12.8]
-    assert all(point["explanation"] for point in points[1:4])
-
-
-@needs_shared(KRIPKE)
-def test_the_recorded_kripke(capsys: pytest.CaptureFixture[str]) -> None:
-    printed = report(capsys, [str(KRIPKE)], ExitCode.FINDINGS)
-    marks = {
-        (item["name"], point["size"]): point["marks"]
-        for item in printed["data"]["curves"]
-        for point in item["points"]
-        if point["marks"]
-    }
-    assert len(printed["data"]["curves"]) == 11
-    assert marks[("aws/parallel-cluster/cpu", 64)] == ["superlinear"]
-    assert marks[("azure/cyclecloud/cpu", 64)] == ["bimodal"]
-    aks = next(item for item in printed["data"]["curves"] if item["name"] == "azure/aks/cpu")
-    assert "rows repeat another run" in aks["notes"][0]

@@ -10,10 +10,7 @@ from seatrial.fabric.ibnetdiscover import parse_fabric, parse_ibnetdiscover, par
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind, End
 from tests.support.fabrics import fabric_text, port_list
-from tests.support.paths import SHARED, needs_shared
 
-FABRICS = SHARED / "fabrics"
-recorded = needs_shared(FABRICS)
 SMALL = """\
 # Topology file: generated on some day
 vendid=0x2c9
@@ -84,28 +81,6 @@ def test_a_list_of_ports_says_what_the_map_says() -> None:
     uplink = next(link for link in fabric.links if link.other.device.startswith("S-"))
     cut = parse_fabric(port_list(text, down=[uplink.one]))
     assert (len(cut.links), cut.down) == (len(fabric.links) - 1, (uplink.one,))
-
-
-@recorded
-def test_the_ndr_fabric() -> None:
-    found = parse_fabric((FABRICS / "ndr-582-cas.ibnetdiscover").read_text())
-    assert Counter(device.kind for device in found.devices) == {
-        DeviceKind.ADAPTER: 542,
-        DeviceKind.SWITCH: 40,
-        DeviceKind.AGGREGATION: 40,
-    }
-    assert len(found.links) == 1114
-    assert {(link.width, link.speed, link.other_width, link.other_speed) for link in found.links} == {
-        (4, "NDR", 4, "NDR")
-    }
-    assert found.unknown == ()
-
-
-@recorded
-@pytest.mark.parametrize(("name", "devices", "links", "down"), [("osc-test", 7, 4, 2), ("osc-test2", 7, 3, 3)])
-def test_port_lists_of_a_site(name: str, devices: int, links: int, down: int) -> None:
-    found = parse_fabric((FABRICS / f"{name}.out").read_text())
-    assert (len(found.devices), len(found.links), len(found.down)) == (devices, links, down)
 
 
 def test_what_is_no_fabric_is_refused() -> None:

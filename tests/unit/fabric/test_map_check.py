@@ -19,10 +19,6 @@ from seatrial.model.hca import data_bits_per_s
 from seatrial.model.verdict import FindingKind
 from tests.support import fabrics
 from tests.support.json_objects import parsed
-from tests.support.paths import SHARED, needs_shared
-
-FABRICS = SHARED / "fabrics"
-recorded = needs_shared(FABRICS)
 
 
 def fabric(rates: dict[tuple[str, int], str], cables: int = 4) -> str:
@@ -261,33 +257,6 @@ def test_former_names_of_counters() -> None:
     before, after = (parse_counters(f"# Port counters: Lid 7 port 1\nSymbolErrors:....{number}\n") for number in (1, 4))
     (problem,) = rising(before, after)
     assert "SymbolErrorCounter +3" in problem.statement
-
-
-@recorded
-def test_the_ndr_fabric_lacks_cables_between_sixteen_pairs() -> None:
-    """Six leaf-spine pairs lost one of two cables, ten lost both: one line for each switch that lost several."""
-    problems = check_map(parse_fabric((FABRICS / "ndr-582-cas.ibnetdiscover").read_text()))
-    assert {problem.kind for problem in problems} == {FindingKind.CABLES_MISSING}
-    assert [problem.statement.count(" of 2") for problem in problems] == [6, 4, 3, 0, 0, 0]
-    said = " ".join(problem.statement for problem in problems)
-    assert said.count("(1 of 2") + said.count("joined by one cable") == 6
-    assert said.count("(0 of 2") + said.count("joined by no cable") == 10
-
-
-@recorded
-def test_counters_of_a_site() -> None:
-    text = "".join(path.read_text() for path in sorted(FABRICS.glob("osc-0x*.out")))
-    counters = parse_counters(text)
-    assert set(counters) >= {(1719, 1), (1719, 2), (133, 1)}
-    assert counters[1719, 1]["PortXmitData"] == 36298026860928
-    later = {port: dict(values) for port, values in counters.items()}
-    assert rising(counters, later) == ()
-    later[1719, 2]["SymbolErrorCounter"] += 5
-    later[133, 1]["PortXmitData"] += 5
-    later[134, 1]["LinkDownedCounter"] = 0
-    assert counters[134, 1]["PortLocalPhysicalErrors"] == counters[134, 1]["PortLoopingErrors"] == 0
-    (problem,) = rising(counters, later, {(1719, 2): "leaf[2]"})
-    assert "leaf[2]: SymbolErrorCounter +5" in problem.statement
 
 
 @pytest.mark.parametrize(("width", "speed", "rate"), [(4, "QDR", 32e9), (4, "EDR", 100e9), (2, "NDR", 200e9)])

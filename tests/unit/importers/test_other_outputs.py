@@ -19,9 +19,7 @@ from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
 from tests.support.matrices import csv, matrix, nxnlatbw
-from tests.support.paths import SHARED, needs_shared
 
-recorded = needs_shared(SHARED)
 SMALL = matrix("8 nodes, 3 GB/s, 1.5 us")
 IMB_ROWS = "".join(
     f"{2**size:13d} {1000 >> size // 4:13d} {1.5 * 2**size:13.2f} {9e5 / 2**size:13.0f}\n" for size in range(18)
@@ -74,27 +72,6 @@ def test_rows_without_their_heading_are_refused(place: int) -> None:
     for form in ("auto", *FORMATS):
         with pytest.raises(UsageError):
             read_matrix(rows, form)
-
-
-@recorded
-def test_recorded_outputs_are_refused_and_recorded_matrices_are_read(capsys: pytest.CaptureFixture[str]) -> None:
-    names = {"imb": "IMB", "osu": "OSU", "hpl": "HPL", "hpcc": "HPCC", "ior": "IOR", "openfoam": "OpenFOAM"}
-    files = [path for path in sorted((SHARED / "outputs").rglob("*")) if path.is_file()]
-    assert files
-    for file in files:
-        assert run(["locate", str(file)]) == 64
-        assert names[file.parent.name] in capsys.readouterr().err
-    for file in sorted((SHARED / "pairwise").iterdir()):
-        single = "csd3" in file.name  # one value is 6.7 % below all others, where healthy pairs scatter by 0.1 %
-        assert run(["locate", str(file)]) == (2 if single else 0)
-
-
-@recorded
-@pytest.mark.parametrize("form", FORMATS)
-def test_recorded_outputs_are_refused_in_each_format(form: str) -> None:
-    for file in sorted((SHARED / "outputs").rglob("*.out")):
-        with pytest.raises(UsageError):
-            read_matrix(file.read_text(errors="replace"), form)
 
 
 @pytest.mark.parametrize(

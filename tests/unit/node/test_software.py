@@ -1,25 +1,15 @@
 """Slurm, MPI and transport libraries: from recorded words, and from stand-ins for the commands."""
 
 import os
-import re
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.model.system import (
-    ClockState,
-    Firmware,
-    KernelFacts,
     Library,
-    Limits,
-    Mount,
-    MpiFile,
-    Sensor,
     SoftwareFacts,
-    SystemFacts,
 )
 from seatrial.model.words import Unknown
 from seatrial.node.frame import CommandOutput, Frame
@@ -193,17 +183,6 @@ def test_a_big_node_takes_less_than_a_second(tmp_path: Path) -> None:
 def test_every_fact_is_there_or_its_absence_is_explained() -> None:
     facts, absent = read_software(Frame(hostname="n1", complete=True))
     assert set(absent) == {f"software.{name}" for name in facts.__struct_fields__}
-
-
-RECORDS = [KernelFacts, Firmware, Limits, ClockState, Mount, Sensor, SystemFacts, Library, MpiFile, SoftwareFacts]
-
-
-@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
-def test_every_field_is_documented(record: type[msgspec.Struct]) -> None:
-    documented = (DOCS / "facts-system.md").read_text()
-    chapter = re.search(rf"^.*`{record.__name__}`(.*?)(?=^## |\Z)", documented, re.MULTILINE | re.DOTALL)
-    assert chapter
-    assert [name for name in record.__struct_fields__ if f"`{name}`" not in chapter[1]] == []
 
 
 def test_every_setting_that_is_collected_is_documented() -> None:

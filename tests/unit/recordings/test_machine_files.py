@@ -18,7 +18,7 @@ from seatrial.recordings.machine_files import machine_files, node_of
 from tests.support.json_objects import parsed
 from tests.support.machine_forms import hwloc_xml
 from tests.support.machines import machine
-from tests.support.paths import DATA, SHARED, needs_shared
+from tests.support.paths import DATA
 
 LSCPU = """Architecture:            x86_64
   CPU op-mode(s):        32-bit, 64-bit
@@ -372,11 +372,3 @@ def test_drift_and_limits_of_a_fleet_of_texts(tmp_path: Path, capsys: pytest.Cap
     limits = parsed(capsys.readouterr().out)["limits"]
     memory = {limit["limit_bytes_per_s"] for limit in limits if "memory" in limit["path"]}
     assert memory == {6 * 2666e6 * 8, 4 * 2400e6 * 8}
-
-
-@needs_shared(SHARED / "nodes" / "hwloc")
-def test_every_recorded_export_is_a_node_of_one_folder() -> None:
-    folder = SHARED / "nodes" / "hwloc"
-    read = read_recording(folder)
-    assert len(read.facts) == len(list(folder.glob("*.xml"))) and not read.silent
-    assert {"conan", "nvidiaDGX2", "16em64t-4s2c2t", "16em64t-4s2c2t-xml"} <= read.facts.keys()

@@ -16,10 +16,8 @@ from tests.support.benchmark_outputs import hpl, stream
 from tests.support.builders import Cluster
 from tests.support.facts_examples import server
 from tests.support.json_objects import frame
-from tests.support.paths import SHARED, needs_shared
 from tests.unit.statistics.test_fleets import fleet
 
-RECORDED = SHARED / "fleets" / "aws-parallel-cluster-stream"
 VALUES = {"n1": [1.0, 2.0], "n2": [3.0]}
 
 
@@ -245,15 +243,6 @@ def test_several_files_are_one_fleet(tmp_path: Path, capsys: pytest.CaptureFixtu
     node = next(node for node in data["nodes"] if node["node"] == "n1")
     assert (node["evidence"], node["interval"]) == (63 / 6, [None, None])
     assert run(["fleet", str(tmp_path / "a.json"), "--better", "faster"]) == 64
-
-
-@needs_shared(RECORDED)
-def test_the_nodes_with_one_bad_run_are_unstable_and_none_is_slow(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["fleet", str(RECORDED), "--json"]) == 1
-    found = frame(capsys.readouterr().out)
-    assert found["verdict"] == "UNSTABLE"
-    assert sorted(int(node.rpartition("-")[2]) for node in found["data"]["unstable"]) == [2, 4, 9, 12, 15]
-    assert found["data"]["slow"] == []
 
 
 def test_large_medians_have_a_prefix_and_no_exponent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
