@@ -5,12 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.cli.main import run
 from seatrial.importers.fields import pieces
-from seatrial.importers.formats import FORMATS, read_matrix
+from seatrial.importers.formats import read_matrix
 from seatrial.importers.mpigraph import parse_mpigraph
 from seatrial.model.errors import UsageError
 from tests.support.json_objects import parsed
@@ -297,12 +295,3 @@ def test_what_is_no_matrix_is_refused(text: str, tmp_path: Path) -> None:
     assert run(["locate", str(tmp_path / "x")]) == 64
     assert run(["locate", str(tmp_path / "x"), "--format", "nonsense"]) == 64
     assert run(["locate", str(tmp_path / "nowhere")]) == 64
-
-
-@given(st.sampled_from(["auto", *FORMATS]), st.text(alphabet="ab01,.\t\nRecv from:-e", max_size=200))
-def test_any_text_is_read_or_refused(form: str, text: str) -> None:
-    try:
-        table = read_matrix(text, form)
-    except UsageError:
-        return
-    assert len(table.source) > 0

@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.cli.main import run
 from seatrial.importers.formats import read_matrix, read_matrix_files
@@ -86,12 +84,3 @@ def test_what_holds_no_pairs_says_what_to_do(text: str, said: str) -> None:
         read_matrix(text)
     assert "pingponganalysis -g" in caught.value.remedy
     assert "csv" in caught.value.remedy
-
-
-@given(st.text(alphabet="0123. ->\n:us(MB/s)", max_size=150) | st.text(max_size=80).map(lambda text: "sion\0" + text))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    for form in ("linktest", "auto"):
-        try:
-            assert len(read_matrix(text, form).source) > 0
-        except UsageError:
-            continue

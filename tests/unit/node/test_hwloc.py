@@ -1,25 +1,17 @@
 """Recorded machines of hwloc's own tests, as XML and as trees of /proc and /sys; and what mangling does to them."""
 
 import math
-import random
-from functools import cache
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 from seatrial.limits.node import MEASURED, device_limit
-from seatrial.model.facts import NodeFacts
 from seatrial.model.hca import PortFamily
 from seatrial.model.limit import Limit
 from seatrial.model.pcie import links_text
 from seatrial.model.words import Unknown
-from seatrial.node.frame import FactsFormatError
 from seatrial.node.hwloc_devices import link_rate
 from seatrial.node.hwloc_machine import facts_from_xml
-from seatrial.node.node import parse_facts
-from tests.support.paths import DATA
 
 NO_LINK = (0.0, 0.1, 0.2, 0.4)
 """What hwloc writes where it could not read a link, and what hwloc 1 wrote for plain PCI."""
@@ -123,68 +115,6 @@ def test_the_name_of_the_node() -> None:
     text = '<topology><object type="Machine"/><info name="HostName" value="{}"/></topology>'
     assert facts_from_xml(text.format("n7.cluster"), "n1").hostname == "n7.cluster"
     assert facts_from_xml(text.format("a b|c"), "n1").hostname == "n1"
-
-
-@cache
-def sound(name: str) -> str:
-    return (DATA / f"{name}.facts").read_text()
-
-
-def own_xml() -> str:
-    """The XML inside our own recording."""
-    lines = sound("processors/virtual-machine").split("\n")
-    return "\n".join(line[1:] for line in lines[lines.index('|<topology version="2.0">') :] if line.startswith("|<"))
-
-
-def mangled(text: str, seed: int, end: str) -> str:
-    """Some lines gone, some twice, some cut, some with characters changed."""
-    chance = random.Random(seed)
-    lines = text.split("\n")
-    for _ in range(chance.randrange(1, 12)):
-        place = chance.randrange(len(lines))
-        line = lines[place]
-        cut = chance.randrange(len(line) + 1)
-        odd = chance.choice(
-            ["", "-1", "999999999999999999999", "\x00", "|", "\t", "<", '"', "&", "0-65535", "ffffffff", "٣"]
-        )
-        lines[place : place + 1] = chance.choice([[], [line, line], [line[:cut]], [line[:cut] + odd + line[cut + 1 :]]])
-        if not lines:
-            return end
-    return "\n".join(lines)
-
-
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    st.sampled_from(["processors/virtual-machine", "facts/virtual-machine", "facts/bridged-namespace"]),
-    st.integers(0, 1 << 32),
-)
-@example(name="facts/virtual-machine", seed=80500)  # a processor that is there twice
-def test_a_mangled_stream_gives_facts_or_our_own_error(name: str, seed: int) -> None:
-    try:
-        facts = parse_facts(mangled(sound(name), seed, ""))
-    except FactsFormatError:
-        return
-    assert isinstance(facts, NodeFacts)
-    assert len(facts.topology.processors) == len(set(facts.topology.processors))
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.integers(0, 1 << 32))
-def test_a_mangled_xml_gives_facts_or_our_own_error(seed: int) -> None:
-    try:
-        facts = facts_from_xml(mangled(own_xml(), seed, ""), "n1")
-    except FactsFormatError:
-        return
-    assert len(facts.topology.processors) == len(set(facts.topology.processors))
-
-
-@given(st.text())
-def test_any_text_is_refused_or_understood(text: str) -> None:
-    for candidate in (text, f"<topology>{text}</topology>", f'<topology><object type="{text}"/></topology>'):
-        try:
-            facts_from_xml(candidate, "n1")
-        except FactsFormatError:
-            continue
 
 
 def test_the_name_of_an_arm_processor() -> None:

@@ -4,8 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.model.system import (
     Library,
@@ -16,7 +14,6 @@ from seatrial.node.frame import CommandOutput, Frame
 from seatrial.node.kernel import read_kernel
 from seatrial.node.node import node_facts
 from seatrial.node.software import read_software
-from seatrial.node.system import read_system
 from tests.support.collecting import SHELLS, children_s, collect, program, write
 from tests.support.paths import ROOT
 
@@ -190,27 +187,3 @@ def test_every_setting_that_is_collected_is_documented() -> None:
     frame = collect("/")
     assert [name for name in read_kernel(frame)[0].sysctls if f"`{name}`" not in documented] == []
     assert "`SEATRIAL_PATHS`" in documented and "`SEATRIAL_FACTS`" in documented
-
-
-COMMANDS = ["sinfo --version", "slurmd -V", "mpirun --version", "mpichversion", "ompi_info --version", "ucx_info -v",
-            "ompi_info --parsable", "ucx_info -d", "fi_info --version", "fi_info -l", "modulecmd x"]  # fmt: skip
-WORDS = st.text() | st.sampled_from(["slurm 1", "Open MPI v1", "MPICH Version: 1", "MPICH Device: x", "mca:btl:tcp",
-                                     "# Library version: 1", "# Transport: t", "a:", "Modules Release 5"])  # fmt: skip
-
-
-@given(
-    st.dictionaries(
-        st.sampled_from(COMMANDS),
-        st.builds(
-            CommandOutput, status=st.sampled_from([0, 0, 0, 1, 124, 127]), lines=st.lists(WORDS, max_size=5).map(tuple)
-        ),
-    ),
-    st.text(),
-)
-def test_any_text_gives_a_record(commands: dict[str, CommandOutput], lmod: str) -> None:
-    frame = Frame(hostname="n1", complete=True, commands=commands, values={"LMOD_VERSION": lmod})
-    facts, absent = read_software(frame)
-    assert all(name.startswith("software.") and why for name, why in absent.items())
-    for library in facts.libraries:
-        assert library.word if isinstance(library, Unknown) else library.version
-    assert read_system(frame)[0].mounts == ()

@@ -7,8 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.launch.collector import collector
 from seatrial.model.system import ClockState, Firmware, Limits, Sensor, SystemFacts
@@ -214,32 +212,3 @@ def test_every_fact_is_there_or_its_absence_is_explained() -> None:
     assert set(absent) == {f"system.{name}" for name in groups}
     assert all(absent.values())
     assert facts == SystemFacts()
-
-
-PATHS = ["/sys/class/dmi/id/sys_vendor", "/sys/devices/platform/ipmi_bmc.0/firmware_revision", "mount /a", "reach /b",
-         "/sys/class/hwmon/hwmon0/name", "/sys/class/hwmon/hwmon0/temp1_input", "/sys/class/hwmon/hwmon0/temp1_crit",
-         "/sys/class/hwmon/hwmon0/temp1_label", "/sys/class/thermal/thermal_zone3/temp",
-         "/sys/class/powercap/intel-rapl-mmio:0:1/constraint_0_power_limit_uw",
-         "/sys/class/powercap/intel-rapl-mmio:0/name", "reach /"]  # fmt: skip
-FILES = ["/proc/mounts", "/proc/self/limits", "/proc/stat", "/proc/cpuinfo", "/var/run/hwloc/knl_memoryside_cache"]
-COMMANDS = ["chronyc -n tracking", "ntpq -c rv 0 leap,stratum,offset", "timedatectl show -p NTPSynchronized"]
-WORDS = st.text() | st.sampled_from(["5", "-1", "yes", "no answer", "Leap status : Normal", "leap=00 offset=1.5",
-                                     r"a /b\777 nfs rw", "btime 12", "Max open files  7  8", "memory_mode: Flat",
-                                     "System time : 1.5 seconds fast of NTP time", "= = = ="])  # fmt: skip
-LINES = st.lists(WORDS).map(tuple)
-
-
-@given(
-    values=st.dictionaries(st.sampled_from(PATHS) | st.text(), WORDS),
-    files=st.dictionaries(st.sampled_from(FILES), LINES),
-    commands=st.dictionaries(
-        st.sampled_from(COMMANDS), st.builds(CommandOutput, status=st.sampled_from([0, 0, 1, 124]), lines=LINES)
-    ),
-)
-def test_any_text_gives_a_record(
-    values: dict[str, str], files: dict[str, tuple[str, ...]], commands: dict[str, CommandOutput]
-) -> None:
-    facts, absent = system_of(values, files, commands)
-    assert all(name.startswith("system.") and why for name, why in absent.items())
-    assert all(isinstance(sensor.value, float) and sensor.unit for sensor in facts.sensors)
-    assert set(facts.paths.values()) <= {True, False}

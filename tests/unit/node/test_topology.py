@@ -87,12 +87,6 @@ def test_a_list_and_a_mask_of_one_set_agree(numbers: set[int]) -> None:
     assert masked(",".join(words)) == listed(",".join(map(str, numbers))) == tuple(sorted(numbers))
 
 
-@given(st.text(alphabet="0123456789abcdefx,-. ٣"))
-def test_no_text_breaks_the_sets(text: str) -> None:
-    for numbers in (listed(text), masked(text)):
-        assert numbers is None or all(0 <= each < MOST for each in numbers)
-
-
 def test_siblings_as_a_list_and_as_a_mask() -> None:
     as_list, _ = topology_of(*rows("0 0 0 0,2", "1 1 0 1,3", "2 0 0 0,2", "3 1 0 1,3"))
     masks = [f"@list {CPU}/topology|0 1 2 3", f"@column {CPU}/topology thread_siblings|5\t0000000a\t5\t0000000a"]

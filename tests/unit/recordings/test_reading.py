@@ -318,21 +318,6 @@ def stay_inside(folder: Path) -> None:
         assert path.resolve().is_relative_to(folder.resolve())
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(changes=edits, name=st.sampled_from(["ttar", "tar"]))
-def test_mangled_trees_are_collected_too(tmp_path: Path, changes: list[tuple[float, int, bytes]], name: str) -> None:
-    data = bytearray(SAMPLES[name])
-    for place, removed, put in changes:
-        start = int(place * len(data))
-        data[start : start + removed] = put
-    path = tmp_path / "it"
-    path.write_bytes(bytes(data))
-    try:
-        assert read_recording(path).facts
-    except SeatrialError:
-        return
-
-
 def test_a_recordings_own_description_that_cannot_be_read_is_none(tmp_path: Path) -> None:
     assert read_gathered(tmp_path) is None
     for content in (b"{", b"\xff\xfe", b'{"nodes": 3}'):

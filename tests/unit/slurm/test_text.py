@@ -106,13 +106,6 @@ def test_a_word_of_tomorrow_stays_what_it_is() -> None:
     assert why_not(line).reason == "Slurm says hibernating"
 
 
-@given(text=st.text())
-def test_no_text_of_sinfo_is_too_strange(text: str) -> None:
-    for line in parse_sinfo(text):
-        assert line.node
-        why_not(line)
-
-
 @pytest.mark.parametrize("text", ["", "sinfo: error: no answer", "a|b\n", "|idle|p|none", "\n\n"])
 def test_what_is_no_node_is_passed_over(text: str) -> None:
     assert parse_sinfo(text) == ()
