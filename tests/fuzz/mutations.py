@@ -36,8 +36,8 @@ DIGITS = frozenset(b"0123456789")
 
 
 FOLDERS = {
-    "node": ("facts",), "facts": ("facts",), "fabric": ("forwarding",), "forwarding": ("forwarding",),
-    "slurm": ("slurm", "wild", "launch"), "failures": ("launch", "wild", "transports"),
+    "node": ("facts",), "facts": ("facts",), "fabric": ("forwarding", "fabric"), "forwarding": ("forwarding",),
+    "recordings": ("recordings",), "slurm": ("slurm", "wild", "launch"), "failures": ("launch", "wild", "transports"),
     "journal": ("archives",), "run.json": ("archives",), "lease": ("archives",), "headline": ("archives",),
 }  # fmt: skip
 """Word in the name of a reader -> folders of real inputs that it is for."""

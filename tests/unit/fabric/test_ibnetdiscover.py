@@ -8,24 +8,9 @@ from seatrial.fabric.ibnetdiscover import parse_fabric, parse_ibnetdiscover, par
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind, End
 from tests.support.fabrics import fabric_text, port_list
+from tests.support.paths import data
 
-SMALL = """\
-# Topology file: generated on some day
-vendid=0x2c9
-switchguid=0xa1(a1)
-Switch	36 "S-00000000000000a1"		# "leaf1" enhanced port 0 lid 3 lmc 0
-[1]	"H-00000000000000b1"[1](b1) 		# "n1 mlx5_0" lid 7 4xEDR
-[2]	"H-00000000000000b2"[1](b2) 		# "n2 mlx5_0" lid 8 2xEDR
-nonsense here
-vendid=0x2c9
-caguid=0xb1
-Ca	1 "H-00000000000000b1"		# "n1 mlx5_0"
-[1](b1) 	"S-00000000000000a1"[1]		# lid 7 lmc 0 "leaf1" lid 3 4xEDR
-
-caguid=0xb2
-Ca	1 "H-00000000000000b2"		# "n2 mlx5_0"
-[1](b2) 	"S-00000000000000a1"[2]		# lid 8 lmc 0 "leaf1" lid 3 4xEDR
-"""
+SMALL = data("fabric/small.ibnetdiscover")
 PORTS = """\
 CA   134  1 0x7cfe 4x EDR - SW  1719 10 0xb0 ( 'o0001 HCA-1' - 'leaf 1' )
 SW  1719 10 0xb0 4x EDR - CA   134  1 0x7cfe ( 'leaf 1' - 'o0001 HCA-1' )

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.cli.main import run
 from seatrial.importers.formats import read_matrix, read_matrix_files
 from seatrial.importers.osu import size_tables
 from seatrial.importers.pair_names import named_pair, pairs_of_names
 from seatrial.model.errors import UsageError
+from tests.support.command_line import Seatrial
 
 SIZES = (1, 2, 4, 8, 1024, 4194304)
 
@@ -32,17 +32,16 @@ def both_orders(count: int) -> list[tuple[str, str]]:
     return list(itertools.permutations([f"n{number}" for number in range(1, count + 1)], 2))
 
 
-def test_a_folder_of_pairs_names_the_slow_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_pairs_names_the_slow_node(tmp_path: Path, seatrial: Seatrial) -> None:
     for a, b in both_orders(6):
         (tmp_path / f"osu_bw_{a}_{b}.out").write_text(bandwidth(600 if "n3" in (a, b) else 1000))
         (tmp_path / f"osu_latency_{a}_{b}.out").write_text(latency(1.5))
     (tmp_path / "job.sh").write_text("srun osu_bw\n")
-    assert run(["locate", str(tmp_path)]) == 1
-    said = capsys.readouterr().out
+    said = seatrial("locate", str(tmp_path), code=1).out
     assert "node:n3" in said
     assert "30 of 30 ordered pairs" in said
-    assert run(["locate", str(tmp_path), "--format", "csv"]) == 64
-    assert run(["locate", str(tmp_path), "--format", "linktest"]) == 64
+    seatrial("locate", str(tmp_path), "--format", "csv", code=64)
+    seatrial("locate", str(tmp_path), "--format", "linktest", code=64)
 
 
 @pytest.mark.parametrize("heading", ["# {} {}", "{} -> {}", "=== {} {} ===", "Testing {} to {}", "[{}, {}]", "{} {}"])

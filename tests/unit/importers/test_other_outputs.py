@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatrial.benchmarks.catalogue import BENCHMARKS
-from seatrial.cli.main import run
 from seatrial.importers.formats import FORMATS, read_matrix, read_matrix_files
 from seatrial.importers.other_outputs import OUTPUTS
 from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
+from tests.support.command_line import Seatrial
 from tests.support.matrices import csv, matrix, nxnlatbw
 
 SMALL = matrix("8 nodes, 3 GB/s, 1.5 us")
@@ -87,10 +87,9 @@ def test_rows_without_their_heading_are_refused(place: int) -> None:
         (random.Random(1).randbytes(4096), "binary"),
     ],
 )
-def test_files_that_are_not_text(content: bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_are_not_text(content: bytes, said: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "file").write_bytes(content)
-    assert run(["locate", str(tmp_path / "file")]) == 64
-    assert re.search(said, capsys.readouterr().err)
+    assert re.search(said, seatrial("locate", str(tmp_path / "file"), code=64).err)
 
 
 @pytest.mark.parametrize(

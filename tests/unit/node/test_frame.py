@@ -4,30 +4,11 @@ import pytest
 
 from seatrial.node.frame import CommandOutput, FactsFormatError, parse_frame
 from seatrial.node.node import parse_facts
-from tests.support.paths import DATA
+from tests.support.paths import DATA, data
 
 RECORDED = DATA / "facts"
 STREAMS = {path.stem: path.read_bytes().decode() for path in sorted(RECORDED.glob("*.facts"))}
-SMALL = """\
-#seatrial-facts 1 n1
-@value /a|1|2
-@link /b/driver|mlx5_core
-@list /c/*|x y
-@list /d/*|
-@file /e
-|one
-|@end
-@end
-@table /f/cpu*/topology core_id package
-|0 5 ?
-|1 6
-@end
-@command tool --version
-|tool 1.0
-@end 1
-@absent /g h|no such file
-#end n1
-"""
+SMALL = data("facts/small.stream")
 
 
 def test_recordings_are_there() -> None:
