@@ -15,7 +15,7 @@ from seatrial.archive import closing, layout
 from seatrial.archive.journal import Delivered, RoundEnded, RoundStarted, SessionStarted, SurveyPlanned
 from seatrial.archive.samples import refuse_cramped, write_samples
 from seatrial.archive.writer import RunWriter, ended
-from seatrial.commands.check.assessment import assess
+from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.next_experiments import plan_retest
 from seatrial.model import formats
 from seatrial.model.fabric import Component, Fabric, Wiring
@@ -221,11 +221,11 @@ def sail(
         measurements=tuple(measurements),
         sessions=1,
     )
-    _, _, suspicion = assess(recorded)
+    _, _, suspicion = Assessor().assess(recorded)
     if retest and suspicion.suspects:
         carry_out(plan_retest(suspicion.suspects, suspicion.good(), shapes, cluster.seed))
         recorded = msgspec.structs.replace(recorded, measurements=tuple(measurements))
-        _, _, suspicion = assess(recorded)
+        _, _, suspicion = Assessor().assess(recorded)
         if suspicion.unproved and retest_all:
             carry_out(plan_retest(suspicion.unproved, suspicion.good(), shapes, cluster.seed))
     return msgspec.structs.replace(recorded, measurements=tuple(measurements))
