@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/change_points.py [FOLDER OF TCPD] [--draws 400] [--otava PYTHON]
 
-Without a folder the labelled series are those of the larger data set, if it is there. `--otava` names the Python of an
+The folder has labelled series in the format of TCPD (alan-turing-institute/TCPD). `--otava` names the Python of an
 environment that has `apache-otava`; both programs run one after the other on the same machine.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.support.change_point_scores import binary_segmentation, covering, f1, labelled_series
-from tests.support.paths import ROOT, SHARED
+from tests.support.paths import ROOT
 
 from seatrial.statistics.change_points import find_changes
 
@@ -115,7 +115,7 @@ def beside_otava(work: Path, python: Path | None, labels: Path, count: int = 100
         print(f"seatrial: {count} series of 1,000 values in {seconds:.2f} s")
         print("apache-otava was not given (--otava): not compared")
         return
-    real = labelled_series(labels) if (labels / "annotations.json").exists() else {}
+    real = labelled_series(labels) if labels else {}
     columns = {f"{name} {place}": column for name, (values, _) in real.items() for place, column in enumerate(values.T)}
     whole = {name: column for name, column in columns.items() if not np.isnan(column).any()}
     work.mkdir(parents=True, exist_ok=True)
@@ -183,12 +183,12 @@ def beside(name: str, ours: list[list[int]], theirs: list[list[int]], truth: lis
 def main() -> int:
     """0 where the error rate holds and the labelled series score at least as well as with binary segmentation."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("folder", nargs="?", type=Path, default=SHARED / "changepoints")
+    options.add_argument("folder", nargs="?", type=Path)
     options.add_argument("--draws", type=int, default=100)
     options.add_argument("--otava", type=Path, metavar="PYTHON")
     given = options.parse_args()
     good = error_rates(given.draws)
-    if (given.folder / "annotations.json").exists():
+    if given.folder:
         good &= labelled(given.folder)
     beside_otava(ROOT / "build" / "change_points", given.otava, given.folder)
     return 0 if good else 1

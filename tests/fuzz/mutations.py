@@ -1,9 +1,13 @@
 """Inputs from other inputs: real ones with a few things changed, and garbage."""
 
 import random
+import tempfile
 from functools import cache
+from pathlib import Path
 
-from tests.support import benchmark_outputs, format_variants, matrices
+from tests.support import benchmark_outputs, format_variants, machines, matrices
+from tests.support.collecting import collected_text
+from tests.support.machine_forms import hwloc_xml, sysinfo
 from tests.support.paths import DATA
 
 LONGEST = 64_000
@@ -19,6 +23,7 @@ PIECES = (
     b"|", b"\xc3", "\u2028".encode(), b"\x85", b"(", b")", b"\\", b" ", b"\n", b"/", b"-", b".", b"null", b"true",
 )  # fmt: skip
 PAIRS = "6 nodes, 12.2 GB/s, 1.1 us, 3+3 on leaves, 1.6 us between leaves"
+SERVER = "2 sockets x 4 cores x 2 threads, 4 DIMMs x 32 GiB, HCA mlx5_0 4xHDR gen4 x16 on socket 1"
 LISTS = (
     "n[1-64,70],m[01-16]\nrack[1-2]-n[1-4]\nn1 n2 n3\n",
     "srun -N 2 --ntasks-per-node=4 --cpu-bind=cores ./program --size 10\n"
@@ -31,8 +36,8 @@ DIGITS = frozenset(b"0123456789")
 
 
 FOLDERS = {
-    "node": ("facts",), "facts": ("facts",), "fabric": ("forwarding",), "forwarding": ("forwarding",),
-    "slurm": ("slurm", "wild", "launch"), "failures": ("launch", "wild", "transports"),
+    "node": ("facts",), "facts": ("facts",), "fabric": ("forwarding", "fabric"), "forwarding": ("forwarding",),
+    "recordings": ("recordings",), "slurm": ("slurm", "wild", "launch"), "failures": ("launch", "wild", "transports"),
     "journal": ("archives",), "run.json": ("archives",), "lease": ("archives",), "headline": ("archives",),
 }  # fmt: skip
 """Word in the name of a reader -> folders of real inputs that it is for."""
@@ -52,6 +57,7 @@ def seeds_of(reader: str) -> tuple[bytes, ...]:
     """Inputs that a reader of this name is for; all where nothing is known of it."""
     texts = [text for name, outputs in _outputs().items() if name in reader for text in outputs]
     texts += [text for word, folders in FOLDERS.items() if word in reader for name in folders for text in _files(name)]
+    texts += _machines() if "node" in reader or "recordings" in reader else ()
     texts += _matrices() if "matrix" in reader or "importers" in reader else ()
     texts += map(str.encode, LISTS) if "launch" in reader or "model" in reader or "importers" in reader else ()
     return tuple(texts) or seeds()
@@ -75,6 +81,15 @@ def _matrices() -> tuple[bytes, ...]:
     pairs = matrices.matrix(PAIRS)
     writers = (matrices.nxnlatbw, matrices.csv, matrices.mpigraph, matrices.linktest, matrices.osu)
     return tuple(write(pairs).encode() for write in writers)
+
+
+@cache
+def _machines() -> tuple[bytes, ...]:
+    """A server with an adapter: what the collector prints, hwloc's XML, and JSON of sysinfo."""
+    node = machines.machine(SERVER)
+    with tempfile.TemporaryDirectory() as folder:
+        facts = collected_text(str(machines.sysfs_tree(node, Path(folder))))
+    return facts.encode(), hwloc_xml(node).encode(), sysinfo(node, ("n1",)).encode()
 
 
 def mutated(content: bytes, chance: random.Random) -> bytes:

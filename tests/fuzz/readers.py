@@ -22,10 +22,23 @@ from seatrial.launch.line_options import Dialect
 from seatrial.launch.line_parser import parse_line
 from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo
+from seatrial.node.hwloc_machine import facts_from_xml
 from seatrial.recordings.command_text import facts_from_text
 from tests.support.paths import DATA
 
-ROOMS = ("model", "node", "fabric", "importers", "failures", "benchmarks", "slurm", "launch", "recordings", "archive")
+ROOMS = (
+    "model",
+    "node",
+    "fabric",
+    "importers",
+    "failures",
+    "benchmarks",
+    "slurm",
+    "launch",
+    "recordings",
+    "archive",
+    "commands",
+)
 TEXTS = {("text", "str"), ("reason", "str"), ("content", "bytes"), ("line", "bytes"), ("line", "str")}
 """Name and type of the only argument that a reader must have."""
 
@@ -92,6 +105,7 @@ def _matrix(content: bytes, form: str) -> object:
 
 def _others() -> Iterator[Reader]:
     yield Reader("journal", lambda content: list(journal.decode(content.splitlines(True))), (msgspec.DecodeError,))
+    yield Reader("node of hwloc XML", lambda content: facts_from_xml(_text(content), "n1"))
     yield Reader("facts of command texts", lambda content: facts_from_text(_text(content), "n1"))
     yield Reader("forwarding tables", lambda content: forwarding.parse_tables(_text(content), FABRIC))
     yield Reader("launch line", _launch_line)

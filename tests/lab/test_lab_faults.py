@@ -92,24 +92,14 @@ def test_mtu(lab4: LabPlan, in_lab: InLab) -> None:
 
 
 @pytest.mark.parametrize("direction", [None, Direction.IN, Direction.OUT])
-def test_packet_loss(lab4: LabPlan, direction: Direction | None) -> None:
+@pytest.mark.parametrize(("kind", "rule"), [("packet-loss", "< 2500 drop"), ("data-corrupt", "mod 100000 < 2500 @th")])
+def test_lost_and_corrupted_packets(lab4: LabPlan, kind: str, rule: str, direction: Direction | None) -> None:
     before = everything(lab4)
-    plant(lab4, "packet-loss", "n2", percent=2.5, direction=direction)
+    plant(lab4, kind, "n2", percent=2.5, direction=direction)
     now = everything(lab4)
-    assert ("< 2500 drop" in str(now["n2 rules"])) == (direction is not Direction.OUT)
-    assert ("< 2500 drop" in str(now[f"{FABRIC} rules"])) == (direction is not Direction.IN)
-    planting.clear(lab4.name, kind="packet-loss")
-    assert everything(lab4) == before
-
-
-@pytest.mark.parametrize("direction", [None, Direction.IN, Direction.OUT])
-def test_corrupted_data(lab4: LabPlan, direction: Direction | None) -> None:
-    before = everything(lab4)
-    plant(lab4, "data-corrupt", "n2", percent=2.5, direction=direction)
-    now = everything(lab4)
-    assert ("mod 100000 < 2500 @th" in str(now["n2 rules"])) == (direction is not Direction.OUT)
-    assert ("mod 100000 < 2500 @th" in str(now[f"{FABRIC} rules"])) == (direction is not Direction.IN)
-    planting.clear(lab4.name, kind="data-corrupt")
+    assert (rule in str(now["n2 rules"])) == (direction is not Direction.OUT)
+    assert (rule in str(now[f"{FABRIC} rules"])) == (direction is not Direction.IN)
+    planting.clear(lab4.name, kind=kind)
     assert everything(lab4) == before
 
 

@@ -16,7 +16,7 @@ from seatrial.archive.journal import Delivered, RoundEnded, RoundStarted, Sessio
 from seatrial.archive.reader import read_info
 from seatrial.archive.samples import refuse_cramped, write_samples
 from seatrial.archive.writer import RunWriter, ended
-from seatrial.commands.check.assessment import assess
+from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.next_experiments import plan_retest
 from seatrial.files.writing import own_folder
 from seatrial.model import formats
@@ -223,11 +223,11 @@ def sail(
         measurements=tuple(measurements),
         sessions=1,
     )
-    _, _, suspicion = assess(recorded)
+    _, _, suspicion = Assessor().assess(recorded)
     if retest and suspicion.suspects:
         carry_out(plan_retest(suspicion.suspects, suspicion.good(), shapes, cluster.seed))
         recorded = msgspec.structs.replace(recorded, measurements=tuple(measurements))
-        _, _, suspicion = assess(recorded)
+        _, _, suspicion = Assessor().assess(recorded)
         if suspicion.unproved and retest_all:
             carry_out(plan_retest(suspicion.unproved, suspicion.good(), shapes, cluster.seed))
     return msgspec.structs.replace(recorded, measurements=tuple(measurements))

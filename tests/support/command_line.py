@@ -1,12 +1,49 @@
-"""Command lines as a test writes them: words and keywords, with errors raised as they are."""
+"""Command lines as a test writes them: what they print, or words and keywords with errors raised as they are."""
 
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from seatrial.cli.main import invoke
+import pytest
+
+from seatrial.cli.main import invoke, run
+from tests.support.json_objects import frame, parsed
 
 FLAGS = {"as_json": "json"}
 """Parameters whose option has another name."""
 Value = str | int | float | Path | bool | None
+
+
+class Printed(NamedTuple):
+    """What one command line printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """The object that --json prints."""
+        return frame(self.out)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The same object, with the fields of the command's data beside those that all objects have."""
+        return parsed(self.out)
+
+
+class Seatrial:
+    """Carries out command lines in this process. The fixture `seatrial` is one."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *words: str, code: int | None = 0) -> Printed:
+        """Carry out `seatrial WORDS`, and fail if it exits with another code; None permits any."""
+        self._capsys.readouterr()
+        ended = run(list(words))
+        printed = Printed(ended, *self._capsys.readouterr())
+        assert code in (None, ended), f"seatrial {' '.join(words)} exits with {ended}, not {code}: {printed.err}"
+        return printed
 
 
 def words_of(options: dict[str, Value]) -> list[str]:

@@ -4,10 +4,14 @@
 leaf to each spine, and in every switch an engine that reduces (SHARP), which is an adapter of its own.
 """
 
+import os
 import re
-from collections.abc import Callable, Sequence
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import msgspec
+import pytest
 
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.routes import Routes
@@ -184,3 +188,14 @@ def tables_of(text: str, *, shift: int = 0) -> str:
                 f"'{fabric.by_key[adapter].name}')"
             )
     return "\n".join(lines) + "\n"
+
+
+def simulated_fabric(net: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["subprocess.Popen[str]"]:
+    """ibsim of this fabric, as a fixture; its console is the process's standard input."""
+    monkeypatch.setenv("IBSIM_SOCKNAME", f"sim{os.getpid()}")  # tests that run beside this one have one, too
+    (folder / "net").write_text(net)
+    argv = ["sh", "-c", "exec ibsim -s net >/dev/null 2>&1"]
+    process = subprocess.Popen(argv, cwd=folder, stdin=subprocess.PIPE, text=True)
+    yield process
+    process.kill()
+    process.wait(10)

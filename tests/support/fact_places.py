@@ -3,7 +3,7 @@
 import enum
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple, Union
 
@@ -64,28 +64,35 @@ def _put_alone(put: Callable[[Any], Any], record: msgspec.Struct) -> Any:
     return put((record,))
 
 
-def values(hint: Any) -> st.SearchStrategy[Any]:
-    """Anything that a type allows, and that a node could be made to say."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (Union, types.UnionType):
-        return st.one_of(*map(values, arguments))
-    if origin is tuple:
-        return st.lists(values(arguments[0]), max_size=3).map(tuple)
-    if origin is dict:
-        return st.dictionaries(values(arguments[0]), values(arguments[1]), max_size=3)
-    if issubclass(hint, msgspec.Struct):
-        hints = typing.get_type_hints(hint)
-        return st.builds(hint, **{field: values(hints[field]) for field in hint.__struct_fields__})
-    return st.sampled_from(list(hint)) if issubclass(hint, enum.Enum) else SCALARS[hint]
-
-
-SCALARS: dict[type, st.SearchStrategy[Any]] = {
+Scalars = Mapping[Any, st.SearchStrategy[Any]]
+SCALARS: Scalars = {
     str: st.text(alphabet=st.characters(codec=None), max_size=8),
     bool: st.booleans(),
     int: st.integers(),
     float: st.floats(),
     types.NoneType: st.none(),
 }
+
+
+def values(hint: Any, scalars: Scalars = SCALARS) -> st.SearchStrategy[Any]:
+    """Anything that a type allows, and that a node could be made to say; `scalars` are the values of plain types."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    inner = partial(values, scalars=scalars)
+    if hint in scalars:
+        return scalars[hint]
+    if origin in (Union, types.UnionType):
+        return st.one_of(*map(inner, arguments))
+    if origin is tuple:
+        alike = arguments[-1] is Ellipsis
+        return st.lists(inner(arguments[0]), max_size=3).map(tuple) if alike else st.tuples(*map(inner, arguments))
+    if origin is dict:
+        return st.dictionaries(inner(arguments[0]), inner(arguments[1]), max_size=3)
+    if issubclass(hint, msgspec.Struct):
+        hints = typing.get_type_hints(hint)
+        return st.builds(hint, **{field: inner(hints[field]) for field in hint.__struct_fields__})
+    return st.sampled_from(list(hint))
+
+
 EXAMPLE: NodeFacts = example(NodeFacts)
 PLACES = tuple(places())
 

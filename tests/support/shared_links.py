@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from seatrial.commands.check.assessment import assess
+from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.loaded_rounds import measure_loaded
 from seatrial.commands.check.uplink_verdicts import LoadedVerdict, judge_loaded
 from seatrial.driver.progress import Silent
@@ -178,7 +178,7 @@ def sailed(cluster: Shared, *, rounds_in_time: int = 10_000) -> tuple[RecordedRu
         bench,  # type: ignore[arg-type]
         Silent(),
         recorded,
-        assess(recorded),
+        Assessor().assess(recorded),
         replay=None,
         survey_s=100.0,
         deadline=float("inf"),
@@ -189,5 +189,5 @@ def sailed(cluster: Shared, *, rounds_in_time: int = 10_000) -> tuple[RecordedRu
 def judged(cluster: Shared, **options: object) -> LoadedVerdict:
     """The judgement of what the check measured under load."""
     recorded, _ = sailed(cluster, **options)  # type: ignore[arg-type]
-    evidence, _, _ = assess(recorded)
+    evidence, _, _ = Assessor().assess(recorded)
     return judge_loaded(recorded, evidence)

@@ -10,6 +10,7 @@ import pytest
 from seatrial.archive import closing
 from seatrial.archive.samples import NotInstalled
 from tests.support.clocks import clock_restored
+from tests.support.command_line import Seatrial
 from tests.support.launchers import launching_with
 
 SOURCE_READERS = ("test_house.py", "test_wording.py", "test_architecture.py", "test_patterns.py")
@@ -35,6 +36,12 @@ def pytest_collection_finish() -> None:
 def pytest_sessionfinish() -> None:
     """Libraries complain at the end of the process about objects that are still frozen."""
     gc.unfreeze()
+
+
+@pytest.fixture
+def seatrial(capsys: pytest.CaptureFixture[str]) -> Seatrial:
+    """Command lines, carried out in this process."""
+    return Seatrial(capsys)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from tests.fuzz.mutations import seeds_of
 from tests.fuzz.readers import Reader, readers
 from tests.fuzz.trial import content_of, tried
 
-INPUTS_EACH = 3
+INPUTS_EACH = 12
 
 
 @pytest.mark.parametrize("reader", readers(), ids=lambda reader: reader.name)

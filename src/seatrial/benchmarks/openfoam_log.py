@@ -28,7 +28,6 @@ COEFFICIENT = re.compile(
 )
 COEFFICIENT_WRITE = re.compile(r"^(?:forceCoeffs|force coefficients|Coefficients)\b", re.IGNORECASE)
 DECLARED = re.compile(r"^forceCoeffs (?P<name>\w+)\s*:")
-LOOP = re.compile(r"^Starting time loop")
 END = re.compile(r"^End\s*$")
 FINALISED = re.compile(r"^Finalising parallel run")
 CONVERGED = re.compile(r"solution converged in (?P<iterations>\d{1,9}) iterations")

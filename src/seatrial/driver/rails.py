@@ -9,8 +9,6 @@ from seatrial.launch.rails import rail_manner
 from seatrial.limits.rail_paths import RailDevice, no_rail_because, rail_named, shared_rails
 from seatrial.model.errors import SeatrialError, UsageError
 
-AUTO = "auto"
-
 
 def choose_rails(trial: TwoNodes, wanted: Sequence[str]) -> tuple[tuple[RailDevice, ...], tuple[str, ...]]:
     """The rails to compare, two at least and of one kind, and what is to be said of others. Raises SeatrialError."""

@@ -15,7 +15,6 @@ LOOKED_AT = 1 << 18
 CHECK = "seatrial check measures all pairs itself."
 FORMATS = "Formats of tables of pairs: docs/locate.md."
 NONE = f"No seatrial command reads it. {FORMATS}"
-FABRIC = "seatrial fabric check reads it."
 FACTS = "seatrial facts --from reads recordings of machines."
 
 

@@ -1,7 +1,7 @@
 """The evidence on each pair: one value for each run, separately for survey and retest."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import msgspec
@@ -209,13 +209,6 @@ class PairEvidence:
             latency=shared[both],
             pairs_at_once=max((run.pairs_at_once for runs in bandwidth.values() for run in runs), default=1),
         )
-
-
-def gather(measurements: Iterable[Measurement]) -> dict[Pair, Evidence]:
-    """Evidence for every ordered pair of which anything was measured; the pilot's rounds do not count."""
-    evidence = PairEvidence()
-    evidence.take(tuple(measurements))
-    return evidence.by_pair
 
 
 def _in_order(pair: Pair) -> Pair:

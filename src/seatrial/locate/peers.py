@@ -117,13 +117,6 @@ class PeerTable:
         return NORMAL * array_median(apart) / float(np.sqrt(2))
 
 
-def peers_of(values: Mapping[Pair, float]) -> Peers | None:
-    """`values`: one positive number per ordered pair, larger is better. None where there is none. See `PeerTable`."""
-    table = PeerTable()
-    table.update(values)
-    return table.peers()
-
-
 def _above(logs: Reals, rough: float) -> float:
     excess = logs[logs > rough] - rough
     return array_median(excess) / TAIL if len(excess) >= FEWEST_EXCESSES else float("inf")

@@ -17,12 +17,11 @@ from seatrial.commands.check.headline import headline, overall
 from seatrial.commands.check.judge import judge
 from seatrial.driver.site import replay_launcher
 from seatrial.model.errors import ExitCode
-from seatrial.model.run import Contents, Design, Ending
+from seatrial.model.run import Design, Ending
 from seatrial.model.settings import CheckSettings
 from seatrial.model.verdict import Verdict
 from tests.support.builders import Cluster, abandoned, described_again, fill, info_of, names, record, sail
 from tests.support.json_objects import parsed
-from tests.support.paths import ROOT
 
 CLUSTER = Cluster(nodes=names(3))
 ALL = len(sail(CLUSTER).measurements)
@@ -199,9 +198,3 @@ def test_an_entry_of_a_later_version_is_not_damage_but_is_refused(tmp_path: Path
     folder = writer.close(writer.info)
     with pytest.raises(DamagedRun, match=r"journal\.jsonl cannot be read: .*newer"):
         read_run(folder)
-
-
-def test_every_field_of_the_record_is_documented() -> None:
-    text = (ROOT / "docs" / "archive.md").read_text()
-    for field in msgspec.structs.fields(Contents):
-        assert f"`{field.name}`" in text

@@ -9,6 +9,7 @@ import pytest
 
 from seatrial.archive.reader import damage_of, read_info, run_folders
 from seatrial.cli.main import run
+from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
 from tests.support.paths import DATA
 
@@ -59,19 +60,15 @@ def test_a_run_is_reported_as_before(name: str, archive: Path, capsys: pytest.Ca
     assert EXPECTED[name]["verdict"] in capsys.readouterr().out
 
 
-def test_runs_list_counts_their_samples(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["runs", "list", "--archive", str(archive), "--json"]) == 0
-    rows = {row["run"]: row for row in parsed(capsys.readouterr().out)["runs"]}
+def test_runs_list_counts_their_samples(archive: Path, seatrial: Seatrial) -> None:
+    rows = {row["run"]: row for row in seatrial("runs", "list", "--archive", str(archive), "--json").data["runs"]}
     assert {name: row["kind"] for name, row in rows.items()} == {name: name for name in EXPECTED}
     assert {row["problem"] for row in rows.values()} == {""}
     for name in EXPECTED:
-        assert run(["runs", "show", name, "--archive", str(archive)]) == 0
-        assert name in capsys.readouterr().out
-        assert run(["runs", "show", name, "--archive", str(archive), "--json"]) == 0
-        shown = parsed(capsys.readouterr().out)
+        assert name in seatrial("runs", "show", name, "--archive", str(archive)).out
+        shown = seatrial("runs", "show", name, "--archive", str(archive), "--json").data
         assert (shown["run"], shown["info"]["kind"]) == (name, name)
-    assert run(["runs", "list", "--archive", str(archive), "--json"]) == 0
-    rows = {row["run"]: row for row in parsed(capsys.readouterr().out)["runs"]}
+    rows = {row["run"]: row for row in seatrial("runs", "list", "--archive", str(archive), "--json").data["runs"]}
     samples = {name: sum(_timed_samples(ARCHIVES / name)) for name in EXPECTED}
     assert {name: row["samples"] for name, row in rows.items()} == samples
 

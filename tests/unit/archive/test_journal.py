@@ -1,6 +1,7 @@
 """The journal: what goes in comes out, and every prefix of it decodes to a prefix of what went in."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -8,14 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.archive.journal import (
-    Delivered,
     Entry,
-    GroupDelivered,
-    GroupRoundStarted,
     NodeLost,
     PairHung,
-    RoundEnded,
-    RoundStarted,
     SessionStarted,
     SurveyPlanned,
     decode,
@@ -24,48 +20,19 @@ from seatrial.archive.journal import (
 )
 from seatrial.archive.reader import read_entries
 from seatrial.archive.run_files import DamagedRun
-from seatrial.model.measurement import GroupMeasurement, GroupRound, Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.run import NodeState
+from tests.support.fact_places import SCALARS, values
 
-COUNT = st.integers(0, 2**40)
-TEXT = st.text(max_size=12)
-NAME = st.text(min_size=1, max_size=12)
-TIMES = st.lists(st.floats(0, 1e3, allow_subnormal=False), max_size=5).map(tuple)
-PAIR = st.tuples(NAME, NAME)
-SHAPE = st.builds(
-    Shape, kernel=st.sampled_from(Kernel), message_bytes=COUNT, window=COUNT, warmup=COUNT, iterations=COUNT
+ENTRY: st.SearchStrategy[Entry] = values(
+    Entry,
+    {
+        **SCALARS,
+        str: st.text(min_size=1, max_size=12),
+        int: st.integers(0, 2**40),
+        float: st.floats(0, 1e3, allow_subnormal=False),
+        Any: st.none() | st.booleans() | st.integers(0, 2**40) | st.text(max_size=12),
+    },
 )
-MEASUREMENT = st.builds(
-    Measurement, phase=st.sampled_from(Phase), repetition=COUNT, shape=SHAPE, source=NAME, target=NAME, times_s=TIMES,
-    warmup_times_s=TIMES, pairs_at_once=COUNT, errors=COUNT,
-)  # fmt: skip
-ROUND = st.builds(
-    Round, phase=st.sampled_from(Phase), repetition=COUNT, shape=SHAPE, pairs=st.lists(PAIR, max_size=3).map(tuple)
-)
-NODES = st.lists(NAME, min_size=1, max_size=3).map(tuple)
-GROUP_MEASUREMENT = st.builds(
-    GroupMeasurement, phase=st.sampled_from(Phase), repetition=COUNT, shape=SHAPE, nodes=NODES, times_s=TIMES,
-    warmup_times_s=TIMES, groups_at_once=COUNT, errors=COUNT,
-)  # fmt: skip
-GROUP_ROUND = st.builds(
-    GroupRound, phase=st.sampled_from(Phase), repetition=COUNT, shape=SHAPE,
-    groups=st.lists(NODES, max_size=3).map(tuple),
-)  # fmt: skip
-RECORD = st.dictionaries(TEXT, st.one_of(COUNT, TEXT, st.none(), st.booleans()), max_size=3)
-ENTRY: st.SearchStrategy[Entry] = st.one_of(
-    st.builds(
-        SessionStarted, session=COUNT, nodes=st.lists(NAME, max_size=3).map(tuple), header=RECORD,
-        ranks=st.lists(RECORD, max_size=2).map(tuple),
-    ),
-    st.builds(SurveyPlanned, pairs=st.lists(PAIR, max_size=4).map(tuple)),
-    st.builds(RoundStarted, number=COUNT, session=COUNT, at_s=st.floats(0, 1e6), round=ROUND),
-    st.builds(Delivered, number=COUNT, measurement=MEASUREMENT),
-    st.builds(GroupRoundStarted, number=COUNT, session=COUNT, at_s=st.floats(0, 1e6), round=GROUP_ROUND),
-    st.builds(GroupDelivered, number=COUNT, measurement=GROUP_MEASUREMENT),
-    st.builds(RoundEnded, number=COUNT, outcome=TEXT, detail=TEXT),
-    st.builds(NodeLost, state=st.builds(NodeState, node=NAME, reason=TEXT, fault=st.booleans())),
-    st.builds(PairHung, source=NAME, target=NAME),
-)  # fmt: skip
 
 
 @given(entries=st.lists(ENTRY, max_size=6))

@@ -13,9 +13,9 @@ import pytest
 from seatrial.archive import layout, reader, recovery
 from seatrial.archive.export import samples_file
 from seatrial.archive.journal import Delivered, encode
-from seatrial.archive.lease import Hold, Holder, Lease
+from seatrial.archive.lease import Hold, Holder
 from seatrial.archive.reader import read_info, read_run
-from seatrial.archive.recovery import LeftAlone, NotClosed, recover_runs
+from seatrial.archive.recovery import recover_runs
 from seatrial.archive.run_recovery import TORN_FILE, Recovered, recover
 from seatrial.archive.samples import query_samples
 from seatrial.archive.writer import RunWriter
@@ -23,8 +23,8 @@ from seatrial.cli.main import run
 from seatrial.model.errors import UsageError
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail
+from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
-from tests.support.paths import ROOT
 
 CLUSTER = Cluster(nodes=names(3))
 ALL = sail(CLUSTER).measurements
@@ -155,23 +155,21 @@ DAMAGES = [
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_one_run_that_cannot_be_closed_is_listed_and_the_others_are(
-    tmp_path: Path, damage: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, damage: Callable[[Path], None], seatrial: Seatrial
 ) -> None:
     bad = cut_off(tmp_path, "b")
     cut_off(tmp_path, "a")
     cut_off(tmp_path, "c")
     damage(bad)
     before = {path.name for path in bad.iterdir()}
-    assert run(["runs", "recover", "--archive", str(tmp_path), "--json"]) == 2
-    found = parsed(capsys.readouterr().out)
+    found = seatrial("runs", "recover", "--archive", str(tmp_path), "--json", code=2).data
     assert sorted(one["run"] for one in found["recovered"]) == ["a", "c"]
     (listed,) = found["damaged"]
     assert (listed["run"], listed["folder"]) == ("b", str(bad))
     assert listed["what"]
     assert listed["remedy"]
     assert before <= {path.name for path in bad.iterdir()}, "nothing is taken away"
-    assert run(["runs", "recover", "--archive", str(tmp_path)]) == 2
-    assert "seatrial: b is not closed: " in capsys.readouterr().err
+    assert "seatrial: b is not closed: " in seatrial("runs", "recover", "--archive", str(tmp_path), code=2).err
 
 
 def test_an_error_that_nobody_thought_of_stops_no_other_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,14 +187,13 @@ def test_an_error_that_nobody_thought_of_stops_no_other_run(tmp_path: Path, monk
     assert [(one.run, "ZeroDivisionError" in one.what) for one in found.damaged] == [("b", True)]
 
 
-def test_one_run_alone_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_run_alone_can_be_named(tmp_path: Path, seatrial: Seatrial) -> None:
     for name in ("a", "b"):
         cut_off(tmp_path, name)
-    assert run(["runs", "recover", "b", "--archive", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.startswith("b: ")
+    assert seatrial("runs", "recover", "b", "--archive", str(tmp_path)).out.startswith("b: ")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.partial", "b"]
-    assert run(["runs", "recover", "b", "--archive", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "b: another process is closing it or has closed it\n"
+    ran = seatrial("runs", "recover", "b", "--archive", str(tmp_path))
+    assert ran.out == "b: another process is closing it or has closed it\n"
     assert run(["runs", "recover", "nosuch", "--archive", str(tmp_path)]) == 64
     with pytest.raises(UsageError, match="There is no run 'nosuch'"):
         recover_runs(tmp_path, "nosuch")
@@ -209,13 +206,12 @@ def claimed(folder: Path) -> Path:
     return claim
 
 
-def test_who_comes_second_leaves_politely(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_who_comes_second_leaves_politely(tmp_path: Path, seatrial: Seatrial) -> None:
     claimed(cut_off(tmp_path))
-    assert run(["runs", "recover", "--archive", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "run: another process is closing it or has closed it\n"
-    assert run(["runs", "list", "--archive", str(tmp_path)]) == 0
-    assert "closing on " in capsys.readouterr().out
-    assert run(["runs", "show", "run", "--archive", str(tmp_path)]) == 2
+    ran = seatrial("runs", "recover", "--archive", str(tmp_path))
+    assert ran.out == "run: another process is closing it or has closed it\n"
+    assert "closing on " in seatrial("runs", "list", "--archive", str(tmp_path)).out
+    seatrial("runs", "show", "run", "--archive", str(tmp_path), code=2)
 
 
 def test_a_recover_that_was_killed_blocks_nothing(tmp_path: Path) -> None:
@@ -286,7 +282,7 @@ def test_a_run_that_the_driver_had_described_as_ended_keeps_its_ending(
 
 
 def test_a_run_that_is_closed_while_the_archive_is_listed_is_listed_once_and_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
 ) -> None:
     cut_off(tmp_path)
     real = reader.run_folders
@@ -297,32 +293,20 @@ def test_a_run_that_is_closed_while_the_archive_is_listed_is_listed_once_and_who
         return found
 
     monkeypatch.setattr(reader, "run_folders", just_before)
-    assert run(["runs", "list", "--archive", str(tmp_path), "--json"]) == 0
-    (row,) = parsed(capsys.readouterr().out)["runs"]
+    (row,) = seatrial("runs", "list", "--archive", str(tmp_path), "--json").data["runs"]
     assert (row["run"], row["ending"], row["state"], row["host"]) == ("run", "recovered", "closed", "")
     assert row["samples"] == sum(len(one.times_s) for one in ALL)
 
 
-def test_the_state_of_every_run_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_state_of_every_run_is_listed(tmp_path: Path, seatrial: Seatrial) -> None:
     record(CLUSTER, tmp_path, "closed")
     cut_off(tmp_path, "dead")
     writer = RunWriter(tmp_path, info_of(CLUSTER, run="alive", ending=Ending.RUNNING))
-    assert run(["runs", "list", "--archive", str(tmp_path)]) == 0
-    told = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    told = {line.split()[0]: line for line in seatrial("runs", "list", "--archive", str(tmp_path)).out.splitlines()}
     held = writer._held.lease
     assert f" running on {held.host} since {held.since}, " in told["alive"]
     assert " cut-off, " in told["dead"]
     assert " complete, " in told["closed"]
-    assert run(["runs", "list", "--archive", str(tmp_path), "--json"]) == 0
-    states = {one["run"]: (one["state"], one["host"]) for one in parsed(capsys.readouterr().out)["runs"]}
+    ran = seatrial("runs", "list", "--archive", str(tmp_path), "--json")
+    states = {one["run"]: (one["state"], one["host"]) for one in ran.data["runs"]}
     assert states == {"alive": ("running", held.host), "dead": ("cut-off", ""), "closed": ("closed", "")}
-
-
-def test_what_is_listed_is_documented() -> None:
-    commands = (ROOT / "docs" / "commands.md").read_text()
-    for kind in (recovery.Recovery, Recovered, LeftAlone, NotClosed):
-        for field in msgspec.structs.fields(kind):
-            assert f"`{field.name}`" in commands
-    archive = (ROOT / "docs" / "archive.md").read_text()
-    for field in msgspec.structs.fields(Lease):
-        assert f"`{field.name}`" in archive

@@ -10,15 +10,13 @@ import pytest
 
 from seatrial.archive.reader import read_info
 from seatrial.archive.writer import RunWriter, ended
-from seatrial.cli.main import run
 from seatrial.commands.check.run import run_check
 from seatrial.judgement.outcome import pair_of
 from seatrial.model.errors import LaunchError
 from seatrial.model.run import AskedLine, Design, Ending, RecordedRun, RunInfo, RunKind, run_kind
 from seatrial.model.settings import CheckSettings, RunSettings, SiteSettings
 from tests.support.builders import Cluster, info_of, names
-from tests.support.command_line import curve, saturate
-from tests.support.json_objects import parsed
+from tests.support.command_line import Seatrial, curve, saturate
 from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 from tests.support.transport_launcher import Launcher, carry_out
@@ -58,12 +56,11 @@ def failed(archive: Path, kind: RunKind, **changes: Any) -> Path:
 
 @pytest.mark.parametrize("kind", list(RunKind))
 def test_a_run_that_failed_early_is_reported_as_the_command_that_it_was(
-    kind: RunKind, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kind: RunKind, tmp_path: Path, seatrial: Seatrial
 ) -> None:
     page = tmp_path / "page.html"
     folder = failed(tmp_path, kind)
-    assert run(["report", str(folder), "--html", str(page)]) == 2
-    text = " ".join(capsys.readouterr().out.split())
+    text = " ".join(seatrial("report", str(folder), "--html", str(page), code=2).out.split())
     assert GONE in text
     assert text.startswith("NOT_RUN ")
     assert text.count(GONE) == 1 or kind is RunKind.CHECK
@@ -73,20 +70,17 @@ def test_a_run_that_failed_early_is_reported_as_the_command_that_it_was(
     else:
         assert "nothing was measured on 2 nodes" in text
     assert GONE in page.read_text()
-    assert run(["report", str(folder), "--json"]) == 2
-    found = parsed(capsys.readouterr().out)
+    found = seatrial("report", str(folder), "--json", code=2).data
     assert (found["kind"], found["verdict"]) == (kind.value, "NOT_RUN")
     assert GONE in json.dumps(found)
     assert ("pairs" in found) is (kind is RunKind.CHECK), "a report of another kind has no table of pairs"
 
 
 @pytest.mark.parametrize("kind", list(RunKind))
-def test_lists_of_runs_name_the_kind(kind: RunKind, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lists_of_runs_name_the_kind(kind: RunKind, tmp_path: Path, seatrial: Seatrial) -> None:
     failed(tmp_path, kind)
-    assert run(["runs", "list", "--archive", str(tmp_path), "--json"]) == 0
-    assert parsed(capsys.readouterr().out)["runs"][0]["kind"] == kind.value
-    assert run(["runs", "show", "--archive", str(tmp_path)]) == 0
-    assert f"kind      {kind.value}\n" in capsys.readouterr().out
+    assert seatrial("runs", "list", "--archive", str(tmp_path), "--json").data["runs"][0]["kind"] == kind.value
+    assert f"kind      {kind.value}\n" in seatrial("runs", "show", "--archive", str(tmp_path)).out
 
 
 def test_every_command_that_measures_writes_its_kind_at_the_start(tmp_path: Path) -> None:
@@ -126,8 +120,7 @@ def test_the_pair_of_a_run_that_planned_none(nodes: tuple[str, ...], pair: tuple
     )
 
 
-def test_another_run_is_no_placement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_run_is_no_placement(tmp_path: Path, seatrial: Seatrial) -> None:
     info = msgspec.structs.replace(info_of(TWO, kind=RunKind.PLACEMENT), command=("placement",))
     folder = RunWriter(tmp_path, info).close(ended(info, Ending.FAILED, info.ended, GONE))
-    assert run(["report", str(folder)]) == 64
-    assert "not a run of seatrial placement" in capsys.readouterr().err
+    assert "not a run of seatrial placement" in seatrial("report", str(folder), code=64).err

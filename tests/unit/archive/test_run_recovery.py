@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive import layout
-from seatrial.archive.export import samples_file
 from seatrial.archive.journal import Delivered, NodeLost, PairHung, encode, of_type
 from seatrial.archive.reader import read_entries, read_info, read_run
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_recovery import TORN_FILE, partial_folders, recover
-from seatrial.archive.samples import query_samples
 from seatrial.archive.writer import RunWriter
 from seatrial.model.run import Ending, NodeState
 from tests.support.builders import Cluster, fill, info_of, names, record, sail
@@ -99,13 +97,6 @@ def test_garbage_in_the_middle_costs_only_itself(tmp_path: Path, garbage: bytes)
     recovered = recover(writer.folder)
     assert read_run(Path(recovered.folder)).measurements == sail(CLUSTER).measurements
     assert (Path(recovered.folder) / layout.LOGS_FOLDER / TORN_FILE).read_bytes() == garbage
-
-
-def test_the_samples_of_a_recovered_run_are_all_there(tmp_path: Path) -> None:
-    recovered = recover(cut_off(tmp_path).folder)
-    files = [samples_file(Path(recovered.folder))]
-    assert query_samples(files, "SELECT count(*) FROM samples WHERE NOT warm") == [(recovered.samples,)]
-    assert recovered.samples == sum(len(one.times_s) for one in sail(CLUSTER).measurements)
 
 
 def test_lost_nodes_and_hanging_pairs_come_from_the_journal(tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ from seatrial.archive.export import samples_file
 from seatrial.archive.reader import read_run
 from seatrial.archive.run_summaries import read_summary, runs_between
 from seatrial.archive.run_values import ValuesFile, read_tables, write_values
-from seatrial.locate.evidence import deciding, gather
+from seatrial.locate.evidence import deciding
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run_values import Compared
 from seatrial.model.units import BANDWIDTH
 from seatrial.statistics.estimates import median
 from tests.support.builders import Cluster, names, record, sail, slow_part
+from tests.support.evidence import gather
 from tests.support.paths import DATA
 from tests.support.run_archives import healthy_run
 

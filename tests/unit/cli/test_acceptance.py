@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli.main import run
 from tests.support.builders import Cluster
-from tests.support.json_objects import parsed
+from tests.support.collecting import program
+from tests.support.command_line import Seatrial
 from tests.support.launchers import use_launcher
 from tests.support.program_launcher import ProgramLauncher
 
@@ -42,14 +42,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "heat.toml").write_text(OWN.replace("./heat.sh", str(tmp_path / "heat.sh")))
     count = tmp_path / "count"
     program(
-        tmp_path, f'echo x >>"{count}"; [ $(wc -l <"{count}") = 1 ] && t=10 || t=14; echo "Solved in $t ms"; echo Done'
+        tmp_path,
+        "heat.sh",
+        f'echo x >>"{count}"; [ $(wc -l <"{count}") = 1 ] && t=10 || t=14; echo "Solved in $t ms"; echo Done',
     )
     return tmp_path
-
-
-def program(folder: Path, text: str) -> None:
-    (folder / "heat.sh").write_text(f"#!/bin/sh\n{text}\n")
-    (folder / "heat.sh").chmod(0o755)
 
 
 def spec(folder: Path, threshold: str, top: str = "") -> str:
@@ -59,59 +56,53 @@ def spec(folder: Path, threshold: str, top: str = "") -> str:
 
 
 def test_thresholds_are_compared_with_the_median_and_complete_runs_are_not_repeated(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, seatrial: Seatrial
 ) -> None:
     page, junit = folder / "page.html", folder / "junit.xml"
     passing = spec(folder, "most = 0.0121")
-    assert run(["acceptance", "run", passing, "--html", str(page), "--junit", str(junit), "--json"]) == 0
-    report = parsed(capsys.readouterr().out)
+    report = seatrial("acceptance", "run", passing, "--html", str(page), "--junit", str(junit), "--json").data
     (item,) = report["benchmarks"]
     assert [one["run"] for one in item["runs"]] == ["spring-heat-1", "spring-heat-2"]
     assert (item["thresholds"][0]["value"], item["thresholds"][0]["passed"]) == (0.012, True)
     assert "12.0 ms" in page.read_text()
     assert 'name="acceptance:heat"' in junit.read_text()
-    assert run(["acceptance", "run", spec(folder, "most = 0.0119"), "--json"]) == 1
-    report = parsed(capsys.readouterr().out)
+    report = seatrial("acceptance", "run", spec(folder, "most = 0.0119"), "--json", code=1).data
     assert all(one["earlier"] for one in report["benchmarks"][0]["runs"])
     assert (folder / "count").read_text() == "x\nx\n"
     assert "solve_time_s 12.0 ms, the bound is 11.9 ms (most)" in report["headline"]
 
 
-def test_a_baseline_of_times_is_a_share_of_speed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_baseline_of_times_is_a_share_of_speed(folder: Path, seatrial: Seatrial) -> None:
     good = 'of_baseline = 0.8\nbaseline = "spring-heat-1"'
-    assert run(["acceptance", "run", spec(folder, good)]) == 0
-    assert run(["acceptance", "run", spec(folder, good.replace("0.8", "0.9"))]) == 1
-    assert "of spring-heat-1: 10.0 ms" in " ".join(capsys.readouterr().out.split())
-    assert run(["acceptance", "run", spec(folder, good.replace("spring-heat-1", "winter-heat-1"))]) == 1
-    assert "its reference is not known" in " ".join(capsys.readouterr().out.split())
+    seatrial("acceptance", "run", spec(folder, good))
+    ran = seatrial("acceptance", "run", spec(folder, good.replace("0.8", "0.9")), code=1)
+    assert "of spring-heat-1: 10.0 ms" in " ".join(ran.out.split())
+    ran = seatrial("acceptance", "run", spec(folder, good.replace("spring-heat-1", "winter-heat-1")), code=1)
+    assert "its reference is not known" in " ".join(ran.out.split())
 
 
-def test_a_baseline_that_failed_is_no_reference(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_baseline_that_failed_is_no_reference(folder: Path, seatrial: Seatrial) -> None:
     whole = (folder / "heat.sh").read_text().partition("\n")[2]
-    program(folder, "echo Solved in 100 ms; echo Segmentation fault; echo Done")
-    assert run(["acceptance", "run", spec(folder, "most = 1.0"), "--run", "old"]) == 1
-    program(folder, whole)
-    assert run(["acceptance", "run", spec(folder, 'of_baseline = 0.8\nbaseline = "old-heat-1"')]) == 1
-    assert "its reference is not known (of old-heat-1: not a valid run)" in " ".join(capsys.readouterr().out.split())
+    program(folder, "heat.sh", "echo Solved in 100 ms; echo Segmentation fault; echo Done")
+    seatrial("acceptance", "run", spec(folder, "most = 1.0"), "--run", "old", code=1)
+    program(folder, "heat.sh", whole)
+    ran = seatrial("acceptance", "run", spec(folder, 'of_baseline = 0.8\nbaseline = "old-heat-1"'), code=1)
+    assert "its reference is not known (of old-heat-1: not a valid run)" in " ".join(ran.out.split())
 
 
-def test_a_run_that_fails_leaves_it_incomplete_and_is_repeated_later(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_fails_leaves_it_incomplete_and_is_repeated_later(folder: Path, seatrial: Seatrial) -> None:
     whole = (folder / "heat.sh").read_text().partition("\n")[2]
     (folder / "heat.sh").unlink()
     words = ["acceptance", "run", spec(folder, "most = 1.0"), "--json"]
-    assert run(words) == 2
-    assert "is not on PATH on n1" in parsed(capsys.readouterr().out)["benchmarks"][0]["left"]
-    program(folder, whole)
-    assert run(words) == 0
-    runs = [one["run"] for one in parsed(capsys.readouterr().out)["benchmarks"][0]["runs"]]
+    assert "is not on PATH on n1" in seatrial(*words, code=2).data["benchmarks"][0]["left"]
+    program(folder, "heat.sh", whole)
+    runs = [one["run"] for one in seatrial(*words).data["benchmarks"][0]["runs"]]
     assert runs == ["spring-heat-1.2", "spring-heat-2"]
 
 
-def test_what_does_not_fit_the_node_hours_is_not_started(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["acceptance", "run", spec(folder, "most = 1.0", "node_hours = 0.5"), "--json"]) == 2
-    assert "of 0.5 node-hours are used" in parsed(capsys.readouterr().out)["benchmarks"][0]["left"]
+def test_what_does_not_fit_the_node_hours_is_not_started(folder: Path, seatrial: Seatrial) -> None:
+    ran = seatrial("acceptance", "run", spec(folder, "most = 1.0", "node_hours = 0.5"), "--json", code=2)
+    assert "of 0.5 node-hours are used" in ran.data["benchmarks"][0]["left"]
     assert not (folder / "count").exists()
 
 
@@ -129,18 +120,16 @@ def test_what_does_not_fit_the_node_hours_is_not_started(folder: Path, capsys: p
     ],
 )
 def test_a_file_that_is_wrong_is_refused_before_anything_runs(
-    folder: Path, capsys: pytest.CaptureFixture[str], threshold: str, top: str, says: str
+    folder: Path, seatrial: Seatrial, threshold: str, top: str, says: str
 ) -> None:
     (folder / "read.toml").write_text(OWN.partition("[run]")[0])
-    assert run(["acceptance", "run", spec(folder, threshold, top)]) == 64
-    assert says in capsys.readouterr().err
+    assert says in seatrial("acceptance", "run", spec(folder, threshold, top), code=64).err
     assert not (folder / "archive").exists()
 
 
-def test_runs_of_other_settings_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["acceptance", "run", spec(folder, "most = 1.0")]) == 0
+def test_runs_of_other_settings_are_refused(folder: Path, seatrial: Seatrial) -> None:
+    seatrial("acceptance", "run", spec(folder, "most = 1.0"))
     changed = Path(spec(folder, "most = 1.0"))
     changed.write_text(changed.read_text().replace("repetitions = 2", "repetitions = 2\nnode_count = 2"))
-    assert run(["acceptance", "run", str(changed)]) == 64
-    assert "was made with other settings" in capsys.readouterr().err
-    assert run(["acceptance", "run", str(changed), "--run", "other"]) == 0
+    assert "was made with other settings" in seatrial("acceptance", "run", str(changed), code=64).err
+    seatrial("acceptance", "run", str(changed), "--run", "other")

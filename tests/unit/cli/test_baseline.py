@@ -14,8 +14,9 @@ from seatrial.cli.main import run
 from seatrial.commands.baseline.run import write
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError
+from tests.support.command_line import Seatrial
 from tests.support.documents import own_lines
-from tests.support.json_objects import FRAME, parsed
+from tests.support.json_objects import FRAME
 from tests.support.paths import ROOT
 from tests.support.run_archives import healthy_run, slow_run
 
@@ -38,18 +39,16 @@ def archive(recorded: Path, tmp_path: Path) -> Path:
     return tmp_path / "archive"
 
 
-def printed(capsys: Read, *words: str, archive: Path, code: int = 0) -> dict[str, Any]:
-    capsys.readouterr()
-    assert run([*words, "--archive", str(archive), "--json"]) == code
-    found: dict[str, Any] = parsed(capsys.readouterr().out)
+def printed(seatrial: Seatrial, *words: str, archive: Path, code: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = seatrial(*words, "--archive", str(archive), "--json", code=code).data
     return found
 
 
-def test_later_runs_are_compared_with_it_after_its_own_runs_are_gone(archive: Path, capsys: Read) -> None:
-    before = printed(capsys, "compare", "h1,h2,h3", "s1,s2,s3", archive=archive, code=1)
+def test_later_runs_are_compared_with_it_after_its_own_runs_are_gone(archive: Path, seatrial: Seatrial) -> None:
+    before = printed(seatrial, "compare", "h1,h2,h3", "s1,s2,s3", archive=archive, code=1)
     for name in ("h1", "h2", "h3"):
         shutil.rmtree(archive / name)
-    after = printed(capsys, "compare", "good", "s1,s2,s3", archive=archive, code=1)
+    after = printed(seatrial, "compare", "good", "s1,s2,s3", archive=archive, code=1)
     assert after["headline"] == before["headline"]
     for found in (before, after):  # sums over iterations may differ in the last bit
         for metric in found["metrics"]:
@@ -59,56 +58,53 @@ def test_later_runs_are_compared_with_it_after_its_own_runs_are_gone(archive: Pa
     assert after["first"] == {"name": "good", "runs": ["h1", "h2", "h3"]}
 
 
-def test_replacing_asks_and_says_what_it_would_hide(archive: Path, capsys: Read) -> None:
+def test_replacing_asks_and_says_what_it_would_hide(archive: Path, seatrial: Seatrial) -> None:
     """There is no terminal here, so nobody agrees."""
-    before = printed(capsys, "baseline", "show", "good", archive=archive)
-    assert run(["baseline", "set", "good", "s1", "s2", "s3", "--archive", str(archive)]) == 64
-    said = capsys.readouterr().err
+    before = printed(seatrial, "baseline", "show", "good", archive=archive)
+    said = seatrial("baseline", "set", "good", "s1", "s2", "s3", "--archive", str(archive), code=64).err
     assert "would hide" in said
     assert re.search(r"n3: bandwidth 1 MiB x 4 (19\.9|20\.\d) % lower \(95 % CI -2[0-9.]+ to -[12][0-9.]+ %\), ", said)
     assert "was not changed. Add --replace" in said
-    after = printed(capsys, "baseline", "show", "good", archive=archive)
+    after = printed(seatrial, "baseline", "show", "good", archive=archive)
     assert {**after, "time": ""} == {**before, "time": ""}
 
 
-def test_a_replaced_version_is_kept_and_can_be_compared(archive: Path, capsys: Read) -> None:
-    found = printed(capsys, "baseline", "set", "good", "s1", "s2", "s3", "--replace", archive=archive)
+def test_a_replaced_version_is_kept_and_can_be_compared(archive: Path, seatrial: Seatrial) -> None:
+    found = printed(seatrial, "baseline", "set", "good", "s1", "s2", "s3", "--replace", archive=archive)
     assert (found["version"], found["replaced"]) == (2, 1)
     assert "node:n3" in [each["subject"] for each in found["hides"]]
-    shown = printed(capsys, "baseline", "show", "good", archive=archive)
+    shown = printed(seatrial, "baseline", "show", "good", archive=archive)
     assert [each["version"] for each in shown["earlier"]] == [1]
-    assert printed(capsys, "compare", "good@1", "good", archive=archive, code=1)["worst"]["subject"] == "node:n3"
+    assert printed(seatrial, "compare", "good@1", "good", archive=archive, code=1)["worst"]["subject"] == "node:n3"
 
 
-def test_a_replacement_that_hides_nothing_says_so(archive: Path, capsys: Read) -> None:
-    assert printed(capsys, "baseline", "set", "good", "h2", "h3", "--replace", archive=archive)["hides"] == []
-    assert run(["baseline", "set", "good", "h1", "--archive", str(archive)]) == 64
-    assert "Nothing is shown to be slower" in capsys.readouterr().err
+def test_a_replacement_that_hides_nothing_says_so(archive: Path, seatrial: Seatrial) -> None:
+    assert printed(seatrial, "baseline", "set", "good", "h2", "h3", "--replace", archive=archive)["hides"] == []
+    ran = seatrial("baseline", "set", "good", "h1", "--archive", str(archive), code=64)
+    assert "Nothing is shown to be slower" in ran.err
 
 
-def test_a_loss_of_all_pairs_that_one_run_each_cannot_decide_is_not_nothing(tmp_path: Path, capsys: Read) -> None:
+def test_a_loss_of_all_pairs_that_one_run_each_cannot_decide_is_not_nothing(tmp_path: Path, seatrial: Seatrial) -> None:
     for name, share in (("fast", 1.0), ("slow", 0.5)):
         rows = "".join(f"n{node},{share * (100 + node)}\n" for node in range(1, 6))
         (tmp_path / f"{name}.csv").write_text(f"node,triad\n{rows}")
-        assert run(["import", str(tmp_path / f"{name}.csv"), "--name", name, "--archive", str(tmp_path)]) == 0
-    assert run(["baseline", "set", "good", "fast-0001", "--archive", str(tmp_path)]) == 0
-    assert "One run cannot show how much runs vary" in capsys.readouterr().out
-    assert run(["baseline", "set", "good", "slow-0001", "--archive", str(tmp_path)]) == 64
-    said = capsys.readouterr().err
+        seatrial("import", str(tmp_path / f"{name}.csv"), "--name", name, "--archive", str(tmp_path))
+    ran = seatrial("baseline", "set", "good", "fast-0001", "--archive", str(tmp_path))
+    assert "One run cannot show how much runs vary" in ran.out
+    said = seatrial("baseline", "set", "good", "slow-0001", "--archive", str(tmp_path), code=64).err
     assert "may hide" in said
     assert "all nodes: triad 50.0 % lower (no interval over runs), " in said
     assert "in too few runs to be certain" in said
 
 
-def test_a_replacement_that_could_not_be_compared_says_so(tmp_path: Path, capsys: Read) -> None:
+def test_a_replacement_that_could_not_be_compared_says_so(tmp_path: Path, seatrial: Seatrial) -> None:
     for name in ("triad", "dgemm"):
         (tmp_path / f"{name}.csv").write_text(f"node,{name}\nn1,5\nn2,6\n")
-        assert run(["import", str(tmp_path / f"{name}.csv"), "--name", name, "--archive", str(tmp_path)]) == 0
-    assert run(["baseline", "set", "good", "triad-0001", "--archive", str(tmp_path)]) == 0
-    capsys.readouterr()
-    assert run(["baseline", "set", "good", "dgemm-0001", "--replace", "--archive", str(tmp_path)]) == 0
-    assert "Whether that hides a regression is not known: good and " in capsys.readouterr().out
-    found = printed(capsys, "baseline", "set", "good", "triad-0001", "--replace", archive=tmp_path)
+        seatrial("import", str(tmp_path / f"{name}.csv"), "--name", name, "--archive", str(tmp_path))
+    seatrial("baseline", "set", "good", "triad-0001", "--archive", str(tmp_path))
+    ran = seatrial("baseline", "set", "good", "dgemm-0001", "--replace", "--archive", str(tmp_path))
+    assert "Whether that hides a regression is not known: good and " in ran.out
+    found = printed(seatrial, "baseline", "set", "good", "triad-0001", "--replace", archive=tmp_path)
     assert "triad" in found["not_compared"]
     assert found["hides"] == []
 
@@ -122,16 +118,14 @@ def test_two_at_the_same_time_do_not_overwrite_each_other(archive: Path) -> None
     assert [path.name for path in (archive / "baselines").iterdir()] == ["good"]
 
 
-def test_list_and_drop(archive: Path, capsys: Read) -> None:
-    (known,) = printed(capsys, "baseline", "list", archive=archive)["baselines"]
+def test_list_and_drop(archive: Path, seatrial: Seatrial) -> None:
+    (known,) = printed(seatrial, "baseline", "list", archive=archive)["baselines"]
     assert (known["name"], len(known["runs"])) == ("good", 3)
-    assert run(["baseline", "list", "--archive", str(archive)]) == 0
-    assert "good" in capsys.readouterr().out
-    assert run(["baseline", "drop", "good", "--archive", str(archive)]) == 0
-    assert "its runs are kept" in capsys.readouterr().out
-    assert printed(capsys, "baseline", "list", archive=archive)["baselines"] == []
-    assert run(["baseline", "show", "good", "--archive", str(archive)]) == 64
-    assert run(["runs", "list", "--archive", str(archive)]) == 0
+    assert "good" in seatrial("baseline", "list", "--archive", str(archive)).out
+    assert "its runs are kept" in seatrial("baseline", "drop", "good", "--archive", str(archive)).out
+    assert printed(seatrial, "baseline", "list", archive=archive)["baselines"] == []
+    seatrial("baseline", "show", "good", "--archive", str(archive), code=64)
+    seatrial("runs", "list", "--archive", str(archive))
 
 
 def test_others_can_read_it(archive: Path) -> None:
@@ -142,22 +136,20 @@ def test_others_can_read_it(archive: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../x", "a b", "", "x" * 101, ".new"])
-def test_wrong_names_are_refused(name: str, archive: Path, capsys: Read) -> None:
-    assert run(["baseline", "set", name, "h1", "--archive", str(archive)]) == 64
-    assert "not a valid name" in capsys.readouterr().err
+def test_wrong_names_are_refused(name: str, archive: Path, seatrial: Seatrial) -> None:
+    assert "not a valid name" in seatrial("baseline", "set", name, "h1", "--archive", str(archive), code=64).err
 
 
-def test_the_name_of_a_run_is_refused(archive: Path, capsys: Read) -> None:
-    assert run(["baseline", "set", "h1", "h2", "--archive", str(archive)]) == 64
-    assert "is the name of a run" in capsys.readouterr().err
+def test_the_name_of_a_run_is_refused(archive: Path, seatrial: Seatrial) -> None:
+    assert "is the name of a run" in seatrial("baseline", "set", "h1", "h2", "--archive", str(archive), code=64).err
 
 
-def test_every_field_is_documented(archive: Path, capsys: Read) -> None:
+def test_every_field_is_documented(archive: Path, seatrial: Seatrial) -> None:
     documented = own_lines((ROOT / "docs" / "baseline.md").read_text())
     shown = [
-        printed(capsys, "baseline", "list", archive=archive),
-        printed(capsys, "baseline", "set", "good", "s1", "s2", "s3", "--replace", archive=archive),
-        printed(capsys, "baseline", "show", "good", archive=archive),
+        printed(seatrial, "baseline", "list", archive=archive),
+        printed(seatrial, "baseline", "set", "good", "s1", "s2", "s3", "--replace", archive=archive),
+        printed(seatrial, "baseline", "show", "good", archive=archive),
     ]
     names = {name for each in shown for part in (each, *each.get("runs", ()), *each.get("hides", ())) for name in part}
     assert names - documented - FRAME == set()
@@ -166,67 +158,60 @@ def test_every_field_is_documented(archive: Path, capsys: Read) -> None:
 class TestDamage:
     """Files that are damaged are reported with their names."""
 
-    def damaged(self, archive: Path, name: str, content: bytes, capsys: Read) -> str:
+    def damaged(self, archive: Path, name: str, content: bytes, seatrial: Seatrial) -> str:
         (archive / "baselines" / "good" / "0001" / name).write_bytes(content)
-        capsys.readouterr()
-        assert run(["compare", "good", "s1", "--archive", str(archive)]) == 2
-        return capsys.readouterr().err
+        return seatrial("compare", "good", "s1", "--archive", str(archive), code=2).err
 
     @pytest.mark.parametrize("name", ["baseline.json", "values.parquet", "facts.json.gz"])
-    def test_a_file_that_is_not_what_it_should_be(self, name: str, archive: Path, capsys: Read) -> None:
-        assert "cannot be read" in self.damaged(archive, name, b"nonsense", capsys)
+    def test_a_file_that_is_not_what_it_should_be(self, name: str, archive: Path, seatrial: Seatrial) -> None:
+        assert "cannot be read" in self.damaged(archive, name, b"nonsense", seatrial)
 
-    def test_a_damaged_baseline_hides_no_other(self, archive: Path, capsys: Read) -> None:
+    def test_a_damaged_baseline_hides_no_other(self, archive: Path, seatrial: Seatrial) -> None:
         shutil.copytree(archive / "baselines" / "good", archive / "baselines" / "bad")
         (archive / "baselines" / "bad" / "0001" / "baseline.json").write_bytes(b"nonsense")
-        listed = printed(capsys, "baseline", "list", archive=archive)
+        listed = printed(seatrial, "baseline", "list", archive=archive)
         assert [each["name"] for each in listed["baselines"]] == ["good"]
         ((name, version, problem),) = ((each["name"], each["version"], each["problem"]) for each in listed["damaged"])
         assert (name, version) == ("bad", 1)
         assert "baseline.json cannot be read" in problem
-        assert run(["baseline", "list", "--archive", str(archive)]) == 0
-        assert "bad@1:" in capsys.readouterr().out
-        assert run(["baseline", "show", "bad", "--archive", str(archive)]) == 2
-        assert "baseline drop bad deletes it" in capsys.readouterr().err
+        assert "bad@1:" in seatrial("baseline", "list", "--archive", str(archive)).out
+        ran = seatrial("baseline", "show", "bad", "--archive", str(archive), code=2)
+        assert "baseline drop bad deletes it" in ran.err
 
-    def test_a_baseline_that_may_not_be_read_hides_no_other(self, archive: Path, capsys: Read) -> None:
+    def test_a_baseline_that_may_not_be_read_hides_no_other(self, archive: Path, seatrial: Seatrial) -> None:
         loop = archive / "baselines" / "loop"
         loop.symlink_to(loop)
-        listed = printed(capsys, "baseline", "list", archive=archive)
+        listed = printed(seatrial, "baseline", "list", archive=archive)
         assert [each["name"] for each in listed["baselines"]] == ["good"]
         assert [(each["name"], each["version"]) for each in listed["damaged"]] == [("loop", 0)]
-        assert run(["baseline", "list", "--archive", str(archive)]) == 0
-        assert "loop:" in capsys.readouterr().out.split()
+        assert "loop:" in seatrial("baseline", "list", "--archive", str(archive)).out.split()
 
-    def test_a_damaged_version_is_named_and_can_be_replaced(self, archive: Path, capsys: Read) -> None:
+    def test_a_damaged_version_is_named_and_can_be_replaced(self, archive: Path, seatrial: Seatrial) -> None:
         (archive / "baselines" / "good" / "0001" / "values.parquet").write_bytes(b"nonsense")
         assert run(["baseline", "set", "good", "h1", "--replace", "--archive", str(archive)]) == 0
         (archive / "baselines" / "good" / "0001" / "baseline.json").write_bytes(b"nonsense")
-        shown = printed(capsys, "baseline", "show", "good", archive=archive, code=2)
+        shown = printed(seatrial, "baseline", "show", "good", archive=archive, code=2)
         assert (shown["version"], [each["version"] for each in shown["damaged"]]) == (2, [1])
 
     @pytest.mark.parametrize("version", ["9" * 5000, "٣", "²", "-1", "x"])
-    def test_a_version_that_is_no_number(self, version: str, archive: Path, capsys: Read) -> None:
-        assert run(["compare", f"good@{version}", "s1", "--archive", str(archive)]) == 64
-        assert "There is no run" in capsys.readouterr().err
+    def test_a_version_that_is_no_number(self, version: str, archive: Path, seatrial: Seatrial) -> None:
+        assert "There is no run" in seatrial("compare", f"good@{version}", "s1", "--archive", str(archive), code=64).err
 
-    def test_another_thing_in_place_of_the_folder(self, archive: Path, capsys: Read) -> None:
+    def test_another_thing_in_place_of_the_folder(self, archive: Path, seatrial: Seatrial) -> None:
         shutil.rmtree(archive / "baselines")
         (archive / "baselines").write_bytes(b"")
-        assert printed(capsys, "baseline", "list", archive=archive)["baselines"] == []
-        assert run(["baseline", "set", "good", "h1", "--archive", str(archive)]) == 2
-        assert "cannot be written" in capsys.readouterr().err
+        assert printed(seatrial, "baseline", "list", archive=archive)["baselines"] == []
+        assert "cannot be written" in seatrial("baseline", "set", "good", "h1", "--archive", str(archive), code=2).err
 
-    def test_samples_that_are_a_device(self, archive: Path, capsys: Read) -> None:
+    def test_samples_that_are_a_device(self, archive: Path, seatrial: Seatrial) -> None:
         path = archive / "baselines" / "good" / "0001" / "values.parquet"
         path.unlink()
         path.symlink_to("/dev/zero")
-        assert run(["compare", "good", "s1", "--archive", str(archive)]) == 2
-        assert "leads out of the folder" in capsys.readouterr().err
+        assert "leads out of the folder" in seatrial("compare", "good", "s1", "--archive", str(archive), code=2).err
 
-    def test_a_later_format(self, archive: Path, capsys: Read) -> None:
+    def test_a_later_format(self, archive: Path, seatrial: Seatrial) -> None:
         path = archive / "baselines" / "good" / "0001" / "baseline.json"
         later = json.loads(path.read_text()) | {"format": formats.BASELINE + 1}
-        said = self.damaged(archive, "baseline.json", json.dumps(later).encode(), capsys)
+        said = self.damaged(archive, "baseline.json", json.dumps(later).encode(), seatrial)
         assert f"has format {formats.BASELINE + 1}" in said
         assert "Use a newer version" in said

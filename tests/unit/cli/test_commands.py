@@ -10,10 +10,11 @@ import pytest
 from seatrial.archive import layout
 from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.writer import RunWriter
-from seatrial.cli import main
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
-from tests.support.json_objects import frame, parsed
+from tests.support.collecting import program
+from tests.support.command_line import Seatrial
+from tests.support.json_objects import parsed
 from tests.support.paths import ROOT
 
 HEALTHY = Cluster(nodes=names(3))
@@ -39,17 +40,9 @@ def archive(tmp_path: Path) -> Path:
     return tmp_path / "archive"
 
 
-class Ran:
-    """One command line: exit code and what it said."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], *arguments: str) -> None:
-        self.code = main.run(list(arguments))
-        self.out, self.err = capsys.readouterr()
-
-
-def test_check_without_slurm_and_mpi_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
-    ran = Ran(capsys, "check", "--launcher", "local")
-    assert (ran.code, ran.out) == (2, "")
+def test_check_without_slurm_and_mpi_says_what_is_missing(seatrial: Seatrial) -> None:
+    ran = seatrial("check", "--launcher", "local", code=2)
+    assert ran.out == ""
     assert "There is no MPI compiler (mpicc) on PATH" in ran.err
     assert "--probe" in ran.err
 
@@ -86,11 +79,9 @@ def test_check_without_slurm_and_mpi_says_what_is_missing(capsys: pytest.Capture
         (["runs", "collect", "nosuch"], "'nosuch'"),
     ],
 )
-def test_usage_errors_exit_64_and_show_the_value(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], shown: str
-) -> None:
-    ran = Ran(capsys, *arguments)
-    assert (ran.code, ran.out) == (64, "")
+def test_usage_errors_exit_64_and_show_the_value(seatrial: Seatrial, arguments: list[str], shown: str) -> None:
+    ran = seatrial(*arguments, code=64)
+    assert ran.out == ""
     assert shown in ran.err
     assert "Traceback" not in ran.err
 
@@ -109,113 +100,100 @@ def test_usage_errors_exit_64_and_show_the_value(
     ],
 )
 def test_more_nodes_than_a_cluster_can_have_are_refused_without_expanding_them(
-    capsys: pytest.CaptureFixture[str], command: list[str]
+    seatrial: Seatrial, command: list[str]
 ) -> None:
     began = time.process_time()
-    ran = Ran(capsys, *command, "n[1-1000000]")
+    ran = seatrial(*command, "n[1-1000000]", code=64)
     assert time.process_time() - began < 1
-    assert ran.code == 64
     assert "'n[1-1000000]' is not a valid list of nodes: it has more than 65,536 nodes" in ran.err
 
 
 @pytest.mark.parametrize("arguments", [[], ["runs"]])
-def test_without_a_command_the_commands_are_shown(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
-    ran = Ran(capsys, *arguments)
-    assert ran.code == 64
+def test_without_a_command_the_commands_are_shown(seatrial: Seatrial, arguments: list[str]) -> None:
+    ran = seatrial(*arguments, code=64)
     assert "Commands:" in ran.out + ran.err
 
 
-def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
-    ran = Ran(capsys, "--version")
-    assert (ran.code, ran.out) == (0, "seatrial 0.1.0\n")
+def test_the_version(seatrial: Seatrial) -> None:
+    ran = seatrial("--version")
+    assert ran.out == "seatrial 0.1.0\n"
 
 
-def test_a_replayed_check_reports_and_exits_by_its_findings(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+def test_a_replayed_check_reports_and_exits_by_its_findings(seatrial: Seatrial, archive: Path) -> None:
     record(SICK, archive, "before")
-    ran = Ran(capsys, "check", "--replay", "before", "--run", "again")
-    assert ran.code == 1
+    ran = seatrial("check", "--replay", "before", "--run", "again", code=1)
     assert "n2" in ran.out
     assert "60 %" in ran.out
     assert f"Archive: {archive / 'again'}" in ran.out
     assert [folder.name for folder in run_folders(archive)] == ["before", "again"]
 
 
-def test_a_replayed_healthy_run_exits_0(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+def test_a_replayed_healthy_run_exits_0(seatrial: Seatrial, archive: Path) -> None:
     record(HEALTHY, archive, "before")
-    ran = Ran(capsys, "check", "--replay", "before")
-    assert ran.code == 0
+    ran = seatrial("check", "--replay", "before")
     assert "PASS" in ran.out
 
 
-def test_check_prints_one_json_object_and_nothing_beside_it(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+def test_check_prints_one_json_object_and_nothing_beside_it(seatrial: Seatrial, archive: Path) -> None:
     record(SICK, archive, "before")
-    ran = Ran(capsys, "check", "--replay", "before", "--json", "--run", "again")
-    report = parsed(ran.out)
-    assert (report["run"], report["exit_code"], ran.code) == ("again", 1, 1)
+    report = seatrial("check", "--replay", "before", "--json", "--run", "again", code=1).data
+    assert (report["run"], report["exit_code"]) == ("again", 1)
     assert report["findings"][0]["subject"] == "node:n2"
 
 
-def test_every_key_of_the_json_report_is_documented(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+def test_every_key_of_the_json_report_is_documented(seatrial: Seatrial, archive: Path) -> None:
     record(SICK, archive)
     documented = (ROOT / "docs" / "report.md").read_text()
-    report = parsed(Ran(capsys, "report", "--json").out)
+    report = seatrial("report", "--json", code=1).data
     keys = set(report) | set(report["pairs"][0]) | set(report["nodes"][0]) | set(report["findings"][0])
     assert {"format", "verdict", "exit_code", "complete", "findings", "pairs", "nodes", "notes", "lost"} <= keys
     assert sorted(key for key in keys if f"`{key}`" not in documented) == []
 
 
-def test_report_exits_as_the_check_did_and_writes_the_page(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+def test_report_exits_as_the_check_did_and_writes_the_page(seatrial: Seatrial, archive: Path) -> None:
     folder = record(SICK, archive)
     page = archive.parent / "page.html"
-    ran = Ran(capsys, "report", str(folder), "--html", str(page))
-    assert ran.code == 1
+    ran = seatrial("report", str(folder), "--html", str(page), code=1)
     assert f"Page: {page}" in ran.out
     assert page.read_text(encoding="utf-8").startswith("<!")
 
 
-def test_a_page_that_cannot_be_written_is_a_sentence(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+def test_a_page_that_cannot_be_written_is_a_sentence(seatrial: Seatrial, archive: Path) -> None:
     record(HEALTHY, archive)
     page = "/proc/page.html"
-    ran = Ran(capsys, "report", "--html", page)
-    assert ran.code == 2
+    ran = seatrial("report", "--html", page, code=2)
     assert ran.out.startswith("PASS")
     assert f"The page {page} cannot be written: No such file or directory." in ran.err
 
 
-def test_a_page_that_cannot_be_written_hides_no_finding(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+def test_a_page_that_cannot_be_written_hides_no_finding(seatrial: Seatrial, archive: Path) -> None:
     record(SICK, archive)
-    ran = Ran(capsys, "report", "--html", "/proc/page.html")
-    assert ran.code == 1
+    ran = seatrial("report", "--html", "/proc/page.html", code=1)
     assert "n2" in ran.out
     assert "cannot be written: No such file or directory." in ran.err
 
 
-def test_a_name_that_is_taken_is_refused_before_anything_is_measured(
-    capsys: pytest.CaptureFixture[str], archive: Path
-) -> None:
+def test_a_name_that_is_taken_is_refused_before_anything_is_measured(seatrial: Seatrial, archive: Path) -> None:
     record(HEALTHY, archive, "before")
-    ran = Ran(capsys, "check", "--replay", "before", "--run", "before")
-    assert ran.code == 64
+    ran = seatrial("check", "--replay", "before", "--run", "before", code=64)
     assert "There is a run 'before' already" in ran.err
 
 
-def test_an_archive_that_cannot_be_written_is_a_sentence(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+def test_an_archive_that_cannot_be_written_is_a_sentence(seatrial: Seatrial, archive: Path) -> None:
     folder = record(HEALTHY, archive)
     (archive / "file").write_text("")
-    ran = Ran(capsys, "check", "--replay", str(folder), "--archive", str(archive / "file"))
-    assert ran.code == 2
+    ran = seatrial("check", "--replay", str(folder), "--archive", str(archive / "file"), code=2)
     assert "cannot be written" in ran.err
 
 
 class TestRuns:
-    def test_list_and_its_json(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    def test_list_and_its_json(self, seatrial: Seatrial, archive: Path) -> None:
         recorded = sail(HEALTHY)
         record(HEALTHY, archive, "zulu", recorded, started="2026-11-21T09:00:00Z")
         record(HEALTHY, archive, "alpha", recorded)
-        ran = Ran(capsys, "runs", "list")
-        assert ran.code == 0
+        ran = seatrial("runs", "list")
         assert [line.split()[0] for line in ran.out.splitlines() if line[:1] != " "] == ["alpha", "zulu"]
-        listed = parsed(Ran(capsys, "runs", "list", "--json").out)
+        listed = seatrial("runs", "list", "--json").data
         assert (listed["format"], listed["kind"]) == (2, "runs list")
         samples = sum(len(one.times_s) for one in recorded.measurements)
         assert [(one["run"], one["nodes"], one["samples"]) for one in listed["runs"]] == [
@@ -223,80 +201,72 @@ class TestRuns:
             ("zulu", 3, samples),
         ]
 
-    def test_an_empty_archive_is_said(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
-        assert Ran(capsys, "runs", "list").out == f"No runs in {archive}.\n"
-        assert frame(Ran(capsys, "runs", "list", "--json").out)["data"] == {"runs": []}
+    def test_an_empty_archive_is_said(self, seatrial: Seatrial, archive: Path) -> None:
+        assert seatrial("runs", "list").out == f"No runs in {archive}.\n"
+        assert seatrial("runs", "list", "--json").object["data"] == {"runs": []}
 
-    def test_one_damaged_run_hides_no_other(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    def test_one_damaged_run_hides_no_other(self, seatrial: Seatrial, archive: Path) -> None:
         record(HEALTHY, archive, "good")
         (record(HEALTHY, archive, "bad") / layout.RUN_FILE).write_text("{")
-        ran = Ran(capsys, "runs", "list")
-        assert ran.code == 0
+        ran = seatrial("runs", "list")
         lines = [line for line in ran.out.partition("\n\n")[0].splitlines() if line[:1] != " "]
         endings = {line.split()[0]: "damaged" in line for line in lines}
         assert endings == {"good": False, "bad": True}
 
-    def test_show_and_its_json(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    def test_show_and_its_json(self, seatrial: Seatrial, archive: Path) -> None:
         record(HEALTHY, archive, mpi_library="Open MPI v4.1.4")
-        ran = Ran(capsys, "runs", "show")
-        assert ran.code == 0
+        ran = seatrial("runs", "show")
         assert "n1 n2 n3" in ran.out
         assert "oneway" in ran.out
         assert "1 MiB" in ran.out
-        shown = parsed(Ran(capsys, "runs", "show", "run", "--json").out)
+        shown = seatrial("runs", "show", "run", "--json").data
         assert shown["info"]["mpi_library"] == "Open MPI v4.1.4"
         assert {one["kernel"] for one in shown["kernels"]} == {"oneway", "pingpong"}
         assert all(one["median_time_s"] > 0 for one in shown["kernels"])
 
     @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-    def test_export(self, capsys: pytest.CaptureFixture[str], archive: Path, form: str) -> None:
+    def test_export(self, seatrial: Seatrial, archive: Path, form: str) -> None:
         record(HEALTHY, archive)
         target = archive.parent / f"it's all.{form}"
-        ran = Ran(capsys, "runs", "export", "last", "--output", str(target), "--format", form)
+        ran = seatrial("runs", "export", "last", "--output", str(target), "--format", form)
         count = int(ran.out.split()[0])
-        assert (ran.code, ran.out) == (0, f"{count} samples in {target}\n")
+        assert ran.out == f"{count} samples in {target}\n"
         if form != "parquet":
             assert len(target.read_text().splitlines()) == count + (form == "csv")
 
-    def test_recover(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    def test_recover(self, seatrial: Seatrial, archive: Path) -> None:
         writer = RunWriter(archive, info_of(HEALTHY, ending=Ending.RUNNING))
         fill(abandoned(writer), HEALTHY, sail(HEALTHY))
         with (writer.folder / layout.JOURNAL_FILE).open("ab") as journal:
             journal.write(b'{"entry":"meas')
-        ran = Ran(capsys, "runs", "recover")
-        assert ran.code == 0
+        ran = seatrial("runs", "recover")
         assert ran.out.startswith(f"run: {len(sail(HEALTHY).measurements)} measurements, ")
         assert "1 torn line kept" in ran.out
         assert read_info(archive / "run").ending is Ending.RECOVERED
-        assert Ran(capsys, "runs", "recover").out == "Nothing to recover.\n"
+        assert seatrial("runs", "recover").out == "Nothing to recover.\n"
         lists: dict[str, list[str]] = {name: [] for name in ("recovered", "running", "busy", "others", "damaged")}
-        assert frame(Ran(capsys, "runs", "recover", "--json").out)["data"] == {**lists, "removed_folders": 0}
-        assert Ran(capsys, "report").code == 2
+        assert seatrial("runs", "recover", "--json").object["data"] == {**lists, "removed_folders": 0}
+        seatrial("report", code=2)
 
-    def test_one_damaged_run_keeps_no_other_from_recovery(
-        self, capsys: pytest.CaptureFixture[str], archive: Path
-    ) -> None:
+    def test_one_damaged_run_keeps_no_other_from_recovery(self, seatrial: Seatrial, archive: Path) -> None:
         for name in ("bad", "good"):
             fill(abandoned(RunWriter(archive, info_of(HEALTHY, run=name))), HEALTHY, sail(HEALTHY))
         (archive / "bad.partial" / layout.RUN_FILE).write_text("{")
-        ran = Ran(capsys, "runs", "recover")
-        assert ran.code == 2
+        ran = seatrial("runs", "recover", code=2)
         assert "bad is not closed: " in ran.err
         assert "run.json cannot be read" in ran.err
         assert ran.out.startswith("good: ")
 
-    def test_report_of_a_run_that_still_grows(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    def test_report_of_a_run_that_still_grows(self, seatrial: Seatrial, archive: Path) -> None:
         fill(RunWriter(archive, info_of(HEALTHY, ending=Ending.RUNNING)), HEALTHY, sail(HEALTHY))
-        assert Ran(capsys, "report").code == 2
-        shown = Ran(capsys, "runs", "show")
-        assert shown.code == 2
+        seatrial("report", code=2)
+        shown = seatrial("runs", "show", code=2)
         assert "seatrial runs recover" in shown.err
 
-    def test_a_later_format_is_refused(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    def test_a_later_format_is_refused(self, seatrial: Seatrial, archive: Path) -> None:
         path = record(HEALTHY, archive) / layout.RUN_FILE
         path.write_text(path.read_text().replace('"format": 1', '"format": 9'))
-        ran = Ran(capsys, "report")
-        assert ran.code == 2
+        ran = seatrial("report", code=2)
         assert "has format 9" in ran.err
 
 
@@ -308,77 +278,64 @@ class TestHostileNames:
 
     @pytest.mark.parametrize("arguments", [["report"], ["runs", "show"], ["runs", "list"]])
     def test_no_control_character_reaches_the_terminal(
-        self, capsys: pytest.CaptureFixture[str], archive: Path, arguments: list[str]
+        self, seatrial: Seatrial, archive: Path, arguments: list[str]
     ) -> None:
         (archive / "run").rename(archive / "run\x1b[2J")
-        ran = Ran(capsys, *arguments)
-        assert ran.code in (0, 1)
+        ran = seatrial(*arguments, code=int(arguments == ["report"]))
         assert not [character for character in ran.out + ran.err if character < " " and character != "\n"]
 
-    def test_markup_is_shown_as_it_is(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert EVIL[0] in Ran(capsys, "runs", "show").out
+    def test_markup_is_shown_as_it_is(self, seatrial: Seatrial) -> None:
+        assert EVIL[0] in seatrial("runs", "show").out
 
     @pytest.mark.parametrize("arguments", [["report", "--json"], ["runs", "show", "--json"]])
-    def test_json_is_ascii_and_gives_the_names_back(
-        self, capsys: pytest.CaptureFixture[str], arguments: list[str]
-    ) -> None:
-        out = Ran(capsys, *arguments).out
+    def test_json_is_ascii_and_gives_the_names_back(self, seatrial: Seatrial, arguments: list[str]) -> None:
+        out = seatrial(*arguments, code=int(arguments[0] == "report")).out
         assert out.isascii()
         assert "\x1b" not in out
         found = parsed(out)
         nodes = found["info"]["nodes"] if arguments[0] == "runs" else [one["node"] for one in found["nodes"]]
         assert tuple(nodes) == EVIL
 
-    def test_the_page_runs_no_script_of_theirs(self, capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    def test_the_page_runs_no_script_of_theirs(self, seatrial: Seatrial, archive: Path) -> None:
         page = archive.parent / "page.html"
-        Ran(capsys, "report", "--html", str(page))
+        seatrial("report", "--html", str(page), code=1)
         assert EVIL[2] not in page.read_text(encoding="utf-8")
 
-    def test_a_replay_of_them_names_the_same(self, capsys: pytest.CaptureFixture[str]) -> None:
-        ran = Ran(capsys, "check", "--replay", "run", "--run", "again", "--json")
-        assert ran.code == 1
-        assert [one["subject"] for one in parsed(ran.out)["findings"]] == [f"node:{EVIL[1]}"]
+    def test_a_replay_of_them_names_the_same(self, seatrial: Seatrial) -> None:
+        ran = seatrial("check", "--replay", "run", "--run", "again", "--json", code=1)
+        assert [one["subject"] for one in ran.data["findings"]] == [f"node:{EVIL[1]}"]
 
 
 def test_what_slurm_says_cannot_harm_the_terminal(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seatrial: Seatrial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "bin"
-    folder.mkdir()
-    script = folder / "sinfo"
-    script.write_text(
-        "#!/bin/sh\ncase \"$*\" in *%D*) echo 1;; *) printf 'sinfo: error: \\033[2Jboo\\n' >&2; exit 1;; esac\n"
+    program(
+        folder, "sinfo", r"""case "$*" in *%D*) echo 1;; *) printf 'sinfo: error: \033[2Jboo\n' >&2; exit 1;; esac"""
     )
-    script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-    ran = Ran(capsys, "check", "--probe", "/bin/true")
-    assert ran.code == 2
+    ran = seatrial("check", "--probe", "/bin/true", code=2)
     assert "Slurm does not answer: boo." in ran.err
     assert "\x1b" not in ran.err
 
 
-def test_an_error_of_our_own_is_70_and_asks_for_a_report(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_of_our_own_is_70_and_asks_for_a_report(seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seatrial.archive.reader.run_folders", lambda _: 1 / 0)
-    ran = Ran(capsys, "runs", "list")
-    assert ran.code == 70
+    ran = seatrial("runs", "list", code=70)
     assert "ZeroDivisionError" in ran.err
     assert "SEATRIAL_DEBUG" in ran.err
     monkeypatch.setenv("SEATRIAL_DEBUG", "1")
-    ran = Ran(capsys, "runs", "list")
-    assert (ran.code, "Traceback" in ran.err) == (70, True)
+    ran = seatrial("runs", "list", code=70)
+    assert "Traceback" in ran.err
 
 
-def test_ctrl_c_before_anything_was_measured_is_2(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_before_anything_was_measured_is_2(seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(settings: object, progress: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("seatrial.commands.check.run.run_check", interrupt)
-    ran = Ran(capsys, "check")
-    assert (ran.code, ran.err.splitlines()[-1]) == (2, "seatrial: Interrupted.")
+    ran = seatrial("check", code=2)
+    assert ran.err.splitlines()[-1] == "seatrial: Interrupted."
 
 
 def test_a_reader_that_goes_away_is_no_finding(archive: Path) -> None:

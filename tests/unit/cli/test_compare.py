@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from seatrial.cli.main import run
+from tests.support.command_line import Seatrial
 from tests.support.documents import own_lines
 from tests.support.json_objects import FRAME, parsed
 from tests.support.paths import ROOT
@@ -43,9 +44,8 @@ def test_the_slow_node_is_in_the_first_line_and_its_setting_is_the_first_suspect
     assert any("mtu-differs" in line for line in found["new_problems"])
 
 
-def test_the_text_says_the_same(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["compare", "2026-11-01..2026-11-03", "2026-11-11..", "--archive", str(archive)]) == 1
-    out = capsys.readouterr().out
+def test_the_text_says_the_same(archive: Path, seatrial: Seatrial) -> None:
+    out = seatrial("compare", "2026-11-01..2026-11-03", "2026-11-11..", "--archive", str(archive), code=1).out
     assert re.match(r"SLOWER  n3: bandwidth 1 MiB x 4 (19\.9|20\.\d) % lower ", out)
     assert "1  interfaces.eth0.mtu_bytes: " in out
     assert "whole runs" in out
@@ -94,32 +94,22 @@ def names_in(value: Any) -> set[str]:
         (("h1", "h2", "--effect", "3"), "--effect '3' is not a share"),
     ],
 )
-def test_wrong_words_are_refused(
-    words: tuple[str, ...], said: str, archive: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["compare", *words, "--archive", str(archive)]) == 64
-    assert said in capsys.readouterr().err
+def test_wrong_words_are_refused(words: tuple[str, ...], said: str, archive: Path, seatrial: Seatrial) -> None:
+    assert said in seatrial("compare", *words, "--archive", str(archive), code=64).err
 
 
-def test_unlike_conditions_are_refused_by_name(
-    archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unlike_conditions_are_refused_by_name(archive: Path, tmp_path: Path, seatrial: Seatrial) -> None:
     other = tmp_path / "archive"
     shutil.copytree(archive / "h1", other / "h1")
     healthy_run(other, 2, mpi_library="MPICH 4.1", environment="module:mpich")
-    assert run(["compare", "h1", "h2", "--archive", str(other)]) == 64
-    said = capsys.readouterr().err
+    said = seatrial("compare", "h1", "h2", "--archive", str(other), code=64).err
     assert "environment: none and module:mpich" in said
     permitted = [word for name in ("environment", "mpi-library") for word in ("--across", name)]
-    assert run(["compare", "h1", "h2", *permitted, "--archive", str(other)]) == 2
-    assert "across" in capsys.readouterr().out
+    assert "across" in seatrial("compare", "h1", "h2", *permitted, "--archive", str(other), code=2).out
 
 
-def test_a_run_whose_journal_was_cut_is_refused(
-    archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_whose_journal_was_cut_is_refused(archive: Path, tmp_path: Path, seatrial: Seatrial) -> None:
     shutil.copytree(archive, tmp_path / "archive")
     with (tmp_path / "archive" / "h1" / "journal.jsonl").open("a") as journal:
         journal.write("{}\n")
-    assert run(["compare", "h1", "s1", "--archive", str(tmp_path / "archive")]) == 2
-    assert "has another length" in capsys.readouterr().err
+    assert "has another length" in seatrial("compare", "h1", "s1", "--archive", str(tmp_path / "archive"), code=2).err

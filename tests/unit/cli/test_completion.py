@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from seatrial.cli import completion, main
-from seatrial.cli.main import run
 from seatrial.model.errors import ExitCode
+from tests.support.command_line import Seatrial
 from tests.support.paths import ROOT
 
 ARCHIVES = ROOT / "tests" / "data" / "archives"
@@ -118,13 +118,10 @@ def _groups(command: Any) -> list[Any]:
     ("short", "long"),
     [("-p", "--partition"), ("-w", "--nodes"), ("-x", "--exclude"), ("-A", "--account"), ("-n", "--ranks")],
 )
-def test_short_forms_are_slurms(short: str, long: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "--help"]) == ExitCode.PASS
-    assert f"{short}, {long}" in capsys.readouterr().out
+def test_short_forms_are_slurms(short: str, long: str, seatrial: Seatrial) -> None:
+    assert f"{short}, {long}" in seatrial("check", "--help").out
 
 
-def test_a_short_form_does_what_the_long_one_does(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "-x", "n[1-"]) == ExitCode.USAGE
-    assert "--exclude 'n[1-' is not a valid list of nodes" in capsys.readouterr().err
-    assert run(["check", "-n", "x"]) == ExitCode.USAGE
-    assert "--ranks 'x'" in capsys.readouterr().err
+def test_a_short_form_does_what_the_long_one_does(seatrial: Seatrial) -> None:
+    assert "--exclude 'n[1-' is not a valid list of nodes" in seatrial("check", "-x", "n[1-", code=ExitCode.USAGE).err
+    assert "--ranks 'x'" in seatrial("check", "-n", "x", code=ExitCode.USAGE).err

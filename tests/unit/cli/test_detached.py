@@ -22,6 +22,7 @@ from seatrial.model.errors import SeatrialError
 from seatrial.model.run import Ending
 from seatrial.model.settings import CheckSettings
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
+from tests.support.command_line import Seatrial
 from tests.support.json_objects import frame
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
@@ -147,29 +148,21 @@ def test_a_job_that_is_ended_lets_the_check_close_its_run(slurm: SlurmScripts, a
     assert (tmp_path / "closed").exists()
 
 
-def test_while_it_waits_its_state_is_said_and_the_exit_code_is_2(
-    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_while_it_waits_its_state_is_said_and_the_exit_code_is_2(slurm: SlurmScripts, seatrial: Seatrial) -> None:
     submit()
-    capsys.readouterr()
-    assert main.run(["runs", "collect"]) == 2
+    ran = seatrial("runs", "collect", code=2)
     said = "later: job 42 is PENDING: other jobs use the nodes (Resources)."
-    assert capsys.readouterr().out == f"{said}\n"
-    assert main.run(["runs", "collect", "later", "--json"]) == 2
-    told = frame(capsys.readouterr().out)
+    assert ran.out == f"{said}\n"
+    told = seatrial("runs", "collect", "later", "--json", code=2).object
     assert (told["kind"], told["run"], told["exit_code"], told["data"]) == ("runs collect", "later", 2, {"state": said})
     (name,) = [word for word in slurm.asked("sbatch") if word.startswith("--job-name=seatrial-")]
     assert name.replace("--job-name", "--name") in slurm.asked("squeue")
 
 
-def test_a_job_that_will_never_start_is_told_with_what_to_do(
-    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_job_that_will_never_start_is_told_with_what_to_do(slurm: SlurmScripts, seatrial: Seatrial) -> None:
     submit()
     slurm.says("squeue", "42|PENDING|n[1-3]|PartitionTimeLimit\n")
-    capsys.readouterr()
-    assert main.run(["runs", "collect", "later"]) == 2
-    told = capsys.readouterr().out
+    told = seatrial("runs", "collect", "later", code=2).out
     assert "(PartitionTimeLimit). This job can never start. Give a shorter --budget" in told
     assert told.endswith("To cancel it: scancel 42\n")
 
@@ -181,23 +174,19 @@ def test_what_was_submitted_as_json(slurm: SlurmScripts, capsys: pytest.CaptureF
 
 
 def test_while_slurm_does_not_answer_a_run_that_may_go_on_is_left_alone(
-    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+    slurm: SlurmScripts, archive: Path, seatrial: Seatrial
 ) -> None:
     submit()
     fill(RunWriter(archive, info_of(CLUSTER, run="later", ending=Ending.RUNNING)), CLUSTER, sail(CLUSTER))
     slurm.says("squeue", "squeue: error: Unable to contact slurm controller (connect failure)\n", 1)
-    capsys.readouterr()
-    assert main.run(["runs", "collect", "later"]) == 2
-    assert "The state of the job is not known" in capsys.readouterr().err
+    assert "The state of the job is not known" in seatrial("runs", "collect", "later", code=2).err
     assert (archive / "later.partial").is_dir()
 
 
-def test_a_job_that_has_just_ended_is_not_waited_for(slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_job_that_has_just_ended_is_not_waited_for(slurm: SlurmScripts, seatrial: Seatrial) -> None:
     submit()
     slurm.says("squeue", "42|FAILED|n[1-3]|NonZeroExitCode\n")
-    capsys.readouterr()
-    assert main.run(["runs", "collect", "later"]) == 2
-    assert "ended without results" in capsys.readouterr().out
+    assert "ended without results" in seatrial("runs", "collect", "later", code=2).out
 
 
 def test_what_was_handed_in_under_a_name_is_not_overwritten(
@@ -212,7 +201,7 @@ def test_what_was_handed_in_under_a_name_is_not_overwritten(
 
 
 def test_a_job_that_cannot_be_written_down_is_taken_back(
-    slurm: SlurmScripts, archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    slurm: SlurmScripts, archive: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
 ) -> None:
     def full(*_: object) -> None:
         raise ArchiveError("No space left")
@@ -245,28 +234,21 @@ def test_a_job_that_slurm_took_without_saying_so_is_taken_back(slurm: SlurmScrip
         ("", "it wrote no output; its nodes may not see this folder (--archive names a shared one)"),
     ],
 )
-def test_how_a_job_ended_that_wrote_nothing(
-    line: str, said: str, slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_how_a_job_ended_that_wrote_nothing(line: str, said: str, slurm: SlurmScripts, seatrial: Seatrial) -> None:
     submit()
     slurm.says("squeue", f"{line}\n")
-    capsys.readouterr()
-    assert main.run(["runs", "collect", "later"]) == 2
-    assert said in capsys.readouterr().out
+    assert said in seatrial("runs", "collect", "later", code=2).out
 
 
-def test_a_run_that_is_still_written_is_not_closed(
-    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_is_still_written_is_not_closed(slurm: SlurmScripts, archive: Path, seatrial: Seatrial) -> None:
     submit()
     writer = RunWriter(archive, info_of(CLUSTER, run="later", ending=Ending.RUNNING))
     fill(writer, CLUSTER, sail(CLUSTER))
     slurm.says("squeue", "")
-    capsys.readouterr()
-    assert main.run(["runs", "collect", "later"]) == 2
-    assert "job 42 is not in the queue, but its run is still being written on " in capsys.readouterr().out
+    ran = seatrial("runs", "collect", "later", code=2)
+    assert "job 42 is not in the queue, but its run is still being written on " in ran.out
     abandoned(writer)
-    assert main.run(["runs", "collect", "later"]) == 1
+    seatrial("runs", "collect", "later", code=1)
 
 
 @pytest.mark.parametrize("quicker", [True, False])
@@ -274,7 +256,7 @@ def test_who_collects_second_reports_what_the_first_has_closed(
     slurm: SlurmScripts,
     archive: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    seatrial: Seatrial,
     quicker: bool,
 ) -> None:
     submit()
@@ -289,62 +271,48 @@ def test_who_collects_second_reports_what_the_first_has_closed(
         return recover(folder)
 
     monkeypatch.setattr(recovery, "recover", both)
-    assert main.run(["runs", "collect", "later"]) == (1 if quicker else 2)
-    assert ("another process is closing its run" in capsys.readouterr().out) is not quicker
+    ran = seatrial("runs", "collect", "later", code=1 if quicker else 2)
+    assert ("another process is closing its run" in ran.out) is not quicker
 
 
-def test_a_damaged_job_file_is_a_sentence(
-    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_job_file_is_a_sentence(slurm: SlurmScripts, archive: Path, seatrial: Seatrial) -> None:
     submit()
     (archive / "later.submitted" / "job.json").write_text("{")
-    assert main.run(["runs", "collect"]) == 2
-    assert "job.json cannot be read" in capsys.readouterr().err
+    assert "job.json cannot be read" in seatrial("runs", "collect", code=2).err
 
 
-def test_a_whole_name_is_found_beside_one_that_begins_so(
-    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_whole_name_is_found_beside_one_that_begins_so(slurm: SlurmScripts, seatrial: Seatrial) -> None:
     submit()
     submit("--run", "later2")
-    capsys.readouterr()
-    assert main.run(["runs", "collect", "later"]) == 2
-    assert capsys.readouterr().out.startswith("later: job 42")
-    assert main.run(["runs", "collect", "lat"]) == 64
-    assert "could be 2 runs: later, later2" in capsys.readouterr().err
+    assert seatrial("runs", "collect", "later", code=2).out.startswith("later: job 42")
+    assert "could be 2 runs: later, later2" in seatrial("runs", "collect", "lat", code=64).err
 
 
 def test_once_it_is_over_it_is_reported_and_exits_as_it_did(
-    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+    slurm: SlurmScripts, archive: Path, seatrial: Seatrial
 ) -> None:
     submit()
     record(CLUSTER, archive, "later")
     slurm.says("squeue", "")
-    capsys.readouterr()
-    assert main.run(["runs", "collect", "la"]) == 1
-    assert "n2" in capsys.readouterr().out
+    assert "n2" in seatrial("runs", "collect", "la", code=1).out
 
 
-def test_a_job_that_is_gone_in_mid_work_is_recovered(
-    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_job_that_is_gone_in_mid_work_is_recovered(slurm: SlurmScripts, archive: Path, seatrial: Seatrial) -> None:
     submit()
     fill(abandoned(RunWriter(archive, info_of(CLUSTER, run="later"))), CLUSTER, sail(CLUSTER))
     slurm.says("squeue", "slurm_load_jobs error: Invalid job id specified\n", 1)
-    capsys.readouterr()
-    assert main.run(["runs", "collect", "later"]) == 1
+    seatrial("runs", "collect", "later", code=1)
     assert [folder.name for folder in run_folders(archive)] == ["later"]
 
 
 def test_a_job_that_is_gone_without_a_trace_leaves_its_last_word(
-    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+    slurm: SlurmScripts, archive: Path, seatrial: Seatrial
 ) -> None:
     submit()
     slurm.says("squeue", "")
     (archive / "later.submitted" / "output.txt").write_text("first\nslurmstepd: error: \x1b[31mKilled\n")
-    capsys.readouterr()
-    assert main.run(["runs", "collect", "later"]) == 2
-    assert capsys.readouterr().out == "later: job 42 ended without results: slurmstepd: error: Killed\n"
+    ran = seatrial("runs", "collect", "later", code=2)
+    assert ran.out == "later: job 42 ended without results: slurmstepd: error: Killed\n"
 
 
 def test_a_job_that_slurm_does_not_take_leaves_nothing_behind(
@@ -371,9 +339,6 @@ def test_a_partition_or_node_that_does_not_exist_is_shown(
     assert "'n9'" in capsys.readouterr().err
 
 
-def test_a_run_that_was_not_submitted_is_refused(
-    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_was_not_submitted_is_refused(slurm: SlurmScripts, archive: Path, seatrial: Seatrial) -> None:
     record(CLUSTER, archive, "direct")
-    assert main.run(["runs", "collect", "direct"]) == 64
-    assert "'direct' was not submitted by --detach" in capsys.readouterr().err
+    assert "'direct' was not submitted by --detach" in seatrial("runs", "collect", "direct", code=64).err

@@ -11,10 +11,8 @@ from seatrial.commands.gather import run
 from seatrial.model import formats
 from seatrial.recordings.recording import GATHER_FILE, Gathered
 from tests.support.builders import Cluster, names, record, sail
-from tests.support.json_objects import parsed
-from tests.support.paths import ROOT
+from tests.support.command_line import Seatrial
 from tests.support.slurm_scripts import GRANTS
-from tests.unit.cli.test_commands import Ran
 
 SINFO = """\
 #!/bin/sh
@@ -94,42 +92,36 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class TestFacts:
-    def test_of_this_machine(self, capsys: pytest.CaptureFixture[str]) -> None:
-        ran = Ran(capsys, "facts", "--json")
-        assert ran.code == 0
-        (node,) = parsed(ran.out)["nodes"].values()
+    def test_of_this_machine(self, seatrial: Seatrial) -> None:
+        ran = seatrial("facts", "--json")
+        (node,) = ran.data["nodes"].values()
         assert node["complete"] and node["processors"] >= 1
-        assert Ran(capsys, "facts").out.startswith(f"MEASURED  facts of {node['hostname']}; not judged")
+        assert seatrial("facts").out.startswith(f"MEASURED  facts of {node['hostname']}; not judged")
 
-    def test_without_a_shell_there_is_a_sentence(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_without_a_shell_there_is_a_sentence(self, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", "")
-        ran = Ran(capsys, "facts")
-        assert (ran.code, ran.out) == (2, "")
+        ran = seatrial("facts", code=2)
+        assert ran.out == ""
         assert "The collector does not run here" in ran.err
 
-    def test_of_a_recording_and_of_some_of_its_nodes(self, capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
-        ran = Ran(capsys, "facts", "--from", str(cluster), "--json")
-        assert (ran.code, sorted(parsed(ran.out)["nodes"])) == (0, ["n1", "n2", "n3", "n4"])
-        ran = Ran(capsys, "facts", "n[2-3]", "--from", str(cluster), "--json")
-        assert (ran.code, sorted(parsed(ran.out)["nodes"])) == (0, ["n2", "n3"])
+    def test_of_a_recording_and_of_some_of_its_nodes(self, seatrial: Seatrial, cluster: Path) -> None:
+        ran = seatrial("facts", "--from", str(cluster), "--json")
+        assert sorted(ran.data["nodes"]) == ["n1", "n2", "n3", "n4"]
+        ran = seatrial("facts", "n[2-3]", "--from", str(cluster), "--json")
+        assert sorted(ran.data["nodes"]) == ["n2", "n3"]
 
-    def test_pages_of_a_recording(self, capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
+    def test_pages_of_a_recording(self, seatrial: Seatrial, cluster: Path) -> None:
         for words in (["facts"], ["facts", "--drift"], ["limits"]):
-            Ran(capsys, *words, "--from", str(cluster), "--html", "page.html")
+            seatrial(*words, "--from", str(cluster), "--html", "page.html", code=int("--drift" in words))
             page = Path("page.html").read_text()
             assert page.startswith("<!doctype html>")
             assert ("Everything: " in page) == (words == ["facts"])
             assert ("n3" if words == ["facts", "--drift"] else "n[") in page
 
-    def test_a_node_that_cannot_be_read_is_named_and_the_code_is_2(
-        self, capsys: pytest.CaptureFixture[str], cluster: Path
-    ) -> None:
+    def test_a_node_that_cannot_be_read_is_named_and_the_code_is_2(self, seatrial: Seatrial, cluster: Path) -> None:
         (cluster / "n2.facts").write_text("#seatrial-facts 99 n2\n")
         (cluster / "n4.facts").write_text((cluster / "n1.facts").read_text().partition("@list")[0])
-        ran = Ran(capsys, "facts", "--from", str(cluster))
-        assert ran.code == 2
+        ran = seatrial("facts", "--from", str(cluster), code=2)
         assert "n2 gave no facts: The facts of n2 are of version '99'" in ran.err
         assert ran.out.startswith("INCOMPLETE  ")
         assert "those of n4 broke off before their end" in ran.out
@@ -154,51 +146,45 @@ class TestFacts:
             (["gather", "n1", "--launcher", "local"], "--launcher local"),
         ],
     )
-    def test_wrong_use_exits_64_and_shows_the_value(
-        self, capsys: pytest.CaptureFixture[str], arguments: list[str], shown: str
-    ) -> None:
-        ran = Ran(capsys, *arguments)
-        assert (ran.code, ran.out) == (64, "")
+    def test_wrong_use_exits_64_and_shows_the_value(self, seatrial: Seatrial, arguments: list[str], shown: str) -> None:
+        ran = seatrial(*arguments, code=64)
+        assert ran.out == ""
         assert shown in ran.err
 
-    def test_a_node_that_the_recording_has_not(self, capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
-        ran = Ran(capsys, "facts", "n9", "--from", str(cluster))
-        assert ran.code == 64
+    def test_a_node_that_the_recording_has_not(self, seatrial: Seatrial, cluster: Path) -> None:
+        ran = seatrial("facts", "n9", "--from", str(cluster), code=64)
         assert "has no node 'n9'. It has n[1-4]." in ran.err
 
 
 class TestDrift:
-    def test_findings_exit_1(self, capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
-        ran = Ran(capsys, "facts", "--from", str(cluster), "--drift", "--json")
-        report = parsed(ran.out)
-        assert (ran.code, report["exit_code"]) == (1, 1)
+    def test_findings_exit_1(self, seatrial: Seatrial, cluster: Path) -> None:
+        ran = seatrial("facts", "--from", str(cluster), "--drift", "--json", code=1)
+        report = ran.data
+        assert report["exit_code"] == 1
         assert [finding["subject"] for finding in report["findings"]] == ["node:n3"]
         assert [each["odd"] for each in report["differences"]] == [["n3"]]
-        text = Ran(capsys, "facts", "--from", str(cluster), "--drift").out
+        text = seatrial("facts", "--from", str(cluster), "--drift", code=1).out
         assert "n3" in text and "9000" in text
 
-    def test_nodes_that_are_alike_exit_0(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-        ran = Ran(capsys, "facts", "--from", str(write_cluster(tmp_path / "same")), "--drift", "--json")
-        report = parsed(ran.out)
-        assert (ran.code, report["findings"], report["differences"]) == (0, [], [])
+    def test_nodes_that_are_alike_exit_0(self, seatrial: Seatrial, tmp_path: Path) -> None:
+        ran = seatrial("facts", "--from", str(write_cluster(tmp_path / "same")), "--drift", "--json")
+        report = ran.data
+        assert (report["findings"], report["differences"]) == ([], [])
 
-    def test_a_missing_node_without_findings_exits_2(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    def test_a_missing_node_without_findings_exits_2(self, seatrial: Seatrial, tmp_path: Path) -> None:
         folder = write_cluster(tmp_path / "same")
         (folder / "n4.facts").write_text("#seatrial-facts 99 n4\n")
-        assert Ran(capsys, "facts", "--from", str(folder), "--drift").code == 2
+        seatrial("facts", "--from", str(folder), "--drift", code=2)
 
-    def test_since_a_recording_and_since_a_run(
-        self, capsys: pytest.CaptureFixture[str], cluster: Path, tmp_path: Path
-    ) -> None:
+    def test_since_a_recording_and_since_a_run(self, seatrial: Seatrial, cluster: Path, tmp_path: Path) -> None:
         made = Cluster(nodes=names(4))
         record(made, tmp_path / "archive", "before", sail(made))
         for since in ("before", "last", str(write_cluster(tmp_path / "earlier"))):
-            ran = Ran(capsys, "facts", "--from", str(cluster), "--since", since, "--json")
-            changes = parsed(ran.out)["changes"]
+            ran = seatrial("facts", "--from", str(cluster), "--since", since, "--json", code=1)
+            changes = ran.data["changes"]
             assert [(each["nodes"], each["before"], each["after"]) for each in changes] == [(["n3"], 1500, 9000)]
-            assert ran.code == 1
 
-    def test_counters_that_rose_since_are_a_finding(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    def test_counters_that_rose_since_are_a_finding(self, seatrial: Seatrial, tmp_path: Path) -> None:
         folders = [write_cluster(tmp_path / name) for name in ("then", "now")]
         for folder, count in zip(folders, (3, 9), strict=True):
             for path in folder.glob("*.facts"):
@@ -206,57 +192,49 @@ class TestDrift:
                     f"@value /sys/class/net/eth0/statistics/rx_errors|{count if path.name == 'n2.facts' else 0}\n#end"
                 )
                 path.write_text(path.read_text().replace("#end", line))
-        ran = Ran(capsys, "facts", "--from", str(folders[1]), "--since", str(folders[0]), "--json")
-        assert [(each["kind"], each["subject"]) for each in parsed(ran.out)["findings"]] == [
+        ran = seatrial("facts", "--from", str(folders[1]), "--since", str(folders[0]), "--json", code=1)
+        assert [(each["kind"], each["subject"]) for each in ran.data["findings"]] == [
             ("error-counters-rising", "node:n2")
         ]
 
-    def test_since_a_reading_of_other_nodes_is_refused(
-        self, capsys: pytest.CaptureFixture[str], cluster: Path, tmp_path: Path
-    ) -> None:
+    def test_since_a_reading_of_other_nodes_is_refused(self, seatrial: Seatrial, cluster: Path, tmp_path: Path) -> None:
         other = tmp_path / "other"
         other.mkdir()
         (other / "x1.facts").write_text(Cluster(nodes=("x1",)).facts_text("x1"))
-        ran = Ran(capsys, "facts", "--from", str(cluster), "--since", str(other))
-        assert ran.code == 64
+        ran = seatrial("facts", "--from", str(cluster), "--since", str(other), code=64)
         assert "it has x1" in ran.err
 
-    def test_since_finds_places_of_a_run_by_their_host(
-        self, capsys: pytest.CaptureFixture[str], tmp_path: Path
-    ) -> None:
+    def test_since_finds_places_of_a_run_by_their_host(self, seatrial: Seatrial, tmp_path: Path) -> None:
         made = Cluster(nodes=("n1", "n2"))
         for name, renamed in (("then", "{}:0"), ("now", "{}")):
             (tmp_path / name).mkdir()
             for node in made.nodes:
                 (tmp_path / name / f"{renamed.format(node)}.facts").write_text(made.facts_text(node))
-        ran = Ran(capsys, "facts", "--from", str(tmp_path / "now"), "--since", str(tmp_path / "then"), "--json")
-        assert (ran.code, parsed(ran.out)["changes"]) == (0, [])
+        ran = seatrial("facts", "--from", str(tmp_path / "now"), "--since", str(tmp_path / "then"), "--json")
+        assert ran.data["changes"] == []
 
-    def test_with_login_holds_this_machine_against_the_nodes(
-        self, capsys: pytest.CaptureFixture[str], cluster: Path
-    ) -> None:
+    def test_with_login_holds_this_machine_against_the_nodes(self, seatrial: Seatrial, cluster: Path) -> None:
         for path in cluster.glob("*.facts"):
             path.write_text(path.read_text().replace("#end", "@value /proc/sys/kernel/osrelease|0.1\n#end"))
-        ran = Ran(capsys, "facts", "--from", str(cluster), "--with-login", "--json")
-        assert "kernel" in [each["fact"] for each in parsed(ran.out)["against"]]
+        ran = seatrial("facts", "--from", str(cluster), "--with-login", "--json", code=1)
+        assert "kernel" in [each["fact"] for each in ran.data["against"]]
 
 
 class TestLimits:
-    def test_between_the_nodes_of_a_recording(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-        ran = Ran(capsys, "limits", "--from", str(write_cluster(tmp_path / "same")), "--json")
-        assert ran.code == 0
-        limits = {each["path"]: each for each in parsed(ran.out)["limits"]}
+    def test_between_the_nodes_of_a_recording(self, seatrial: Seatrial, tmp_path: Path) -> None:
+        ran = seatrial("limits", "--from", str(write_cluster(tmp_path / "same")), "--json")
+        limits = {each["path"]: each for each in ran.data["limits"]}
         (path,) = [path for path in limits if ">" in path and "more" in path]
         assert path == "n1>n2 and 11 pairs more, from n[1-4] to n[1-4]"
         assert limits[path]["limit_bytes_per_s"] == pytest.approx(117.67e6, rel=1e-3)
         assert {"name", "bytes_per_s", "inputs", "source", "formula"} <= set(limits[path]["terms"][0])
 
-    def test_classes_of_equal_limits_are_a_line_each(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    def test_classes_of_equal_limits_are_a_line_each(self, seatrial: Seatrial, tmp_path: Path) -> None:
         folder = write_cluster(tmp_path / "mixed")
         fast = Cluster(nodes=("n4",), megabits=10_000)
         (folder / "n4.facts").write_text(fast.facts_text("n4"))
         (folder / "n5.facts").write_text(Cluster(nodes=("n5",), megabits=10_000).facts_text("n5"))
-        found = parsed(Ran(capsys, "limits", "--from", str(folder), "--json").out)["limits"]
+        found = seatrial("limits", "--from", str(folder), "--json").data["limits"]
         between = [each["path"] for each in found if each["path"].startswith(("n1>", "n4>"))]
         assert between == [
             "n1>n2 and 11 pairs more, from n[1-3] to n[1-5]",  # their own link binds, whoever is at the other end
@@ -264,123 +242,104 @@ class TestLimits:
             "n4>n5 and 1 pair more, from n[4-5] to n[4-5]",
         ]
 
-    def test_of_a_pair(self, capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
-        ran = Ran(capsys, "limits", "--from", str(cluster), "--pair", "n1", "n3")
-        assert ran.code == 0
+    def test_of_a_pair(self, seatrial: Seatrial, cluster: Path) -> None:
+        ran = seatrial("limits", "--from", str(cluster), "--pair", "n1", "n3")
         assert "n1>n3" in ran.out and "n3>n1" in ran.out and "n1>n2" not in ran.out
-        assert "read:" in Ran(capsys, "limits", "--from", str(cluster), "--pair", "n1", "n3", "--sources").out
-        assert Ran(capsys, "limits", "--from", str(cluster), "--pair", "n1", "n9").code == 64
+        assert "read:" in seatrial("limits", "--from", str(cluster), "--pair", "n1", "n3", "--sources").out
+        seatrial("limits", "--from", str(cluster), "--pair", "n1", "n9", code=64)
 
-    def test_where_nothing_is_known_the_code_is_2(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    def test_where_nothing_is_known_the_code_is_2(self, seatrial: Seatrial, tmp_path: Path) -> None:
         (tmp_path / "n1.facts").write_text("#seatrial-facts 1 n1\n#end n1\n")
-        ran = Ran(capsys, "limits", "--from", str(tmp_path / "n1.facts"))
-        assert ran.code == 2
+        ran = seatrial("limits", "--from", str(tmp_path / "n1.facts"), code=2)
         assert "not known" in ran.out
 
-    def test_nodes_alike_inside_share_their_limits(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-        found = parsed(Ran(capsys, "limits", "--from", str(write_cluster(tmp_path / "same")), "--json").out)["limits"]
+    def test_nodes_alike_inside_share_their_limits(self, seatrial: Seatrial, tmp_path: Path) -> None:
+        found = seatrial("limits", "--from", str(write_cluster(tmp_path / "same")), "--json").data["limits"]
         inside = [each["path"] for each in found if "more" not in each["path"]]
         assert inside and all(path.startswith("n[1-4] ") for path in inside)
 
 
 class TestSlurm:
-    def test_a_silent_node_is_named_and_the_allocation_given_back(
-        self, capsys: pytest.CaptureFixture[str], slurm: Path
-    ) -> None:
-        ran = Ran(capsys, "facts", "n[1-4]", "--json")
-        assert ran.code == 2
-        assert sorted(parsed(ran.out)["nodes"]) == ["n1", "n2"]
+    def test_a_silent_node_is_named_and_the_allocation_given_back(self, seatrial: Seatrial, slurm: Path) -> None:
+        ran = seatrial("facts", "n[1-4]", "--json", code=2)
+        assert sorted(ran.data["nodes"]) == ["n1", "n2"]
         assert "n3 gave no facts: no answer" in ran.err
         assert "n4 gave no facts: " in ran.err and "down" in ran.err
         assert (slurm / "given-back").exists()
         assert not (slurm / "cancelled").exists()
 
-    def test_a_node_that_slurm_does_not_know(self, capsys: pytest.CaptureFixture[str], slurm: Path) -> None:
-        ran = Ran(capsys, "facts", "n9")
-        assert ran.code == 64
+    def test_a_node_that_slurm_does_not_know(self, seatrial: Seatrial, slurm: Path) -> None:
+        ran = seatrial("facts", "n9", code=64)
         assert "Slurm knows no node 'n9'" in ran.err
         assert not (slurm / "given-back").exists()
 
-    def test_a_pair_is_read_without_naming_it_twice(self, capsys: pytest.CaptureFixture[str], slurm: Path) -> None:
-        ran = Ran(capsys, "limits", "--pair", "n1", "n2")
-        assert ran.code == 0
+    def test_a_pair_is_read_without_naming_it_twice(self, seatrial: Seatrial, slurm: Path) -> None:
+        ran = seatrial("limits", "--pair", "n1", "n2")
         assert "n1>n2" in ran.out
 
-    def test_gather_takes_the_whole_cluster(self, capsys: pytest.CaptureFixture[str], slurm: Path) -> None:
-        ran = Ran(capsys, "gather", "--output", "it.tar.gz", "--scrub")
-        assert (ran.code, ran.out) == (2, "2 nodes in it.tar.gz\n")
+    def test_gather_takes_the_whole_cluster(self, seatrial: Seatrial, slurm: Path) -> None:
+        ran = seatrial("gather", "--output", "it.tar.gz", "--scrub", code=2)
+        assert ran.out == "2 nodes in it.tar.gz\n"
         assert "n3 gave no facts" in ran.err
         with tarfile.open("it.tar.gz") as archive:
             inside = {name.partition("/")[2] for name in archive.getnames()}
         assert inside >= {GATHER_FILE, "n1.facts", "n2.facts", "raw/sinfo.txt", "raw/scontrol-show-topology.txt"}
-        ran = Ran(capsys, "facts", "--from", "it.tar.gz", "--json")
-        assert (ran.code, sorted(parsed(ran.out)["nodes"])) == (0, ["n1", "n2"])
+        ran = seatrial("facts", "--from", "it.tar.gz", "--json")
+        assert sorted(ran.data["nodes"]) == ["n1", "n2"]
 
-    def test_gather_where_nobody_answers_writes_nothing(self, capsys: pytest.CaptureFixture[str], slurm: Path) -> None:
+    def test_gather_where_nobody_answers_writes_nothing(self, seatrial: Seatrial, slurm: Path) -> None:
         (slurm / "answers").write_text("")
-        ran = Ran(capsys, "gather", "n[1-2]", "--output", "it")
-        assert ran.code == 2
+        ran = seatrial("gather", "n[1-2]", "--output", "it", code=2)
         assert "No node answers" in ran.err
         assert list(Path().iterdir()) == []
 
 
 class TestGather:
-    def test_a_recording_can_be_read_again(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert Ran(capsys, "gather").code == 0
+    def test_a_recording_can_be_read_again(self, seatrial: Seatrial) -> None:
+        seatrial("gather")
         (made,) = Path().iterdir()
         assert made.name.endswith(".tar.gz")
-        here = parsed(Ran(capsys, "facts", "--json").out)["nodes"]
-        read = parsed(Ran(capsys, "facts", "--from", str(made), "--json").out)["nodes"]
+        here = seatrial("facts", "--json").data["nodes"]
+        read = seatrial("facts", "--from", str(made), "--json").data["nodes"]
         assert set(read) == set(here)
-        ran = Ran(capsys, "facts", "--from", str(made), "--since", str(made), "--json")
-        assert parsed(ran.out)["changes"] == []
+        ran = seatrial("facts", "--from", str(made), "--since", str(made), "--json")
+        assert ran.data["changes"] == []
 
-    def test_a_folder(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert Ran(capsys, "gather", "--output", "new/it").code == 0
+    def test_a_folder(self, seatrial: Seatrial) -> None:
+        seatrial("gather", "--output", "new/it")
         assert sorted(path.suffix for path in Path("new/it").iterdir() if path.is_file()) == [".facts", ".json"]
         gathered = json.loads(Path("new/it", GATHER_FILE).read_text())
         assert set(gathered) == set(Gathered.__struct_fields__)
         assert gathered["format"] == formats.RECORDING
 
     @pytest.mark.parametrize("output", ["it.tar.gz", "it"])
-    def test_what_is_there_is_never_overwritten(self, capsys: pytest.CaptureFixture[str], output: str) -> None:
+    def test_what_is_there_is_never_overwritten(self, seatrial: Seatrial, output: str) -> None:
         Path(output).write_text("mine")
-        ran = Ran(capsys, "gather", "--output", output)
-        assert ran.code == 64
+        ran = seatrial("gather", "--output", output, code=64)
         assert f"{output} exists already" in ran.err
         assert Path(output).read_text() == "mine"
         assert len(list(Path().iterdir())) == 1
 
-    def test_a_folder_that_cannot_be_written_is_a_sentence(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_folder_that_cannot_be_written_is_a_sentence(self, seatrial: Seatrial) -> None:
         Path("file").write_text("")
-        ran = Ran(capsys, "gather", "--output", "file/it.tar.gz")
-        assert ran.code in (2, 64)
+        ran = seatrial("gather", "--output", "file/it.tar.gz", code=2)
         assert "Traceback" not in ran.err and "file" in ran.err
 
     @pytest.mark.parametrize("output", ["it.tar.gz", "it"])
     def test_an_interrupted_gather_leaves_nothing(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, output: str
+        self, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch, output: str
     ) -> None:
         def full(*names: str, **folders: int) -> None:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(os, "rename", full)
-        ran = Ran(capsys, "gather", "--output", output)
-        assert ran.code == 2
+        ran = seatrial("gather", "--output", output, code=2)
         assert "No space left" in ran.err
         assert list(Path().iterdir()) == []
 
-    def test_scrubbed_it_has_no_name_of_this_machine(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_scrubbed_it_has_no_name_of_this_machine(self, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(run, "_user", lambda: "somebody7")
-        assert Ran(capsys, "gather", "--output", "it", "--scrub").code == 0
+        seatrial("gather", "--output", "it", "--scrub")
         host = os.uname().nodename
         assert Path("it/n1.facts").read_text().startswith("#seatrial-facts 1 n1\n")
         assert f"hostname|{host}\n" not in Path("it/n1.facts").read_text()
-
-
-def test_the_fields_of_a_recording_are_documented() -> None:
-    text = (ROOT / "docs" / "recordings.md").read_text()
-    for field in Gathered.__struct_fields__:
-        assert f"`{field}`" in text, field

@@ -12,6 +12,7 @@ from seatrial.cli import main
 from seatrial.commands.facts import detached
 from seatrial.commands.facts.detached import SCRIPT
 from seatrial.driver.submitted import find_submitted
+from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
@@ -85,33 +86,29 @@ def test_memory_is_asked_for_where_it_is_given_out(slurm: SlurmScripts) -> None:
     assert {"--mem=200M", "--partition=normal"} <= set(slurm.asked("sbatch"))
 
 
-def test_what_a_job_writes_is_a_recording(
-    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_job_writes_is_a_recording(slurm: SlurmScripts, archive: Path, seatrial: Seatrial) -> None:
     submit()
     folder = archive / "later.submitted"
     assert read_on(folder, "n2").returncode == 0
     assert sorted(path.name for path in folder.iterdir() if path.suffix == ".facts") == ["n2.facts"]
     assert list((folder / "logs").iterdir()) == []
-    capsys.readouterr()
-    assert main.run(["facts", "--from", str(folder), "--json"]) == 0
-    assert list(parsed(capsys.readouterr().out)["nodes"]) == ["n2"]
+    assert list(seatrial("facts", "--from", str(folder), "--json").data["nodes"]) == ["n2"]
 
 
 def test_what_was_read_can_be_gathered_without_its_names(
-    slurm: SlurmScripts, archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    slurm: SlurmScripts, archive: Path, tmp_path: Path, seatrial: Seatrial
 ) -> None:
     slurm.says("sinfo", "secret7|idle|normal*|none\nother8|drained|normal*|none\n")
     submit(nodes="secret7,other8")
     folder = archive / "later.submitted"
     assert read_on(folder, "secret7").returncode == 0
     target = tmp_path / "shared"
-    assert main.run(["gather", "--from", str(folder), "--scrub", "--output", str(target)]) == 2
-    assert "n1 gave no facts: Slurm says drained" in capsys.readouterr().err
+    ran = seatrial("gather", "--from", str(folder), "--scrub", "--output", str(target), code=2)
+    assert "n1 gave no facts: Slurm says drained" in ran.err
     written = {path.name: path.read_text() for path in target.rglob("*") if path.is_file()}
     assert {"n2.facts", "gather.json", "sinfo.txt"} <= set(written)
     assert not [name for name, text in written.items() if "secret7" in text or "other8" in text]
-    assert main.run(["gather", "--from", str(folder), "--node-hours", "1", "--output", str(tmp_path / "x")]) == 64
+    seatrial("gather", "--from", str(folder), "--node-hours", "1", "--output", str(tmp_path / "x"), code=64)
 
 
 def test_how_far_it_is(slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,14 +148,10 @@ def test_why_a_node_was_not_read(slurm: SlurmScripts, archive: Path, capsys: pyt
     assert "it has no job and wrote nothing" in failed["n3"]
 
 
-def test_while_slurm_does_not_answer_no_node_is_called_failed(
-    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_while_slurm_does_not_answer_no_node_is_called_failed(slurm: SlurmScripts, seatrial: Seatrial) -> None:
     submit()
     slurm.says("squeue", "squeue: error: Unable to contact slurm controller (connect failure)\n", 1)
-    capsys.readouterr()
-    assert main.run(["runs", "collect", "later"]) == 2
-    assert "The state of the job is not known" in capsys.readouterr().err
+    assert "The state of the job is not known" in seatrial("runs", "collect", "later", code=2).err
 
 
 @pytest.mark.parametrize("broken", ["exit 3", "printf 'half a stream'; exit 1"])
@@ -261,10 +254,9 @@ def test_node_hours_leave_nodes_out(slurm: SlurmScripts, capsys: pytest.CaptureF
     ],
 )
 def test_options_that_do_not_fit(
-    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+    slurm: SlurmScripts, archive: Path, seatrial: Seatrial, arguments: list[str], said: str
 ) -> None:
-    assert main.run(["facts", *arguments]) == 64
-    assert said in capsys.readouterr().err
+    assert said in seatrial("facts", *arguments, code=64).err
     assert not archive.exists()
 
 

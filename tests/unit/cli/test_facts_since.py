@@ -9,8 +9,7 @@ from seatrial.commands.facts.drift import look_for_drift
 from seatrial.driver import facts_reading
 from seatrial.model.errors import UsageError
 from tests.support.builders import Cluster, names, record, sail
-from tests.support.json_objects import parsed
-from tests.unit.cli.test_commands import Ran
+from tests.support.command_line import Seatrial
 from tests.unit.cli.test_facts import write_cluster
 
 
@@ -20,9 +19,7 @@ def cluster(tmp_path: Path) -> Path:
     return write_cluster(tmp_path / "cluster", odd="n3")
 
 
-def test_nodes_that_nobody_asked_about_are_not_changes(
-    capsys: pytest.CaptureFixture[str], cluster: Path, tmp_path: Path
-) -> None:
+def test_nodes_that_nobody_asked_about_are_not_changes(seatrial: Seatrial, cluster: Path, tmp_path: Path) -> None:
     made = Cluster(nodes=names(2))
     record(made, tmp_path / "archive", "two", sail(made))
     whole = str(write_cluster(tmp_path / "earlier"))
@@ -36,23 +33,21 @@ def test_nodes_that_nobody_asked_about_are_not_changes(
         (("n1", "--from", str(cluster), "--since", "two"), []),
         (("n1,n2,n4", "--from", str(cluster), "--since", "two"), ["n4"]),
     ):
-        ran = Ran(capsys, "facts", *words, "--archive", str(tmp_path / "archive"), "--json")
-        found = parsed(ran.out)
-        assert (ran.code, found["changes"], found["not_compared"]) == (0, [], lacking), words
-    text = Ran(capsys, "facts", "n1,n2", "--from", str(cluster), "--since", str(one)).out
+        ran = seatrial("facts", *words, "--archive", str(tmp_path / "archive"), "--json")
+        found = ran.data
+        assert (found["changes"], found["not_compared"]) == ([], lacking)
+    text = seatrial("facts", "n1,n2", "--from", str(cluster), "--since", str(one)).out
     assert "Not compared with the earlier reading, which does not have them: n2" in text
 
 
-def test_of_two_recordings_of_a_cluster_a_node_that_went_is_a_change(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_of_two_recordings_of_a_cluster_a_node_that_went_is_a_change(seatrial: Seatrial, tmp_path: Path) -> None:
     then, now = (write_cluster(tmp_path / name) for name in ("then", "now"))
     (now / "n4.facts").unlink()
-    found = parsed(Ran(capsys, "facts", "--from", str(now), "--since", str(then), "--json").out)
+    found = seatrial("facts", "--from", str(now), "--since", str(then), "--json").data
     assert [(each["fact"], each["nodes"], each["after"]) for each in found["changes"]] == [("node", ["n4"], None)]
 
 
-def test_what_was_not_read_at_the_time_is_not_a_change(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_what_was_not_read_at_the_time_is_not_a_change(seatrial: Seatrial, tmp_path: Path) -> None:
     then, now = (write_cluster(tmp_path / name) for name in ("then", "now"))
     for folder, lines in (
         (then, "@absent /proc/vmstat|no such file\n@absent /proc/sys/kernel/osrelease|empty or not readable\n"),
@@ -61,7 +56,7 @@ def test_what_was_not_read_at_the_time_is_not_a_change(capsys: pytest.CaptureFix
         for path in folder.glob("*.facts"):
             path.write_text(path.read_text().replace("#end", f"{lines}#end"))
     for pair in ((then, now), (now, then)):
-        found = parsed(Ran(capsys, "facts", "--from", str(pair[1]), "--since", str(pair[0]), "--json").out)
+        found = seatrial("facts", "--from", str(pair[1]), "--since", str(pair[0]), "--json").data
         assert found["changes"] == []
 
 

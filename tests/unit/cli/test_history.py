@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seatrial.cli.main import run
 from seatrial.commands.history import run as history_run
 from seatrial.judgement.comparison.history import values_over_runs
 from seatrial.model.subject import FABRIC, node, pair
+from tests.support.command_line import Seatrial
 from tests.support.documents import own_lines
-from tests.support.json_objects import frame
 from tests.support.paths import ROOT
 from tests.support.run_archives import healthy_run, slow_run
 from tests.support.run_tables import table
@@ -29,15 +28,13 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def printed(archive: Path, *words: str, capsys: Read, code: int = 1) -> dict[str, Any]:
-    capsys.readouterr()
-    assert run(["history", *words, "--archive", str(archive), "--json"]) == code
-    (history,) = frame(capsys.readouterr().out)["data"]["histories"]
+def printed(archive: Path, *words: str, seatrial: Seatrial, code: int = 1) -> dict[str, Any]:
+    (history,) = seatrial("history", *words, "--archive", str(archive), "--json", code=code).object["data"]["histories"]
     return dict(history)
 
 
-def test_the_change_of_a_node_has_its_run_and_its_setting(archive: Path, capsys: Read) -> None:
-    found = printed(archive, "bandwidth", "--subject", "n3", capsys=capsys)
+def test_the_change_of_a_node_has_its_run_and_its_setting(archive: Path, seatrial: Seatrial) -> None:
+    found = printed(archive, "bandwidth", "--subject", "n3", seatrial=seatrial)
     (change,) = found["changes"]
     assert change["run"] == "s1"
     assert change["ratio"] == pytest.approx(0.8, abs=0.02)
@@ -45,9 +42,8 @@ def test_the_change_of_a_node_has_its_run_and_its_setting(archive: Path, capsys:
     assert [each["run"] for each in found["values"]][:2] == ["h1", "h2"]
 
 
-def test_the_text_names_them_too(archive: Path, capsys: Read) -> None:
-    assert run(["history", "bandwidth", "--subject", "n3", "--archive", str(archive)]) == 1
-    out = capsys.readouterr().out
+def test_the_text_names_them_too(archive: Path, seatrial: Seatrial) -> None:
+    out = seatrial("history", "bandwidth", "--subject", "n3", "--archive", str(archive), code=1).out
     assert " ".join(out.split()).startswith(
         "SLOW bandwidth 1 MiB x 4 of n3: -20.0 % since 2026-11-11T10:00:00Z run started value"
     )
@@ -55,8 +51,8 @@ def test_the_text_names_them_too(archive: Path, capsys: Read) -> None:
     assert "interfaces.eth0.mtu_bytes" in out
 
 
-def test_few_runs_are_incomplete(archive: Path, capsys: Read) -> None:
-    found = printed(archive, "latency", "--runs", "h1,h2,h3", capsys=capsys, code=2)
+def test_few_runs_are_incomplete(archive: Path, seatrial: Seatrial) -> None:
+    found = printed(archive, "latency", "--runs", "h1,h2,h3", seatrial=seatrial, code=2)
     assert (found["enough"], found["changes"]) == (False, [])
 
 
@@ -67,31 +63,30 @@ def test_few_runs_are_incomplete(archive: Path, capsys: Read) -> None:
         (("bandwidth", "--subject", "n99"), "measured 'bandwidth' of node n99. Measured nodes: n1, n2, n3."),
     ],
 )
-def test_what_was_not_measured_is_refused(words: tuple[str, ...], said: str, archive: Path, capsys: Read) -> None:
-    assert run(["history", *words, "--archive", str(archive)]) == 64
-    assert said in capsys.readouterr().err
+def test_what_was_not_measured_is_refused(words: tuple[str, ...], said: str, archive: Path, seatrial: Seatrial) -> None:
+    assert said in seatrial("history", *words, "--archive", str(archive), code=64).err
 
 
-def test_few_of_many_metrics_are_listed(archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: Read) -> None:
+def test_few_of_many_metrics_are_listed(archive: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
     """The curves of one run have some hundred."""
     monkeypatch.setattr("seatrial.commands.history.run.MOST_METRICS", 1, raising=False)
-    assert run(["history", "weather", "--archive", str(archive)]) == 64
-    assert "Measured were: bandwidth 1 MiB x 4 and 1 more." in capsys.readouterr().err
+    ran = seatrial("history", "weather", "--archive", str(archive), code=64)
+    assert "Measured were: bandwidth 1 MiB x 4 and 1 more." in ran.err
 
 
 def test_an_archive_without_runs_or_without_values_is_refused(
-    tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: Read
+    tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
 ) -> None:
-    assert run(["history", "bandwidth", "--archive", str(tmp_path)]) == 64
-    assert f"{tmp_path} has no closed run. Measure first" in capsys.readouterr().err
+    ran = seatrial("history", "bandwidth", "--archive", str(tmp_path), code=64)
+    assert f"{tmp_path} has no closed run. Measure first" in ran.err
     monkeypatch.setattr(history_run, "load_tables", lambda *_, **__: ())
-    assert run(["history", "bandwidth", "--archive", str(archive)]) == 64
-    assert "like the newest, s9 (check), have no values of pairs. Name other runs" in capsys.readouterr().err
+    ran = seatrial("history", "bandwidth", "--archive", str(archive), code=64)
+    assert "like the newest, s9 (check), have no values of pairs. Name other runs" in ran.err
 
 
-def test_every_field_is_documented(archive: Path, capsys: Read) -> None:
+def test_every_field_is_documented(archive: Path, seatrial: Seatrial) -> None:
     documented = own_lines((ROOT / "docs" / "history.md").read_text())
-    found = printed(archive, "bandwidth", "--subject", "n3", capsys=capsys)
+    found = printed(archive, "bandwidth", "--subject", "n3", seatrial=seatrial)
     parts = (found, found["values"][0], found["changes"][0], found["changes"][0]["suspects"][0])
     assert {name for part in parts for name in part} <= documented
 
@@ -114,18 +109,15 @@ def series_csv(name: str, levels: list[float], month: int) -> str:
 
 
 def test_a_newer_run_of_another_kind_does_not_hide_the_metric_and_the_verdict_is_that_of_changepoints(
-    tmp_path: Path, capsys: Read
+    tmp_path: Path, seatrial: Seatrial
 ) -> None:
     archive = tmp_path / "archive"
     for name, levels, month in (("tflops", [2.0] * 14 + [1.6] * 10, 9), ("latency_us", [1.5] * 3, 10)):
         (tmp_path / f"{name}.csv").write_text(series_csv(name, levels, month))
-        assert run(["import", str(tmp_path / f"{name}.csv"), "--archive", str(archive), "--name", name]) == 0
+        seatrial("import", str(tmp_path / f"{name}.csv"), "--archive", str(archive), "--name", name)
     healthy_run(archive, 1, nodes=3)
-    capsys.readouterr()
-    assert run(["history", "tflops", "--archive", str(archive)]) == 1
-    assert capsys.readouterr().out.startswith("SLOW  tflops of all nodes: -20.0 % since 2026-09-15T00:00:00Z")
-    assert run(["changepoints", str(tmp_path / "tflops.csv"), "--better", "higher"]) == 1
-    assert run(["history", "latency_us", "--archive", str(archive)]) == 2
-    assert (
-        capsys.readouterr().out.rpartition("INCONCLUSIVE")[2].startswith("  latency_us of all nodes: 3 runs, too few")
-    )
+    ran = seatrial("history", "tflops", "--archive", str(archive), code=1)
+    assert ran.out.startswith("SLOW  tflops of all nodes: -20.0 % since 2026-09-15T00:00:00Z")
+    seatrial("changepoints", str(tmp_path / "tflops.csv"), "--better", "higher", code=1)
+    ran = seatrial("history", "latency_us", "--archive", str(archive), code=2)
+    assert ran.out.rpartition("INCONCLUSIVE")[2].startswith("  latency_us of all nodes: 3 runs, too few")

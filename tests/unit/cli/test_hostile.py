@@ -18,81 +18,17 @@ from seatrial.cli.main import application, run
 from seatrial.cli.site_options import SharedOptions
 from seatrial.model.node_list import expand, node_list
 from tests.support.builders import Cluster, names, record
+from tests.support.command_line import Seatrial
 
 HOSTILE = (
-    "",
-    " ",
-    "-1",
-    "0",
-    "nan",
-    "inf",
-    "-inf",
-    "1e999",
-    "1e-320",
-    "5e-324",
-    "99999999999999999999",
-    "9" * 5000,
-    "1_0",
-    "٣",
-    "²",
-    "１",
-    "٣s",
-    "٣%",
-    "９0s",
-    "99999999999999999999h",
-    "8784h",
-    "0.0000000000000000000000000001s",
-    "x" * 300,
-    "x" * 5000,
-    "n" + "1" * 300,
-    ",".join("n" * 200 for _ in range(30)),
-    "a/b",
-    "../x",
-    ".",
-    "..",
-    "/",
-    "/dev/null/x",
-    "@x:y",
-    "@*",
-    "n[1-",
-    "n[1-99999999999]",
-    "n[1-10]/0",
-    "n[1-10/0]",
-    "n[]",
-    "n[3-1]",
-    "n[1-2][3-4]x",
-    "n٣",
-    "n[١-٣]",
-    "n1!n1",
-    "*",
-    "~",
-    "$(id)",
-    "'",
-    "%s%n",
-    "\x00",
-    "a\x00b",
-    "\x1b[31mred",
-    "a\nb",
-    "\x9b31m",
-    "\udcff\udcfe",
-    "\u202egnp.exe",
-    "\ufeff",
-    "live",
-    "auto",
-    "last",
-    "none",
-    ":",
-    ",",
-    "a:b:c",
-    "eth0,,eth1",
-    "fat-tree:٣",
-    "fat-tree:99999999999999999999",
-    "link:nan",
-    "link:-1",
-    "²:0.5",
-    "module:",
-    "module:\x1b",
-)
+    "", " ", "-1", "0", "nan", "inf", "-inf", "1e999", "1e-320", "5e-324", "99999999999999999999", "9" * 5000, "1_0",
+    "٣", "²", "１", "٣s", "٣%", "９0s", "99999999999999999999h", "8784h", "0.0000000000000000000000000001s", "x" * 300,
+    "x" * 5000, "n" + "1" * 300, ",".join("n" * 200 for _ in range(30)), "a/b", "../x", ".", "..", "/", "/dev/null/x",
+    "@x:y", "@*", "n[1-", "n[1-99999999999]", "n[1-10]/0", "n[1-10/0]", "n[]", "n[3-1]", "n[1-2][3-4]x", "n٣",
+    "n[١-٣]", "n1!n1", "*", "~", "$(id)", "'", "%s%n", "\x00", "a\x00b", "\x1b[31mred", "a\nb", "\x9b31m",
+    "\udcff\udcfe", "\u202egnp.exe", "\ufeff", "live", "auto", "last", "none", ":", ",", "a:b:c", "eth0,,eth1",
+    "fat-tree:٣", "fat-tree:99999999999999999999", "link:nan", "link:-1", "²:0.5", "module:", "module:\x1b",
+)  # fmt: skip
 FEW = ("", "9" * 5000, "٣", "nan", "@x:y", "\udcff", "a\x00b")
 """For options that many commands share, and that one of them is given in full."""
 
@@ -172,12 +108,11 @@ CASES = [
 
 @pytest.mark.parametrize(("path", "parameter"), CASES, ids=lambda part: getattr(part, "name", None) or "-".join(part))
 def test_no_value_of_any_option_ends_in_an_internal_error(
-    path: tuple[str, ...], parameter: Any, capsys: pytest.CaptureFixture[str]
+    path: tuple[str, ...], parameter: Any, seatrial: Seatrial
 ) -> None:
     for value in FEW if parameter.name in {*SHARED, "html"} and path != ("check",) else HOSTILE:
         words = words_of(path, parameter, value)
-        code = run(words)
-        out, err = capsys.readouterr()
+        code, out, err = seatrial(*words, code=None)
         shown = " ".join(word[:40] for word in words)
         assert code in (0, 1, 2, 64), f"{shown!r}: {code}\n{err}"
         assert "Traceback" not in err, f"{shown!r}\n{err}"
@@ -196,12 +131,13 @@ NUMBERS = [
 @pytest.mark.parametrize(("path", "parameter"), NUMBERS, ids=lambda part: getattr(part, "name", None) or "-".join(part))
 @pytest.mark.parametrize("value", ["٣", "²", "１", "1_0", "nan", "inf", "1e999", "9" * 20, "9" * 400])
 def test_numbers_are_digits_from_0_to_9_and_finite(
-    path: tuple[str, ...], parameter: Any, value: str, capsys: pytest.CaptureFixture[str]
+    path: tuple[str, ...], parameter: Any, value: str, seatrial: Seatrial
 ) -> None:
     if value == "9" * 20 and parameter.type.name.startswith("float"):
         pytest.skip("a number like others")
-    code = run([*words_of(path, parameter, value), *(["n1", "n2"] if path == ("lab", "fault", "add") else [])])
-    out, err = capsys.readouterr()
+    code, out, err = seatrial(
+        *words_of(path, parameter, value), *(["n1", "n2"] if path == ("lab", "fault", "add") else []), code=None
+    )
     assert (code, out) == (64, "")
     assert parameter.opts[0] in err
 
@@ -235,11 +171,8 @@ def test_numbers_are_digits_from_0_to_9_and_finite(
         (["curve", "--max-size", "٣MiB"], "is not a size from 1 KiB to 1 GiB."),
     ],
 )
-def test_wrong_values_are_refused_with_a_sentence(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(words) == 64
-    assert said in capsys.readouterr().err
+def test_wrong_values_are_refused_with_a_sentence(words: list[str], said: str, seatrial: Seatrial) -> None:
+    assert said in seatrial(*words, code=64).err
 
 
 def test_no_group_of_nodes_is_resolved(

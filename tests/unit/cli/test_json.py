@@ -8,7 +8,8 @@ import pytest
 
 from seatrial.cli.main import run
 from tests.support.builders import Cluster, names, record, slow_part
-from tests.support.json_objects import frame, parsed
+from tests.support.command_line import Seatrial
+from tests.support.json_objects import frame
 from tests.support.paths import ROOT
 from tests.unit.cli.test_hostile import LEAVES
 
@@ -64,21 +65,17 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def archive(
-    tmp_path: Path, recorded: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Path:
+def archive(tmp_path: Path, recorded: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> Path:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
     monkeypatch.chdir(tmp_path)
     shutil.copytree(recorded, tmp_path, dirs_exist_ok=True, symlinks=True)
-    capsys.readouterr()
     return tmp_path / "archive"
 
 
 @pytest.mark.parametrize("words", PRINTING, ids=" ".join)
-def test_json_is_strict(words: list[str], archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = run([*words, "--json"])
-    out, err = capsys.readouterr()
+def test_json_is_strict(words: list[str], archive: Path, seatrial: Seatrial) -> None:
+    code, out, err = seatrial(*words, "--json", code=None)
     assert code in (0, 1, 2), err
     found = frame(out)
     assert found["exit_code"] == code
@@ -104,7 +101,7 @@ def test_every_json_goes_through_one_writer() -> None:
 
 
 def test_samples_beyond_every_number_are_null(
-    archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    archive: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
 ) -> None:
     """A median of times such as 1e308 overflows, or is not a number."""
     table = [
@@ -112,7 +109,6 @@ def test_samples_beyond_every_number_are_null(
         ("survey", "oneway", 8, 2, 2, None, math.inf, math.inf),
     ]
     monkeypatch.setattr("seatrial.archive.export.kernel_table", lambda _: table)
-    assert run(["runs", "show", "run", "--json"]) == 0
-    found = parsed(capsys.readouterr().out)
+    found = seatrial("runs", "show", "run", "--json").data
     for name in ("latency_s", "bandwidth_bytes_per_s", "median_time_s"):
         assert [row[name] for row in found["kernels"]] == [None, None]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from seatrial.cli.main import run
 from tests.support.benchmark_outputs import hpl
+from tests.support.command_line import Seatrial
 from tests.support.json_objects import frame
 from tests.unit.cli.test_json import PRINTING, archive, recorded
 from tests.unit.cli.test_terminals import FABRIC
@@ -65,10 +65,9 @@ def opening(function: Callable[..., Any], below: Path, error: BaseException) -> 
     return opened
 
 
-def printed(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any], str]:
+def printed(words: list[str], seatrial: Seatrial) -> tuple[int, dict[str, Any], str]:
     """Exit code, object and standard error of a command line."""
-    code = run([*words, "--json"])
-    out, err = capsys.readouterr()
+    code, out, err = seatrial(*words, "--json", code=None)
     found = frame(out)
     assert found["exit_code"] == code
     assert "Traceback" not in err
@@ -78,42 +77,38 @@ def printed(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, 
 
 @pytest.mark.parametrize("words", READING, ids=" ".join)
 def test_files_that_cannot_be_opened(
-    words: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
 ) -> None:
     for error, codes, kinds in ERRORS:
         with monkeypatch.context() as patched:
             for module, name in OPENING:
                 patched.setattr(module, name, opening(getattr(module, name), folder, error))
-            code, found, err = printed(words, capsys)
+            code, found, err = printed(words, seatrial)
         assert code in codes, (error, err)
         assert found["error"]["kind"] in kinds, (error, err)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x1b[31m\0\n{" * 50], ids=["empty", "binary"])
 @pytest.mark.parametrize("words", READING, ids=" ".join)
-def test_files_of_another_content(
-    words: list[str], content: bytes, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_of_another_content(words: list[str], content: bytes, folder: Path, seatrial: Seatrial) -> None:
     """All files of the archive and all inputs were overwritten."""
     for path in folder.rglob("*"):
         if path.is_file():
             path.write_bytes(content)
-    code, found, err = printed(words, capsys)
+    code, found, err = printed(words, seatrial)
     assert code in ((0, 2) if words in LISTING else (2, 64)), err
     assert found["verdict"] not in ("PASS", "SLOW")
     assert "\x1b" not in err
 
 
 @pytest.mark.parametrize("words", [*READING, *WITHOUT_FILES], ids=" ".join)
-def test_an_option_that_no_command_has(words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, found, _ = printed([*words, "--no-such-option"], capsys)
+def test_an_option_that_no_command_has(words: list[str], folder: Path, seatrial: Seatrial) -> None:
+    code, found, _ = printed([*words, "--no-such-option"], seatrial)
     assert (code, found["error"]["kind"], found["kind"]) == (64, "usage", "error")
 
 
 @pytest.mark.parametrize("words", WITHOUT_FILES[:-1], ids=" ".join)
-def test_without_slurm_and_mpi_nothing_is_measured(
-    words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, found, err = printed(words, capsys)
+def test_without_slurm_and_mpi_nothing_is_measured(words: list[str], folder: Path, seatrial: Seatrial) -> None:
+    code, found, err = printed(words, seatrial)
     assert code in (1, 2, 64), err
     assert found["verdict"] in (None, "BLOCKED")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from seatrial.cli.main import run
 from tests.support.builders import Cluster, names, record
+from tests.support.command_line import Seatrial
 from tests.support.json_objects import frame
 
 
@@ -19,10 +19,9 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "archive"
 
 
-def failed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+def failed(seatrial: Seatrial, *words: str) -> dict[str, Any]:
     """The error of a command line, which standard error and the exit code repeat."""
-    code = run([*words, "--json"])
-    out, err = capsys.readouterr()
+    code, out, err = seatrial(*words, "--json", code=None)
     found = frame(out)
     assert (found["kind"], found["data"], found["verdict"], found["findings"]) == ("error", None, None, [])
     assert found["exit_code"] == found["error"]["exit_code"] == code
@@ -47,14 +46,13 @@ def failed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
         (["check"], 2, "launch"),
     ],
 )
-def test_the_kind_of_each_error(words: list[str], code: int, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_kind_of_each_error(words: list[str], code: int, kind: str, seatrial: Seatrial) -> None:
     if "--" in words:
         place = words.index("--")
         words = [*words[:place], "--json", *words[place:]]
-        assert run(words) == code
-        error = frame(capsys.readouterr().out)["error"]
+        error = seatrial(*words, code=code).object["error"]
     else:
-        error = failed(capsys, *words)
+        error = failed(seatrial, *words)
     assert (error["kind"], error["exit_code"]) == (kind, code)
 
 
@@ -68,25 +66,22 @@ def test_the_kind_of_each_error(words: list[str], code: int, kind: str, capsys: 
     ],
 )
 def test_whatever_ends_a_command(
-    raised: BaseException, code: int, kind: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    raised: BaseException, code: int, kind: str, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise raised
 
     monkeypatch.setattr("seatrial.commands.doctor.run.examine", broken)
-    error = failed(capsys, "doctor")
+    error = failed(seatrial, "doctor")
     assert (error["kind"], error["exit_code"]) == (kind, code)
 
 
-def test_an_error_after_the_result_adds_no_second_object(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_after_the_result_adds_no_second_object(seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> int:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("seatrial.cli.report.show", broken_after(monkeypatch, broken))
-    assert run(["report", "run", "--json"]) == 2
-    assert frame(capsys.readouterr().out)["kind"] == "check"
+    assert seatrial("report", "run", "--json", code=2).object["kind"] == "check"
 
 
 def broken_after(monkeypatch: pytest.MonkeyPatch, broken: Any) -> Any:
@@ -100,16 +95,14 @@ def broken_after(monkeypatch: pytest.MonkeyPatch, broken: Any) -> Any:
 
 
 def test_a_file_that_cannot_be_written_is_in_the_object_of_the_result(
-    capsys: pytest.CaptureFixture[str],
+    seatrial: Seatrial,
 ) -> None:
-    assert run(["report", "run", "--html", "/proc/page.html", "--json"]) == 2
-    out, err = capsys.readouterr()
+    _, out, err = seatrial("report", "run", "--html", "/proc/page.html", "--json", code=2)
     found = frame(out)
     assert (found["kind"], found["verdict"], found["exit_code"]) == ("check", "PASS", 2)
     assert (found["error"]["kind"], found["error"]["exit_code"]) == ("unwritten", 2)
     assert found["error"]["what"] in err
 
 
-def test_words_of_another_command_ask_for_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["placement", "--", "srun", "app", "--json"]) == 64
-    assert capsys.readouterr().out == ""
+def test_words_of_another_command_ask_for_nothing(seatrial: Seatrial) -> None:
+    assert seatrial("placement", "--", "srun", "app", "--json", code=64).out == ""

@@ -13,6 +13,8 @@ import pytest
 from seatrial.archive import working_folder
 from seatrial.cli.main import run
 from tests.support.builders import Cluster
+from tests.support.collecting import program
+from tests.support.command_line import Seatrial
 from tests.support.launchers import use_launcher
 from tests.support.paths import ROOT
 from tests.support.program_launcher import ProgramLauncher
@@ -66,10 +68,9 @@ def kill_driver(folder: Path) -> Iterator[Callable[..., list[int]]]:
     started: list[int] = []
 
     def killed(*options: str) -> list[int]:
-        program, pids = folder / "heat.sh", folder / "pids"
-        program.write_text(f"#!/bin/sh\n{WRITES}")
-        program.chmod(0o755)
-        (folder / "heat.toml").write_text(HEAT.format(program=program, pids=pids))
+        pids = folder / "pids"
+        program(folder, "heat.sh", WRITES)
+        (folder / "heat.toml").write_text(HEAT.format(program=folder / "heat.sh", pids=pids))
         argv = [sys.executable, "-c", DRIVER, str(folder / "heat.toml"), *options]
         with (folder / "driver.err").open("wb") as errors:
             driver = subprocess.Popen(argv, cwd=ROOT, stdout=errors, stderr=errors)
@@ -106,7 +107,7 @@ def scratch_of(parent: Path) -> list[Path]:
 
 
 def test_its_program_ends_and_its_files_go_at_recover(
-    folder: Path, kill_driver: Callable[..., list[int]], capsys: pytest.CaptureFixture[str]
+    folder: Path, kill_driver: Callable[..., list[int]], seatrial: Seatrial
 ) -> None:
     parent = working_folder.scratch_parent(folder / "archive")
     parent.mkdir(parents=True)
@@ -115,14 +116,13 @@ def test_its_program_ends_and_its_files_go_at_recover(
     (left,) = {*scratch_of(parent)} - {live.path.parent}
     assert (left / "files" / "deep" / "er" / "data").exists()
     assert until(lambda: not any(map(runs, pids))), "the program goes with the driver, though it ignores SIGTERM"
-    assert run(["runs", "recover"]) == 0
-    assert "Removed 1 folder of files that killed runs had left." in capsys.readouterr().out
+    assert "Removed 1 folder of files that killed runs had left." in seatrial("runs", "recover").out
     assert scratch_of(parent) == [live.path.parent], "that of a run that goes on stays"
     assert live.remove()
 
 
 def test_files_in_a_named_folder_go_and_nothing_else_there(
-    folder: Path, kill_driver: Callable[..., list[int]], capsys: pytest.CaptureFixture[str]
+    folder: Path, kill_driver: Callable[..., list[int]], seatrial: Seatrial
 ) -> None:
     scratch = folder / "fast"
     scratch.mkdir()
@@ -130,8 +130,7 @@ def test_files_in_a_named_folder_go_and_nothing_else_there(
     pids = kill_driver("--scratch", str(scratch))
     assert until(lambda: not any(map(runs, pids)))
     assert len(scratch_of(scratch)) == 1
-    assert run(["runs", "recover"]) == 0
-    assert "Removed 1 folder" in capsys.readouterr().out
+    assert "Removed 1 folder" in seatrial("runs", "recover").out
     assert [path.name for path in scratch.iterdir()] == ["of-the-user"]
 
 

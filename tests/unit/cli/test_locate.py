@@ -5,20 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.cli.main import run
 from seatrial.importers.fields import pieces
-from seatrial.importers.formats import FORMATS, read_matrix
+from seatrial.importers.formats import read_matrix
 from seatrial.importers.mpigraph import parse_mpigraph
 from seatrial.model.errors import UsageError
-from tests.support.json_objects import parsed
+from tests.support.command_line import Seatrial
 from tests.support.matrices import matrix, nxnlatbw
-from tests.support.paths import SHARED, needs_shared
-
-PAIRWISE = SHARED / "pairwise"
-recorded = needs_shared(PAIRWISE)
+from tests.support.paths import data
 
 
 def csv(count: int, slow: str = "", heading: str = "source,target,latency_us,bandwidth_mb_s") -> str:
@@ -43,9 +38,7 @@ def mpigraph(count: int, slow: int) -> str:
 
 
 def file_of(name: str, folder: Path) -> str:
-    """The path of a recorded matrix, or of one that is generated from its description."""
-    if name.endswith(".out"):
-        return str(PAIRWISE / name)
+    """The path of a matrix that is generated from its description."""
     (folder / "matrix.out").write_text(nxnlatbw(matrix(name)))
     return str(folder / "matrix.out")
 
@@ -54,41 +47,27 @@ ROCE = "16 nodes, 3.045 GB/s, 1.37 us, 9+7 on leaves, 2.05 us between leaves"
 HDR100 = "56 nodes, 12.2 GB/s, 1.1 us"
 
 
-@pytest.mark.parametrize("name", [ROCE, pytest.param("alaska-roce25-openmpi.out", marks=recorded)])
-def test_the_cluster_of_two_leaf_switches(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = file_of(name, tmp_path)
-    assert run(["locate", file, "--json"]) == 0
-    found = parsed(capsys.readouterr().out)
+def test_the_cluster_of_two_leaf_switches(tmp_path: Path, seatrial: Seatrial) -> None:
+    file = file_of(ROCE, tmp_path)
+    found = seatrial("locate", file, "--json").data
     assert found["faults"] == found["ambiguous"] == []
     assert [len(one["nodes"]) for one in found["classes"]] == [9, 7]
-    assert run(["locate", file]) == 0
-    said = capsys.readouterr().out
+    said = seatrial("locate", file).out
     assert said.startswith("PASS")
     assert "9 + 7 nodes near each other" in said
 
 
-def test_a_healthy_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["locate", file_of(HDR100, tmp_path)]) == 0
-    assert "3080 of 3080 ordered pairs" in capsys.readouterr().out
+def test_a_healthy_cluster(tmp_path: Path, seatrial: Seatrial) -> None:
+    assert "3080 of 3080 ordered pairs" in seatrial("locate", file_of(HDR100, tmp_path)).out
 
 
-@recorded
-def test_one_value_of_a_healthy_cluster_is_to_be_measured_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["locate", file_of("csd3-hdr100-openmpi.out", tmp_path)]) == 2
-    assert capsys.readouterr().out.startswith("UNSTABLE  measure again: 10>23 (6.7 %), once clearly worse")
-
-
-def test_a_slow_node_in_a_csv_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_slow_node_in_a_csv_file(tmp_path: Path, seatrial: Seatrial) -> None:
     file = tmp_path / "pairs.csv"
     file.write_text(csv(8, "n3"))
-    assert run(["locate", str(file), "--json"]) == 1
-    (fault,) = parsed(capsys.readouterr().out)["faults"]
+    (fault,) = seatrial("locate", str(file), "--json", code=1).data["faults"]
     assert (fault["subject"], fault["direction"], fault["kind"]) == ("node:n3", "both", "node")
     assert fault["loss_ratio"] == pytest.approx(0.4)
-    assert run(["locate", str(file)]) == 1
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(seatrial("locate", str(file), code=1).out.split())
     assert "The link of node n3 carries 40 % [40 %–40 %] less than its peers, in both directions" in said
 
 
@@ -97,13 +76,11 @@ def judge(tmp_path: Path, text: str, *options: str) -> list[str]:
     return ["locate", str(tmp_path / "pairs.csv"), *options]
 
 
-def test_a_pass_says_what_it_is_worth_in_its_first_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(judge(tmp_path, csv(8))) == 0
-    first = capsys.readouterr().out.splitlines()[0]
+def test_a_pass_says_what_it_is_worth_in_its_first_line(tmp_path: Path, seatrial: Seatrial) -> None:
+    first = seatrial(*judge(tmp_path, csv(8))).out.splitlines()[0]
     assert first.startswith("PASS  no fault on 8 nodes; a node with ")
     assert "0.8 % less bandwidth or 9.0 % more latency would have been reported" in first
-    assert run(judge(tmp_path, csv(8), "--json")) == 0
-    found = parsed(capsys.readouterr().out)
+    found = seatrial(*judge(tmp_path, csv(8), "--json")).data
     assert (found["verdict"], found["confidence"]) == ("PASS", 0.99)
     (bandwidth, latency) = found["design"]["metrics"]
     assert bandwidth["detectable_ratio"] == pytest.approx(0.008, abs=0.0005)
@@ -111,114 +88,87 @@ def test_a_pass_says_what_it_is_worth_in_its_first_line(tmp_path: Path, capsys: 
 
 
 @pytest.mark.parametrize("value", ["0", "0.00", "NaN", "nan", "inf", "-1"])
-def test_zero_and_nan_are_the_worst_value(value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_zero_and_nan_are_the_worst_value(value: str, tmp_path: Path, seatrial: Seatrial) -> None:
     text = csv(8)
-    assert run(judge(tmp_path, text.replace("n2,n5,1.50,1000", f"n2,n5,1.50,{value}"), "--json")) == 1
-    (fault,) = parsed(capsys.readouterr().out)["faults"]
+    ran = seatrial(*judge(tmp_path, text.replace("n2,n5,1.50,1000", f"n2,n5,1.50,{value}"), "--json"), code=1)
+    (fault,) = ran.data["faults"]
     assert (fault["subject"], fault["dead"], fault["loss_ratio"]) == ("pair:n2>n5", True, 1.0)
     lines = [line.replace("1000", value) if "n3" in line else line for line in text.splitlines()]
-    assert run(judge(tmp_path, "\n".join(lines), "--json")) == 1
-    (fault,) = parsed(capsys.readouterr().out)["faults"]
+    (fault,) = seatrial(*judge(tmp_path, "\n".join(lines), "--json"), code=1).data["faults"]
     assert (fault["subject"], fault["dead"], fault["pairs"]) == ("node:n3", True, 14)
-    assert run(judge(tmp_path, "\n".join(lines))) == 1
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(seatrial(*judge(tmp_path, "\n".join(lines)), code=1).out.split())
     assert "was measured without a usable bandwidth (0, NaN or impossible)" in said
 
 
-def test_a_table_of_zeros_is_no_table_in_which_no_fault_could_be_found(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_of_zeros_is_no_table_in_which_no_fault_could_be_found(tmp_path: Path, seatrial: Seatrial) -> None:
     rows = [f"n{a},n{b},0" for a in range(6) for b in range(6) if a != b]
     (tmp_path / "table.csv").write_text("\n".join(["source,target,bandwidth_mb_s", *rows]) + "\n")
-    assert run(["locate", str(tmp_path / "table.csv")]) == 1
-    text = capsys.readouterr().out
+    text = seatrial("locate", str(tmp_path / "table.csv"), code=1).out
     assert text.splitlines()[0] == "DOWN  no measured pair of 6 nodes has a usable bandwidth"
     assert "Bandwidth: 30 of 30 ordered pairs, none with a usable number." in text
 
 
-def test_dead_latencies_and_dead_cells_of_mpigraph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(judge(tmp_path, csv(8).replace("n2,n5,1.50", "n2,n5,nan"), "--json")) == 1
-    (fault,) = parsed(capsys.readouterr().out)["faults"]
+def test_dead_latencies_and_dead_cells_of_mpigraph(tmp_path: Path, seatrial: Seatrial) -> None:
+    (fault,) = seatrial(*judge(tmp_path, csv(8).replace("n2,n5,1.50", "n2,n5,nan"), "--json"), code=1).data["faults"]
     assert (fault["subject"], fault["metric"], fault["dead"]) == ("pair:n2>n5", "latency_s", True)
     (tmp_path / "out").write_text(mpigraph(6, slow=9).replace("h2:2 from\t1000.000", "h2:2 from\t0.000"))
-    assert run(["locate", str(tmp_path / "out"), "--json"]) == 1
-    (fault,) = parsed(capsys.readouterr().out)["faults"]
+    (fault,) = seatrial("locate", str(tmp_path / "out"), "--json", code=1).data["faults"]
     assert (fault["subject"], fault["dead"]) == ("pair:h0>h2", True)
 
 
-def test_absent_rows_are_not_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_absent_rows_are_not_measured(tmp_path: Path, seatrial: Seatrial) -> None:
     lines = [line for line in csv(8).splitlines() if not line.startswith(("n1,n2,", "n7,n3,"))]
-    assert run(judge(tmp_path, "\n".join(lines))) == 2
-    said = capsys.readouterr().out
+    said = seatrial(*judge(tmp_path, "\n".join(lines)), code=2).out
     assert said.startswith("NOT_RUN")
     assert "2 of 56 ordered pairs were not measured" in said
     assert "54 of 56 ordered pairs" in said
 
 
-def test_a_pair_in_three_lines_keeps_all_three(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pair_in_three_lines_keeps_all_three(tmp_path: Path, seatrial: Seatrial) -> None:
     for last in ("n1,n2,1.50,1000\nn1,n2,1.50,400\n", "n1,n2,1.50,400\nn1,n2,1.50,1000\n"):
-        assert run(judge(tmp_path, csv(8) + last, "--json")) == 2
-        found = parsed(capsys.readouterr().out)
+        found = seatrial(*judge(tmp_path, csv(8) + last, "--json"), code=2).data
         assert (found["verdict"], found["faults"]) == ("UNSTABLE", [])
         (unstable,) = found["unstable"]
         assert (unstable["subject"], unstable["cause"]) == ("pair:n1>n2", "repetitions")
-    assert run(judge(tmp_path, csv(8) + last)) == 2
-    assert "its repetitions differ by 60 %" in capsys.readouterr().out
+    assert "its repetitions differ by 60 %" in seatrial(*judge(tmp_path, csv(8) + last), code=2).out
 
 
-def test_the_effect_can_be_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_effect_can_be_asked_for(tmp_path: Path, seatrial: Seatrial) -> None:
     text = csv(8).replace("n4,1.50,1000", "n4,1.50,995").replace("\nn4,", "\nX4,")
     text = "\n".join(line.replace("1000", "995") if "X4" in line else line for line in text.splitlines())
     text = text.replace("X4", "n4")
-    assert run(judge(tmp_path, text)) == 0
-    assert "Observed: node:n4 has 0.5 %" in capsys.readouterr().out
-    assert run(judge(tmp_path, text, "--effect", "0.4%", "--latency-effect", "5 %", "--json")) == 1
-    found = parsed(capsys.readouterr().out)
+    assert "Observed: node:n4 has 0.5 %" in seatrial(*judge(tmp_path, text)).out
+    found = seatrial(*judge(tmp_path, text, "--effect", "0.4%", "--latency-effect", "5 %", "--json"), code=1).data
     assert [fault["subject"] for fault in found["faults"]] == ["node:n4"]
     assert [one["effect_ratio"] for one in found["design"]["metrics"]] == pytest.approx([0.004, 0.05])
     for wrong in ("0", "150%", "much", "-1%"):
-        assert run(judge(tmp_path, text, "--effect", wrong)) == 64
-        assert repr(wrong) in capsys.readouterr().err
+        assert repr(wrong) in seatrial(*judge(tmp_path, text, "--effect", wrong), code=64).err
 
 
-def test_two_populations_and_noise_are_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_populations_and_noise_are_no_pass(tmp_path: Path, seatrial: Seatrial) -> None:
     slow = {f"n{number}" for number in range(1, 5)}
     lines = [line.replace("1000", "250") if slow & set(line.split(",")[:2]) else line for line in csv(8).splitlines()]
-    assert run(judge(tmp_path, "\n".join(lines))) == 2
-    said = capsys.readouterr().out
+    said = seatrial(*judge(tmp_path, "\n".join(lines)), code=2).out
     assert said.startswith("INCONCLUSIVE  two populations: 4 of 8 nodes reach 25 % of the others' bandwidth")
     assert "Population 1 by bandwidth (4 nodes, at 25 %): n1, n2, n3, n4." in said
     draw = random.Random(1)
     noisy = [line.replace("1000", str(draw.randint(700, 1300))) for line in csv(8).splitlines()]
-    assert run(judge(tmp_path, "\n".join(noisy))) == 2
-    assert "bandwidth scatters too much to show a node that is" in capsys.readouterr().out.splitlines()[0]
+    ran = seatrial(*judge(tmp_path, "\n".join(noisy)), code=2)
+    assert "bandwidth scatters too much to show a node that is" in ran.out.splitlines()[0]
 
 
-def test_mpigraph_counts_in_mebibytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mpigraph_counts_in_mebibytes(tmp_path: Path, seatrial: Seatrial) -> None:
     table = parse_mpigraph(pieces(mpigraph(6, slow=2)))
     assert table.nodes == tuple(f"h{number}" for number in range(6))
     assert table.bandwidth_bytes_per_s.max() == pytest.approx(1000 * 2**20)
     file = tmp_path / "out"
     file.write_text(mpigraph(6, slow=2))
-    assert run(["locate", str(file)]) == 1
-    assert "node:h2" in capsys.readouterr().out
+    assert "node:h2" in seatrial("locate", str(file), code=1).out
     with pytest.raises(UsageError, match="cut off"):
         read_matrix(mpigraph(6, 2)[:-20])
 
 
-YAML_TOPOLOGY = """\
-- topology: blocks
-  cluster_default: false
-  block: {block_sizes: [12], blocks: [{block: all, nodes: "n[0-11]"}]}
-- topology: fabric
-  cluster_default: true
-  tree:
-    switches:
-      - {switch: root, children: "leaf[1-3]"}
-      - {switch: leaf1, nodes: "n[0-3]"}
-      - {switch: leaf2, nodes: "n[4-7]"}
-      - {switch: leaf3, nodes: "n[8-11]"}
-"""
+YAML_TOPOLOGY = data("fabric/blocks.yaml")
 SWITCHES = "SwitchName=root Switches=leaf[1-3]\n" + "".join(
     f"SwitchName=leaf{one + 1} Nodes=n[{4 * one}-{4 * one + 3}]\n" for one in range(3)
 )
@@ -232,9 +182,7 @@ TOPOLOGIES = {
 
 @pytest.mark.parametrize("kind", TOPOLOGIES)
 @pytest.mark.parametrize("once", [False, True])
-def test_an_uplink_has_the_name_of_its_switch(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, once: bool
-) -> None:
+def test_an_uplink_has_the_name_of_its_switch(tmp_path: Path, seatrial: Seatrial, kind: str, once: bool) -> None:
     draw = np.random.default_rng(1)
     rows = [
         f"n{a},n{b},{12000 * (0.5 if (a // 4 == 1) != (b // 4 == 1) else 1) * (1 + 0.003 * draw.standard_normal()):.1f}"
@@ -244,21 +192,20 @@ def test_an_uplink_has_the_name_of_its_switch(
     ]
     (tmp_path / "pairs").write_text("from,to,bw_mb_s\n" + "\n".join(rows))
     (tmp_path / "topology").write_text(TOPOLOGIES[kind])
-    assert run(["locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology")]) == 1
-    said = capsys.readouterr().out
+    said = seatrial("locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), code=1).out
     assert said.startswith("SLOW  uplink of leaf2: 50 % less bandwidth than its peers, among 12 nodes")
     assert ("in both directions" in " ".join(said.split())) is not once
 
 
-def test_a_topology_that_cannot_be_read_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_topology_that_cannot_be_read_says_why(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "pairs").write_text("from,to,bw_mb_s\nn1,n2,1000\nn2,n1,1000\n")
     (tmp_path / "topology").write_text(YAML_TOPOLOGY.replace("n[0-3]", "n[0-"))
-    assert run(["locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology")]) == 64
-    assert "the nodes of leaf1 ('n[0-') are not a host list" in capsys.readouterr().err
+    ran = seatrial("locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), code=64)
+    assert "the nodes of leaf1 ('n[0-') are not a host list" in ran.err
 
 
 @pytest.mark.parametrize("kind", ["slurm", "infiniband"])
-def test_the_leaves_come_from_a_topology(tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
+def test_the_leaves_come_from_a_topology(tmp_path: Path, seatrial: Seatrial, kind: str) -> None:
     names = [f"n{number}" for number in range(1, 9)]
     far = {("n1", "n2"), ("n3", "n4"), ("n5", "n6"), ("n7", "n8")}
     rows = [f"{a},{b},{1000 if {a, b} in map(set, far) else 800}" for a in names for b in names if a != b]
@@ -277,12 +224,10 @@ def test_the_leaves_come_from_a_topology(tmp_path: Path, capsys: pytest.CaptureF
             for place, leaf in enumerate(leaves)
         )
     (tmp_path / "topology").write_text(text)
-    assert run(["locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), "--json"]) == 0
-    found = parsed(capsys.readouterr().out)
+    found = seatrial("locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), "--json").data
     assert found["design"]["groups"] == leaves
     (tmp_path / "other").write_text("SwitchName=l0 Nodes=x1,x2\n")
-    assert run(["locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "other")]) == 64
-    assert "x1" in capsys.readouterr().err
+    assert "x1" in seatrial("locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "other"), code=64).err
 
 
 @pytest.mark.parametrize(
@@ -312,12 +257,3 @@ def test_what_is_no_matrix_is_refused(text: str, tmp_path: Path) -> None:
     assert run(["locate", str(tmp_path / "x")]) == 64
     assert run(["locate", str(tmp_path / "x"), "--format", "nonsense"]) == 64
     assert run(["locate", str(tmp_path / "nowhere")]) == 64
-
-
-@given(st.sampled_from(["auto", *FORMATS]), st.text(alphabet="ab01,.\t\nRecv from:-e", max_size=200))
-def test_any_text_is_read_or_refused(form: str, text: str) -> None:
-    try:
-        table = read_matrix(text, form)
-    except UsageError:
-        return
-    assert len(table.source) > 0

@@ -8,12 +8,11 @@ import pytest
 from seatrial.archive.journal import GroupDelivered
 from seatrial.archive.reader import read_run
 from seatrial.archive.writer import RunWriter, ended
-from seatrial.cli.main import run
 from seatrial.cli.nodes import trials_of
 from seatrial.model.errors import UsageError
 from seatrial.model.run import Ending, RunKind
 from seatrial.model.settings import Trial
-from tests.support.json_objects import parsed
+from tests.support.command_line import Seatrial
 from tests.support.node_series import GOOD, Machine, recorded
 
 QUICK = ["nodes", "--launcher", "local", "--trials", "pipe,arithmetic,collectives", "--repetitions", "1"]
@@ -26,9 +25,8 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.skipif(shutil.which("mpicc") is None, reason="no mpicc on PATH")
-def test_this_machine_is_measured_kept_and_replayed(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*QUICK, "--run", "first", "--json"]) == 0
-    report = parsed(capsys.readouterr().out)
+def test_this_machine_is_measured_kept_and_replayed(archive: Path, seatrial: Seatrial) -> None:
+    report = seatrial(*QUICK, "--run", "first", "--json").data
     assert (report["kind"], report["verdict"], report["complete"], report["findings"]) == (
         "nodes",
         "MEASURED",
@@ -42,14 +40,12 @@ def test_this_machine_is_measured_kept_and_replayed(archive: Path, capsys: pytes
     kept = read_run(archive / "first")
     assert kept.info.kind is RunKind.NODES
     assert len(kept.group_measurements) >= 3
-    assert run(["nodes", *QUICK[3:], "--replay", "first", "--run", "again", "--baseline", "first", "--json"]) == 0
-    again = parsed(capsys.readouterr().out)
+    again = seatrial("nodes", *QUICK[3:], "--replay", "first", "--run", "again", "--baseline", "first", "--json").data
     assert again["nodes"] == report["nodes"]
     ratios = {one["metric"]: one["ratio"]["value"] for one in again["past"]["nodes"]}
     assert ratios.keys() >= {"arithmetic of all cores", "arithmetic of the slowest core"}
     assert set(ratios.values()) == {1.0}, "compared with itself"
-    assert run(["report", "first"]) == 0
-    assert "at least 3 nodes of one model are needed" in " ".join(capsys.readouterr().out.split())
+    assert "at least 3 nodes of one model are needed" in " ".join(seatrial("report", "first").out.split())
 
 
 def archived(archive: Path, machines: dict[str, Machine]) -> None:
@@ -64,28 +60,26 @@ def archived(archive: Path, machines: dict[str, Machine]) -> None:
     writer.close(ended(series.info, Ending.COMPLETE, series.info.ended))
 
 
-def test_a_report_names_the_slow_node_in_every_form(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_names_the_slow_node_in_every_form(archive: Path, seatrial: Seatrial) -> None:
     archived(archive, {"n1": GOOD, "n2": GOOD, "n3": Machine(memory=0.8), "n4": GOOD})
     page, markdown, junit = archive / "page.html", archive / "report.md", archive / "junit.xml"
     files = ["--html", str(page), "--markdown", str(markdown), "--junit", str(junit)]
-    assert run(["report", "run", *files]) == 1
-    text = " ".join(capsys.readouterr().out.split())
+    text = " ".join(seatrial("report", "run", *files, code=1).out.split())
     assert text.startswith("SLOW n3: ")
     assert ", 80 % of its peers' 40.0 GB/s" in text
     assert "a node that is worse than its peers: " in text
     for path in (page, markdown, junit):
         assert "n3" in path.read_text()
-    assert run(["report", "run", "--json"]) == 1
-    report = parsed(capsys.readouterr().out)
+    report = seatrial("report", "run", "--json", code=1).data
     assert [finding["kind"] for finding in report["findings"]] == ["low-memory-bandwidth"]
     assert {one["node"] for one in report["nodes"]} == {"n1", "n2", "n3", "n4"}
     assert {one["figure"] for one in report["comparisons"]} >= {"triad", "noise", "pipe_wake"}
     assert report["nodes"][0]["noise"]["slowdown"].keys() == {"1000", "10000"}
 
 
-def test_trials_are_taken_in_their_order_and_others_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_trials_are_taken_in_their_order_and_others_refused(seatrial: Seatrial) -> None:
     assert trials_of("pipe, memory") == (Trial.MEMORY, Trial.PIPE)
     with pytest.raises(UsageError, match="'gpu' is not a valid trial"):
         trials_of("memory,gpu")
-    assert run(["nodes", "--trials", "gpu"]) == 64
-    assert "Choose from memory,arithmetic,noise,pipe,scheduler,collectives,storage" in capsys.readouterr().err
+    ran = seatrial("nodes", "--trials", "gpu", code=64)
+    assert "Choose from memory,arithmetic,noise,pipe,scheduler,collectives,storage" in ran.err

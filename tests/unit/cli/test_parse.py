@@ -8,7 +8,7 @@ import pytest
 from seatrial.cli.main import run
 from seatrial.model.errors import ExitCode
 from tests.support.benchmark_outputs import hpl, imb, openfoam, osu, stream
-from tests.support.json_objects import frame
+from tests.support.command_line import Seatrial
 from tests.support.paths import ROOT
 
 
@@ -18,31 +18,26 @@ def write(folder: Path, text: str, name: str = "run.out") -> str:
     return str(path)
 
 
-def test_a_good_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["parse", "auto", write(tmp_path, hpl())]) == ExitCode.PASS
-    text = capsys.readouterr().out
+def test_a_good_output(tmp_path: Path, seatrial: Seatrial) -> None:
+    text = seatrial("parse", "auto", write(tmp_path, hpl())).out
     assert text.startswith("MEASURED  run.out: HPL")
     assert "53.3 Gflop/s" in text
 
 
-def test_a_truncated_one_is_incomplete_even_if_a_gate_is_not_passed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_truncated_one_is_incomplete_even_if_a_gate_is_not_passed(tmp_path: Path, seatrial: Seatrial) -> None:
     text = hpl(outcome="FAILED")
-    assert run(["parse", "hpl", write(tmp_path, text[:-20])]) == ExitCode.INCOMPLETE
-    assert capsys.readouterr().out.startswith("INCOMPLETE  run.out: HPL")
+    ran = seatrial("parse", "hpl", write(tmp_path, text[:-20]), code=ExitCode.INCOMPLETE)
+    assert ran.out.startswith("INCOMPLETE  run.out: HPL")
 
 
-def test_an_invalid_one_names_the_gate_and_shows_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["parse", "auto", write(tmp_path, hpl("9.9e+01", "FAILED"))]) == ExitCode.FINDINGS
-    text = capsys.readouterr().out
+def test_an_invalid_one_names_the_gate_and_shows_the_line(tmp_path: Path, seatrial: Seatrial) -> None:
+    text = seatrial("parse", "auto", write(tmp_path, hpl("9.9e+01", "FAILED")), code=ExitCode.FINDINGS).out
     assert text.startswith("INVALID  run.out: residual-failed: line")
     assert "9.9e+01 ...... FAILED" in text
 
 
-def test_json_has_numbers_in_base_units_with_their_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["parse", "imb", write(tmp_path, imb("4.1", 2**20)), "--json"]) == ExitCode.PASS
-    printed = frame(capsys.readouterr().out)
+def test_json_has_numbers_in_base_units_with_their_lines(tmp_path: Path, seatrial: Seatrial) -> None:
+    printed = seatrial("parse", "imb", write(tmp_path, imb("4.1", 2**20)), "--json").object
     report = printed["data"]
     (last,) = (
         result
@@ -64,11 +59,9 @@ def test_json_has_numbers_in_base_units_with_their_lines(tmp_path: Path, capsys:
         (["--expect", "tests=2"], "work-differs"),
     ],
 )
-def test_limits_and_expectations(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], gate: str
-) -> None:
-    assert run(["parse", "auto", write(tmp_path, hpl()), *options, "--json"]) == ExitCode.FINDINGS
-    assert [item["gate"] for item in frame(capsys.readouterr().out)["data"]["gates"]] == [gate]
+def test_limits_and_expectations(tmp_path: Path, seatrial: Seatrial, options: list[str], gate: str) -> None:
+    ran = seatrial("parse", "auto", write(tmp_path, hpl()), *options, "--json", code=ExitCode.FINDINGS)
+    assert [item["gate"] for item in ran.object["data"]["gates"]] == [gate]
 
 
 def test_what_was_requested_and_done_passes(tmp_path: Path) -> None:
@@ -89,9 +82,8 @@ def test_what_was_requested_and_done_passes(tmp_path: Path) -> None:
         (["stream", "--largest", "64KiB"], "--largest is not for stream"),
     ],
 )
-def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
-    assert run(["parse", words[0], write(tmp_path, stream()), *words[1:]]) == ExitCode.USAGE
-    assert said in capsys.readouterr().err
+def test_wrong_use(tmp_path: Path, seatrial: Seatrial, words: list[str], said: str) -> None:
+    assert said in seatrial("parse", words[0], write(tmp_path, stream()), *words[1:], code=ExitCode.USAGE).err
 
 
 def test_the_largest_message(tmp_path: Path) -> None:
@@ -101,37 +93,32 @@ def test_the_largest_message(tmp_path: Path) -> None:
 
 
 def test_an_expression_that_never_ends_is_interrupted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("seatrial.cli.parse.PARSE_S", 0.2)
     spec = write(tmp_path, "name = 'x'\n[metrics.a]\npattern = '(a+)+b(.)'\n", "x.toml")
-    assert run(["parse", spec, write(tmp_path, "a" * 60 + "\n")]) == ExitCode.USAGE
-    assert "took more than 0.2 s" in capsys.readouterr().err
+    assert "took more than 0.2 s" in seatrial("parse", spec, write(tmp_path, "a" * 60 + "\n"), code=ExitCode.USAGE).err
 
 
-def test_the_tutorial_of_the_documentation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tutorial_of_the_documentation(tmp_path: Path, seatrial: Seatrial) -> None:
     page = (ROOT / "docs" / "benchmarks.md").read_text().partition("## A benchmark of your own")[2]
     spec = re.search(r"```toml\n(.*?)```", page, re.DOTALL)
     output, printed = re.findall(r"```text\n(.*?)```", page, re.DOTALL)[:2]
     assert spec is not None
     assert len(spec[1].splitlines()) <= 10
     file, out = write(tmp_path, spec[1], "heat.toml"), write(tmp_path, output, "heat.out")
-    assert run(["parse", file, out]) == ExitCode.FINDINGS
-    assert capsys.readouterr().out.startswith(printed.strip())
+    assert seatrial("parse", file, out, code=ExitCode.FINDINGS).out.startswith(printed.strip())
     good = write(tmp_path, output.replace("WRONG", "right"), "heat.out")
-    assert run(["parse", file, good, "--json"]) == ExitCode.PASS
-    assert frame(capsys.readouterr().out)["data"]["results"][0]["value"] == 1.2505
-    assert run(["benchmarks", "show", file]) == ExitCode.PASS
+    assert seatrial("parse", file, good, "--json").object["data"]["results"][0]["value"] == 1.2505
+    seatrial("benchmarks", "show", file)
 
 
-def test_benchmarks_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["benchmarks", "list", "--json"]) == ExitCode.PASS
-    listed = frame(capsys.readouterr().out)["data"]["benchmarks"]
+def test_benchmarks_are_listed_and_shown(seatrial: Seatrial) -> None:
+    listed = seatrial("benchmarks", "list", "--json").object["data"]["benchmarks"]
     rows = (ROOT / "docs" / "benchmarks.md").read_text().partition("## Gates")[0]
     for benchmark in listed:
         assert f"| `{benchmark['name']}` |" in rows
         assert benchmark["main_metric"] in [metric["name"] for metric in benchmark["metrics"]]
-        assert run(["benchmarks", "show", benchmark["name"]]) == ExitCode.PASS
-        shown = capsys.readouterr().out
+        shown = seatrial("benchmarks", "show", benchmark["name"]).out
         assert benchmark["gates"][0] in shown
-    assert run(["benchmarks", "show", "nothing"]) == ExitCode.USAGE
+    seatrial("benchmarks", "show", "nothing", code=ExitCode.USAGE)

@@ -17,6 +17,8 @@ from seatrial.launch.line_options import Dialect
 from seatrial.launch.line_parser import parse_line
 from seatrial.model.errors import UsageError
 from seatrial.model.run import RunKind
+from tests.support.collecting import program
+from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="this machine has one core")
@@ -108,29 +110,30 @@ def test_one_rank_alone_is_looked_at(line: tuple[str, ...], capsys: pytest.Captu
     assert (len(found["ranks"]), found["complete"]) == (1, True)
 
 
-def test_lines_that_cannot_be_started_are_sentences(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run(["placement", "--archive", str(tmp_path), "--", "./app"]) == 64
-    assert "not a launch line" in capsys.readouterr().err
-    assert run(["placement", "--archive", str(tmp_path), "--", "HOME=/opt/mpirun", "mpirun.of-nobody", "./app"]) == 64
-    assert "There is no mpirun.of-nobody here" in capsys.readouterr().err
+def test_lines_that_cannot_be_started_are_sentences(seatrial: Seatrial, tmp_path: Path) -> None:
+    assert "not a launch line" in seatrial("placement", "--archive", str(tmp_path), "--", "./app", code=64).err
+    ran = seatrial(
+        "placement", "--archive", str(tmp_path), "--", "HOME=/opt/mpirun", "mpirun.of-nobody", "./app", code=64
+    )
+    assert "There is no mpirun.of-nobody here" in ran.err
 
 
 def test_an_mpi_that_nobody_knows_is_refused(tmp_path: Path) -> None:
-    strange = tmp_path / "mpirun"
-    strange.write_text("#!/bin/sh\necho Strange 1.0\n")
-    strange.chmod(0o755)
+    program(tmp_path, "mpirun", "echo Strange 1.0")
     with pytest.raises(UsageError, match="neither Open MPI nor MPICH"):
-        dialect_of([str(strange), "app"])
-    assert compiler_beside([str(strange), "app"]) == ""
+        dialect_of([str(tmp_path / "mpirun"), "app"])
+    assert compiler_beside([str(tmp_path / "mpirun"), "app"]) == ""
 
 
 def test_a_script_around_the_program_is_pointed_at(tmp_path: Path) -> None:
-    script = tmp_path / "bind.sh"
-    script.write_text("#!/bin/sh\nexec taskset -c 0 $*\n")
-    script.chmod(0o755)
-    line = parse_line(["mpirun", str(script), "/bin/true", "-x"], Dialect.OPEN_MPI)
+    program(tmp_path, "bind.sh", "exec taskset -c 0 $*")
+    line = parse_line(["mpirun", str(tmp_path / "bind.sh"), "/bin/true", "-x"], Dialect.OPEN_MPI)
     assert program_hint(line).endswith("if it binds /bin/true, say --program /bin/true, so that it stays")
-    for words in (["mpirun", str(script), "input.txt"], ["mpirun", "/bin/true", "/bin/true"], ["mpirun", "absent"]):
+    for words in (
+        ["mpirun", str(tmp_path / "bind.sh"), "input.txt"],
+        ["mpirun", "/bin/true", "/bin/true"],
+        ["mpirun", "absent"],
+    ):
         assert program_hint(parse_line(words, Dialect.OPEN_MPI)) == ""
 
 

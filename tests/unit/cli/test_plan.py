@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from seatrial.cli.main import run
+from tests.support.command_line import Seatrial
 from tests.support.documents import own_lines
-from tests.support.json_objects import frame
 from tests.support.paths import DATA, ROOT
 from tests.support.run_archives import healthy_run
 
@@ -24,16 +23,14 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def planned(archive: Path, *words: str, capsys: Read, code: int = 0) -> dict[str, Any]:
-    capsys.readouterr()
-    assert run(["plan", *words, "--archive", str(archive), "--json"]) == code
-    data: dict[str, Any] = frame(capsys.readouterr().out)["data"]
+def planned(archive: Path, *words: str, seatrial: Seatrial, code: int = 0) -> dict[str, Any]:
+    data: dict[str, Any] = seatrial("plan", *words, "--archive", str(archive), "--json", code=code).object["data"]
     return data
 
 
-def test_smaller_changes_and_more_subjects_take_more_runs(archive: Path, capsys: Read) -> None:
-    large = planned(archive, "bandwidth 1 MiB x 4", "--detect", "5%", "--runs", "h1,h2,h3", capsys=capsys)
-    small = planned(archive, "bandwidth 1 MiB x 4", "--detect", "0.05%", "--runs", "h1,h2,h3", capsys=capsys)
+def test_smaller_changes_and_more_subjects_take_more_runs(archive: Path, seatrial: Seatrial) -> None:
+    large = planned(archive, "bandwidth 1 MiB x 4", "--detect", "5%", "--runs", "h1,h2,h3", seatrial=seatrial)
+    small = planned(archive, "bandwidth 1 MiB x 4", "--detect", "0.05%", "--runs", "h1,h2,h3", seatrial=seatrial)
     assert large["runs"] == ["h1", "h2", "h3"]
     assert large["nodes"] == 5
     assert large["node_hours_a_run"] == pytest.approx(5 / 60)
@@ -47,20 +44,18 @@ def test_smaller_changes_and_more_subjects_take_more_runs(archive: Path, capsys:
     assert known["node_hours"] == pytest.approx(known["more_runs"] * 5 / 60)
 
 
-def test_a_command_has_all_its_metrics(archive: Path, capsys: Read) -> None:
-    metrics = {need["metric"] for need in planned(archive, "check", capsys=capsys)["needs"]}
+def test_a_command_has_all_its_metrics(archive: Path, seatrial: Seatrial) -> None:
+    metrics = {need["metric"] for need in planned(archive, "check", seatrial=seatrial)["needs"]}
     assert metrics == {"bandwidth 1 MiB x 4", "latency 8 B"}
 
 
-def test_one_run_is_too_few(archive: Path, capsys: Read) -> None:
-    assert planned(archive, "curve", capsys=capsys, code=2)["needs"] == []
-    assert run(["plan", "curve", "--archive", str(archive)]) == 2
-    assert "at least 2 runs" in capsys.readouterr().out
+def test_one_run_is_too_few(archive: Path, seatrial: Seatrial) -> None:
+    assert planned(archive, "curve", seatrial=seatrial, code=2)["needs"] == []
+    assert "at least 2 runs" in seatrial("plan", "curve", "--archive", str(archive), code=2).out
 
 
-def test_the_text_has_a_row_for_each_claim(archive: Path, capsys: Read) -> None:
-    assert run(["plan", "check", "--archive", str(archive)]) == 0
-    out = capsys.readouterr().out
+def test_the_text_has_a_row_for_each_claim(archive: Path, seatrial: Seatrial) -> None:
+    out = seatrial("plan", "check", "--archive", str(archive)).out
     said = " ".join(out.split())
     assert said.startswith("2 runs before and 2 after show a change of 2.0 % of all pairs in bandwidth 1 MiB x 4")
     assert "from       3 runs: h1, h2, h3" in out
@@ -74,12 +69,13 @@ def test_the_text_has_a_row_for_each_claim(archive: Path, capsys: Read) -> None:
         (("check", "--detect", "2"), "--detect '2' is not a share"),
     ],
 )
-def test_what_cannot_be_planned_is_refused(words: tuple[str, ...], said: str, archive: Path, capsys: Read) -> None:
-    assert run(["plan", *words, "--archive", str(archive)]) == 64
-    assert said in capsys.readouterr().err
+def test_what_cannot_be_planned_is_refused(
+    words: tuple[str, ...], said: str, archive: Path, seatrial: Seatrial
+) -> None:
+    assert said in seatrial("plan", *words, "--archive", str(archive), code=64).err
 
 
-def test_every_field_is_documented(archive: Path, capsys: Read) -> None:
+def test_every_field_is_documented(archive: Path, seatrial: Seatrial) -> None:
     documented = own_lines((ROOT / "docs" / "plan.md").read_text())
-    data = planned(archive, "check", capsys=capsys)
+    data = planned(archive, "check", seatrial=seatrial)
     assert set(data) | set(data["needs"][0]) <= documented

@@ -5,9 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from seatrial.cli.main import run
 from tests.support.builders import Cluster, names, record, slow_part
-from tests.support.json_objects import parsed
+from tests.support.command_line import Seatrial
 
 
 @pytest.fixture
@@ -16,28 +15,26 @@ def archive(tmp_path: Path) -> Path:
     return tmp_path / "archive"
 
 
-def test_files_are_written_beside_the_text(archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_are_written_beside_the_text(archive: Path, tmp_path: Path, seatrial: Seatrial) -> None:
     markdown, junit, page = (tmp_path / name for name in ("r.md", "r.xml", "r.html"))
     words = ["report", "run", "--archive", str(archive)]
     files = ["--html", str(page), "--markdown", str(markdown), "--junit", str(junit)]
-    assert run([*words, *files]) == 1
-    out = capsys.readouterr().out
+    out = seatrial(*words, *files, code=1).out
     assert out.endswith(f"Page: {page}\nMarkdown: {markdown}\nJUnit: {junit}\n")
     assert markdown.read_text().startswith("# SLOW  n2: link at 60 % of its limit")
     assert page.read_text().startswith("<!doctype html>")
     headline = out.splitlines()[0]
     assert f"<title>{headline} - run - seatrial</title>" in page.read_text().replace("&gt;", ">")
     assert ElementTree.fromstring(junit.read_text()).get("name") == headline  # noqa: S314 - our own
-    assert run([*words, "--json"]) == 1
-    assert parsed(capsys.readouterr().out)["headline"] == headline
+    assert seatrial(*words, "--json", code=1).data["headline"] == headline
     suite = ElementTree.fromstring(junit.read_text())[0]  # noqa: S314 - our own
     assert [case.get("name") for case in suite.findall("testcase[failure]")] == ["slow-link node:n2"]
 
 
-def test_check_writes_them_too(archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_writes_them_too(archive: Path, tmp_path: Path, seatrial: Seatrial) -> None:
     files = ["--markdown", str(tmp_path / "c.md"), "--junit", str(tmp_path / "c.xml")]
-    assert run(["check", "--replay", "run", "--run", "again", "--archive", str(archive), "--json", *files]) == 1
-    assert capsys.readouterr().out.startswith("{")
+    ran = seatrial("check", "--replay", "run", "--run", "again", "--archive", str(archive), "--json", *files, code=1)
+    assert ran.out.startswith("{")
     assert (tmp_path / "c.md").read_text().startswith("# SLOW")
     assert "<failure " in (tmp_path / "c.xml").read_text()
 
@@ -45,11 +42,10 @@ def test_check_writes_them_too(archive: Path, tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize("option", ["--html", "--markdown", "--junit"])
 @pytest.mark.parametrize("command", [["report", "run"], ["check", "--replay", "run", "--run", "again"], ["check"]])
 def test_a_missing_folder_is_refused_before_anything_is_measured(
-    command: list[str], option: str, archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: list[str], option: str, archive: Path, tmp_path: Path, seatrial: Seatrial
 ) -> None:
     path = tmp_path / "new" / "report"
-    assert run([*command, "--archive", str(archive), option, str(path)]) == 64
-    out, err = capsys.readouterr()
+    _, out, err = seatrial(*command, "--archive", str(archive), option, str(path), code=64)
     assert out == ""
     assert f"{option} {str(path)!r}: there is no folder {str(path.parent)!r}. Make it, or name another file." in err
     assert not path.parent.exists()
@@ -58,17 +54,16 @@ def test_a_missing_folder_is_refused_before_anything_is_measured(
 
 @pytest.mark.parametrize("option", ["--markdown", "--junit"])
 def test_a_file_that_cannot_be_written_does_not_hide_findings(
-    option: str, archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    option: str, archive: Path, tmp_path: Path, seatrial: Seatrial
 ) -> None:
-    assert run(["report", "run", "--archive", str(archive), option, "/proc/r"]) == 1
-    out, err = capsys.readouterr()
+    _, out, err = seatrial("report", "run", "--archive", str(archive), option, "/proc/r", code=1)
     assert out.startswith("SLOW  n2: link at 60 % of its limit")
     assert f"Name another file with {option}." in err
     record(Cluster(nodes=names(4)), archive, "healthy")
-    assert run(["report", "healthy", "--archive", str(archive), option, "/proc/r"]) == 2
+    seatrial("report", "healthy", "--archive", str(archive), option, "/proc/r", code=2)
 
 
 @pytest.mark.parametrize("option", ["--html", "--markdown", "--junit"])
-def test_a_folder_is_refused(option: str, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["report", "run", "--archive", str(archive), option, str(archive)]) == 64
-    assert f"{option} {str(archive)!r} is a folder. Name a file in it." in capsys.readouterr().err
+def test_a_folder_is_refused(option: str, archive: Path, seatrial: Seatrial) -> None:
+    ran = seatrial("report", "run", "--archive", str(archive), option, str(archive), code=64)
+    assert f"{option} {str(archive)!r} is a folder. Name a file in it." in ran.err

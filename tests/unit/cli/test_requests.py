@@ -12,7 +12,7 @@ from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.settings import CheckSettings
-from tests.support.json_objects import parsed
+from tests.support.command_line import Seatrial
 from tests.support.slurm_scripts import GRANTS, SlurmScripts, in_place_of_slurm
 
 NODES = tuple(f"n{place}" for place in range(1, 13))
@@ -25,31 +25,15 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
     return in_place_of_slurm(tmp_path / "bin", tmp_path / "archive", monkeypatch)
 
 
-def test_without_slurm_nothing_is_measured_unless_this_machine_is_asked_for(
-    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A PASS of two ranks on the login node would be taken for one of the cluster."""
-    slurm.runs("sinfo", "exit 127")
-    assert main.run(["check"]) == 2
-    out, err = capsys.readouterr()
-    assert "No Slurm answers here (sinfo), so nothing was measured." in err
-    assert "--launcher local" in err
-    assert "PASS" not in out
-    assert main.run(["check", "--launcher", "local", "--probe", "/no/probe"]) == 64
-    assert "/no/probe" in capsys.readouterr().err
-
-
 def test_a_dry_run_prints_nodes_time_and_node_hours_and_asks_for_nothing(
-    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
+    slurm: SlurmScripts, seatrial: Seatrial
 ) -> None:
     words = ["check", "--dry-run", "--exclude", "n2", "--account", "ops", "--slurm-arg=--comment=a b"]
-    assert main.run(words) == 0
-    out = capsys.readouterr().out
+    out = seatrial(*words).out
     assert "n[1,3]" in out
     assert "2 nodes for at most 30 minutes: at most 1.00 node-hours" in out
     assert "--account=ops '--comment=a b'" in out
-    assert main.run([*words, "--json"]) == 0
-    found = parsed(capsys.readouterr().out)
+    found = seatrial(*words, "--json").data
     assert (found["nodes"], found["allocation_minutes"], found["node_hours"]) == (["n1", "n3"], 30, 1.0)
     assert slurm.all_asked("salloc") == slurm.all_asked("sbatch") == slurm.all_asked("srun") == []
 
@@ -129,13 +113,10 @@ def test_a_refusal_with_all_nodes_in_service_is_not_repeated(slurm: SlurmScripts
     assert (slurm.folder / "calls").read_text() == "x\n"
 
 
-def test_a_large_check_says_what_it_takes_before_it_asks(
-    slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_large_check_says_what_it_takes_before_it_asks(slurm: SlurmScripts, seatrial: Seatrial) -> None:
     slurm.says("sinfo", "".join(f"n{place}|idle|normal*|none\n" for place in range(1, 101)))
     slurm.says("salloc", "salloc: error: Job submit/allocate failed: Invalid qos specification\n", code=1)
-    assert main.run(["check", "--probe", "/bin/true"]) == 2
-    err = capsys.readouterr().err
+    err = seatrial("check", "--probe", "/bin/true", code=2).err
     takes = "This takes 100 nodes for at most 30 minutes: at most 50.00 node-hours. --sample N"
     assert 0 <= err.find(takes) < err.find("Waiting for 100 nodes")
 
@@ -149,7 +130,6 @@ def test_a_large_check_says_what_it_takes_before_it_asks(
     ],
 )
 def test_other_clusters_and_addresses_are_refused_with_a_sentence(
-    words: list[str], why: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], why: str, seatrial: Seatrial
 ) -> None:
-    assert main.run(["check", *words]) == 64
-    assert why in capsys.readouterr().err
+    assert why in seatrial("check", *words, code=64).err

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive.reader import read_run
-from seatrial.cli.main import run
 from tests.support.builders import Cluster
-from tests.support.json_objects import parsed
+from tests.support.collecting import program
+from tests.support.command_line import Seatrial
 from tests.support.launchers import use_launcher
 from tests.support.program_launcher import ProgramLauncher
 
@@ -34,21 +34,15 @@ def heat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of the benchmark; its program is beside it."""
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
     use_launcher(ProgramLauncher(Cluster(nodes=("n1", "n2"))))
-    program(tmp_path, GOOD)
+    program(tmp_path, "heat.sh", GOOD)
     file = tmp_path / "heat.toml"
     file.write_text(HEAT.replace("./heat.sh", str(tmp_path / "heat.sh")))
     return file
 
 
-def program(folder: Path, text: str) -> None:
-    (folder / "heat.sh").write_text(f"#!/bin/sh\n{text}\n")
-    (folder / "heat.sh").chmod(0o755)
-
-
-def test_it_is_run_judged_kept_and_judged_again(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_run_judged_kept_and_judged_again(heat: Path, seatrial: Seatrial) -> None:
     page = heat.parent / "page.html"
-    assert run(["run", str(heat), "--run", "first", "--html", str(page), "--json"]) == 0
-    report = parsed(capsys.readouterr().out)
+    report = seatrial("run", str(heat), "--run", "first", "--html", str(page), "--json").data
     assert (report["kind"], report["verdict"], report["failure"]) == ("run", "MEASURED", "")
     assert [(item["metric"], item["value"]) for item in report["results"]] == [("solve_time_s", 0.0125)]
     assert report["steps"][0]["argv"] == [str(heat.parent / "heat.sh"), "1"]
@@ -59,8 +53,7 @@ def test_it_is_run_judged_kept_and_judged_again(heat: Path, capsys: pytest.Captu
     assert not list((heat.parent / "archive" / f".scratch-{os.geteuid()}").iterdir()), "the scratch folder is removed"
     assert read_run(folder).steps[0].output.startswith("Heat on 1 ranks")
     heat.unlink()
-    assert run(["report", "first", "--json"]) == 0
-    assert parsed(capsys.readouterr().out)["results"] == report["results"]
+    assert seatrial("report", "first", "--json").data["results"] == report["results"]
 
 
 @pytest.mark.parametrize(
@@ -74,23 +67,22 @@ def test_it_is_run_judged_kept_and_judged_again(heat: Path, capsys: pytest.Captu
     ],
 )
 def test_a_run_that_is_wrong_has_a_sentence_and_a_code(
-    heat: Path, capsys: pytest.CaptureFixture[str], text: str, code: int, says: str
+    heat: Path, seatrial: Seatrial, text: str, code: int, says: str
 ) -> None:
-    program(heat.parent, text)
-    assert run(["run", str(heat), "--budget", "2s" if "sleep" in text else "60s"]) == code
-    assert says in " ".join(capsys.readouterr().out.split()).replace("INVALID heat", "INVALID  heat")
+    program(heat.parent, "heat.sh", text)
+    ran = seatrial("run", str(heat), "--budget", "2s" if "sleep" in text else "60s", code=code)
+    assert says in " ".join(ran.out.split()).replace("INVALID heat", "INVALID  heat")
 
 
-def test_a_program_that_is_missing_is_named_with_what_to_load(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_that_is_missing_is_named_with_what_to_load(heat: Path, seatrial: Seatrial) -> None:
     (heat.parent / "heat.sh").unlink()
-    assert run(["run", str(heat)]) == 2
-    said = capsys.readouterr().err
+    said = seatrial("run", str(heat), code=2).err
     assert "heat.sh is not on PATH on n1. Load the module that has it" in said
 
 
-def test_a_dry_run_starts_nothing(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["run", "hpl", "--node-count", "2", "--ranks", "4", "--set", "order=640", "--dry-run", "--json"]) == 0
-    report = parsed(capsys.readouterr().out)
+def test_a_dry_run_starts_nothing(heat: Path, seatrial: Seatrial) -> None:
+    ran = seatrial("run", "hpl", "--node-count", "2", "--ranks", "4", "--set", "order=640", "--dry-run", "--json")
+    report = ran.data
     assert (report["kind"], report["nodes"], report["ranks"]) == ("dry-run", ["n1", "n2"], 4)
     assert report["programs"] == [["xhpl"]]
     assert "640 Ns" in report["files"]["HPL.dat"]
@@ -109,10 +101,7 @@ def test_a_dry_run_starts_nothing(heat: Path, capsys: pytest.CaptureFixture[str]
         (["nothing"], 64, "'nothing' is not a known benchmark"),
     ],
 )
-def test_what_cannot_be_run_is_refused(
-    heat: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int, says: str
-) -> None:
+def test_what_cannot_be_run_is_refused(heat: Path, seatrial: Seatrial, words: list[str], code: int, says: str) -> None:
     (heat.parent / "read.toml").write_text(HEAT.partition("[run]")[0])
     words = [str(heat.parent / word) if word.endswith(".toml") else word for word in words]
-    assert run(["run", *words]) == code
-    assert says in capsys.readouterr().err
+    assert says in seatrial("run", *words, code=code).err

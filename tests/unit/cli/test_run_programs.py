@@ -8,6 +8,7 @@ import pytest
 from seatrial.cli.main import run
 from tests.support import benchmark_outputs as outputs
 from tests.support.builders import Cluster
+from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
 from tests.support.launchers import use_launcher
 from tests.support.program_launcher import ProgramLauncher
@@ -104,10 +105,9 @@ def test_fewer_pairs_than_requested_are_invalid(bin_folder: Path, capsys: pytest
     ],
 )
 def test_a_program_that_is_missing_is_named_with_the_module_first(
-    bin_folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], says: str
+    bin_folder: Path, seatrial: Seatrial, words: list[str], says: str
 ) -> None:
-    assert run(["run", *words]) == 2
-    assert says in " ".join(capsys.readouterr().err.split())
+    assert says in " ".join(seatrial("run", *words, code=2).err.split())
 
 
 @pytest.mark.parametrize(
@@ -122,10 +122,7 @@ def test_a_program_that_is_missing_is_named_with_the_module_first(
         (["ior", "--set", "block=8000TiB"], "do not fit: the scratch folder has"),
     ],
 )
-def test_what_is_not_possible_is_refused(
-    bin_folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], says: str
-) -> None:
+def test_what_is_not_possible_is_refused(bin_folder: Path, seatrial: Seatrial, words: list[str], says: str) -> None:
     for name in ("osu_bw", "IMB-MPI1", "xhpcg", "ior"):
         program(bin_folder, name, "")
-    assert run(["run", *words]) == 64
-    assert says in " ".join(capsys.readouterr().err.split())
+    assert says in " ".join(seatrial("run", *words, code=64).err.split())

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive import headlines
-from seatrial.cli.main import run
 from tests.support.builders import Cluster, names, record, slow_part
+from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
 
 Said = pytest.CaptureFixture[str]
@@ -22,50 +22,48 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "archive"
 
 
-def listed(capsys: Said, *words: str) -> str:
-    assert run(["runs", "list", *words]) == 0
-    return capsys.readouterr().out
+def listed(seatrial: Seatrial, *words: str) -> str:
+    return seatrial("runs", "list", *words).out
 
 
-def test_the_first_line_of_each_report_is_in_the_list(archive: Path, capsys: Said) -> None:
-    run(["report", "slow"])
-    said = capsys.readouterr().out.splitlines()[0]
-    row = parsed(listed(capsys, "--failed", "--json"))["runs"][0]
+def test_the_first_line_of_each_report_is_in_the_list(archive: Path, seatrial: Seatrial) -> None:
+    said = seatrial("report", "slow", code=None).out.splitlines()[0]
+    row = parsed(listed(seatrial, "--failed", "--json"))["runs"][0]
     assert (row["run"], row["verdict"], row["headline"], row["exit_code"]) == ("slow", "SLOW", said, 1)
-    assert said in listed(capsys)
+    assert said in listed(seatrial)
 
 
-def test_failed_and_node_select(archive: Path, capsys: Said) -> None:
-    failed = listed(capsys, "--failed")
+def test_failed_and_node_select(archive: Path, seatrial: Seatrial) -> None:
+    failed = listed(seatrial, "--failed")
     assert [line.split()[0] for line in failed.splitlines()] == ["run", "slow"]
-    assert listed(capsys, "--node", "n4") == failed
-    assert listed(capsys, "--node", "n9") == f"No runs of n9 in {archive}.\n"
+    assert listed(seatrial, "--node", "n4") == failed
+    assert listed(seatrial, "--node", "n9") == f"No runs of n9 in {archive}.\n"
 
 
-def test_ranks_of_one_machine_are_one_node(archive: Path, capsys: Said) -> None:
+def test_ranks_of_one_machine_are_one_node(archive: Path, seatrial: Seatrial) -> None:
     """A run on a login node has the places vm:0 and vm:1."""
     record(Cluster(nodes=("vm:0", "vm:1", "other:0")), archive, "local")
-    (row,) = parsed(listed(capsys, "--node", "vm", "--json"))["runs"]
+    (row,) = parsed(listed(seatrial, "--node", "vm", "--json"))["runs"]
     assert (row["run"], row["nodes"]) == ("local", 2)
-    assert listed(capsys, "--node", "vm:1") == listed(capsys, "--node", "vm")
+    assert listed(seatrial, "--node", "vm:1") == listed(seatrial, "--node", "vm")
 
 
-def test_a_lost_or_damaged_line_is_made_again(archive: Path, capsys: Said) -> None:
-    first = listed(capsys)
+def test_a_lost_or_damaged_line_is_made_again(archive: Path, seatrial: Seatrial) -> None:
+    first = listed(seatrial)
     kept = archive / "slow" / headlines.FILE
     for text in ("{", "null", json.dumps({**json.loads(kept.read_text()), "seatrial": "0", "headline": "old"})):
         kept.write_text(text)
-        assert listed(capsys) == first
+        assert listed(seatrial) == first
         assert "link at 60 %" in json.loads(kept.read_text())["headline"]
 
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_on_a_narrow_terminal_the_headline_has_lines_of_its_own(
-    archive: Path, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    archive: Path, columns: int, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
 ) -> None:
     record(Cluster(nodes=names(3)), archive, "a-name-that-says-much-about-the-reason-of-a-run-and-is-long")
     monkeypatch.setenv("COLUMNS", str(columns))
-    lines = listed(capsys).splitlines()
+    lines = listed(seatrial).splitlines()
     assert max(map(len, lines)) <= columns
     assert "slow  check, 2026-11-21 10:00:00, complete, 4 nodes" in lines
     assert lines[lines.index("slow  check, 2026-11-21 10:00:00, complete, 4 nodes") + 1].startswith(

@@ -7,15 +7,10 @@ from typing import Any
 
 import pytest
 
-from seatrial.cli.main import run
 from seatrial.commands.scale import points
 from seatrial.model.errors import ExitCode
 from tests.support.benchmark_outputs import hpl, openfoam, stream
-from tests.support.json_objects import frame
-from tests.support.paths import SHARED, needs_shared
-
-MOTORBIKE = SHARED / "outputs" / "openfoam"
-KRIPKE = SHARED / "scaling" / "kripke-results.csv"
+from tests.support.command_line import Seatrial
 
 
 def written(folder: Path, texts: dict[str, str]) -> list[str]:
@@ -24,9 +19,8 @@ def written(folder: Path, texts: dict[str, str]) -> list[str]:
     return [str(folder / name) for name in texts]
 
 
-def report(capsys: pytest.CaptureFixture[str], words: list[str], code: int) -> dict[str, Any]:
-    assert run(["scale", "--json", "--from", *words]) == code
-    return frame(capsys.readouterr().out)
+def report(seatrial: Seatrial, words: list[str], code: int) -> dict[str, Any]:
+    return seatrial("scale", "--json", "--from", *words, code=code).object
 
 
 def curve(**changes: Any) -> dict[str, str]:
@@ -42,8 +36,8 @@ def gates(printed: dict[str, Any]) -> set[str]:
     return {gate["gate"] for item in printed["data"]["curves"] for gate in item["gates"]}
 
 
-def test_a_strong_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    printed = report(capsys, written(tmp_path, curve()), ExitCode.PASS)
+def test_a_strong_curve(tmp_path: Path, seatrial: Seatrial) -> None:
+    printed = report(seatrial, written(tmp_path, curve()), ExitCode.PASS)
     (item,) = printed["data"]["curves"]
     assert (item["over"], item["metric"]) == ("nodes", "execution_time_s")
     assert [point["size"] for point in item["points"]] == [1, 2, 4]
@@ -53,14 +47,14 @@ def test_a_strong_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert printed["headline"].startswith("PASS  openfoam: 1 to 4 nodes: speed-up 3.33, efficiency 83 %")
 
 
-def test_one_size_is_not_a_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_size_is_not_a_curve(tmp_path: Path, seatrial: Seatrial) -> None:
     """It used to pass with a note, although no speed-up was measured."""
-    printed = report(capsys, written(tmp_path, {"a.csv": "nodes,seconds\n4,10\n4,11\n"}), ExitCode.INCOMPLETE)
+    printed = report(seatrial, written(tmp_path, {"a.csv": "nodes,seconds\n4,10\n4,11\n"}), ExitCode.INCOMPLETE)
     assert printed["headline"] == "INCOMPLETE  seconds: one size (4) is not a curve"
 
 
-def test_a_cache_effect_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    printed = report(capsys, written(tmp_path, curve(seconds=8.0)), ExitCode.PASS)
+def test_a_cache_effect_is_explained(tmp_path: Path, seatrial: Seatrial) -> None:
+    printed = report(seatrial, written(tmp_path, curve(seconds=8.0)), ExitCode.PASS)
     point = printed["data"]["curves"][0]["points"][2]
     assert point["marks"] == ["superlinear"]
     assert "20 iterations" in point["explanation"]
@@ -79,86 +73,85 @@ def test_a_cache_effect_is_explained(tmp_path: Path, capsys: pytest.CaptureFixtu
     ],
 )
 def test_a_point_that_cannot_be_believed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, Any], gate: str
+    tmp_path: Path, seatrial: Seatrial, changes: dict[str, Any], gate: str
 ) -> None:
-    printed = report(capsys, written(tmp_path, curve(**changes)), ExitCode.FINDINGS)
+    printed = report(seatrial, written(tmp_path, curve(**changes)), ExitCode.FINDINGS)
     assert printed["verdict"] == "INVALID"
     assert gate in gates(printed)
 
 
-def test_lost_patches_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lost_patches_are_named(tmp_path: Path, seatrial: Seatrial) -> None:
     extra = '--> FOAM Warning : \n    Cannot find any patch or group names matching "motorBike.*"\n\n'
-    report(capsys, files := written(tmp_path, curve(extra=extra)), ExitCode.FINDINGS)
-    assert run(["scale", "--from", *files]) == ExitCode.FINDINGS
-    text = " ".join(capsys.readouterr().out.split())
+    report(seatrial, files := written(tmp_path, curve(extra=extra)), ExitCode.FINDINGS)
+    text = " ".join(seatrial("scale", "--from", *files, code=ExitCode.FINDINGS).out.split())
     assert "patches are missing: motorBike.*" in text
 
 
-def test_meshes_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_meshes_are_compared(tmp_path: Path, seatrial: Seatrial) -> None:
     texts = {
         f"{ranks}.log": openfoam(ranks=ranks, seconds=80 / ranks, cells=cells)
         for ranks, cells in ((2, 1000), (4, 1001), (8, 700))
     }
-    printed = report(capsys, written(tmp_path, texts), ExitCode.FINDINGS)
+    printed = report(seatrial, written(tmp_path, texts), ExitCode.FINDINGS)
     assert [gate["subject"] for gate in printed["data"]["curves"][0]["gates"]] == ["8.log"]
     assert gates(printed) == {"mesh-differs"}
 
 
-def test_a_truncated_log_is_not_a_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_truncated_log_is_not_a_point(tmp_path: Path, seatrial: Seatrial) -> None:
     texts = curve()
     texts["4.log"] = texts["4.log"][:-40]
-    assert gates(report(capsys, written(tmp_path, texts), ExitCode.FINDINGS)) == {"output-truncated"}
+    assert gates(report(seatrial, written(tmp_path, texts), ExitCode.FINDINGS)) == {"output-truncated"}
 
 
 def table(rows: Sequence[tuple[float, float]], head: str = "nodes,rate") -> str:
     return f"{head}\n" + "".join(f"{size},{value}\n" for size, value in rows)
 
 
-def test_a_table_with_enough_sizes_is_fitted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_with_enough_sizes_is_fitted(tmp_path: Path, seatrial: Seatrial) -> None:
     chance = random.Random(1)
     rows = [
         (size, 100 * size / (1 + 0.05 * (size - 1)) * (1 + chance.gauss(0, 0.002)))
         for size in (1, 2, 4, 8, 16, 32, 64)
         for _ in range(6)
     ]
-    (item,) = report(capsys, written(tmp_path, {"t.csv": table(rows)}), ExitCode.PASS)["data"]["curves"]
+    (item,) = report(seatrial, written(tmp_path, {"t.csv": table(rows)}), ExitCode.PASS)["data"]["curves"]
     assert item["fits"][0]["contention"]["value"] == pytest.approx(0.05, rel=0.05)
     assert item["points"][1]["value"]["confidence"] > 0.95
     assert item["pays_up_to"] == 16
 
 
-def test_points_of_two_kinds_are_unstable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_points_of_two_kinds_are_unstable(tmp_path: Path, seatrial: Seatrial) -> None:
     rows = [(1, 100.0 + place / 10) for place in range(6)]
     rows += [(2, value) for value in (150.0, 151.0, 152.0, 190.0, 191.0, 192.0)]
-    printed = report(capsys, written(tmp_path, {"t.csv": table(rows)}), ExitCode.FINDINGS)
+    printed = report(seatrial, written(tmp_path, {"t.csv": table(rows)}), ExitCode.FINDINGS)
     assert printed["verdict"] == "UNSTABLE"
     assert printed["data"]["curves"][0]["points"][1]["marks"] == ["bimodal"]
 
 
-def test_a_table_cannot_explain_what_is_faster_than_linear(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    printed = report(capsys, written(tmp_path, {"t.csv": table([(1, 100), (2, 230)])}), ExitCode.FINDINGS)
+def test_a_table_cannot_explain_what_is_faster_than_linear(tmp_path: Path, seatrial: Seatrial) -> None:
+    printed = report(seatrial, written(tmp_path, {"t.csv": table([(1, 100), (2, 230)])}), ExitCode.FINDINGS)
     assert printed["headline"].startswith("INVALID  rate at 2: superlinear-speedup")
 
 
-def test_repeated_rows_are_counted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repeated_rows_are_counted_once(tmp_path: Path, seatrial: Seatrial) -> None:
     rows = "".join(f"{n},{name},{v}\n" for n in (1, 2) for name, v in (("rate", n * 9.5), ("cells", 7)) * 1)
     text = "nodes,metric,value\n" + rows + rows
-    (item,) = report(capsys, written(tmp_path, {"t.csv": text}), ExitCode.PASS)["data"]["curves"]
+    (item,) = report(seatrial, written(tmp_path, {"t.csv": text}), ExitCode.PASS)["data"]["curves"]
     assert [point["value"]["runs"] for point in item["points"]] == [1, 1]
     assert "2 rows repeat another run in every number; they are counted once." in item["notes"][0]
 
 
-def test_weak_scaling(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_weak_scaling(tmp_path: Path, seatrial: Seatrial) -> None:
     text = table([(1, 10.0), (2, 10.5), (4, 12.5)], "nodes,time_s")
-    (item,) = report(capsys, [*written(tmp_path, {"t.csv": text}), "--weak"], ExitCode.PASS)["data"]["curves"]
+    (item,) = report(seatrial, [*written(tmp_path, {"t.csv": text}), "--weak"], ExitCode.PASS)["data"]["curves"]
     assert [point["efficiency"]["value"] for point in item["points"]] == pytest.approx([1, 10 / 10.5, 0.8])
 
 
-def test_efficiency_of_the_nodes_own_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_efficiency_of_the_nodes_own_rates(tmp_path: Path, seatrial: Seatrial) -> None:
     files = written(tmp_path, curve())
     (tmp_path / "own.csv").write_text("node,value\nhost0,40\nhost1,80\nhost2,80\nhost3,80\n")
     words = [*files, "--own-rates", str(tmp_path / "own.csv")]
-    (item,) = report(capsys, words, ExitCode.PASS)["data"]["curves"]
+    (item,) = report(seatrial, words, ExitCode.PASS)["data"]["curves"]
     assert item["points"][1]["of_own"] == pytest.approx((1 / 21) / (1 / 40 + 1 / 80), rel=1e-3)
 
 
@@ -175,24 +168,21 @@ def test_efficiency_of_the_nodes_own_rates(tmp_path: Path, capsys: pytest.Captur
         ({"a.csv": 'nodes,rate\n1,"2\n'}, [], "is not CSV"),
     ],
 )
-def test_wrong_use(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], texts: dict[str, str], words: list[str], said: str
-) -> None:
-    assert run(["scale", "--from", *written(tmp_path, texts), *words]) == ExitCode.USAGE
-    assert said in capsys.readouterr().err
+def test_wrong_use(tmp_path: Path, seatrial: Seatrial, texts: dict[str, str], words: list[str], said: str) -> None:
+    assert said in seatrial("scale", "--from", *written(tmp_path, texts), *words, code=ExitCode.USAGE).err
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "1e308", "-1", "٣", "1_0", '"' + "x" * 200_000])
-def test_own_rates_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], value: str) -> None:
+def test_own_rates_that_are_none(tmp_path: Path, seatrial: Seatrial, value: str) -> None:
     files = written(tmp_path, curve())
     (tmp_path / "own.csv").write_text(f"node,value\nhost0,{value}\n")
-    assert run(["scale", "--from", *files, "--own-rates", str(tmp_path / "own.csv")]) == ExitCode.USAGE
-    assert "own.csv" in capsys.readouterr().err
+    ran = seatrial("scale", "--from", *files, "--own-rates", str(tmp_path / "own.csv"), code=ExitCode.USAGE)
+    assert "own.csv" in ran.err
 
 
-def test_numbers_that_nobody_measured_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_that_nobody_measured_are_left_out(tmp_path: Path, seatrial: Seatrial) -> None:
     rows = [(1, 10.0), (2, 5.0), (4, 1e308), (8, 5e-324), (1e308, 5.0), (5e-324, 5.0)]
-    found = report(capsys, written(tmp_path, {"a.csv": table(rows)}), ExitCode.INCOMPLETE)
+    found = report(seatrial, written(tmp_path, {"a.csv": table(rows)}), ExitCode.INCOMPLETE)
     assert "no run has a positive number at" in found["headline"]
     (item,) = found["data"]["curves"]
     assert [point["size"] for point in item["points"]] == [1, 2]
@@ -203,14 +193,12 @@ def test_numbers_that_nobody_measured_are_left_out(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize("value", ["nan", "-100", "inf"])
-def test_a_curve_that_lost_its_first_size_is_incomplete(
-    value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_curve_that_lost_its_first_size_is_incomplete(value: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "a.csv").write_text(f"nodes,time_s\n1,{value}\n2,52\n4,27\n8,15\n")
-    assert run(["scale", "--from", str(tmp_path / "a.csv")]) == ExitCode.INCOMPLETE
-    assert "no run has a positive number at 1\n" in capsys.readouterr().out
+    ran = seatrial("scale", "--from", str(tmp_path / "a.csv"), code=ExitCode.INCOMPLETE)
+    assert "no run has a positive number at 1\n" in ran.out
     (tmp_path / "a.csv").write_text(f"nodes,time_s\n1,{value}\n1,100\n2,52\n4,27\n8,15\n")
-    assert run(["scale", "--from", str(tmp_path / "a.csv")]) == ExitCode.PASS
+    seatrial("scale", "--from", str(tmp_path / "a.csv"))
 
 
 @pytest.mark.parametrize(
@@ -236,52 +224,26 @@ def test_a_curve_that_lost_its_first_size_is_incomplete(
     ],
 )  # fmt: skip
 def test_rows_that_are_left_out_are_listed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, code: int, left_out: list[tuple[str, str]], said: str
+    tmp_path: Path, seatrial: Seatrial, text: str, code: int, left_out: list[tuple[str, str]], said: str
 ) -> None:
     files = written(tmp_path, {"t.csv": text})
-    found = report(capsys, files, code)
+    found = report(seatrial, files, code)
     rows = [(row["source"], row["reason"]) for item in found["data"]["curves"] for row in item["left_out"]]
     assert rows == left_out
     assert said in found["headline"]
-    run(["scale", "--from", *files])
-    assert said in " ".join(capsys.readouterr().out.split())
+    assert said in " ".join(seatrial("scale", "--from", *files, code=None).out.split())
 
 
-def test_a_part_of_a_table_without_the_metric_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_part_of_a_table_without_the_metric_is_named(tmp_path: Path, seatrial: Seatrial) -> None:
     text = "app,nodes,metric,value\na,1,rate,10\na,2,rate,18\nb,1,seconds,3\n"
-    (item,) = report(capsys, written(tmp_path, {"t.csv": text}), ExitCode.PASS)["data"]["curves"]
+    (item,) = report(seatrial, written(tmp_path, {"t.csv": text}), ExitCode.PASS)["data"]["curves"]
     assert "No numbers of rate in b." in item["notes"]
 
 
 def test_a_table_that_is_too_long_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(points, "MOST_ROWS", 3)
     text = table([(1, 10), (2, 19), (4, 35), (8, 60)])
-    assert run(["scale", "--from", *written(tmp_path, {"t.csv": text})]) == ExitCode.USAGE
-    assert "t.csv has more than 3 rows." in capsys.readouterr().err
-
-
-@needs_shared(MOTORBIKE)
-def test_the_recorded_motorbike(capsys: pytest.CaptureFixture[str]) -> None:
-    printed = report(capsys, [str(path) for path in MOTORBIKE.iterdir()], ExitCode.PASS)
-    points = printed["data"]["curves"][0]["points"]
-    assert [point["size"] for point in points] == [1, 2, 4, 8, 16]
-    assert [round(point["speedup"]["value"], 2) for point in points] == [1, 2.29, 5.04, 8.75, 12.8]
-    assert all(point["explanation"] for point in points[1:4])
-
-
-@needs_shared(KRIPKE)
-def test_the_recorded_kripke(capsys: pytest.CaptureFixture[str]) -> None:
-    printed = report(capsys, [str(KRIPKE)], ExitCode.FINDINGS)
-    marks = {
-        (item["name"], point["size"]): point["marks"]
-        for item in printed["data"]["curves"]
-        for point in item["points"]
-        if point["marks"]
-    }
-    assert len(printed["data"]["curves"]) == 11
-    assert marks[("aws/parallel-cluster/cpu", 64)] == ["superlinear"]
-    assert marks[("azure/cyclecloud/cpu", 64)] == ["bimodal"]
-    aks = next(item for item in printed["data"]["curves"] if item["name"] == "azure/aks/cpu")
-    assert "rows repeat another run" in aks["notes"][0]
+    ran = seatrial("scale", "--from", *written(tmp_path, {"t.csv": text}), code=ExitCode.USAGE)
+    assert "t.csv has more than 3 rows." in ran.err

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from seatrial.cli.main import run
 from seatrial.model.errors import ExitCode
 from tests.support.benchmark_outputs import openfoam
-from tests.support.json_objects import frame
+from tests.support.command_line import Seatrial
 
 HEAD = "env,nodes,throughput\n"
 
@@ -28,14 +27,13 @@ def logs(folder: Path, group: str, seconds: dict[int, float], cells: int = 0) ->
     return paths
 
 
-def compared(capsys: pytest.CaptureFixture[str], words: list[str], code: int = ExitCode.PASS) -> dict[str, Any]:
-    assert run(["scale", "--json", "--from", *words]) == code
-    return frame(capsys.readouterr().out)
+def compared(seatrial: Seatrial, words: list[str], code: int = ExitCode.PASS) -> dict[str, Any]:
+    return seatrial("scale", "--json", "--from", *words, code=code).object
 
 
-def test_single_runs_are_compared_and_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_single_runs_are_compared_and_not_judged(tmp_path: Path, seatrial: Seatrial) -> None:
     files = logs(tmp_path, "july", {2: 40.0, 4: 21.0, 8: 12.0}) + logs(tmp_path, "nov", {2: 30.0, 4: 16.0})
-    printed = compared(capsys, [*files, "--beside", "july,nov"])
+    printed = compared(seatrial, [*files, "--beside", "july,nov"])
     both = printed["data"]["beside"]
     assert (both["first"], both["second"]) == ("july", "nov")
     assert [(pair["size"], pair["difference"]) for pair in both["sizes"]] == [(1, ""), (2, "")]
@@ -45,38 +43,34 @@ def test_single_runs_are_compared_and_not_judged(tmp_path: Path, capsys: pytest.
     assert "nov is 1.31 times as fast as july at 2 nodes; single runs" in printed["headline"]
 
 
-def test_repetitions_give_intervals_and_show_a_difference_or_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_repetitions_give_intervals_and_show_a_difference_or_none(tmp_path: Path, seatrial: Seatrial) -> None:
     rows = "".join(
         f"old,{nodes},{base + step}\nnew,{nodes},{base * gain + step}\n"
         for nodes, base, gain in ((1, 100, 1.5), (2, 180, 1.0))
         for step in range(6)
     )
-    (first, second) = compared(capsys, [table(tmp_path, rows), "--beside", "old,new"])["data"]["beside"]["sizes"]
+    (first, second) = compared(seatrial, [table(tmp_path, rows), "--beside", "old,new"])["data"]["beside"]["sizes"]
     assert first["difference"] == "faster"
     assert 1 < first["ratio"]["low"] < first["ratio"]["value"] < first["ratio"]["high"]
     assert second["difference"] == "not-shown"
     assert second["ratio"]["low"] < 1 < second["ratio"]["high"]
 
 
-def test_a_slower_second_curve_is_called_slower_and_both_are_drawn(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_slower_second_curve_is_called_slower_and_both_are_drawn(tmp_path: Path, seatrial: Seatrial) -> None:
     rows = "".join(f"old,{nodes},{100 * nodes}\nnew,{nodes},{80 * nodes + k}\n" for nodes in (1, 2, 4) for k in (0, 1))
     rows += "".join(f"old,{nodes},{100 * nodes + 1}\n" for nodes in (1, 2, 4))
     page = tmp_path / "both.html"
     words = [table(tmp_path, rows), "--beside", "old,new", "--html", str(page)]
-    pairs = compared(capsys, words)["data"]["beside"]["sizes"]
+    pairs = compared(seatrial, words)["data"]["beside"]["sizes"]
     assert {pair["difference"] for pair in pairs} == {"slower"}
     text = page.read_text()
     assert text.count('<polyline class="curve"') == 2
     assert text.count("<svg viewBox") == 1
 
 
-def test_other_work_at_the_same_size_is_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_work_at_the_same_size_is_invalid(tmp_path: Path, seatrial: Seatrial) -> None:
     files = logs(tmp_path, "july", {2: 40.0, 4: 21.0}, 1000) + logs(tmp_path, "nov", {2: 20.0, 4: 11.0}, 500)
-    printed = compared(capsys, [*files, "--beside", "july,nov"], ExitCode.FINDINGS)
+    printed = compared(seatrial, [*files, "--beside", "july,nov"], ExitCode.FINDINGS)
     assert printed["verdict"] == "INVALID"
     assert "500 cells, and 1000" in printed["headline"]
 
@@ -89,18 +83,15 @@ def test_other_work_at_the_same_size_is_invalid(tmp_path: Path, capsys: pytest.C
         (["--beside", "old,new", "--metric", "nothing"], "no numbers of 'nothing'"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(
-    words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["scale", "--from", table(tmp_path, "old,1,5\nnew,2,6\n"), *words]) == ExitCode.USAGE
-    assert says in capsys.readouterr().err
+def test_what_cannot_be_compared_is_refused(words: list[str], says: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    assert says in seatrial("scale", "--from", table(tmp_path, "old,1,5\nnew,2,6\n"), *words, code=ExitCode.USAGE).err
 
 
 def test_a_file_of_neither_group_and_curves_without_a_common_size_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, seatrial: Seatrial
 ) -> None:
     files = logs(tmp_path, "july", {2: 40.0, 4: 21.0})
-    assert run(["scale", "--from", *files, "--beside", "june,nov"]) == ExitCode.USAGE
-    assert "contains none of the two words" in capsys.readouterr().err
-    assert run(["scale", "--from", table(tmp_path, "old,1,5\nnew,2,6\n"), "--beside", "old,new"]) == ExitCode.USAGE
-    assert "no common size: 1; 2" in capsys.readouterr().err
+    ran = seatrial("scale", "--from", *files, "--beside", "june,nov", code=ExitCode.USAGE)
+    assert "contains none of the two words" in ran.err
+    ran = seatrial("scale", "--from", table(tmp_path, "old,1,5\nnew,2,6\n"), "--beside", "old,new", code=ExitCode.USAGE)
+    assert "no common size: 1; 2" in ran.err

@@ -7,6 +7,8 @@ import pytest
 
 from seatrial.cli.main import run
 from tests.support.builders import Cluster
+from tests.support.collecting import program
+from tests.support.command_line import Seatrial
 from tests.support.json_objects import frame
 from tests.support.launchers import use_launcher
 from tests.support.program_launcher import ProgramLauncher
@@ -36,7 +38,7 @@ def heat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
     use_launcher(ProgramLauncher(Cluster(nodes=("n1", "n2", "n3", "n4"))))
     declare(tmp_path, "strong")
-    program(tmp_path, STRONG)
+    logged(tmp_path, STRONG)
     return tmp_path
 
 
@@ -45,9 +47,8 @@ def declare(folder: Path, scaling: str) -> None:
     (folder / "heat.toml").write_text(text)
 
 
-def program(folder: Path, text: str) -> None:
-    (folder / "heat.sh").write_text(f'#!/bin/sh\necho "$1 $2" >>"{folder / "log"}"\n{text}\n')
-    (folder / "heat.sh").chmod(0o755)
+def logged(folder: Path, text: str) -> None:
+    program(folder, "heat.sh", f'echo "$1 $2" >>"{folder / "log"}"\n{text}')
 
 
 def scaled(folder: Path, capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, Any]:
@@ -75,13 +76,13 @@ def test_every_size_is_run_in_each_repetition_in_a_random_order(heat: Path, caps
 
 
 def test_it_continues_where_it_was_interrupted(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    program(heat, f'[ "$1" = 4 ] && exit 3; {STRONG}')
+    logged(heat, f'[ "$1" = 4 ] && exit 3; {STRONG}')
     printed = scaled(heat, capsys, "--nodes", "1,2,4", "--repeat", "2", "--run", "up", code=2)
     assert printed["headline"].startswith("INCOMPLETE  up-n4-1: run ended with exit code 3")
     assert "--run up --nodelist n[1-4] measures what is missing" in printed["data"]["left"][-1]
     assert [point["size"] for point in printed["data"]["curves"][0]["points"]] == [1, 2]
     assert printed["data"]["node_hours"] > sum(item["node_hours"] for item in printed["data"]["runs"])
-    program(heat, STRONG)
+    logged(heat, STRONG)
     before = len(lines(heat))
     again = scaled(heat, capsys, "--nodes", "1,2,4", "--repeat", "2", "--run", "up")
     assert lines(heat)[before:] == ["4 4", "4 4"]
@@ -97,18 +98,17 @@ def test_another_program_is_not_mixed_into_a_series(heat: Path, capsys: pytest.C
 
 
 def test_points_that_did_other_work_are_invalid(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    program(heat, STRONG.replace("1000 cells", "$((1000 - 300 * ($1 > 2))) cells"))
+    logged(heat, STRONG.replace("1000 cells", "$((1000 - 300 * ($1 > 2))) cells"))
     printed = scaled(heat, capsys, "--nodes", "1,2,4", "--run", "up", code=1)
     assert printed["verdict"] == "INVALID"
     assert "up-n4-1: mesh-differs: 700 cells, and 1000 in up-n1-1" in printed["headline"]
 
 
-def test_cores_and_nodes_make_two_curves_with_one_core_as_base(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    program(heat, STRONG)
+def test_cores_and_nodes_make_two_curves_with_one_core_as_base(heat: Path, seatrial: Seatrial) -> None:
+    logged(heat, STRONG)
     words = ["--cores", "1,2", "--nodes", "1,2", "--run", "up"]
     asked = ["scale", str(heat / "heat.toml"), *words, "--ranks-per-node", "2", "--json"]
-    assert run(asked) == 0
-    cores, nodes = frame(capsys.readouterr().out)["data"]["curves"]
+    cores, nodes = seatrial(*asked).object["data"]["curves"]
     assert [(point["size"], point["value"]["runs"]) for point in cores["points"]] == [(1, 1), (2, 2), (4, 1)]
     assert cores["points"][2]["speedup"]["value"] == 4
     assert nodes["points"][1]["speedup"]["value"] == 2
@@ -118,7 +118,7 @@ def test_own_rates_of_different_nodes_give_the_fair_efficiency(heat: Path, capsy
     """The second node has half the speed: together they do what the two do alone, at most 2/3 with equal shares."""
     count = heat / "slow"
     slow = f'[ "$1" = 2 ] && t=1200; [ "$1" = 1 ] && {{ [ -e "{count}" ] && t=1200 || t=600; }}'
-    program(heat, f'{slow}; echo "Heat, 1000 cells"; echo "Solved in ${{t}} s"; echo Done')
+    logged(heat, f'{slow}; echo "Heat, 1000 cells"; echo "Solved in ${{t}} s"; echo Done')
     scaled(heat, capsys, "--nodes", "1,2", "--run", "up")
     count.touch()
     points = scaled(heat, capsys, "--nodes", "1,2", "--own", "--run", "up")["data"]["curves"][0]["points"]
@@ -128,7 +128,7 @@ def test_own_rates_of_different_nodes_give_the_fair_efficiency(heat: Path, capsy
 
 def test_weak_scaling_of_a_program_that_grows_by_itself(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
     declare(heat, "weak")
-    program(heat, 'echo "Heat, $((1000 * $1)) cells"; echo "Solved in 10 s"; echo Done')
+    logged(heat, 'echo "Heat, $((1000 * $1)) cells"; echo "Solved in 10 s"; echo Done')
     (curve,) = scaled(heat, capsys, "--nodes", "1,2,4", "--weak", "--run", "up")["data"]["curves"]
     assert [point["efficiency"]["value"] for point in curve["points"]] == [1, 1, 1]
 
@@ -152,10 +152,9 @@ def test_a_dry_run_shows_order_and_cost_and_starts_nothing(heat: Path, capsys: p
     ],
 )
 def test_what_cannot_be_measured_is_refused(
-    heat: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int, says: str
+    heat: Path, seatrial: Seatrial, words: list[str], code: int, says: str
 ) -> None:
-    assert run(["scale", str(heat / "heat.toml"), *words]) == code
-    assert says in capsys.readouterr().err
+    assert says in seatrial("scale", str(heat / "heat.toml"), *words, code=code).err
 
 
 @pytest.mark.parametrize(
@@ -168,8 +167,5 @@ def test_what_cannot_be_measured_is_refused(
         (["hpl", "lammps", "--nodes", "1,2"], "needs one benchmark"),
     ],
 )
-def test_what_a_benchmark_cannot_do_is_refused(
-    heat: Path, capsys: pytest.CaptureFixture[str], words: list[str], says: str
-) -> None:
-    assert run(["scale", *words]) == 64
-    assert says in " ".join(capsys.readouterr().err.split())
+def test_what_a_benchmark_cannot_do_is_refused(heat: Path, seatrial: Seatrial, words: list[str], says: str) -> None:
+    assert says in " ".join(seatrial("scale", *words, code=64).err.split())

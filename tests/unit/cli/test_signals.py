@@ -12,6 +12,7 @@ from seatrial.archive.reader import read_info
 from seatrial.cli.signals import Interruptions
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, names, record
+from tests.support.command_line import Seatrial
 
 PYTHON = f"{sys.prefix}/bin/python"
 MARKED = """
@@ -138,14 +139,11 @@ except KeyboardInterrupt:
     assert (found.returncode, found.stdout, found.stderr) == (0, "heard\n", "")
 
 
-def test_what_a_library_makes_of_an_interrupt_is_no_bug(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_library_makes_of_an_interrupt_is_no_bug(monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
     from seatrial.cli import main
 
     heard = Interruptions()
     heard.count = 1
     monkeypatch.setattr(main, "INTERRUPTIONS", heard)
     monkeypatch.setattr("seatrial.archive.reader.run_folders", lambda _: 1 / 0)
-    assert main.run(["runs", "list"]) == 2
-    assert capsys.readouterr().err == "seatrial: Interrupted.\n"
+    assert seatrial("runs", "list", code=2).err == "seatrial: Interrupted.\n"

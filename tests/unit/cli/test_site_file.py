@@ -11,6 +11,7 @@ from seatrial.cli.main import run
 from seatrial.cli.site_options import OF_A_SITE, Shared, settings_of
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import CheckSettings, SiteSettings
+from tests.support.command_line import Seatrial
 from tests.support.paths import ROOT
 from tests.support.second_user import OTHER, as_user, folder_for_all, needs_root
 
@@ -134,14 +135,13 @@ def test_every_key_is_documented() -> None:
         ('wait = "3x"', "--wait '3x' is not a valid duration"),
     ],
 )
-def test_a_wrong_file_is_a_usage_error(home: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_file_is_a_usage_error(home: Path, text: str, message: str, seatrial: Seatrial) -> None:
     (home / "system.toml").write_text(text)
-    assert run(["limits"]) == 64
-    assert message in capsys.readouterr().err
+    assert message in seatrial("limits", code=64).err
 
 
 def test_what_only_the_file_says_does_not_forbid_to_read_this_machine(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    home: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
 ) -> None:
     from seatrial.cli.node_sources import refuse_for_this_machine
 

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from seatrial.cli import main
-from seatrial.cli.main import application, run
+from seatrial.cli.main import application
 from seatrial.cli.options import seconds, time_text
 from seatrial.cli.site_options import HOSTS, JOB, Shared, SharedOptions, settings_of
 from seatrial.driver.node_selection import allocation_s
@@ -16,7 +16,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.launching import Examination
 from seatrial.model.settings import DEFAULTS, CheckSettings, SiteSettings
 from seatrial.slurm.argv import minutes
-from tests.support.command_line import call
+from tests.support.command_line import Seatrial, call
 
 COMMANDS = typer.main.get_command(application()).commands  # type: ignore[attr-defined]
 OFFERED = set(SharedOptions._fields)
@@ -135,17 +135,14 @@ def test_no_option_shows_two_defaults(command: Any) -> None:
 
 
 @pytest.mark.parametrize("words", [["-h"], ["check", "-h"], ["lab", "-h"], ["lab", "fault", "add", "-h"]])
-def test_short_help_is_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(words) == 0
-    short = capsys.readouterr().out
-    assert run([*words[:-1], "--help"]) == 0
-    assert short == capsys.readouterr().out
+def test_short_help_is_help(words: list[str], seatrial: Seatrial) -> None:
+    short = seatrial(*words).out
+    assert short == seatrial(*words[:-1], "--help").out
     assert "-h, --help" in short
 
 
-def test_the_list_of_commands_has_whole_summaries(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["--help"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+def test_the_list_of_commands_has_whole_summaries(seatrial: Seatrial) -> None:
+    shown = " ".join(seatrial("--help").out.split())
     for command in main.COMMANDS:
         assert " ".join(command.help.split()) in shown
 

@@ -10,6 +10,7 @@ from seatrial.cli import progress
 from seatrial.cli.main import run
 from seatrial.driver.clock import clock
 from tests.support.builders import Cluster, names, record, slow_part
+from tests.support.command_line import Seatrial
 from tests.support.command_server import server
 
 LOCALES = {
@@ -79,13 +80,13 @@ def test_lines_are_as_wide_as_the_terminal_at_most(
     columns: int,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    seatrial: Seatrial,
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(folder / "archive"))
     monkeypatch.chdir(folder)
-    run(words)
-    lines = [line for line in capsys.readouterr().out.splitlines() if str(folder) not in line and "`" not in line]
+    ran = seatrial(*words, code=None)
+    lines = [line for line in ran.out.splitlines() if str(folder) not in line and "`" not in line]
     assert lines
     assert [line for line in lines if len(line) > columns] == []
 
@@ -109,20 +110,17 @@ def test_a_log_has_a_line_now_and_then() -> None:
 
 
 def test_the_default_archive_is_named_when_it_is_made(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
 ) -> None:
     monkeypatch.delenv("SEATRIAL_ARCHIVE", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     words = ["check", "--replay", str(folder / "archive" / "run"), "--run"]
     runs = tmp_path / "seatrial" / "runs"
     said = f"seatrial: Runs are kept in {runs}; --archive DIR or SEATRIAL_ARCHIVE names another folder.\n"
-    assert run([*words, "first"]) == 1
-    assert capsys.readouterr().err.startswith(said)
+    assert seatrial(*words, "first", code=1).err.startswith(said)
     assert (runs / "first" / "run.json").is_file()
-    assert run([*words, "second"]) == 1
-    assert said not in capsys.readouterr().err
-    assert run([*words, "third", "--archive", str(tmp_path / "other")]) == 1
-    assert said not in capsys.readouterr().err
+    assert said not in seatrial(*words, "second", code=1).err
+    assert said not in seatrial(*words, "third", "--archive", str(tmp_path / "other"), code=1).err
 
 
 @pytest.mark.parametrize(

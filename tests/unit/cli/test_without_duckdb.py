@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.archive.samples import NotInstalled
-from seatrial.cli.main import run
 from seatrial.commands.check.run import run_check
 from seatrial.model.settings import CheckSettings
 from tests.support.builders import Cluster, names
+from tests.support.command_line import Seatrial
 from tests.support.paths import ROOT
 from tests.support.scripted import ScriptedLauncher
 
@@ -40,14 +40,11 @@ def test_a_check_against_a_baseline_asks_for_no_nodes(tmp_path: Path, monkeypatc
     assert run_check(replace(settings, run="alone"), launcher=launcher).judgement.complete
 
 
-def test_a_toggled_setting_is_not_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_toggled_setting_is_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     setter = f"{sys.executable} -c 'import pathlib; pathlib.Path(\"{tmp_path}/changed\").touch()'"
     words = ["compare", "--toggle", setter, setter, "--archive", str(tmp_path / "archive"), "--", "echo", "seconds 1"]
-    assert run(words) == 2
-    assert "needs DuckDB" in capsys.readouterr().err
+    assert "needs DuckDB" in seatrial(*words, code=2).err
     assert not (tmp_path / "changed").exists()
 
 

@@ -21,9 +21,6 @@ from seatrial.recordings.sysinfo import facts_from_sysinfo
 from tests.support.fact_places import EXAMPLE, PLACES, SCALARS, Place, flatten, values
 from tests.support.machine_forms import sysinfo
 from tests.support.machines import machine
-from tests.support.paths import SHARED, needs_shared
-
-DATA = SHARED
 
 
 def node(name: str, **changed: Any) -> NodeFacts:
@@ -84,11 +81,10 @@ def test_nodes_that_are_alike_do_not_drift_whatever_must_differ() -> None:
     assert drift(facts) == ()
 
 
-@pytest.mark.parametrize("source", ["generated", pytest.param("recorded", marks=needs_shared(DATA / "nodes"))])
-def test_a_cluster_of_equals_does_not_drift(source: str) -> None:
+def test_a_cluster_of_equals_does_not_drift() -> None:
     names = tuple(f"n{number}" for number in range(16))
-    text = sysinfo(machine("2 sockets x 16 cores x 2 threads, HCA mlx5_0 4xEDR gen3 x16 on socket 0"), names)
-    facts = facts_from_sysinfo(text if source == "generated" else (DATA / "nodes/alaska-sysinfo.json").read_text())
+    alike = machine("2 sockets x 16 cores x 2 threads, HCA mlx5_0 4xEDR gen3 x16 on socket 0")
+    facts = facts_from_sysinfo(sysinfo(alike, names))
     assert len(facts) == 16
     assert drift(facts) == ()
     odd = sorted(facts)[5]

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli import main
 from seatrial.commands.doctor.questions import SlurmAnswers
 from seatrial.commands.doctor.run import examine
 from seatrial.driver.site import refuse_without_slurm
@@ -14,6 +13,7 @@ from seatrial.model.settings import SiteSettings
 from seatrial.model.verdict import Verdict
 from seatrial.process.process import Completed
 from seatrial.slurm import presence
+from tests.support.command_line import Seatrial
 
 COMMANDS = {
     "check": [],
@@ -43,19 +43,18 @@ def no_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_that_measures_refuses(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_that_measures_refuses(command: str, tmp_path: Path, seatrial: Seatrial) -> None:
     words = [*command.split(), "--archive", str(tmp_path / "runs"), *COMMANDS[command]]
-    assert main.run(words) == 2
-    error = capsys.readouterr().err
+    error = seatrial(*words, code=2).err
     assert "No Slurm answers here (sinfo), so nothing was measured." in error
     assert "--launcher local" in error
     assert list(tmp_path.glob("runs/*")) == []
 
 
-def test_an_acceptance_carries_out_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_acceptance_carries_out_nothing(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "spring.toml").write_text(SPEC)
-    assert main.run(["acceptance", "run", str(tmp_path / "spring.toml"), "--archive", str(tmp_path / "runs")]) == 2
-    assert "No Slurm answers here (sinfo), so nothing was measured." in " ".join(capsys.readouterr().out.split())
+    ran = seatrial("acceptance", "run", str(tmp_path / "spring.toml"), "--archive", str(tmp_path / "runs"), code=2)
+    assert "No Slurm answers here (sinfo), so nothing was measured." in " ".join(ran.out.split())
 
 
 def test_the_rule_knows_the_launcher_alone() -> None:

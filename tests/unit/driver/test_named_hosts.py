@@ -13,6 +13,8 @@ from seatrial.driver.progress import Silent
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.settings import SiteSettings, SlurmRequest
 from tests.support import fake_ssh
+from tests.support.collecting import program
+from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="host names of our own need root")
@@ -87,19 +89,16 @@ def test_without_ssh_nothing_is_tried(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 @needs_root
-def test_facts_and_gather_of_hosts(calls: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["facts", "--hosts", "n[1-2],password1", "--json"]) == 2
-    said = capsys.readouterr()
+def test_facts_and_gather_of_hosts(calls: Path, tmp_path: Path, seatrial: Seatrial) -> None:
+    said = seatrial("facts", "--hosts", "n[1-2],password1", "--json", code=2)
     assert sorted(parsed(said.out)["nodes"]) == ["n1", "n2"]
     assert "seatrial: password1 gave no facts: ssh cannot log in to password1 without a password" in said.err
-    assert run(["facts", "n2", "--hosts", "n[1-2]", "--json"]) == 0
-    assert list(parsed(capsys.readouterr().out)["nodes"]) == ["n2"]
+    assert list(seatrial("facts", "n2", "--hosts", "n[1-2]", "--json").data["nodes"]) == ["n2"]
     (tmp_path / "hosts").write_text("n1 slots=4\nn2:2\n")
     output = tmp_path / "recording"
-    assert run(["gather", "--hostfile", str(tmp_path / "hosts"), "--output", str(output)]) == 0
-    assert "2 nodes in" in capsys.readouterr().out
+    assert "2 nodes in" in seatrial("gather", "--hostfile", str(tmp_path / "hosts"), "--output", str(output)).out
     assert json.loads((output / "gather.json").read_text())["launcher"] == "ssh"
-    assert run(["facts", "--from", str(output), "--json"]) == 0
+    seatrial("facts", "--from", str(output), "--json")
 
 
 @pytest.mark.parametrize(
@@ -115,8 +114,7 @@ def test_facts_and_gather_of_hosts(calls: Path, tmp_path: Path, capsys: pytest.C
 def test_hosts_are_refused_where_they_mean_nothing(
     calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
-    (tmp_path / "bin" / "srun").write_text("#!/bin/sh\n")
-    (tmp_path / "bin" / "srun").chmod(0o755)
+    program(tmp_path / "bin", "srun", "")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "here").mkdir()
     assert run(words) == 64

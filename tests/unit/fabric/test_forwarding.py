@@ -10,19 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from seatrial.cli.main import run
 from seatrial.fabric.forwarding import TableForwarding, Tables, parse_tables
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.routes import Routes
 from seatrial.fabric.table_check import TableReport, check_tables
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import FindingKind
-from tests.support.fabrics import fat_tree, tables_of
+from tests.support.command_line import Seatrial
+from tests.support.fabrics import fat_tree, simulated_fabric, tables_of
 from tests.support.json_objects import parsed
-from tests.support.paths import DATA
+from tests.support.paths import DATA, data
 
 RECORDED = DATA / "forwarding"
 """ibsim, opensm -R ftree and infiniband-diags of Debian 12: two leaves with two nodes each, two spines."""
@@ -141,32 +139,19 @@ def test_what_is_no_table_is_refused() -> None:
         parse_tables((RECORDED / "dump_fts.txt").read_text(), fabric)
 
 
-@given(st.lists(st.sampled_from([*tables_of(TREE).splitlines(), "0x", "0xffffffffff 9"])), st.text(max_size=20))
-def test_mangled_tables_give_tables_or_our_own_error(lines: list[str], more: str) -> None:
-    fabric = parse_fabric(TREE)
-    try:
-        found = parse_tables("\n".join([*lines, more]), fabric)
-    except UsageError:
-        return
-    assert check_tables(fabric, found).ways == 36
-
-
-def test_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands(seatrial: Seatrial) -> None:
     fabric, tables = str(RECORDED / "ibnetdiscover.txt"), str(RECORDED / "dump_fts.txt")
-    assert run(["fabric", "check", fabric, "--routes", tables]) == 0
-    assert "8 of 8 routes from a leaf switch reach their adapter; 2 leaf switches" in capsys.readouterr().out
-    assert run(["fabric", "show", fabric, "--routes", tables, "--json"]) == 0
-    uplinks = parsed(capsys.readouterr().out)["routes"]["uplinks"]
+    ran = seatrial("fabric", "check", fabric, "--routes", tables)
+    assert "8 of 8 routes from a leaf switch reach their adapter; 2 leaf switches" in ran.out
+    uplinks = seatrial("fabric", "show", fabric, "--routes", tables, "--json").data["routes"]["uplinks"]
     assert uplinks[0] == {"leaf": "leaf1", "destinations": {"5": 1, "6": 1}}
-    assert run(["fabric", "check", fabric, "--routes", str(RECORDED / "ibroute-n.txt")]) == 1
-    assert "table-missing" in capsys.readouterr().out
-    assert run(["fabric", "check", fabric, "--routes", fabric]) == 64
-    capsys.readouterr()
-    assert run(["fabric", "show", fabric, "--json"]) == 0
-    assert parsed(capsys.readouterr().out)["routes"] is None
+    ran = seatrial("fabric", "check", fabric, "--routes", str(RECORDED / "ibroute-n.txt"), code=1)
+    assert "table-missing" in ran.out
+    seatrial("fabric", "check", fabric, "--routes", fabric, code=64)
+    assert seatrial("fabric", "show", fabric, "--json").data["routes"] is None
 
 
-def test_locate_names_the_cable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_locate_names_the_cable(tmp_path: Path, seatrial: Seatrial) -> None:
     map_file, tables = tmp_path / "map", tmp_path / "tables"
     map_file.write_text(TREE)
     tables.write_text(tables_of(TREE))
@@ -179,56 +164,19 @@ def test_locate_names_the_cable(tmp_path: Path, capsys: pytest.CaptureFixture[st
         rows.append(f"{one},{other},{500 if slow in routes.path(hosts[one], hosts[other]) else 1000}")
     (tmp_path / "pairs.csv").write_text("\n".join(rows) + "\n")
     words = ["locate", str(tmp_path / "pairs.csv"), "--topology", str(map_file)]
-    assert run([*words, "--routes", str(tables), "--json"]) == 1
-    (fault,) = parsed(capsys.readouterr().out)["faults"]
+    (fault,) = seatrial(*words, "--routes", str(tables), "--json", code=1).data["faults"]
     assert (fault["kind"], fault["subject"], fault["direction"]) == ("link", "link:leaf1[6]-spine2[1]", "out")
-    assert run(["locate", str(tmp_path / "pairs.csv"), "--routes", str(tables)]) == 64
+    seatrial("locate", str(tmp_path / "pairs.csv"), "--routes", str(tables), code=64)
 
 
-LIVE = """\
-Switch 8 "leaf1"
-[1] "n1"[1]
-[5] "spine1"[1]
-[6] "spine2"[1]
-
-Switch 8 "leaf2"
-[1] "n2"[1]
-[5] "spine1"[2]
-[6] "spine2"[2]
-
-Switch 8 "spine1"
-[1] "leaf1"[5]
-[2] "leaf2"[5]
-
-Switch 8 "spine2"
-[1] "leaf1"[6]
-[2] "leaf2"[6]
-
-Hca 1 "n1"
-[1] "leaf1"[1]
-
-Hca 1 "n2"
-[1] "leaf2"[1]
-"""
+LIVE = data("fabric/four-hosts.ibsim")
 TOOLS = ("ibsim", "opensm", "ibnetdiscover", "dump_fts")
 
 
 @pytest.fixture
 def simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "Iterator[subprocess.Popen[str]]":
     """ibsim; its console is the process's standard input."""
-    monkeypatch.setenv("IBSIM_SOCKNAME", f"sim{os.getpid()}")  # tests that run beside this one have one, too
-    (tmp_path / "net").write_text(LIVE)
-    process = subprocess.Popen(
-        ["ibsim", "-s", "net"],  # noqa: S607
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    yield process
-    process.kill()
-    process.wait(10)
+    yield from simulated_fabric(LIVE, tmp_path, monkeypatch)
 
 
 @pytest.mark.skipif(not all(map(shutil.which, TOOLS)), reason=f"one of {', '.join(TOOLS)} is not here")

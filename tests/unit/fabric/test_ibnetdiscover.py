@@ -3,34 +3,14 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.fabric.ibnetdiscover import parse_fabric, parse_ibnetdiscover, parse_ports
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind, End
 from tests.support.fabrics import fabric_text, port_list
-from tests.support.paths import SHARED, needs_shared
+from tests.support.paths import data
 
-FABRICS = SHARED / "fabrics"
-recorded = needs_shared(FABRICS)
-SMALL = """\
-# Topology file: generated on some day
-vendid=0x2c9
-switchguid=0xa1(a1)
-Switch	36 "S-00000000000000a1"		# "leaf1" enhanced port 0 lid 3 lmc 0
-[1]	"H-00000000000000b1"[1](b1) 		# "n1 mlx5_0" lid 7 4xEDR
-[2]	"H-00000000000000b2"[1](b2) 		# "n2 mlx5_0" lid 8 2xEDR
-nonsense here
-vendid=0x2c9
-caguid=0xb1
-Ca	1 "H-00000000000000b1"		# "n1 mlx5_0"
-[1](b1) 	"S-00000000000000a1"[1]		# lid 7 lmc 0 "leaf1" lid 3 4xEDR
-
-caguid=0xb2
-Ca	1 "H-00000000000000b2"		# "n2 mlx5_0"
-[1](b2) 	"S-00000000000000a1"[2]		# lid 8 lmc 0 "leaf1" lid 3 4xEDR
-"""
+SMALL = data("fabric/small.ibnetdiscover")
 PORTS = """\
 CA   134  1 0x7cfe 4x EDR - SW  1719 10 0xb0 ( 'o0001 HCA-1' - 'leaf 1' )
 SW  1719 10 0xb0 4x EDR - CA   134  1 0x7cfe ( 'leaf 1' - 'o0001 HCA-1' )
@@ -86,38 +66,6 @@ def test_a_list_of_ports_says_what_the_map_says() -> None:
     assert (len(cut.links), cut.down) == (len(fabric.links) - 1, (uplink.one,))
 
 
-@recorded
-def test_the_ndr_fabric() -> None:
-    found = parse_fabric((FABRICS / "ndr-582-cas.ibnetdiscover").read_text())
-    assert Counter(device.kind for device in found.devices) == {
-        DeviceKind.ADAPTER: 542,
-        DeviceKind.SWITCH: 40,
-        DeviceKind.AGGREGATION: 40,
-    }
-    assert len(found.links) == 1114
-    assert {(link.width, link.speed, link.other_width, link.other_speed) for link in found.links} == {
-        (4, "NDR", 4, "NDR")
-    }
-    assert found.unknown == ()
-
-
-@recorded
-@pytest.mark.parametrize(("name", "devices", "links", "down"), [("osc-test", 7, 4, 2), ("osc-test2", 7, 3, 3)])
-def test_port_lists_of_a_site(name: str, devices: int, links: int, down: int) -> None:
-    found = parse_fabric((FABRICS / f"{name}.out").read_text())
-    assert (len(found.devices), len(found.links), len(found.down)) == (devices, links, down)
-
-
 def test_what_is_no_fabric_is_refused() -> None:
     with pytest.raises(UsageError, match="hello"):
         parse_fabric("\nhello\n")
-
-
-@given(st.lists(st.sampled_from([*SMALL.splitlines(), *PORTS.splitlines(), "", '[9]	"'])), st.text(max_size=20))
-def test_mangled_text_gives_a_map_or_our_own_error(lines: list[str], more: str) -> None:
-    try:
-        found = parse_fabric("\n".join([*lines, more]))
-    except UsageError:
-        return
-    keys = {device.key for device in found.devices}
-    assert all({link.one.device, link.other.device} <= keys for link in found.links)

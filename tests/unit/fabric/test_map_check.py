@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli.main import run
 from seatrial.fabric.counters import parse_counters, rising
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.map_check import check_map
@@ -18,11 +17,10 @@ from seatrial.model.fabric_map import FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.verdict import FindingKind
 from tests.support import fabrics
+from tests.support.command_line import Seatrial
+from tests.support.fabrics import simulated_fabric
 from tests.support.json_objects import parsed
-from tests.support.paths import SHARED, needs_shared
-
-FABRICS = SHARED / "fabrics"
-recorded = needs_shared(FABRICS)
+from tests.support.paths import data
 
 
 def fabric(rates: dict[tuple[str, int], str], cables: int = 4) -> str:
@@ -192,13 +190,12 @@ def test_an_adapter_without_a_cable() -> None:
     assert kinds("\n".join(lines) + "\n") == [(FindingKind.CABLES_MISSING, "n2 mlx5_0")]
 
 
-def test_a_map_without_cables_is_never_a_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_map_without_cables_is_never_a_pass(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "map").write_text('Switch 36 "S-1" # "leaf" enhanced port 0 lid 1 lmc 0\n')
-    assert run(["fabric", "check", str(tmp_path / "map")]) == 2
-    assert capsys.readouterr().out.startswith("NOT_RUN  The map has no cables")
+    assert seatrial("fabric", "check", str(tmp_path / "map"), code=2).out.startswith("NOT_RUN  The map has no cables")
     (tmp_path / "map").write_text(fabric({})[:900])
-    assert run(["fabric", "check", str(tmp_path / "map")]) == 2
-    assert capsys.readouterr().out.startswith("INCONCLUSIVE  The map is incomplete")
+    ran = seatrial("fabric", "check", str(tmp_path / "map"), code=2)
+    assert ran.out.startswith("INCONCLUSIVE  The map is incomplete")
 
 
 def test_both_cables_of_a_pair_are_below_their_peers() -> None:
@@ -234,19 +231,7 @@ def test_counters_of_two_readings() -> None:
     assert rising(before, before) == ()
 
 
-DETAILS = """\
-# Port extended counters: Lid 7 port 1 (CapMask: 0x5A00 CapMask2: 0x0000000)
-PortSelect:......................1
-PortRcvErrors:...................{0}
-PortRcvConstraintErrors:.........{0}
-QP1Dropped:......................0
-PortRcvSwitchRelayErrors:........{1}
-
-# PortRcvErrorDetails counters: Lid 7 port 1
-PortSelect:......................1
-PortLocalPhysicalErrors:.........{0}
-PortLoopingErrors:...............0
-"""
+DETAILS = data("fabric/perfquery-details.txt")
 
 
 def test_details_of_errors_are_counters_too() -> None:
@@ -263,33 +248,6 @@ def test_former_names_of_counters() -> None:
     assert "SymbolErrorCounter +3" in problem.statement
 
 
-@recorded
-def test_the_ndr_fabric_lacks_cables_between_sixteen_pairs() -> None:
-    """Six leaf-spine pairs lost one of two cables, ten lost both: one line for each switch that lost several."""
-    problems = check_map(parse_fabric((FABRICS / "ndr-582-cas.ibnetdiscover").read_text()))
-    assert {problem.kind for problem in problems} == {FindingKind.CABLES_MISSING}
-    assert [problem.statement.count(" of 2") for problem in problems] == [6, 4, 3, 0, 0, 0]
-    said = " ".join(problem.statement for problem in problems)
-    assert said.count("(1 of 2") + said.count("joined by one cable") == 6
-    assert said.count("(0 of 2") + said.count("joined by no cable") == 10
-
-
-@recorded
-def test_counters_of_a_site() -> None:
-    text = "".join(path.read_text() for path in sorted(FABRICS.glob("osc-0x*.out")))
-    counters = parse_counters(text)
-    assert set(counters) >= {(1719, 1), (1719, 2), (133, 1)}
-    assert counters[1719, 1]["PortXmitData"] == 36298026860928
-    later = {port: dict(values) for port, values in counters.items()}
-    assert rising(counters, later) == ()
-    later[1719, 2]["SymbolErrorCounter"] += 5
-    later[133, 1]["PortXmitData"] += 5
-    later[134, 1]["LinkDownedCounter"] = 0
-    assert counters[134, 1]["PortLocalPhysicalErrors"] == counters[134, 1]["PortLoopingErrors"] == 0
-    (problem,) = rising(counters, later, {(1719, 2): "leaf[2]"})
-    assert "leaf[2]: SymbolErrorCounter +5" in problem.statement
-
-
 @pytest.mark.parametrize(("width", "speed", "rate"), [(4, "QDR", 32e9), (4, "EDR", 100e9), (2, "NDR", 200e9)])
 def test_data_rates(width: int, speed: str, rate: float) -> None:
     assert data_bits_per_s(width, speed) == rate
@@ -297,62 +255,31 @@ def test_data_rates(width: int, speed: str, rate: float) -> None:
     assert data_bits_per_s(None, speed) is data_bits_per_s(4, "???") is None
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(tmp_path: Path, seatrial: Seatrial) -> None:
     file = tmp_path / "fabric.txt"
     file.write_text(fabric({("leaf", 20): "1xEDR", ("spine2", 1): "1xEDR"}))
-    assert run(["fabric", "show", str(file)]) == 0
-    assert "5 switches, 3 adapters, 11 cables" in capsys.readouterr().out
-    assert run(["fabric", "check", str(file)]) == 1
-    assert "to do" in capsys.readouterr().out
-    assert run(["fabric", "check", str(file), "--json"]) == 1
-    assert parsed(capsys.readouterr().out)["findings"][0]["kind"] == "link-narrow"
+    assert "5 switches, 3 adapters, 11 cables" in seatrial("fabric", "show", str(file)).out
+    assert "to do" in seatrial("fabric", "check", str(file), code=1).out
+    assert seatrial("fabric", "check", str(file), "--json", code=1).data["findings"][0]["kind"] == "link-narrow"
     for wrong in (["fabric", "check"], ["fabric", "check", str(file), "--live"], ["fabric", "show", "/nowhere"]):
-        assert run(wrong) == 64
-    assert run(["fabric", "check", str(file), "--watch", "1s"]) == 64
+        seatrial(*wrong, code=64)
+    seatrial("fabric", "check", str(file), "--watch", "1s", code=64)
     before, after = tmp_path / "before", tmp_path / "after"
     before.write_text("# Port counters: Lid 1 port 3\nSymbolErrorCounter:....1\n")
     after.write_text("# Port counters: Lid 1 port 3\nSymbolErrorCounter:....4\n")
-    assert run(["fabric", "check", str(file), "--counters", str(before), str(after)]) == 1
-    assert "SymbolErrorCounter +3" in capsys.readouterr().out
+    ran = seatrial("fabric", "check", str(file), "--counters", str(before), str(after), code=1)
+    assert "SymbolErrorCounter +3" in ran.out
     after.write_text("")
-    assert run(["fabric", "check", str(file), "--counters", str(before), str(after)]) == 64
+    seatrial("fabric", "check", str(file), "--counters", str(before), str(after), code=64)
 
 
-TOPOLOGY = """\
-Switch 8 "S1"
-[1] "H1"[1]
-[7] "S2"[7] w=1
-[8] "S2"[8]
-
-Switch 8 "S2"
-[1] "H2"[1]
-[7] "S1"[7] w=1
-[8] "S1"[8]
-
-Hca 1 "H1"
-[1] "S1"[1]
-
-Hca 1 "H2"
-[1] "S2"[1]
-"""
+TOPOLOGY = data("fabric/narrow-cable.ibsim")
 
 
 @pytest.fixture
 def simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "Iterator[subprocess.Popen[str]]":
     """ibsim with one cable of two at 1x; its console is the process's standard input."""
-    monkeypatch.setenv("IBSIM_SOCKNAME", f"sim{os.getpid()}")  # tests that run beside this one have one, too
-    (tmp_path / "net").write_text(TOPOLOGY)
-    process = subprocess.Popen(
-        ["ibsim", "-s", "net"],  # noqa: S607
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    yield process
-    process.kill()
-    process.wait(10)
+    yield from simulated_fabric(TOPOLOGY, tmp_path, monkeypatch)
 
 
 @pytest.mark.skipif(

@@ -6,9 +6,7 @@ import pytest
 
 from tests.support import fabrics
 from tests.support.map_faults import FAULTS, Original, named_exactly, original, plant
-from tests.support.paths import SHARED, needs_shared
 
-NDR = SHARED / "fabrics" / "ndr-582-cas.ibnetdiscover"
 TREES = (
     "12 leaves x 4 hosts, 4 spines, 2 cables, 4xNDR, engines",
     "6 leaves x 8 hosts, 3 spines, 1 cables, 4xEDR",
@@ -28,14 +26,6 @@ def test_a_planted_fault_is_named_and_nothing_else(tree: Original, kind: str) ->
     for seed in range(DRAWS):
         planted = plant(kind, tree, random.Random(seed))
         assert named_exactly(planted, tree), f"seed {seed}"
-
-
-@needs_shared(NDR)
-@pytest.mark.parametrize("kind", FAULTS)
-def test_a_fault_planted_into_a_recorded_map(kind: str) -> None:
-    whole = original(NDR.read_text())
-    for seed in range(2):
-        assert named_exactly(plant(kind, whole, random.Random(seed)), whole), f"seed {seed}"
 
 
 def test_a_fault_that_was_not_planted_is_not_counted_as_named(tree: Original) -> None:

@@ -3,20 +3,9 @@
 import pytest
 
 from seatrial.fabric.slurm_topology import is_leaf_file, parse_leaf_file
+from tests.support.paths import data
 
-TREE = """\
----
-- topology: topo-switch   # the fabric of all nodes
-  cluster_default: true
-  tree:
-    switches:
-      - switch: sw_root
-        children: s[1-2]
-      - switch: s1
-        nodes: node[1-4]
-      - switch: s2
-        nodes: node[5-8]
-"""
+TREE = data("fabric/topology.yaml")
 BLOCKS = """\
 - topology: topo-block
   cluster_default: {default}

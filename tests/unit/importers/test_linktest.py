@@ -3,12 +3,10 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from seatrial.cli.main import run
 from seatrial.importers.formats import read_matrix, read_matrix_files
 from seatrial.model.errors import UsageError
+from tests.support.command_line import Seatrial
 
 MESSAGE = 131072
 
@@ -37,13 +35,11 @@ def serial(count: int, slow: int) -> str:
     return "".join(lines)
 
 
-def test_the_list_of_all_pairs_with_the_hosts_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_of_all_pairs_with_the_hosts_of_the_folder(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "gnuplotinput.dat").write_text(listed(6, slow=2))
     (tmp_path / "mapping.dat").write_text("".join(f"{rank:6d}    0    0    0    0 host{rank}\n" for rank in range(6)))
-    assert run(["locate", str(tmp_path)]) == 1
-    assert "node:host2" in capsys.readouterr().out
-    assert run(["locate", str(tmp_path / "gnuplotinput.dat")]) == 1
-    assert "node:2" in capsys.readouterr().out
+    assert "node:host2" in seatrial("locate", str(tmp_path), code=1).out
+    assert "node:2" in seatrial("locate", str(tmp_path / "gnuplotinput.dat"), code=1).out
 
 
 def test_its_megabytes_are_mebibytes() -> None:
@@ -86,12 +82,3 @@ def test_what_holds_no_pairs_says_what_to_do(text: str, said: str) -> None:
         read_matrix(text)
     assert "pingponganalysis -g" in caught.value.remedy
     assert "csv" in caught.value.remedy
-
-
-@given(st.text(alphabet="0123. ->\n:us(MB/s)", max_size=150) | st.text(max_size=80).map(lambda text: "sion\0" + text))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    for form in ("linktest", "auto"):
-        try:
-            assert len(read_matrix(text, form).source) > 0
-        except UsageError:
-            continue

@@ -3,19 +3,16 @@
 import itertools
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.cli.main import run
 from seatrial.importers.formats import read_matrix, read_matrix_files
 from seatrial.importers.osu import size_tables
 from seatrial.importers.pair_names import named_pair, pairs_of_names
 from seatrial.model.errors import UsageError
-from tests.support.paths import SHARED, needs_shared
+from tests.support.command_line import Seatrial
 
-OUTPUTS = SHARED / "outputs" / "osu"
 SIZES = (1, 2, 4, 8, 1024, 4194304)
 
 
@@ -35,17 +32,16 @@ def both_orders(count: int) -> list[tuple[str, str]]:
     return list(itertools.permutations([f"n{number}" for number in range(1, count + 1)], 2))
 
 
-def test_a_folder_of_pairs_names_the_slow_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_pairs_names_the_slow_node(tmp_path: Path, seatrial: Seatrial) -> None:
     for a, b in both_orders(6):
         (tmp_path / f"osu_bw_{a}_{b}.out").write_text(bandwidth(600 if "n3" in (a, b) else 1000))
         (tmp_path / f"osu_latency_{a}_{b}.out").write_text(latency(1.5))
     (tmp_path / "job.sh").write_text("srun osu_bw\n")
-    assert run(["locate", str(tmp_path)]) == 1
-    said = capsys.readouterr().out
+    said = seatrial("locate", str(tmp_path), code=1).out
     assert "node:n3" in said
     assert "30 of 30 ordered pairs" in said
-    assert run(["locate", str(tmp_path), "--format", "csv"]) == 64
-    assert run(["locate", str(tmp_path), "--format", "linktest"]) == 64
+    seatrial("locate", str(tmp_path), "--format", "csv", code=64)
+    seatrial("locate", str(tmp_path), "--format", "linktest", code=64)
 
 
 @pytest.mark.parametrize("heading", ["# {} {}", "{} -> {}", "=== {} {} ===", "Testing {} to {}", "[{}, {}]", "{} {}"])
@@ -195,36 +191,6 @@ def test_generated_outputs_have_one_table_each(title: str, heading: str, row: st
     tables = size_tables("\n".join([f"# OSU MPI {title}", heading, *rows, ""]), "a-b.out")
     assert len(tables) == count
     assert not tables or max(tables[0].values) == 4 << 20
-
-
-@needs_shared(OUTPUTS)
-def test_recorded_outputs_have_one_table_each() -> None:
-    for name, count in (("Osu_bw", 1), ("Osu_bibw", 1), ("Osu_latency", 1), ("Osu_mbw_mr__4", 1), ("Osu_allreduce", 0)):
-        for file in OUTPUTS.glob(f"*{name}.out"):
-            tables = size_tables(file.read_text(), file.name)
-            assert len(tables) == count
-            assert not tables or max(tables[0].values) >= 1 << 20
-
-
-LINES = st.sampled_from(
-    [
-        "# OSU MPI Latency Test v7",
-        "# OSU MPI Bandwidth Test v7",
-        "# Size Latency (us)",
-        "# Size MB/s",
-        "# n1 n2",
-        "8 1.5",
-    ]
-)
-
-
-@given(st.lists(LINES | st.text(alphabet="# n12->.\t=()us-", max_size=20), max_size=12).map("\n".join))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    try:
-        table = read_matrix(text, "osu")
-    except UsageError:
-        return
-    assert np.isfinite(np.nanmax(np.concatenate([table.latency_s, table.bandwidth_bytes_per_s])))
 
 
 @given(st.dictionaries(st.text(alphabet="n12-_.ogpu", max_size=14), st.just(bandwidth(3)), max_size=6))

@@ -12,16 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatrial.benchmarks.catalogue import BENCHMARKS
-from seatrial.cli.main import run
 from seatrial.importers.formats import FORMATS, read_matrix, read_matrix_files
 from seatrial.importers.other_outputs import OUTPUTS
 from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
+from tests.support.command_line import Seatrial
 from tests.support.matrices import csv, matrix, nxnlatbw
-from tests.support.paths import SHARED, needs_shared
 
-recorded = needs_shared(SHARED)
 SMALL = matrix("8 nodes, 3 GB/s, 1.5 us")
 IMB_ROWS = "".join(
     f"{2**size:13d} {1000 >> size // 4:13d} {1.5 * 2**size:13.2f} {9e5 / 2**size:13.0f}\n" for size in range(18)
@@ -76,27 +74,6 @@ def test_rows_without_their_heading_are_refused(place: int) -> None:
             read_matrix(rows, form)
 
 
-@recorded
-def test_recorded_outputs_are_refused_and_recorded_matrices_are_read(capsys: pytest.CaptureFixture[str]) -> None:
-    names = {"imb": "IMB", "osu": "OSU", "hpl": "HPL", "hpcc": "HPCC", "ior": "IOR", "openfoam": "OpenFOAM"}
-    files = [path for path in sorted((SHARED / "outputs").rglob("*")) if path.is_file()]
-    assert files
-    for file in files:
-        assert run(["locate", str(file)]) == 64
-        assert names[file.parent.name] in capsys.readouterr().err
-    for file in sorted((SHARED / "pairwise").iterdir()):
-        single = "csd3" in file.name  # one value is 6.7 % below all others, where healthy pairs scatter by 0.1 %
-        assert run(["locate", str(file)]) == (2 if single else 0)
-
-
-@recorded
-@pytest.mark.parametrize("form", FORMATS)
-def test_recorded_outputs_are_refused_in_each_format(form: str) -> None:
-    for file in sorted((SHARED / "outputs").rglob("*.out")):
-        with pytest.raises(UsageError):
-            read_matrix(file.read_text(errors="replace"), form)
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -110,10 +87,9 @@ def test_recorded_outputs_are_refused_in_each_format(form: str) -> None:
         (random.Random(1).randbytes(4096), "binary"),
     ],
 )
-def test_files_that_are_not_text(content: bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_are_not_text(content: bytes, said: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "file").write_bytes(content)
-    assert run(["locate", str(tmp_path / "file")]) == 64
-    assert re.search(said, capsys.readouterr().err)
+    assert re.search(said, seatrial("locate", str(tmp_path / "file"), code=64).err)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.launch.probe_text import (
     STOP,
@@ -171,11 +169,6 @@ def test_a_group_that_was_not_asked_for_is_refused(change: dict[str, Any]) -> No
 )  # fmt: skip
 def test_banter_is_no_record(line: bytes) -> None:
     assert parse_record(line) is None
-
-
-@given(line=st.binary(max_size=60))
-def test_no_bytes_are_too_strange(line: bytes) -> None:
-    parse_record(line)
 
 
 def test_every_proper_prefix_of_a_record_is_none() -> None:

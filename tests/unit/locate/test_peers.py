@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from seatrial.locate.peers import peers_of
+from tests.support.evidence import peers_of
 
 
 def fleet(count: int, slow: int, share: float, noise: float, seed: int) -> dict[tuple[str, str], float]:

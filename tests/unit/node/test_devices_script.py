@@ -9,6 +9,7 @@ from seatrial.model.hardware import PciHop, PciKind
 from seatrial.model.hca import PortFamily
 from seatrial.node.frame import Frame, parse_frame
 from seatrial.node.node import parse_facts
+from tests.support.collecting import program
 from tests.unit.node.test_pci import CONNECTX_4, config_with
 from tests.unit.node.test_script import SHELLS, collect, write
 
@@ -122,9 +123,7 @@ def test_an_overlay_wins_file_by_file(tmp_path: Path) -> None:
 
 def with_program(tmp_path: Path, body: str, name: str = "ibv_devinfo") -> Frame:
     make_hca_node(tmp_path / "machine")
-    program = tmp_path / name
-    program.write_text(f"#!/bin/sh\n{body}\n")
-    program.chmod(0o755)
+    program(tmp_path, name, body)
     return parse_frame(collect(f"{tmp_path}/machine:/", PATH=f"{tmp_path}:{os.environ['PATH']}"))
 
 

@@ -1,35 +1,14 @@
 """The stream's frame: what is whole, what is cut short, and what is no stream."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from seatrial.node.frame import CommandOutput, FactsFormatError, parse_frame
-from seatrial.node.node import node_facts, parse_facts
-from tests.support.paths import DATA
+from seatrial.node.node import parse_facts
+from tests.support.paths import DATA, data
 
 RECORDED = DATA / "facts"
 STREAMS = {path.stem: path.read_bytes().decode() for path in sorted(RECORDED.glob("*.facts"))}
-SMALL = """\
-#seatrial-facts 1 n1
-@value /a|1|2
-@link /b/driver|mlx5_core
-@list /c/*|x y
-@list /d/*|
-@file /e
-|one
-|@end
-@end
-@table /f/cpu*/topology core_id package
-|0 5 ?
-|1 6
-@end
-@command tool --version
-|tool 1.0
-@end 1
-@absent /g h|no such file
-#end n1
-"""
+SMALL = data("facts/small.stream")
 
 
 def test_recordings_are_there() -> None:
@@ -110,37 +89,3 @@ def test_only_newlines_divide_lines() -> None:
 def test_numbers_too_long_are_no_numbers() -> None:
     frame = parse_frame(f"#seatrial-facts 1 n1\n@value /a|{'9' * 5000}\n@value /b|٣\n@value /c| -7 \n#end n1\n")
     assert (frame.integer("/a"), frame.integer("/b"), frame.integer("/c")) == (None, None, -7)
-
-
-mutations = st.lists(
-    st.tuples(
-        st.integers(0, 20_000),
-        st.integers(0, 40),
-        st.one_of(st.text(max_size=12), st.sampled_from(["\n", "|", "@end\n", "-1", "9" * 30, "@table x y z\n|1\n"])),
-    ),
-    max_size=8,
-)
-
-
-@settings(max_examples=300, deadline=None)
-@given(name=st.sampled_from(["small", *STREAMS]), edits=mutations)
-def test_mutated_streams_raise_nothing_else(name: str, edits: list[tuple[int, int, str]]) -> None:
-    text = SMALL if name == "small" else STREAMS[name]
-    for position, removed, put in edits:
-        start = position % (len(text) + 1)
-        text = text[:start] + put + text[start + removed :]
-    try:
-        facts = node_facts(parse_frame(text))
-    except FactsFormatError:
-        return
-    assert all(interface.speed_bits_per_s is None or interface.speed_bits_per_s > 0 for interface in facts.interfaces)
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.text())
-def test_any_text_at_all(text: str) -> None:
-    try:
-        parse_facts(text)
-        parse_facts(f"#seatrial-facts 1 n1\n{text}")
-    except FactsFormatError:
-        pass

@@ -1,22 +1,17 @@
 """Machines from one line each: the collector's reading of their trees, hwloc's XML of them, and the two compared."""
 
 import random
-from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from seatrial.driver.facts_reading import read_recording
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Core, PciHop, PciKind
 from seatrial.model.hca import PortFamily, PortState
-from seatrial.node.frame import FactsFormatError
 from seatrial.node.hwloc_machine import facts_from_xml
 from tests.support.machine_forms import facts_of, hwloc_xml, sysinfo, tarball, ttar
 from tests.support.machines import Machine, machine, mask, ranges, sysfs_tree
-from tests.unit.node.test_hwloc import mangled
 
 MACHINES = {
     "1 sockets x 4 cores": (4, 4, 1, 1),
@@ -105,21 +100,6 @@ def test_every_form_of_a_recording_is_read(form: str, tmp_path: Path) -> None:
     assert list(read.facts) == ["n3"] and not read.silent
     assert (facts.hostname, facts.complete, counts(facts)) == ("n3", True, (64, 32, 2, 2))
     assert [card.address for card in facts.pci] == ["0000:61:00.0"]
-
-
-@cache
-def text_of(number: int) -> str:
-    return hwloc_xml(machine(list(MACHINES)[number]))
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.integers(0, len(MACHINES) - 1), st.integers(0, 1 << 32))
-def test_a_mangled_xml_gives_facts_or_our_own_error(number: int, seed: int) -> None:
-    try:
-        facts = facts_from_xml(mangled(text_of(number), seed, ""), "n1")
-    except FactsFormatError:
-        return
-    assert facts.hostname
 
 
 @pytest.mark.parametrize("text", ["2 sockets", "2 sockets x 4 cores, 3 bananas", "HCA mlx5_0 on socket 0"])

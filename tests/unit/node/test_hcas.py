@@ -1,8 +1,6 @@
 """HCAs and their ports: names, rates, counters, interfaces; from hand-made frames."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.model.hca import LANES, Hca, Port, PortFamily, PortState
 from seatrial.model.words import Unknown
@@ -336,35 +334,3 @@ def test_mtus_of_two_devices_with_two_ports() -> None:
 def test_no_devices_and_a_stream_that_breaks_off() -> None:
     assert read(f"@list {IB}/*|") == ((), {})
     assert read_hcas(parse_frame("#seatrial-facts 1 n1\n"))[1] == {"hcas": f"{IB}/*: the facts end before it"}
-
-
-TEXT = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=30) | st.sampled_from(
-    ["0x1", "4: ACTIVE", "40 Gb/sec (4X QDR)", "9999.999 Gb/sec (12X EDR)", "1 Gb/sec (1X)", "eth0", "-1", "٣", "¹"]
-)
-FILES = (
-    "node_type", "board_id", "fw_ver", "hca_type", "device/numa_node", "device/net/eth0/dev_port", "ports/1/state",
-    "ports/1/phys_state", "ports/1/rate", "ports/1/link_layer", "ports/1/lid", "ports/1/sm_lid", "ports/1/gids/0",
-    "ports/1/gid_attrs/ndevs/0",
-)  # fmt: skip
-
-
-@given(st.dictionaries(st.sampled_from(FILES), TEXT), TEXT, TEXT)
-def test_any_text_gives_a_record(values: dict[str, str], counter: str, mtu: str) -> None:
-    hcas, absent = read(
-        f"@list {IB}/*|mlx5_0", f"@list {IB}/mlx5_0/ports/*|1 2", f"@list {IB}/mlx5_0/device/net/*|eth0",
-        *(f"@value {IB}/mlx5_0/{file}|{value}" for file, value in values.items()),
-        f"@column {IB}/mlx5_0/ports/* counters/symbol_error|{counter}\t{counter}",
-        "@command ibv_devinfo", "|hca_id: mlx5_0", "|port: 1", f"|active_mtu: {mtu}", "@end 0",
-    )  # fmt: skip
-    assert [port.number for port in hcas[0].ports] == [1, 2]
-    assert all(absent.values())
-    for port in hcas[0].ports:
-        for name in ("state", "lid", "data_bits_per_s"):
-            assert (getattr(port, name) is None) == (f"hcas.mlx5_0.ports.{port.number}.{name}" in absent)
-
-
-@given(TEXT, TEXT, TEXT, TEXT)
-def test_any_words_give_a_family_and_a_rate(link_layer: str, node_type: str, driver: str, rate: str) -> None:
-    family = port_family(link_layer, node_type, driver)
-    found = port_rate(family, rate)
-    assert (found.data_bits_per_s is None) == bool(found.why)

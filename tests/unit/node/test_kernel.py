@@ -5,8 +5,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.launch.collector import collector
 from seatrial.node.frame import Frame, parse_frame
@@ -174,22 +172,3 @@ def test_every_fact_is_there_or_its_absence_is_explained() -> None:
     facts, absent = read_kernel(Frame(hostname="n1", complete=True))
     assert set(absent) == {f"settings.{name}" for name in facts.__struct_fields__}
     assert all(absent.values())
-
-
-PATHS = [
-    "/proc/sys/vm/swappiness",
-    "/proc/sys/kernel/sched_latency_ns",
-    "/sys/kernel/debug/sched/preempt",
-    "/sys/kernel/mm/transparent_hugepage/enabled",
-    "/sys/module/zfs/version",
-]
-
-
-@given(
-    values=st.dictionaries(st.sampled_from(PATHS), st.text()),
-    files=st.dictionaries(st.sampled_from(["/proc/cmdline", "/proc/modules"]), st.lists(st.text()).map(tuple)),
-)
-def test_any_text_gives_a_record(values: dict[str, str], files: dict[str, tuple[str, ...]]) -> None:
-    facts, absent = read_kernel(Frame(hostname="n1", complete=True, values=values, files=files))
-    assert all(name.startswith("settings.") and why for name, why in absent.items())
-    assert all(isinstance(version, str) for version in facts.modules.values())

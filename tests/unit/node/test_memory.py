@@ -5,8 +5,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.launch.collector import collector
 from seatrial.model.hardware import Dimm, MemoryFacts
@@ -114,11 +112,6 @@ def test_a_controller_that_does_not_tell_leaves_the_sum_unknown() -> None:
 )  # fmt: skip
 def test_places(slots: list[tuple[str, str]], expected: list[tuple[int | None, str]]) -> None:
     assert places(slots) == tuple(Place(*each) for each in expected)
-
-
-@given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), max_size=5))
-def test_no_words_for_a_slot_break_it(slots: list[tuple[str, str]]) -> None:
-    assert len(places(slots)) == len(slots)
 
 
 @pytest.mark.parametrize(

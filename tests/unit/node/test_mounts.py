@@ -13,7 +13,9 @@ import pytest
 from seatrial.drift.expected_differences import excused_between_nodes, excused_over_time
 from seatrial.node.mounts import is_passing
 from seatrial.node.system import read_system
+from seatrial.rules.mounts import lasting_mounts
 from tests.support.collecting import SHELLS, collect, finish, program, start, write
+from tests.support.facts_examples import mount
 
 MOUNTS = r"""proc /proc proc rw 0 0
 /dev/sda1 / ext4 rw,relatime 0 0
@@ -93,32 +95,37 @@ def test_a_dead_file_server_stops_nobody(tmp_path: Path, stuck: str, seconds: fl
 
 
 # One list of passing mounts: rules and comparisons pass over the same ones.
+PASSING = [
+    "/run",
+    "/run/user/1000",
+    "/boot",
+    "/boot/efi",
+    "/media/stick",
+    "/dev/hugepages-1G",
+    "/dev/mqueue",
+    "/var/lib/docker/overlay2/x/merged",
+    "/var/spool/slurmd.n1/job1",
+    "/snap/core/1",
+    "/sys/kernel/debug",
+]
+STAYING = [
+    "/",
+    "/home",
+    "/bootstrap",
+    "/running",
+    "/dev/shm",
+    "/dev/hugepages",
+    "/var/lib",
+    "/var/spool/mail",
+    "/tmp/x",
+]
 
 
-@pytest.mark.parametrize(
-    ("path", "passing"),
-    [
-        ("/", False),
-        ("/home", False),
-        ("/bootstrap", False),
-        ("/run", True),
-        ("/running", False),
-        ("/run/user/1000", True),
-        ("/boot", True),
-        ("/boot/efi", True),
-        ("/media/stick", True),
-        ("/dev/shm", False),
-        ("/dev/hugepages", False),
-        ("/dev/hugepages-1G", True),
-        ("/dev/mqueue", True),
-        ("/var/lib", False),
-        ("/var/lib/docker/overlay2/x/merged", True),
-        ("/var/spool/mail", False),
-        ("/var/spool/slurmd.n1/job1", True),
-    ],
-)
-def test_both_pass_over_the_same(path: str, passing: bool) -> None:
+@pytest.mark.parametrize("path", [*PASSING, *STAYING])
+def test_all_pass_over_the_same(path: str) -> None:
+    passing = path in PASSING
     assert is_passing(path) is passing
+    assert (path in lasting_mounts((mount(path),), ())) is not passing
     for fact in (f"system.mounts.{path}", f"system.mounts.{path}.options"):
         assert excused_between_nodes(fact) is passing
         assert excused_over_time(fact) is passing

@@ -5,13 +5,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.commands.transports.catalogue import own_settings
 from seatrial.model.system import MpiFile, SoftwareFacts
 from seatrial.model.verdict import FindingKind
-from seatrial.node.frame import CommandOutput, Frame, parse_frame
+from seatrial.node.frame import parse_frame
 from seatrial.node.mpi import builds, parse_file, read_mpi_files, read_mpi_settings, told, told_apart
 from seatrial.node.node import parse_facts
 from seatrial.rules.base import Readings
@@ -69,19 +67,6 @@ def test_a_large_file_is_told_by_its_size_and_an_overlay_wins(tmp_path: Path) ->
 def test_a_recorded_machine_and_one_without_mpi_say_so(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     assert collect(str(tmp_path)).absent["mpi-files"] == "recorded machine"
-
-
-@given(st.lists(st.text()))
-def test_any_lines_give_files_with_a_path_and_a_size(lines: list[str]) -> None:
-    commands = {"cksum mpi-files": CommandOutput(status=0, lines=tuple(lines))}
-    for file in read_mpi_files(Frame(hostname="n1", complete=True, commands=commands)):
-        assert file.name and file.path.startswith("/") and file.size_bytes is not None
-
-
-@given(st.text())
-def test_any_answer_is_a_file_or_none(text: str) -> None:
-    file = parse_file(text)
-    assert file is None or file.path in text
 
 
 def test_builds_are_told_apart_by_content_and_by_size_alone_where_one_has_no_checksum() -> None:

@@ -1,12 +1,10 @@
 """From the stream to NodeFacts: units, absences, the kernel's odd words."""
 
-import msgspec
 import pytest
 
 from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.hardware import Cache, Core, Dimm, IdleState, MemoryFacts, NumaNode, ProcessorFacts, Topology
 from seatrial.node.node import parse_facts
-from tests.support.paths import DATA, ROOT
+from tests.support.paths import DATA
 
 RECORDED = DATA / "facts"
 
@@ -191,12 +189,3 @@ def test_every_fact_is_there_or_its_absence_is_explained() -> None:
     }  # fmt: skip
     assert [name for name in plain if getattr(facts, name) not in (None, "", ())] == []
     assert all(facts.absent.values())
-
-
-@pytest.mark.parametrize(
-    "record",
-    [NodeFacts, NetworkInterface, Topology, Core, NumaNode, Cache, ProcessorFacts, IdleState, MemoryFacts, Dimm],
-)
-def test_every_field_is_documented(record: type[msgspec.Struct]) -> None:
-    documented = "".join(path.read_text() for path in sorted((ROOT / "docs").glob("facts*.md")))
-    assert [name for name in record.__struct_fields__ if f"`{name}`" not in documented] == []

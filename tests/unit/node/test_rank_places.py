@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,12 +23,9 @@ from tests.support.builders import Cluster, info_of
 from tests.support.facts_examples import processor, server
 from tests.support.machine_forms import hwloc_xml
 from tests.support.machines import machine
-from tests.support.paths import SHARED, needs_shared
 from tests.support.rule_cases import placed, ranks_on, smt
 
-RECORDED = SHARED / "nodes" / "hwloc" / "32em64t-2n8c2t-pci-normalio.xml"
 """Two sockets of eight cores, two threads each; mlx5_0 hangs on the second."""
-needs_data = needs_shared(RECORDED)
 
 WANTS = st.lists(st.frozensets(st.integers(0, 4), min_size=1), max_size=5)
 
@@ -121,10 +117,8 @@ def test_places_of_one_host_are_judged_as_one() -> None:
 GENERATED = "2 sockets x 8 cores x 2 threads, HCA mlx5_0 4xEDR gen3 x16 on socket 1"
 
 
-@pytest.mark.parametrize("source", ["generated", pytest.param("recorded", marks=needs_data)])
-def test_a_server_of_two_sockets(source: str) -> None:
-    text = hwloc_xml(machine(GENERATED)) if source == "generated" else RECORDED.read_text()
-    facts = facts_from_xml(text, "n1")
+def test_a_server_of_two_sockets() -> None:
+    facts = facts_from_xml(hwloc_xml(machine(GENERATED)), "n1")
     adapters = adapters_of(facts)
     assert adapters.packages == {"mlx5_0": 1}
     far = [core for core in facts.topology.cores if distance(core, adapters) is Distance.OTHER]

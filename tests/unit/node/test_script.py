@@ -13,7 +13,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.node.frame import CommandOutput, parse_frame
 from seatrial.node.node import node_facts, parse_facts
-from tests.support.collecting import children_s
+from tests.support.collecting import children_s, program
 
 SHELLS = [shell for shell in ("sh", "dash", "busybox sh", "bash") if shutil.which(shell.split()[0])]
 
@@ -108,9 +108,7 @@ def test_commands_cannot_eat_the_script_nor_hang(tmp_path: Path) -> None:
         "timeout": f'[ "$1" = 5 ] && shift; exec {shutil.which("timeout")} 0.2 "$@"',
     }
     for name, body in programs.items():
-        program = tmp_path / name
-        program.write_text(f"#!/bin/sh\n{body}\n")
-        program.chmod(0o755)
+        program(tmp_path, name, body)
     frame = parse_frame(collect(PATH=f"{tmp_path}:{os.environ['PATH']}"))
     assert frame.complete and frame.unknown == ()
     assert frame.commands["sinfo --version"] == CommandOutput(status=0, lines=())

@@ -1,32 +1,19 @@
 """Slurm, MPI and transport libraries: from recorded words, and from stand-ins for the commands."""
 
 import os
-import re
 from pathlib import Path
 
-import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.model.system import (
-    ClockState,
-    Firmware,
-    KernelFacts,
     Library,
-    Limits,
-    Mount,
-    MpiFile,
-    Sensor,
     SoftwareFacts,
-    SystemFacts,
 )
 from seatrial.model.words import Unknown
 from seatrial.node.frame import CommandOutput, Frame
 from seatrial.node.kernel import read_kernel
 from seatrial.node.node import node_facts
 from seatrial.node.software import read_software
-from seatrial.node.system import read_system
 from tests.support.collecting import SHELLS, children_s, collect, program, write
 from tests.support.paths import ROOT
 
@@ -195,43 +182,8 @@ def test_every_fact_is_there_or_its_absence_is_explained() -> None:
     assert set(absent) == {f"software.{name}" for name in facts.__struct_fields__}
 
 
-RECORDS = [KernelFacts, Firmware, Limits, ClockState, Mount, Sensor, SystemFacts, Library, MpiFile, SoftwareFacts]
-
-
-@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
-def test_every_field_is_documented(record: type[msgspec.Struct]) -> None:
-    documented = (DOCS / "facts-system.md").read_text()
-    chapter = re.search(rf"^.*`{record.__name__}`(.*?)(?=^## |\Z)", documented, re.MULTILINE | re.DOTALL)
-    assert chapter
-    assert [name for name in record.__struct_fields__ if f"`{name}`" not in chapter[1]] == []
-
-
 def test_every_setting_that_is_collected_is_documented() -> None:
     documented = (DOCS / "facts-system.md").read_text()
     frame = collect("/")
     assert [name for name in read_kernel(frame)[0].sysctls if f"`{name}`" not in documented] == []
     assert "`SEATRIAL_PATHS`" in documented and "`SEATRIAL_FACTS`" in documented
-
-
-COMMANDS = ["sinfo --version", "slurmd -V", "mpirun --version", "mpichversion", "ompi_info --version", "ucx_info -v",
-            "ompi_info --parsable", "ucx_info -d", "fi_info --version", "fi_info -l", "modulecmd x"]  # fmt: skip
-WORDS = st.text() | st.sampled_from(["slurm 1", "Open MPI v1", "MPICH Version: 1", "MPICH Device: x", "mca:btl:tcp",
-                                     "# Library version: 1", "# Transport: t", "a:", "Modules Release 5"])  # fmt: skip
-
-
-@given(
-    st.dictionaries(
-        st.sampled_from(COMMANDS),
-        st.builds(
-            CommandOutput, status=st.sampled_from([0, 0, 0, 1, 124, 127]), lines=st.lists(WORDS, max_size=5).map(tuple)
-        ),
-    ),
-    st.text(),
-)
-def test_any_text_gives_a_record(commands: dict[str, CommandOutput], lmod: str) -> None:
-    frame = Frame(hostname="n1", complete=True, commands=commands, values={"LMOD_VERSION": lmod})
-    facts, absent = read_software(frame)
-    assert all(name.startswith("software.") and why for name, why in absent.items())
-    for library in facts.libraries:
-        assert library.word if isinstance(library, Unknown) else library.version
-    assert read_system(frame)[0].mounts == ()

@@ -7,17 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.launch.collector import collector
 from seatrial.model.system import ClockState, Firmware, Limits, Sensor, SystemFacts
 from seatrial.node.frame import CommandOutput, Frame, parse_frame
 from seatrial.node.system import read_system
 from tests.support.collecting import SHELLS, collect, program, write
-from tests.support.paths import SHARED, needs_shared
-
-DATA = SHARED / "nodes"
 
 
 def system_of(
@@ -208,49 +203,6 @@ def test_sensors_of_two_sockets(tmp_path: Path, shell: str) -> None:
     assert not {"system.sensors", "system.power_limits_w"} & set(absent)
 
 
-def unpack_ttar(archive: Path, root: Path) -> None:
-    """The plain-text archives of node_exporter: paths, links, and files by their number of lines."""
-    lines = iter(archive.read_text(errors="replace").splitlines())
-    path = root
-    for line in lines:
-        word, _, content = line.partition(": ")
-        if word in ("Path", "Directory"):
-            path = root / content
-            (path if word == "Directory" else path.parent).mkdir(parents=True, exist_ok=True)
-        elif word == "SymlinkTo":
-            path.symlink_to(content)
-        elif word == "Lines":
-            path.write_text("".join(f"{next(lines)}\n" for _ in range(int(content))).replace("EOF\n", ""))
-
-
-@needs_shared(DATA)
-def test_a_recorded_tree_of_node_exporter(tmp_path: Path) -> None:
-    archive = DATA / "node_exporter-sys.ttar"
-    unpack_ttar(archive, tmp_path)
-    facts, _ = read_system(collect(str(tmp_path)))
-    firmware = facts.firmware
-    assert (firmware.vendor, firmware.product, firmware.bios_version) == ("Dell Inc.", "PowerEdge R6515", "2.2.4")
-    assert facts.power_limits_w["package-0 long_term"] == 4090.0
-    sensors = {sensor.name: sensor for sensor in facts.sensors}
-    assert sensors["coretemp Core 0"] == Sensor(name="coretemp Core 0", unit="degC", value=54.0, critical=100.0)
-    assert sensors["thermal cpu-thermal"].value == 12.376
-
-
-@needs_shared(DATA)
-@pytest.mark.parametrize(
-    ("name", "product", "modes"),
-    [("memorysidecaches", "PowerEdge R740", ("cache", "snc2")),
-     ("128arm-2pa2n8cluster4co", "XA320 V2", ("", "")), ("16amd64-4n4c-cgroup-distance-merge", "H8QM8", ("", ""))],
-)  # fmt: skip
-def test_recorded_machines_of_hwloc(tmp_path: Path, name: str, product: str, modes: tuple[str, str]) -> None:
-    archive = DATA / "hwloc" / f"{name}.tar.bz2"
-    subprocess.run(["/bin/tar", "xjf", archive, "-C", tmp_path], check=True)
-    facts, _ = read_system(collect(str(next(tmp_path.iterdir()))))
-    assert facts.firmware.product == product
-    assert facts.firmware.vendor and facts.mounts and facts.booted_s
-    assert (facts.firmware.memory_mode, facts.firmware.cluster_mode) == modes
-
-
 def test_every_fact_is_there_or_its_absence_is_explained() -> None:
     facts, absent = system_of()
     groups = {f"limits.{name}" for name in Limits.__struct_fields__}
@@ -260,32 +212,3 @@ def test_every_fact_is_there_or_its_absence_is_explained() -> None:
     assert set(absent) == {f"system.{name}" for name in groups}
     assert all(absent.values())
     assert facts == SystemFacts()
-
-
-PATHS = ["/sys/class/dmi/id/sys_vendor", "/sys/devices/platform/ipmi_bmc.0/firmware_revision", "mount /a", "reach /b",
-         "/sys/class/hwmon/hwmon0/name", "/sys/class/hwmon/hwmon0/temp1_input", "/sys/class/hwmon/hwmon0/temp1_crit",
-         "/sys/class/hwmon/hwmon0/temp1_label", "/sys/class/thermal/thermal_zone3/temp",
-         "/sys/class/powercap/intel-rapl-mmio:0:1/constraint_0_power_limit_uw",
-         "/sys/class/powercap/intel-rapl-mmio:0/name", "reach /"]  # fmt: skip
-FILES = ["/proc/mounts", "/proc/self/limits", "/proc/stat", "/proc/cpuinfo", "/var/run/hwloc/knl_memoryside_cache"]
-COMMANDS = ["chronyc -n tracking", "ntpq -c rv 0 leap,stratum,offset", "timedatectl show -p NTPSynchronized"]
-WORDS = st.text() | st.sampled_from(["5", "-1", "yes", "no answer", "Leap status : Normal", "leap=00 offset=1.5",
-                                     r"a /b\777 nfs rw", "btime 12", "Max open files  7  8", "memory_mode: Flat",
-                                     "System time : 1.5 seconds fast of NTP time", "= = = ="])  # fmt: skip
-LINES = st.lists(WORDS).map(tuple)
-
-
-@given(
-    values=st.dictionaries(st.sampled_from(PATHS) | st.text(), WORDS),
-    files=st.dictionaries(st.sampled_from(FILES), LINES),
-    commands=st.dictionaries(
-        st.sampled_from(COMMANDS), st.builds(CommandOutput, status=st.sampled_from([0, 0, 1, 124]), lines=LINES)
-    ),
-)
-def test_any_text_gives_a_record(
-    values: dict[str, str], files: dict[str, tuple[str, ...]], commands: dict[str, CommandOutput]
-) -> None:
-    facts, absent = system_of(values, files, commands)
-    assert all(name.startswith("system.") and why for name, why in absent.items())
-    assert all(isinstance(sensor.value, float) and sensor.unit for sensor in facts.sensors)
-    assert set(facts.paths.values()) <= {True, False}

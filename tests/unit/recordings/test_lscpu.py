@@ -7,6 +7,7 @@ import pytest
 from seatrial.cli.main import run
 from seatrial.node.frame import FactsFormatError
 from seatrial.recordings.command_text import facts_from_text, is_translated
+from tests.support.command_line import Seatrial
 
 HEAD = """\
 Architecture:                aarch64
@@ -91,10 +92,9 @@ LANGUAGES = {
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_another_language_is_refused_as_that(language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_language_is_refused_as_that(language: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "n1.txt").write_text(LANGUAGES[language])
-    assert run(["facts", "--from", str(tmp_path / "n1.txt")]) == 64
-    said = capsys.readouterr().err
+    said = seatrial("facts", "--from", str(tmp_path / "n1.txt"), code=64).err
     assert "another language than English" in said and "Run it with LC_ALL=C." in said
 
 

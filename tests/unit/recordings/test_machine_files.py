@@ -18,101 +18,11 @@ from seatrial.recordings.machine_files import machine_files, node_of
 from tests.support.json_objects import parsed
 from tests.support.machine_forms import hwloc_xml
 from tests.support.machines import machine
-from tests.support.paths import DATA, SHARED, needs_shared
+from tests.support.paths import DATA, data
 
-LSCPU = """Architecture:            x86_64
-  CPU op-mode(s):        32-bit, 64-bit
-  Byte Order:            Little Endian
-CPU(s):                  8
-  On-line CPU(s) list:   0-7
-Vendor ID:               GenuineIntel
-  BIOS Vendor ID:        Intel
-  Model name:            Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz
-    BIOS Model name:     Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz  CPU @ 2.4GHz
-    CPU family:          6
-    Model:               85
-    Thread(s) per core:  2
-    Core(s) per socket:  2
-    Socket(s):           2
-    Stepping:            4
-    CPU max MHz:         3700.0000
-    Flags:               fpu sse sse2 avx avx2 fma avx512f
-NUMA:
-  NUMA node(s):          2
-  NUMA node0 CPU(s):     0,1,4,5
-  NUMA node1 CPU(s):     2,3,6,7
-"""
-DMIDECODE = """# dmidecode 3.3
-Getting SMBIOS data from sysfs.
-SMBIOS 3.2.1 present.
-
-Handle 0x0000, DMI type 0, 26 bytes
-BIOS Information
-\tVendor: Dell Inc.
-\tVersion: 2.4.8
-\tRelease Date: 11/27/2019
-\tCharacteristics:
-\t\tISA is supported
-
-Handle 0x0100, DMI type 1, 27 bytes
-System Information
-\tManufacturer: Dell Inc.
-\tProduct Name: PowerEdge C6420
-\tSerial Number: XXXXXXX
-
-Handle 0x1100, DMI type 17, 84 bytes
-Memory Device
-\tSize: 16 GB
-\tLocator: P0_DIMM_A1
-\tBank Locator: P0 CHANNEL A
-\tType: DDR4
-\tSpeed: 2666 MT/s
-\tConfigured Memory Speed: 2666 MT/s
-
-Handle 0x1101, DMI type 17, 84 bytes
-Memory Device
-\tSize: 16 GB
-\tLocator: P1_DIMM_A1
-\tBank Locator: P1 CHANNEL A
-\tType: DDR4
-\tSpeed: 2666 MT/s
-\tConfigured Memory Speed: 2400 MT/s
-
-Handle 0x1300, DMI type 19, 31 bytes
-Memory Array Mapped Address
-\tRange Size: 32 GB
-"""
-LSTOPO = """Machine (31GB total)
-  Package L#0
-    NUMANode L#0 (P#0 15GB)
-    L3 L#0 (27MB)
-      L2 L#0 (1024KB) + L1d L#0 (32KB) + L1i L#0 (32KB) + Core L#0
-        PU L#0 (P#0)
-        PU L#1 (P#4)
-      L2 L#1 (1024KB) + L1d L#1 (32KB) + L1i L#1 (32KB) + Core L#1
-        PU L#2 (P#1)
-        PU L#3 (P#5)
-    HostBridge
-      PCI 00:11.5 (SATA)
-      PCIBridge
-        PCI 5e:00.0 (InfiniBand)
-          Net "ib0"
-          OpenFabrics "mlx5_0"
-      PCIBridge
-        PCIBridge
-          PCI 03:00.0 (VGA)
-  Package L#1
-    NUMANode L#1 (P#1 16GB)
-    L3 L#1 (27MB)
-      L2 L#2 (1024KB) + L1d L#2 (32KB) + L1i L#2 (32KB) + Core L#2
-        PU L#4 (P#2)
-        PU L#5 (P#6)
-      L2 L#3 (1024KB) + L1d L#3 (32KB) + L1i L#3 (32KB) + Core L#3 + PU L#6 (P#3) + PU L#7 (P#7)
-    HostBridge
-      PCIBridge
-        PCI 0001:af:00.0 (3D)
-          CoProc(CUDA) "cuda0"
-"""
+LSCPU = data("recordings/lscpu.txt")
+DMIDECODE = data("recordings/dmidecode.txt")
+LSTOPO = data("recordings/lstopo.txt")
 OLD_LSTOPO = """Machine (64GB)
   NUMANode L#0 (P#0 32GB) + Socket L#0 + L3 L#0 (10MB)
     L2 L#0 (256KB) + L1 L#0 (32KB) + Core L#0 + PU L#0 (P#0)
@@ -181,21 +91,7 @@ def test_lstopo_with_physical_numbers() -> None:
     assert facts.pci == usual.pci
 
 
-VERBOSE = """Machine (P#0 total=24684092KB Backend=Linux OSName=Linux HostName=vm Architecture=x86_64)
-  Package L#0 (P#0 total=24684092KB CPUVendor=AuthenticAMD CPUModel="AMD EPYC 7763 64-Core Processor" CPUStepping=1)
-    NUMANode L#0 (P#0 local=24684092KB total=24684092KB)
-    L1dCache L#0 (P#0 size=32KB linesize=64 ways=8 Inclusive=0)
-      Core L#0 (P#0)
-        PU L#0 (P#0)
-      Core L#1 (P#1)
-        PU L#1 (P#1)
-  HostBridge L#0 (buses=0000:[00-00])
-    PCI L#0 (busid=0000:00:02.0 id=1af4:1042 class=0180(Storage))
-      Block L#0 (Size=268435456 SectorSize=512 LinuxDeviceID=254:0) "vda"
-    PCI 15b3:1017 (P#4096 busid=0000:5e:00.0 class=0207(InfiniBand) PCIVendor="Mellanox")
-      Network L#1 (Address=02:fc:00:00:00:01 Port=1) "ib0"
-      OpenFabrics L#2 (NodeGUID=506b:4b03:00cc:02a6) "mlx5_0"
-"""
+VERBOSE = data("recordings/lstopo-verbose.txt")
 
 
 def test_verbose_lstopo() -> None:
@@ -372,11 +268,3 @@ def test_drift_and_limits_of_a_fleet_of_texts(tmp_path: Path, capsys: pytest.Cap
     limits = parsed(capsys.readouterr().out)["limits"]
     memory = {limit["limit_bytes_per_s"] for limit in limits if "memory" in limit["path"]}
     assert memory == {6 * 2666e6 * 8, 4 * 2400e6 * 8}
-
-
-@needs_shared(SHARED / "nodes" / "hwloc")
-def test_every_recorded_export_is_a_node_of_one_folder() -> None:
-    folder = SHARED / "nodes" / "hwloc"
-    read = read_recording(folder)
-    assert len(read.facts) == len(list(folder.glob("*.xml"))) and not read.silent
-    assert {"conan", "nvidiaDGX2", "16em64t-4s2c2t", "16em64t-4s2c2t-xml"} <= read.facts.keys()

@@ -16,9 +16,7 @@ from seatrial.node.frame import FactsFormatError
 from seatrial.recordings.sysinfo import facts_from_sysinfo
 from tests.support.machine_forms import sysinfo
 from tests.support.machines import machine
-from tests.support.paths import SHARED, needs_shared
 
-DATA = SHARED / "nodes" / "alaska-sysinfo.json"
 INFINIBAND = "03:00.0 Infiniband controller [0207]: Mellanox Technologies MT27700 [ConnectX-4] [15b3:1013] (rev 01)"
 NODE: dict[str, Any] = {
     "hostname": "n1",
@@ -121,11 +119,9 @@ def test_one_node_without_its_name_around_it() -> None:
     assert list(facts_from_sysinfo(json.dumps(NODE))) == ["n1"]
 
 
-@pytest.mark.parametrize("source", ["generated", pytest.param("recorded", marks=needs_shared(DATA))])
-def test_sixteen_nodes_that_are_alike(source: str) -> None:
+def test_sixteen_nodes_that_are_alike() -> None:
     alike = machine("2 sockets x 16 cores x 2 threads, HCA mlx5_0 4xEDR gen3 x16 on socket 0")
-    text = sysinfo(alike, tuple(f"n{number}" for number in range(16)))
-    nodes = facts_from_sysinfo(text if source == "generated" else DATA.read_text())
+    nodes = facts_from_sysinfo(sysinfo(alike, tuple(f"n{number}" for number in range(16))))
     assert len(nodes) == 16
     one, other = list(nodes.values())[:2]
     assert (one.processors, one.cores, one.sockets) == (64, 32, 2)

@@ -251,28 +251,6 @@ def test_a_thread_that_is_offline() -> None:
     assert "31, where most of its peers have 32" in finding.statement
 
 
-@pytest.mark.parametrize(
-    ("path", "lasting"),
-    [
-        ("/", True),
-        ("/home", True),
-        ("/tmp/x", True),
-        ("/dev/shm", True),
-        ("/run/user/1000", False),
-        ("/run", False),
-        ("/boot/efi", False),
-        ("/snap/core/1", False),
-        ("/var/lib/docker/overlay2/x/merged", False),
-        ("/var/spool/slurmd/job1", False),
-        ("/var/spool/mail", True),
-        ("/running", True),
-        ("/sys/kernel/debug", False),
-    ],
-)
-def test_which_mounts_are_there_for_good(path: str, lasting: bool) -> None:
-    assert (path in lasting_mounts((mount(path),), ())) is lasting
-
-
 def test_what_autofs_mounts_comes_and_goes() -> None:
     asleep = system(mounts=(mount("/", "ext4"), mount("/net/home", "autofs")))
     awake = system(

@@ -6,6 +6,7 @@ from pathlib import Path
 from seatrial.model.own_job import JobStep, OwnJob
 from seatrial.process.process import run
 from seatrial.slurm.job_ranks import RUNNING, STARTED, parse_ranks, parse_steps, running_ranks, started_ranks
+from tests.support.collecting import program
 
 
 def test_steps_of_the_user_are_told_from_those_of_slurm_and_our_own() -> None:
@@ -43,9 +44,7 @@ def script(text: str, folder: Path, **variables: str) -> str:
 def test_the_script_prints_the_mask_of_each_task_of_other_steps(tmp_path: Path) -> None:
     own = os.getpid()
     rows = f"PID JOBID STEPID LOCALID GLOBALID\n{own} 7 0 0 4\n{own} 7 9 0 0\n{own} 7 batch - -\n999999 7 0 1 5\n"
-    listing = tmp_path / "scontrol"
-    listing.write_text(f"#!/bin/sh\ncat <<END\n{rows}END\n")
-    listing.chmod(0o755)
+    program(tmp_path, "scontrol", f"cat <<END\n{rows}END")
     (rank,) = parse_ranks(script(RUNNING, tmp_path, SLURM_STEP_ID="9"))["0"]
     assert (rank.rank, rank.node, rank.pid, rank.cpus) == (4, "n1", own, tuple(sorted(os.sched_getaffinity(0))))
 

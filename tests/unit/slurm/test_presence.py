@@ -9,6 +9,7 @@ from seatrial.model.errors import LaunchError
 from seatrial.process.process import Completed, environment, step_binding
 from seatrial.slurm import presence
 from tests.support.clocks import Clock
+from tests.support.collecting import program
 
 
 @pytest.fixture
@@ -20,9 +21,7 @@ def sinfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def says(folder: Path, *, error: str = "", code: int = 0) -> None:
-    program = folder / "sinfo"
-    program.write_text(f"#!/bin/sh\necho '{error}' >&2\nexit {code}\n")
-    program.chmod(0o755)
+    program(folder, "sinfo", f"echo '{error}' >&2\nexit {code}")
 
 
 def test_without_slurm_or_a_cluster_this_machine_is_alone(sinfo: Path) -> None:
@@ -59,8 +58,7 @@ def test_a_configuration_that_is_not_there_is_not_waited_for(sinfo: Path, monkey
 
 def test_missing_commands_are_named(sinfo: Path) -> None:
     for name in ("salloc", "squeue", "scancel", "scontrol"):
-        (sinfo / name).write_text("#!/bin/sh\n")
-        (sinfo / name).chmod(0o755)
+        program(sinfo, name, "")
     assert presence.missing() == ("srun",)
     assert presence.lacking(("srun",))[0] == "sinfo is here, and srun is not on PATH."
 

@@ -3,17 +3,12 @@
 import numpy as np
 import pytest
 
-from seatrial.statistics.change_points import find_changes
 from tests.support.change_point_scores import (
     binary_segmentation,
     covering,
     f1,
-    labelled_series,
     matched,
 )
-from tests.support.paths import SHARED, needs_shared
-
-LABELLED = SHARED / "changepoints"
 
 
 def test_an_answer_counts_for_one_true_place_only() -> None:
@@ -45,19 +40,3 @@ def test_binary_segmentation_divides_clear_levels_only() -> None:
     assert binary_segmentation(values) == [120]
     steps = np.concatenate([np.full(20, float(10 * (number % 2))) for number in range(12)])
     assert len(binary_segmentation(steps + 0.01 * np.random.default_rng(2).normal(size=240))) <= 5
-
-
-@needs_shared(LABELLED / "annotations.json")
-def test_labelled_series_score_at_least_as_well_as_with_binary_segmentation() -> None:
-    ours: list[tuple[float, float]] = []
-    theirs: list[tuple[float, float]] = []
-    for values, annotations in labelled_series(LABELLED).values():
-        for scores, search in ((ours, _found), (theirs, binary_segmentation)):
-            answer = sorted({place for column in values.T for place in search(column)})
-            scores.append((f1(annotations, answer), covering(annotations, answer, len(values))))
-    assert np.mean(ours, axis=0) == pytest.approx([0.80, 0.78], abs=0.005)
-    assert (np.mean(ours, axis=0) >= np.mean(theirs, axis=0)).all()
-
-
-def _found(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[int]:
-    return [one.index for one in find_changes(values).changes]

@@ -1,10 +1,8 @@
 """Pieces and switches of curves whose truth is known, and of curves that others measured."""
 
-import csv
 import math
 import random
 import re
-from collections import defaultdict
 
 import msgspec
 import pytest
@@ -12,9 +10,7 @@ import pytest
 from seatrial.pairs.sizes import geometric_sizes
 from seatrial.statistics.piecewise import FEWEST_SIZES
 from seatrial.statistics.segments import Break, Segmentation, segment
-from tests.support.paths import SHARED, needs_shared
 
-DATA = SHARED
 SIZES = geometric_sizes(4 << 20)
 
 
@@ -119,25 +115,6 @@ def near(one: Break, label: float) -> bool:
     return label / 2 <= one.last_bytes and one.first_bytes <= label * 2
 
 
-@needs_shared(DATA / "calibration")
-def test_the_switches_that_people_labelled_in_a_calibration() -> None:
-    """MPI_Send of PlaFRIM's miriel nodes, labelled 1420, 65536, 131072, 400000 (platform-calibration, MIT licence).
-
-    All four are found; one more at 16 to 17 B (1.57 to 1.78 µs) is in the data and was not labelled.
-    """
-    path = DATA / "calibration" / "miriel-testplatform_PingPong.csv"
-    runs: dict[int, list[float]] = defaultdict(list)
-    with path.open() as lines:
-        for call, size, _, took in csv.reader(lines):
-            if call == "MPI_Send":
-                runs[int(size)].append(float(took))
-    found = segment({size: values[:50] for size, values in runs.items()}, resamples=60)
-    labels = (1420, 65536, 131072, 400000)
-    assert [label for label in labels if not any(near(one, label) for one in found.switches)] == []
-    unlabelled = [one for one in found.switches if not any(near(one, label) for label in labels)]
-    assert [(one.last_bytes, one.first_bytes) for one in unlabelled] == [(16, 17)]
-
-
 def test_three_switches_of_a_generated_calibration() -> None:
     """Fifty timed messages of each of 90 sizes, as platform calibrations measure them; all switches and no other."""
     labels = (1420, 65536, 400_000)
@@ -160,21 +137,4 @@ def test_a_generated_table_of_osu_latency_with_one_step() -> None:
     found = segment({int(size): [float(micros) * 1e-6] for size, micros in rows})
     assert found.segments[-1].bytes_per_s.value == pytest.approx(10e9, rel=0.01)
     assert [(one.last_bytes, one.first_bytes) for one in found.steps] == [(8192, 16384)]
-    assert found.switches == ()
-
-
-@needs_shared(DATA / "outputs")
-@pytest.mark.parametrize(
-    ("system", "rate", "steps"), [("alaska-roce25", 3.057e9, [(128, 256)]), ("csd3-hdr100", 12.27e9, [])]
-)
-def test_osu_latency_of_two_clusters(system: str, rate: float, steps: list[tuple[int, int]]) -> None:
-    """The second's step from 128 to 256 B (1.12 to 1.35 µs) is lost among bends: 23 sizes, and one run each.
-
-    One run shows steps, and cannot confirm that they are switches.
-    """
-    path = DATA / "outputs" / "osu" / f"{system}-openmpi-Osu_latency.out"
-    lines = re.findall(r"^(\d+)\s+([\d.]+)$", path.read_text(), re.MULTILINE)
-    found = segment({int(size): [float(micros) * 1e-6] for size, micros in lines if int(size)})
-    assert found.segments[-1].bytes_per_s.value == pytest.approx(rate, rel=0.01)
-    assert [(one.last_bytes, one.first_bytes) for one in found.steps] == steps
     assert found.switches == ()

@@ -97,11 +97,6 @@ class _Growing:
         return changes_of(recorded.measurements, recorded.fabric.leaf_of, recorded.info.effect)
 
 
-def assess(recorded: RecordedRun) -> Assessment:
-    """Evidence, references and suspects of a run that does not grow any more."""
-    return Assessor().assess(recorded)
-
-
 def on_one_machine(facts: Mapping[str, NodeFacts]) -> bool:
     """Whether what was measured are ranks of one and the same host."""
     return len(facts) > 1 and len({known.hostname for known in facts.values()}) == 1

@@ -40,7 +40,6 @@ from seatrial.process.file_output import run_into
 LOOK_S = 60.0
 PATHS = 'for name do command -v "$name" && exit 0; done; echo seatrial-none'
 """For a node's shell: the path of the first of the programs that it has."""
-NONE = "seatrial-none"
 PROGRAM = re.compile(r"[A-Za-z][\w.-]{0,60}")
 
 

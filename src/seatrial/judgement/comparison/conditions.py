@@ -12,7 +12,6 @@ from seatrial.model.words import natural_sorted, some
 
 CROWDED = 2.0
 """Numbers of pairs at once that differ by this factor or more are another load on the fabric."""
-UNKNOWN = "unknown"
 COMMAND = "command"
 OF_RUNS: dict[str, Callable[[RunSummary], str]] = {
     COMMAND: lambda run: run.kind,

@@ -11,7 +11,7 @@ from seatrial.commands.changepoints.view import changes_report
 from seatrial.importers.series import ValueSeries
 from seatrial.judgement.series_changes import Better, judge_series
 from seatrial.model.verdict import Verdict
-from tests.support.json_objects import frame
+from tests.support.command_line import Seatrial
 
 
 def series(*levels: float, each: int = 40, name: str = "rate") -> ValueSeries:
@@ -96,12 +96,11 @@ def test_a_headline_names_the_series_the_size_and_the_place() -> None:
     assert "a change of" in changes_report(judge_series([series(100.0)])).sentence
 
 
-def test_places_count_missing_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_places_count_missing_values(tmp_path: Path, seatrial: Seatrial) -> None:
     values: list[float | None] = list(series(100.0, 90.0).values)
     values[10:10] = [None] * 7
     (tmp_path / "a.json").write_text(json.dumps({"t": list(range(1000, 1087)), "rate": values}))
-    assert run(["changepoints", str(tmp_path / "a.json"), "--json"]) == 0
-    found = frame(capsys.readouterr().out)
+    found = seatrial("changepoints", str(tmp_path / "a.json"), "--json").object
     assert found["verdict"] == "NOTE"
     rate = found["data"]["series"][0]
     assert (rate["values"], rate["missing"]) == (80, 7)
@@ -122,10 +121,7 @@ def test_places_count_missing_values(tmp_path: Path, capsys: pytest.CaptureFixtu
         ([], 0, "rate: -9.6 % at value 40"),
     ],
 )
-def test_the_command(
-    arguments: list[str], code: int, part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command(arguments: list[str], code: int, part: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "a.csv").write_text("rate\n" + "\n".join(map(str, series(100.0, 90.0).values)))
-    assert run(["changepoints", str(tmp_path / "a.csv"), *arguments]) == code
-    printed = capsys.readouterr()
+    printed = seatrial("changepoints", str(tmp_path / "a.csv"), *arguments, code=code)
     assert part in printed.out + printed.err

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from seatrial.commands.check import assessment
 from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.judge import judge
-from seatrial.locate.evidence import PairEvidence, gather
+from seatrial.locate.evidence import PairEvidence
 from seatrial.locate.explanation import Crossings, blame
 from seatrial.model.fabric import NO_FABRIC, Fabric
 from seatrial.model.run import RecordedRun
 from seatrial.model.units import BANDWIDTH
 from seatrial.model.verdict import Verdict
 from tests.support.builders import Cluster, leaves, names, sail, slow_part
+from tests.support.evidence import gather
 
 RUNS = ("one slow node", "a slow uplink", "a slow pair", "a lossy node", "noise", "nothing wrong")
 

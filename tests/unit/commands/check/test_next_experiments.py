@@ -5,7 +5,7 @@ import random
 import msgspec
 import pytest
 
-from seatrial.commands.check.assessment import Assessor, assess
+from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.next_experiments import (
     contended,
@@ -19,7 +19,7 @@ from seatrial.commands.check.retest_verdicts import prove_bandwidth
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
-from seatrial.locate.evidence import PairEvidence, gather
+from seatrial.locate.evidence import PairEvidence
 from seatrial.locate.explanation import MANY_PAIRS, Blamed, pair_suspects
 from seatrial.locate.thresholds import RETEST_CAP, RETEST_RUNS
 from seatrial.model import units
@@ -32,6 +32,7 @@ from seatrial.pairs.rounds import sparse_rounds
 from seatrial.pairs.separate_rounds import apart
 from seatrial.pairs.survey import BANDWIDTH, LATENCY, MOST_SAMPLES, plan_survey, thinned
 from tests.support.builders import Cluster, leaves, names, sail, slow_part
+from tests.support.evidence import gather
 
 
 def again(recorded: RecordedRun, pair: tuple[str, str], share: float, at_once: int) -> RecordedRun:
@@ -47,11 +48,11 @@ def again(recorded: RecordedRun, pair: tuple[str, str], share: float, at_once: i
 def test_of_several_looks_the_least_crowded_counts(order: tuple[tuple[float, int], ...]) -> None:
     slow = {("n1", "n2"): 0.5}
     recorded = sail(Cluster(nodes=names(8), pairs=slow), retest=False)
-    _, _, before = assess(recorded)
+    _, _, before = Assessor().assess(recorded)
     assert [one.pairs for one in before.slow] == [(("n1", "n2"),)]
     for share, at_once in order:
         recorded = again(recorded, ("n1", "n2"), share, at_once)
-    evidence, references, after = assess(recorded)
+    evidence, references, after = Assessor().assess(recorded)
     assert after.bandwidth["n1", "n2"].verdict is Verdict.PASS
     assert contended(evidence, after, references, 0.9 * (references.bandwidth_bytes_per_s or 0)) == [("n1", "n2")]
     notes = judge(recorded).notes
@@ -62,11 +63,11 @@ def test_a_pair_that_was_good_among_many_or_slow_alone_was_in_nobodys_way() -> N
     slow = {("n1", "n2"): 0.5}
     recorded = again(sail(Cluster(nodes=names(8), pairs=slow), retest=False), ("n1", "n2"), 1.0, 2)
     recorded = again(recorded, ("n3", "n4"), 1.0, 2)
-    evidence, references, suspicion = assess(recorded)
+    evidence, references, suspicion = Assessor().assess(recorded)
     floor = 0.9 * (references.bandwidth_bytes_per_s or 0)
     assert contended(evidence, suspicion, references, floor) == [("n1", "n2")]
     alone = tuple(msgspec.structs.replace(one, pairs_at_once=1) for one in recorded.measurements)
-    evidence, references, suspicion = assess(msgspec.structs.replace(recorded, measurements=alone))
+    evidence, references, suspicion = Assessor().assess(msgspec.structs.replace(recorded, measurements=alone))
     assert suspicion.bandwidth["n1", "n2"].verdict is Verdict.PASS
     assert contended(evidence, suspicion, references, floor) == []
 
@@ -74,7 +75,7 @@ def test_a_pair_that_was_good_among_many_or_slow_alone_was_in_nobodys_way() -> N
 def test_every_slow_pair_that_ran_beside_others_is_measured_again() -> None:
     """A few of each part were not enough: one good pair acquits the part, and the other pairs stay suspects."""
     parts = Cluster(nodes=names(8), parts=slow_part("node", "n3", 0.6))
-    evidence, _, suspicion = assess(sail(parts, retest=False))
+    evidence, _, suspicion = Assessor().assess(sail(parts, retest=False))
     pairs = crowded(evidence, suspicion)
     assert sorted(pairs) == sorted(pair for pair in evidence if "n3" in pair)
     few = still_crowded(evidence, suspicion, NO_FABRIC)
@@ -87,13 +88,13 @@ def test_on_known_cables_what_other_jobs_may_have_slowed_is_measured_again_until
     wiring = SimulatedLauncher(Routes(parse_topology("fat-tree:8,per-leaf=2"))).wiring()
     for accusing in (Direction.OUT, Direction.IN), (Direction.OUT,):
         parts = Cluster(nodes=names(8), parts=slow_part("node", "n3", 0.6, accusing))
-        evidence, _, suspicion = assess(sail(parts, retest=False))
+        evidence, _, suspicion = Assessor().assess(sail(parts, retest=False))
         slow = crowded(evidence, suspicion)
         assert len(slow) == 7 * len(accusing)
         left = still_crowded(evidence, suspicion, wiring)
         assert sorted(left) == (sorted(slow) if len(slow) < MANY_PAIRS else [])
     lone = {("n1", "n5"): 0.5, ("n2", "n7"): 0.5}
-    evidence, _, suspicion = assess(sail(Cluster(nodes=names(8), pairs=lone), retest=False))
+    evidence, _, suspicion = Assessor().assess(sail(Cluster(nodes=names(8), pairs=lone), retest=False))
     assert sorted(crowded(evidence, suspicion)) == sorted(lone)
     assert sorted(still_crowded(evidence, suspicion, wiring)) == sorted(lone)
 
@@ -117,7 +118,7 @@ def test_rounds_without_contention_share_no_cable_and_lose_no_pair() -> None:
 def test_nothing_is_crowded_where_pairs_were_measured_alone() -> None:
     recorded = sail(Cluster(nodes=names(8), pairs={("n1", "n5"): 0.5}), retest=False)
     alone = tuple(msgspec.structs.replace(one, pairs_at_once=1) for one in recorded.measurements)
-    evidence, _, suspicion = assess(msgspec.structs.replace(recorded, measurements=alone))
+    evidence, _, suspicion = Assessor().assess(msgspec.structs.replace(recorded, measurements=alone))
     assert suspicion.slow
     assert crowded(evidence, suspicion) == []
 
@@ -198,7 +199,7 @@ def test_where_cables_are_known_pairs_below_one_switch_are_the_first_controls() 
 
 def proved(recorded: RecordedRun, wiring: Wiring) -> tuple[tuple[tuple[str, str], ...], int]:
     """Slow pairs, and the number of undecided ones, where these cables are known."""
-    evidence, references, suspicion = assess(recorded)
+    evidence, references, suspicion = Assessor().assess(recorded)
     again = [pair for pair, known in evidence.items() if Phase.RETEST in known.bandwidth]
     alone = [Blamed(frozenset(), frozenset([("n1", "n5")]))]
     known = msgspec.structs.replace(references, fabric=wiring)
@@ -209,7 +210,7 @@ def proved(recorded: RecordedRun, wiring: Wiring) -> tuple[tuple[tuple[str, str]
 def test_a_slow_pair_on_cables_that_other_jobs_use_needs_a_second_retest() -> None:
     wiring = SimulatedLauncher(Routes(parse_topology("fat-tree:8,per-leaf=2"))).wiring()
     recorded = sail(Cluster(nodes=names(8), pairs={("n1", "n5"): 0.5}))
-    evidence, _, suspicion = assess(recorded)
+    evidence, _, suspicion = Assessor().assess(recorded)
     assert [one.pairs for one in seen_once(evidence, suspicion, wiring)] == [(("n1", "n5"),)]
     assert seen_once(evidence, suspicion, NO_FABRIC) == []
     assert proved(recorded, wiring) == ((), 1)
@@ -218,7 +219,7 @@ def test_a_slow_pair_on_cables_that_other_jobs_use_needs_a_second_retest() -> No
             Round(phase=Phase.RETEST, repetition=repetition, shape=BANDWIDTH, pairs=(("n1", "n5"),)), random.Random(1)
         )
         recorded = msgspec.structs.replace(recorded, measurements=(*recorded.measurements, one))
-    evidence, _, suspicion = assess(recorded)
+    evidence, _, suspicion = Assessor().assess(recorded)
     assert seen_once(evidence, suspicion, wiring) == []
     assert proved(recorded, wiring) == ((("n1", "n5"),), 0)
 
@@ -233,7 +234,7 @@ def test_a_bundle_of_cables_whose_every_pair_is_slow_need_not_be_on_one_level() 
         wanted = Round(phase=Phase.RETEST, repetition=repetition, shape=BANDWIDTH, pairs=(("n1", "n3"), ("n2", "n4")))
         more = Cluster(nodes=names(8), everything=share, noise=0.0).measure(wanted, random.Random(1))
         recorded = msgspec.structs.replace(recorded, measurements=(*recorded.measurements, *more))
-    evidence, references, suspicion = assess(recorded)
+    evidence, references, suspicion = Assessor().assess(recorded)
     again = [pair for pair, known in evidence.items() if Phase.RETEST in known.bandwidth]
 
     def outcome(kind: str, many: int, fabric: Wiring) -> str:
@@ -253,14 +254,14 @@ def test_a_bundle_of_cables_whose_every_pair_is_slow_need_not_be_on_one_level() 
 def test_what_was_not_seen_again_is_what_is_not_proved() -> None:
     """One answer for the driver, which measures such suspects, and for the judgement, which leaves them out."""
     cluster = Cluster(nodes=names(8), parts=slow_part("node", "n3", 0.6), pairs={("n1", "n2"): 0.5})
-    evidence, _, survey = assess(sail(cluster, retest=False))
+    evidence, _, survey = Assessor().assess(sail(cluster, retest=False))
     (part,) = not_seen(evidence, survey)
     assert part.subject.name == "n3"
     assert retests(part, evidence, units.BANDWIDTH) == 0
     proved, sentences = only_proved(survey, evidence)
     assert proved.slow == ()
     assert "not measured again: the link of node n3, the path from n1 to n2." in sentences[0]
-    evidence, _, after = assess(sail(cluster))
+    evidence, _, after = Assessor().assess(sail(cluster))
     assert not_seen(evidence, after) == []
     assert only_proved(after, evidence)[0].slow == after.slow
     assert {retests(one, evidence, units.BANDWIDTH) for one in after.slow} == {RETEST_RUNS}

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.commands.check.assessment import assess
+from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.leaf_comparison import AGREE, EFFECT, Compared, may_hide, slower_group
 from seatrial.commands.check.uplink_verdicts import LoadedVerdict, judge_loaded
 from seatrial.lab.simulator.topology import parse_topology
@@ -109,7 +109,7 @@ def test_a_leaf_of_which_no_round_was_complete_is_no_pass() -> None:
     recorded, _ = sailed(with_slow(4, 2))
     left = [one for one in recorded.measurements if not (one.phase is Phase.LOADED and "n5" in one.pair)]
     short = msgspec.structs.replace(recorded, measurements=tuple(left))
-    verdict = judge_loaded(short, assess(short)[0])
+    verdict = judge_loaded(short, Assessor().assess(short)[0])
     assert "leaf2" in loaded(verdict).undecided
     assert "leaf2" not in {leaf.leaf for leaf in loaded(verdict).leaves}
     assert any("leaf2 under load: not decided, pairs of every round failed" in note for note in verdict.notes)

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli.main import run
 from seatrial.commands.check.judge import judge
 from seatrial.model.judgement import Judgement
 from tests.support.builders import HEALTHY, Cluster, names, record, sail, slow_part
-from tests.support.json_objects import parsed
+from tests.support.command_line import Seatrial
 from tests.support.reports import check_json, check_page, check_text
 
 NEAR_S = 20e-6
@@ -61,24 +60,20 @@ def test_a_finding_names_what_its_peers_are() -> None:
     assert check_json(recorded.info, judge(recorded))["findings"][0]["peers_name"] == finding.peers_name
 
 
-def test_the_report_and_runs_show_have_one_latency_and_one_bandwidth(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_and_runs_show_have_one_latency_and_one_bandwidth(tmp_path: Path, seatrial: Seatrial) -> None:
     record(CLUSTER, tmp_path, recorded=sail(CLUSTER, retest=False))
-    run(["report", "--archive", str(tmp_path), "--json"])
-    report = parsed(capsys.readouterr().out)
-    run(["runs", "show", "--archive", str(tmp_path), "--json"])
-    kernels = {one["kernel"]: one for one in parsed(capsys.readouterr().out)["kernels"] if one["phase"] == "survey"}
+    report = seatrial("report", "--archive", str(tmp_path), "--json", code=None).data
+    ran = seatrial("runs", "show", "--archive", str(tmp_path), "--json", code=None)
+    kernels = {one["kernel"]: one for one in ran.data["kernels"] if one["phase"] == "survey"}
     assert kernels["pingpong"]["latency_s"] == pytest.approx(report["median_latency_s"], rel=1e-9)
     assert kernels["oneway"]["bandwidth_bytes_per_s"] == pytest.approx(report["median_bandwidth_bytes_per_s"], rel=1e-9)
     assert kernels["pingpong"]["median_time_s"] == pytest.approx(2 * report["median_latency_s"], rel=0.01)
     assert kernels["oneway"]["latency_s"] is kernels["pingpong"]["bandwidth_bytes_per_s"] is None
 
 
-def test_runs_show_names_the_one_way_latency(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_show_names_the_one_way_latency(tmp_path: Path, seatrial: Seatrial) -> None:
     record(CLUSTER, tmp_path, recorded=sail(CLUSTER, retest=False))
-    run(["runs", "show", "--archive", str(tmp_path)])
-    shown = capsys.readouterr().out
+    shown = seatrial("runs", "show", "--archive", str(tmp_path), code=None).out
     (latency,) = (line for line in shown.splitlines() if "survey" in line and "pingpong" in line)
     assert "one-way latency" in shown
     assert "median_time" not in shown

@@ -9,6 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from seatrial.model.run import Ending
+from tests.support.golden import check_page
 from tests.support.report_examples import big, facts, judgement, run_info, slow_node, troubled
 from tests.support.reports import check_text
 
@@ -17,36 +18,11 @@ def lines_of(text: str) -> list[str]:
     return text.splitlines()
 
 
-def test_the_culprit_is_named_at_once() -> None:
-    text = check_text(run_info(), slow_node(), facts(), width=80)
-    lines = lines_of(text)
-    assert lines[0] == "SLOW  n3: link at 60 % of its limit"
-    assert "node:n3" in "\n".join(lines[:5])
-    joined = " ".join(text.split())
-    for said in (
-        "70.6 MB/s, 97 % CI 70.5–70.7, n = 6",
-        "117.7 MB/s (measured: 60 % of it); set by: Ethernet link, 1 Gb/s, MTU 1500",
-        "117.2 MB/s (measured: 60 % of it)",
-        "n3 measured again alone, nothing else running: 70.5 MB/s to n1, 70.7 MB/s to n4 (confirmed)",
-        "ethtool eth0",
-        "kernel: 6.1.0-18 on n3; 6.1.0-28 on n1, n2, n4",
-        "seatrial report 2026-11-20T031502-a1b2 --html report.html",
-    ):
-        assert said in joined
-
-
-def test_heat_map_shows_row_and_column_of_the_culprit() -> None:
-    lines = lines_of(check_text(run_info(), slow_node(), {}, width=80))
-    start = next(i for i, line in enumerate(lines) if line.startswith("Bandwidth in %")) + 2
-    rows = [re.findall(r"\d+S?(?= |$)", line.partition("leaf")[0])[2:] for line in lines[start : start + 4]]
-    assert rows == [["100", "60S", "100"], ["100", "60S", "100"], ["60S", "60S", "60S"], ["100", "100", "60S"]]
-
-
-def test_pass_is_short() -> None:
-    lines = lines_of(check_text(run_info(), judgement(), facts(), width=80))
-    assert lines[0] == "PASS  4 nodes, 12 ordered pairs: the worst, n1>n2, at 100 % of its limit"
-    assert len(lines) <= 12
-    assert any("117.2 MB/s, 40.2 µs" in line for line in lines)
+def test_pages() -> None:
+    """A slow node, a healthy cluster, and trouble of every kind."""
+    check_page("check-slow-node", check_text(run_info(), slow_node(), facts(), width=80))
+    check_page("check-pass", check_text(run_info(), judgement(), facts(), width=80))
+    check_page("check-trouble", check_text(*troubled(), facts(), width=120))
 
 
 def test_incomplete_is_never_pass() -> None:
@@ -55,23 +31,6 @@ def test_incomplete_is_never_pass() -> None:
     assert first.startswith("INCOMPLETE  ")
     assert first.endswith("incomplete: interrupted: time limit")
     assert lines_of(check_text(run_info(), judgement(pairs=(), nodes=()), {}))[0].startswith("NOT_RUN")
-
-
-def test_trouble_of_every_kind_is_mentioned() -> None:
-    run, judged = troubled()
-    text = check_text(run, judged, facts(), width=120)
-    assert text.startswith(
-        "INVALID  2 findings: uplink of leaf1 or uplink of leaf2, n5; 1 ordered pair cannot be trusted"
-    )
-    for said in (
-        "uplink:leaf2: these measurements cannot distinguish",
-        "n5: down in Slurm",
-        "n6: drained",
-        "(no fault)",
-    ):
-        assert said in text
-    odd = [line.split()[:2] for line in lines_of(text) if re.match(r"n\d>n\d ", line)]
-    assert odd == [["n1>n2", "INVALID"], ["n2>n1", "UNSTABLE"], ["n4>n3", "NOT_RUN"]]
 
 
 @pytest.mark.parametrize("width", [40, 80, 120, 200])

@@ -11,14 +11,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.commands.check.assessment import Assessment, assess
+from seatrial.commands.check.assessment import Assessment, Assessor
 from seatrial.commands.check.run import run_check
-from seatrial.locate.peers import PeerTable, peers_of
+from seatrial.locate.peers import PeerTable
 from seatrial.model.measurement import Phase, Round
 from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import Direction, node, uplink
 from seatrial.pairs.survey import bandwidth_shape
 from tests.support.builders import HEALTHY, Cluster, leaves, names, sail, slow_part
+from tests.support.evidence import peers_of
 from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 
@@ -50,7 +51,7 @@ def assessment() -> Assessment:
     def mood(phase: Phase, repetition: int, pair: tuple[str, str]) -> float:
         return runs[pair][repetition] * 1e6 / HEALTHY if phase is Phase.SURVEY else 1.0
 
-    return assess(sail(Cluster(nodes=names(6), leaf_of=leaves(6, 2), mood=mood, noise=0), retest=False))
+    return Assessor().assess(sail(Cluster(nodes=names(6), leaf_of=leaves(6, 2), mood=mood, noise=0), retest=False))
 
 
 def test_the_uplink_and_the_node_are_measured_again(assessment: Assessment) -> None:
@@ -99,7 +100,7 @@ def test_a_pair_that_cleared_a_node_by_chance_is_corrected_by_its_retest() -> No
     draw = random.Random(1)
     again = [one for wanted in rounds for one in cluster.measure(wanted, draw)]
     recorded = msgspec.structs.replace(survey, measurements=(*survey.measurements, *again))
-    (suspect,) = assess(recorded).suspicion.slow
+    (suspect,) = Assessor().assess(recorded).suspicion.slow
     assert (suspect.subject, suspect.direction) == (node("n5"), Direction.OUT)
 
 

@@ -3,8 +3,6 @@
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -31,6 +29,7 @@ from seatrial.model.run import RunInfo
 from seatrial.model.settings import SiteSettings, SlurmRequest
 from seatrial.process.keeper import MARK
 from seatrial.slurm.held_nodes import HELD_JOB, named_nodes, refuse_foreign_nodes
+from tests.lab.waiting import eventually
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 SALLOC = """
@@ -90,15 +89,6 @@ def toggle(log: Path, *benchmark: str) -> Toggle:
 
 def lines(log: Path) -> list[str]:
     return [line for line in log.read_text().splitlines() if not line.startswith("salloc")]
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def test_everything_runs_in_one_job_that_ends_after_the_restoration(

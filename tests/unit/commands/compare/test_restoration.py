@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import pytest
 
 from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile, ChangedSettings
-from seatrial.cli.main import run
 from seatrial.commands.compare import restoration
 from seatrial.commands.compare.custody import Custody
 from seatrial.commands.compare.reach import Reach, writing
@@ -24,6 +22,8 @@ from seatrial.driver.left_settings import changes_folder, left_settings, warning
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.after_driver import bearers
 from seatrial.process.keeper import MARK, NAME
+from tests.lab.waiting import eventually
+from tests.support.command_line import Seatrial
 
 BENCHMARK = """
 import pathlib, subprocess, sys, time
@@ -49,15 +49,6 @@ with Custody("proof-1", Reach(launcher="local"), (), 1.0) as custody:
     print([done.returncode for done in custody.switch(usual=False)], flush=True)
     time.sleep(300)
 """
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 class Toggling:
@@ -116,9 +107,7 @@ def test_a_killed_toggle_is_restored_and_its_benchmark_ended(tmp_path: Path) -> 
         assert command.programs == []
 
 
-def test_what_keeper_and_command_left_is_named_and_restored_by_the_next(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_keeper_and_command_left_is_named_and_restored_by_the_next(tmp_path: Path, seatrial: Seatrial) -> None:
     with toggling(tmp_path) as command:
         with pytest.raises(UsageError, match="the command that restores it at its end runs: process"):
             restore_left()
@@ -128,19 +117,16 @@ def test_what_keeper_and_command_left_is_named_and_restored_by_the_next(
         assert "echo changed" in line
         assert "echo usual" in line
         assert f"`seatrial compare --restore {command.note.name}`" in line
-        assert run(command.words) == 2
-        assert "Restore it before the next --toggle or --prove." in capsys.readouterr().err
-        assert run(["nodes", "--launcher", "no-such", "--archive", str(tmp_path / "archive")]) == 64
-        assert line in capsys.readouterr().err, "a command that measures says it"
+        assert "Restore it before the next --toggle or --prove." in seatrial(*command.words, code=2).err
+        ran = seatrial("nodes", "--launcher", "no-such", "--archive", str(tmp_path / "archive"), code=64)
+        assert line in ran.err, "a command that measures says it"
         assert command.setting.read_text() == "changed\n"
-        assert run(["compare", "--restore"]) == 0
-        assert "Restored: the setting is that of `sh -c 'echo usual" in capsys.readouterr().out
+        assert "Restored: the setting is that of `sh -c 'echo usual" in seatrial("compare", "--restore").out
         assert command.setting.read_text() == "usual\n"
         assert command.programs == []
-        assert run(["compare", "--restore"]) == 0
-        assert capsys.readouterr().out == "Nothing is left to restore.\n"
-    assert run(["compare", "--restore", "--prove"]) == 64
-    assert run(["compare", "--restore", "--json"]) == 64
+        assert seatrial("compare", "--restore").out == "Nothing is left to restore.\n"
+    seatrial("compare", "--restore", "--prove", code=64)
+    seatrial("compare", "--restore", "--json", code=64)
 
 
 def mtu(folder: Path, content: str) -> Path:
@@ -243,16 +229,13 @@ def test_three_tries_and_an_interrupt_is_none_of_them(tmp_path: Path, monkeypatc
     assert count.read_text().split() == ["x"]
 
 
-def test_a_note_of_another_host_is_restored_only_by_its_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_note_of_another_host_is_restored_only_by_its_name(tmp_path: Path, seatrial: Seatrial) -> None:
     settings = changed_settings.describe("x")
     driver = msgspec.structs.replace(settings.driver, boot_id="another", host="login2")
     change = ChangedByCommand(usual=("touch", str(tmp_path / "usual")), changed=("true",), folder="/")
     changed_settings.write(changes_folder(), msgspec.structs.replace(settings, driver=driver, changes=(change,)))
-    assert run(["compare", "--restore"]) == 64
-    assert "may still run: process" in capsys.readouterr().err
-    assert run(["compare", "--restore", "x"]) == 0
+    assert "may still run: process" in seatrial("compare", "--restore", code=64).err
+    seatrial("compare", "--restore", "x")
     assert (tmp_path / "usual").exists()
 
 

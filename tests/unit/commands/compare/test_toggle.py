@@ -14,6 +14,7 @@ from seatrial.cli.main import run
 from seatrial.commands.compare.toggle import order_of, toggle_of
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense
+from tests.support.command_line import Seatrial
 
 BENCHMARK = """
 import pathlib, sys, time
@@ -40,12 +41,9 @@ def toggled(folder: Path, second: str, *words: str, pause: str = "0") -> list[st
     return ["compare", "--toggle", *setters, *words, "--archive", str(folder / "archive"), "--", *benchmark]
 
 
-def test_a_slower_setting_is_found_and_the_first_one_restored(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_slower_setting_is_found_and_the_first_one_restored(tmp_path: Path, seatrial: Seatrial) -> None:
     state = tmp_path / "state"
-    assert run(toggled(tmp_path, setter(state, "slow"), "--blocks", "2", "--json")) == 1
-    printed = capsys.readouterr()
+    printed = seatrial(*toggled(tmp_path, setter(state, "slow"), "--blocks", "2", "--json"), code=1)
     data = json.loads(printed.out)["data"]
     assert (tmp_path / "log").read_text().split() == ["fast", "slow", "slow", "fast"] * 2
     assert state.read_text() == "fast"
@@ -55,28 +53,22 @@ def test_a_slower_setting_is_found_and_the_first_one_restored(
     assert "restore the setting with" in printed.err
 
 
-def test_times_are_better_lower(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_times_are_better_lower(tmp_path: Path, seatrial: Seatrial) -> None:
     words = toggled(tmp_path, setter(tmp_path / "state", "slow"), "--blocks", "1", "--better", "lower", "--json")
-    assert run(words) == 0
-    assert json.loads(capsys.readouterr().out)["data"]["outcome"] == "faster"
+    assert json.loads(seatrial(*words).out)["data"]["outcome"] == "faster"
 
 
 @pytest.mark.parametrize("what", ["setting", "benchmark"])
-def test_the_first_setting_is_restored_after_a_failure(
-    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_first_setting_is_restored_after_a_failure(what: str, tmp_path: Path, seatrial: Seatrial) -> None:
     state = tmp_path / "state"
     words = toggled(tmp_path, setter(state, "slow", code=3 if what == "setting" else 0), "--blocks", "1")
     if what == "benchmark":
         (tmp_path / "b.py").write_text(BENCHMARK + "sys.exit('slow' in state.read_text())\n")
-    assert run(words) == 2
-    assert "ended with exit code" in capsys.readouterr().err
+    assert "ended with exit code" in seatrial(*words, code=2).err
     assert state.read_text() == "fast"
 
 
-def test_a_setting_that_cannot_be_restored_is_never_a_success(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_setting_that_cannot_be_restored_is_never_a_success(tmp_path: Path, seatrial: Seatrial) -> None:
     once = tmp_path / "once.py"
     once.write_text(
         "import pathlib, sys\nstate = pathlib.Path(sys.argv[1])\ncount = pathlib.Path(sys.argv[1] + '.count')\n"
@@ -85,8 +77,7 @@ def test_a_setting_that_cannot_be_restored_is_never_a_success(
     )
     words = toggled(tmp_path, setter(tmp_path / "state", "fast"), "--blocks", "1")
     words[2] = f"{sys.executable} {once} {tmp_path / 'state'}"
-    assert run(words) == 2
-    assert "Setting A was NOT restored" in capsys.readouterr().err
+    assert "Setting A was NOT restored" in seatrial(*words, code=2).err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

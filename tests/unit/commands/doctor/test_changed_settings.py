@@ -10,12 +10,12 @@ import pytest
 from seatrial.archive import changed_settings as notes
 from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile
 from seatrial.archive.lease import Lease
-from seatrial.cli.main import run
 from seatrial.commands.doctor import changed_settings
 from seatrial.commands.doctor.node_identity import parse_places, question
 from seatrial.driver.left_settings import changes_folder, left_settings
 from seatrial.model.subject import node as node_subject
 from seatrial.model.verdict import FindingKind, Verdict
+from tests.support.command_line import Seatrial
 
 FILE = ChangedFile(
     node="n2", fact="interfaces.eth0.mtu_bytes", root="", paths=("/sys/class/net/eth0/mtu",), usual="600",
@@ -71,10 +71,9 @@ def test_notes_of_other_users_on_the_nodes_are_named_once(tmp_path: Path) -> Non
     assert "remove the note n3.others.note" in finding.remedy
 
 
-def test_the_doctor_begins_with_it(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_begins_with_it(seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch) -> None:
     left("killed", started_ticks=1)
     monkeypatch.setenv("PATH", "/no/such/folder")
-    run(["doctor", "--launcher", "slurm"])
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = " ".join(seatrial("doctor", "--launcher", "slurm", code=None).out.split())
     assert "interfaces.eth0.mtu_bytes of n2 is 1500 in place of 600" in printed
     assert "seatrial compare --restore killed" in printed

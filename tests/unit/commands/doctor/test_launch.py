@@ -16,7 +16,6 @@ from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.node.mpi import parse_file
 from seatrial.render.text import as_text
 from tests.support.json_objects import parsed
-from tests.support.paths import ROOT
 from tests.support.reports import as_json_text
 
 OUTPUT = "0: seatrial-place n1 n1 1000\n1: seatrial-place n2.site.org n2 1001\nsrun: noise\n"
@@ -193,8 +192,3 @@ def test_the_command_where_there_is_nothing(
     assert obstacles == ["no-slurm", "no-mpi"]
     assert main.run(["doctor", "--launcher", "slurm"]) == 1
     assert "Slurm's commands (sinfo) are not installed here" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("obstacle", [kind for kind in FindingKind if kind.page == "doctor"])
-def test_every_obstacle_is_documented(obstacle: FindingKind) -> None:
-    assert f"`{obstacle}`" in (ROOT / "docs/doctor.md").read_text()

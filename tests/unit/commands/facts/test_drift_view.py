@@ -12,8 +12,9 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.render.text import as_text
 from tests.support.fact_places import values
+from tests.support.golden import check_page
 from tests.support.json_objects import frame, parsed
-from tests.support.reports import as_json_text, drift_of
+from tests.support.reports import Facts, as_json_text, drift_of
 from tests.unit.drift.test_comparison import cluster, node
 
 FINDING = Finding(
@@ -25,21 +26,28 @@ FINDING = Finding(
 )
 
 
-def test_the_text_says_who_differs_in_what() -> None:
-    facts = cluster(64, n7=node("n7", kernel="5.14.0-162"), n9=node("n9", hcas=()))
-    text = as_text(drift_of(facts, drift(facts), (), (), ()))
-    assert text.startswith("NOTE  n9 differs in hcas.mlx5_0; 2 facts differ among 64 nodes; 2 of them are odd\n")
-    assert "1 of 64 nodes differs: kernel\n   n7           5.14.0-162\n   n[1-6,8-64]  5.14.0-70\n" in text
-    assert "1 of 64 nodes differs: hcas.mlx5_0\n   n9 " in text
-    assert "not there" in text
-    assert "its 6 facts" in text
-    assert text.index("hcas.mlx5_0") < text.index("kernel")
+def clusters() -> dict[str, tuple[Facts, tuple[Finding, ...]]]:
+    """Name of a page -> nodes and findings."""
+    others = {name: node(name, cpu_model="EPYC", processors=7 if name == "f1" else 8) for name in ("f1", "f2", "f3")}
+    return {
+        "two-odd-nodes": (cluster(64, n7=node("n7", kernel="5.14.0-162"), n9=node("n9", hcas=())), ()),
+        "no-majority": (cluster(2, n2=node("n2", kernel="5.14.0-162")), ()),
+        "finding-first": (cluster(4, n2=node("n2", kernel="odd")), (FINDING,)),
+        "two-groups": (cluster(3, n2=node("n2", kernel="odd")) | others, ()),
+    }
 
 
-def test_the_first_line_of_nodes_without_a_majority() -> None:
-    facts = cluster(2, n2=node("n2", kernel="5.14.0-162"))
-    text = as_text(drift_of(facts, drift(facts), (), (), ()))
-    assert text.startswith("NOTE  2 nodes have no majority value of kernel; 1 fact differs among 2 nodes")
+@pytest.mark.parametrize("page", clusters())
+def test_differences(page: str) -> None:
+    facts, findings = clusters()[page]
+    check_page(f"drift-{page}", as_text(drift_of(facts, drift(facts), (), (), findings)))
+
+
+def test_changes_and_the_login_node_have_their_own_parts() -> None:
+    before = cluster(64)
+    after = {name: node(name, kernel="5.14.0-162" if name != "n9" else "5.14.0-70") for name in before}
+    login = node("login", kernel="4.18", mpi_versions=("MPICH 4.0",))
+    check_page("drift-changes", as_text(drift_of(after, (), changes(before, after), against(login, after), ())))
 
 
 def test_nothing_that_differs_is_said_too() -> None:
@@ -52,36 +60,6 @@ def test_a_single_node_is_compared_with_no_other() -> None:
     assert said == "PASS  nothing known to be bad; 1 node, compared with no other node\n"
     named = as_text(drift_of(cluster(1), (), (), (), (FINDING,)))
     assert named.startswith("MISCONFIGURED  n7: MTU differs; 1 node, compared with no other node\n")
-
-
-def test_findings_stand_first_with_their_remedy() -> None:
-    facts = cluster(4, n2=node("n2", kernel="odd"))
-    text = as_text(drift_of(facts, drift(facts), (), (), (FINDING,)))
-    assert text.startswith("MISCONFIGURED  n7: MTU differs; 1 fact differs among 4 nodes")
-    assert text.index("node:n7  mtu-differs") < text.index("kernel")
-    assert "Set it to 9000." in text
-
-
-def test_changes_and_the_login_node_have_their_own_parts() -> None:
-    before = cluster(64)
-    after = {name: node(name, kernel="5.14.0-162" if name != "n9" else "5.14.0-70") for name in before}
-    login = node("login", kernel="4.18", mpi_versions=("MPICH 4.0",))
-    text = as_text(drift_of(after, (), changes(before, after), against(login, after), ()))
-    assert "63 of 64 nodes: kernel: 5.14.0-70 → 5.14.0-162\n   on  n[1-8,10-64]\n" in text
-    assert text.index("What changed") < text.index("Differences between the login node")
-    assert "login" in text.partition("Differences between the login node")[2]
-    assert "MPICH 4.0" in text
-
-
-def test_a_mixed_cluster_names_its_groups() -> None:
-    facts = cluster(3, n2=node("n2", kernel="odd")) | {
-        name: node(name, cpu_model="EPYC", processors=7 if name == "f1" else 8) for name in ("f1", "f2", "f3")
-    }
-    text = as_text(drift_of(facts, drift(facts), (), (), ()))
-    assert "processors (Made Up MU-1, EPYC)" in text
-    assert "kernel (Made Up MU-1, Xeon)" in text
-    assert "Nodes with the same hardware" in text
-    assert "3 nodes: Made Up MU-1, EPYC" in text
 
 
 def test_many_differences_are_cut_and_many_values_too() -> None:

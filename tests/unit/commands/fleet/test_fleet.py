@@ -14,12 +14,10 @@ from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
 from tests.support.benchmark_outputs import hpl, stream
 from tests.support.builders import Cluster
+from tests.support.command_line import Seatrial
 from tests.support.facts_examples import server
-from tests.support.json_objects import frame
-from tests.support.paths import SHARED, needs_shared
 from tests.unit.statistics.test_fleets import fleet
 
-RECORDED = SHARED / "fleets" / "aws-parallel-cluster-stream"
 VALUES = {"n1": [1.0, 2.0], "n2": [3.0]}
 
 
@@ -77,16 +75,14 @@ def test_a_table_without_a_clear_column_of_nodes_is_refused(head: str) -> None:
         read_fleet_table(f"{head}\n{row}\n")
 
 
-def test_the_columns_that_were_taken_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_columns_that_were_taken_are_named(tmp_path: Path, seatrial: Seatrial) -> None:
     rows = [f"2026-01-02,{node},{value:.3f}" for node, values in fleet(40).items() for value in values]
     file = tmp_path / "a.csv"
     file.write_text("\n".join(["date,machine,rate", *rows, "2026-01-02,n1,", ""]))
-    assert run(["fleet", str(file)]) == 0
-    shown = "".join(capsys.readouterr().out.split())  # lines are wrapped, a long path within itself
+    shown = "".join(seatrial("fleet", str(file)).out.split())  # lines are wrapped, a long path within itself
     expected = f"{file}: nodes from column 'machine', values from 'rate'. Constant: 'date'. 1 value is missing, of n1."
     assert "".join(expected.split()) in shown
-    assert run(["fleet", str(file), "--json"]) == 0
-    data = frame(capsys.readouterr().out)["data"]
+    data = seatrial("fleet", str(file), "--json").object["data"]
     (columns,) = data["columns"]
     assert (columns["file"], columns["nodes"], columns["values"], columns["runs"]) == (str(file), "machine", "rate", "")
     assert data["without_value"] == ["n1"]
@@ -162,14 +158,12 @@ def test_a_run_of_value_0_is_a_bad_run() -> None:
     assert judged.unstable[0].worst_run_loss == pytest.approx(1.0)
 
 
-def test_zeros_everywhere_or_where_lower_is_better_show_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_zeros_everywhere_or_where_lower_is_better_show_nothing(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "a.json").write_text(json.dumps({f"n{number}": [0, 0, 0] for number in range(9)}))
-    assert run(["fleet", str(tmp_path / "a.json")]) == 2
-    assert capsys.readouterr().out.startswith("INCONCLUSIVE  every value of 9 nodes is 0")
-    assert run(["fleet", str(tmp_path / "a.json"), "--better", "lower"]) == 64
-    assert "has the value 0; where lower values are better" in capsys.readouterr().err
+    ran = seatrial("fleet", str(tmp_path / "a.json"), code=2)
+    assert ran.out.startswith("INCONCLUSIVE  every value of 9 nodes is 0")
+    ran = seatrial("fleet", str(tmp_path / "a.json"), "--better", "lower", code=64)
+    assert "has the value 0; where lower values are better" in ran.err
 
 
 def test_each_node_is_a_test_case(tmp_path: Path) -> None:
@@ -193,7 +187,7 @@ def test_headlines_name_the_nodes() -> None:
     assert fleet_report(judged).sentence.endswith("; not measured: n1")
 
 
-def test_the_fact_of_the_slow_nodes_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_fact_of_the_slow_nodes_is_named(tmp_path: Path, seatrial: Seatrial) -> None:
     """60 nodes with one MTU, but two slow ones: the first line says so, with p = 1 / 1770."""
     values = {**fleet(60), "n3": [70.0] * 5, "n7": [71.0] * 5}
     (tmp_path / "a.json").write_text(json.dumps(values))
@@ -204,16 +198,14 @@ def test_the_fact_of_the_slow_nodes_is_named(tmp_path: Path, capsys: pytest.Capt
         odd = name in ("n3", "n7")
         (streams / f"{name}.facts").write_text(text.replace("mtu|1500", "mtu|9000") if odd else text)
     words = ["fleet", str(tmp_path / "a.json"), "--facts"]
-    assert run([*words, str(streams)]) == 1
-    first, _, rest = capsys.readouterr().out.partition("\n")
+    first, _, rest = seatrial(*words, str(streams), code=1).out.partition("\n")
     assert first == "SLOW  n3 30 %, n7 29 % below their peers; both have MTU of eth0 9000 B"
     shown = " ".join(rest.split())
     assert "n3 and n7, and no other of 60 nodes, have MTU of eth0 9000 B (usually 1500 B; p = " in shown
-    assert run([*words, str(streams), "--json"]) == 1
-    (suspect,) = frame(capsys.readouterr().out)["data"]["suspects"]
+    (suspect,) = seatrial(*words, str(streams), "--json", code=1).object["data"]["suspects"]
     assert suspect["p_value"] == pytest.approx(1 / 1770)
     assert (suspect["proved"], suspect["slow"], suspect["all_slow"]) == (True, ["n3", "n7"], 2)
-    assert run([*words, str(tmp_path / "nothing")]) == 64
+    seatrial(*words, str(tmp_path / "nothing"), code=64)
 
 
 def test_the_first_line_fits_into_a_terminal() -> None:
@@ -235,57 +227,43 @@ def test_without_the_facts_of_the_slow_node_nothing_is_named() -> None:
     assert (left.suspects, left.without_facts) == ((), ("n1",))
 
 
-def test_several_files_are_one_fleet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_files_are_one_fleet(tmp_path: Path, seatrial: Seatrial) -> None:
     values = {**fleet(40), "n1": [70.0] * 5}
     (tmp_path / "a.json").write_text(json.dumps({node: runs[:2] for node, runs in values.items()}))
     (tmp_path / "b.json").write_text(json.dumps({node: runs[2:] for node, runs in values.items()}))
-    assert run(["fleet", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--json"]) == 1
-    data = frame(capsys.readouterr().out)["data"]
+    data = seatrial("fleet", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--json", code=1).object["data"]
     assert (data["slow"], data["unstable"], len(data["nodes"][0]["values"])) == (["n1"], [], 5)
     node = next(node for node in data["nodes"] if node["node"] == "n1")
     assert (node["evidence"], node["interval"]) == (63 / 6, [None, None])
-    assert run(["fleet", str(tmp_path / "a.json"), "--better", "faster"]) == 64
+    seatrial("fleet", str(tmp_path / "a.json"), "--better", "faster", code=64)
 
 
-@needs_shared(RECORDED)
-def test_the_nodes_with_one_bad_run_are_unstable_and_none_is_slow(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["fleet", str(RECORDED), "--json"]) == 1
-    found = frame(capsys.readouterr().out)
-    assert found["verdict"] == "UNSTABLE"
-    assert sorted(int(node.rpartition("-")[2]) for node in found["data"]["unstable"]) == [2, 4, 9, 12, 15]
-    assert found["data"]["slow"] == []
-
-
-def test_large_medians_have_a_prefix_and_no_exponent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_large_medians_have_a_prefix_and_no_exponent(tmp_path: Path, seatrial: Seatrial) -> None:
     rows = [f"n{place},{117_748 * (0.8 if place == 3 else 1) + place}" for place in range(12) for _ in range(3)]
     (tmp_path / "fleet.csv").write_text("\n".join(["node,value", *rows]))
-    run(["fleet", str(tmp_path / "fleet.csv"), "--better", "higher"])
-    out = capsys.readouterr().out
+    out = seatrial("fleet", str(tmp_path / "fleet.csv"), "--better", "higher", code=None).out
     assert "94.2 k" in out
     assert "Median 117.8 k;" in out
     assert "e+0" not in out
 
 
-def test_outputs_that_do_not_pass_their_gates_have_no_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_outputs_that_do_not_pass_their_gates_have_no_value(tmp_path: Path, seatrial: Seatrial) -> None:
     good = stream()
     wrong = good.replace("Solution Validates", "Failed Validation on array a[]")
     for node, text in {"n1": good, "n2": good, "n3": wrong, "n4": good[: len(good) // 2], "n5": good}.items():
         (tmp_path / f"{node}-stream.out").write_text(text)
     files = [str(path) for path in sorted(tmp_path.iterdir())]
     for words in (files, [str(tmp_path)]):
-        run(["fleet", *words, "--json"])
-        report = frame(capsys.readouterr().out)["data"]
+        report = seatrial("fleet", *words, "--json", code=None).object["data"]
         assert sorted(node["node"] for node in report["nodes"]) == ["n1", "n2", "n5"]
         assert sorted(report["without_value"]) == ["n3", "n4"]
-        run(["fleet", *words])
-        assert "n3-stream.out (the arrays do not have" in " ".join(capsys.readouterr().out.split())
+        assert "n3-stream.out (the arrays do not have" in " ".join(seatrial("fleet", *words, code=None).out.split())
 
 
-def test_outputs_of_two_benchmarks_are_no_fleet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_outputs_of_two_benchmarks_are_no_fleet(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "n1.out").write_text(stream())
     (tmp_path / "n2.out").write_text(hpl())
-    assert run(["fleet", str(tmp_path)]) == 64
-    assert "n2.out is of hpl, other files are of stream" in capsys.readouterr().err
+    assert "n2.out is of hpl, other files are of stream" in seatrial("fleet", str(tmp_path), code=64).err
 
 
 def times(name: str, slow: float = 1.12) -> str:
@@ -298,29 +276,26 @@ def times(name: str, slow: float = 1.12) -> str:
 
 
 @pytest.mark.parametrize("name", ["hpl_time_s", "latency", "Elapsed seconds", "wallTime", "t_us"])
-def test_of_a_time_lower_values_are_good(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_time_lower_values_are_good(name: str, tmp_path: Path, seatrial: Seatrial) -> None:
     """The node that takes longer would be the best one if higher were better."""
     (tmp_path / "fleet.csv").write_text(times(name))
-    assert run(["fleet", str(tmp_path / "fleet.csv"), "--json"]) == 1
-    data = frame(capsys.readouterr().out)["data"]
+    data = seatrial("fleet", str(tmp_path / "fleet.csv"), "--json", code=1).object["data"]
     assert (data["slow"], data["better"], data["better_known"]) == (["n7"], "lower", True)
 
 
-def test_without_a_known_direction_no_node_that_stands_out_passes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_known_direction_no_node_that_stands_out_passes(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "fleet.csv").write_text(times("score"))
-    assert run(["fleet", str(tmp_path / "fleet.csv")]) == 2
-    assert capsys.readouterr().out.startswith("INCONCLUSIVE  n7 above its peers: is higher better?")
+    ran = seatrial("fleet", str(tmp_path / "fleet.csv"), code=2)
+    assert ran.out.startswith("INCONCLUSIVE  n7 above its peers: is higher better?")
     for better, code in (("higher", 0), ("lower", 1)):
-        assert run(["fleet", str(tmp_path / "fleet.csv"), "--better", better, "--json"]) == code
-        assert frame(capsys.readouterr().out)["data"]["ahead"] == (["n7"] if better == "higher" else [])
+        ran = seatrial("fleet", str(tmp_path / "fleet.csv"), "--better", better, "--json", code=code)
+        assert ran.object["data"]["ahead"] == (["n7"] if better == "higher" else [])
     (tmp_path / "fleet.csv").write_text(times("score", slow=1.0))
-    assert run(["fleet", str(tmp_path / "fleet.csv")]) == 0
+    seatrial("fleet", str(tmp_path / "fleet.csv"))
 
 
-def test_files_of_both_directions_are_no_fleet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_of_both_directions_are_no_fleet(tmp_path: Path, seatrial: Seatrial) -> None:
     for name in ("duration", "rate"):
         (tmp_path / f"{name}.csv").write_text(times(name))
-    assert run(["fleet", str(tmp_path / "duration.csv"), str(tmp_path / "rate.csv")]) == 64
-    assert "lower ones in others" in capsys.readouterr().err
+    ran = seatrial("fleet", str(tmp_path / "duration.csv"), str(tmp_path / "rate.csv"), code=64)
+    assert "lower ones in others" in ran.err

@@ -6,26 +6,23 @@ from typing import Any
 
 import pytest
 
-from seatrial.cli.main import run
 from seatrial.importers.fleets import read_fleet_table
 from seatrial.model.errors import UsageError
 from tests.support import fleet_tables as tables
 from tests.support.builders import Cluster
+from tests.support.command_line import Seatrial
 from tests.support.fleet_tables import Factor, Row, long_table, nodes
-from tests.support.json_objects import frame
 
 Capture = pytest.CaptureFixture[str]
 
 
-def judged(capsys: Capture, folder: Path, text: str, *words: str) -> tuple[str, dict[str, Any]]:
+def judged(seatrial: Seatrial, folder: Path, text: str, *words: str) -> tuple[str, dict[str, Any]]:
     """Verdict and data of `seatrial fleet` on a table; the first line has at most 80 columns."""
     file = folder / "table.csv"
     file.write_text(text)
-    run(["fleet", str(file), *words])
-    first = capsys.readouterr().out.partition("\n")[0]
+    first = seatrial("fleet", str(file), *words, code=None).out.partition("\n")[0]
     assert len(first) <= 80, first
-    run(["fleet", str(file), *words, "--json"])
-    report = frame(capsys.readouterr().out)
+    report = seatrial("fleet", str(file), *words, "--json", code=None).object
     assert first.startswith(report["verdict"])
     data: dict[str, Any] = report["data"]
     return report["verdict"], data
@@ -50,74 +47,73 @@ CASES: dict[str, tuple[Callable[[Factor], str], Factor, list[str], list[str], li
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_loss_under_one_condition_is_named_and_a_healthy_table_names_nobody(
-    case: str, tmp_path: Path, capsys: Capture
+    case: str, tmp_path: Path, seatrial: Seatrial
 ) -> None:
     table, factor, named, conditions, parts = CASES[case]
     words = ("--column", "peak_busbw_GBs") if case == "nccl" else ()
-    verdict, data = judged(capsys, tmp_path, table(factor), *words)
+    verdict, data = judged(seatrial, tmp_path, table(factor), *words)
     assert (verdict, data["slow"]) == ("SLOW", named)
     assert (data["columns"][0]["conditions"], data["columns"][0]["parts"]) == (conditions, parts)
-    verdict, data = judged(capsys, tmp_path, table(tables.healthy), *words)
+    verdict, data = judged(seatrial, tmp_path, table(tables.healthy), *words)
     assert (verdict, data["named"]) == ("PASS", [])
 
 
-def test_a_better_latency_is_not_taken_for_a_slow_one(tmp_path: Path, capsys: Capture) -> None:
+def test_a_better_latency_is_not_taken_for_a_slow_one(tmp_path: Path, seatrial: Seatrial) -> None:
     """Which values are good is a question of the row where bandwidths and latencies share a column."""
-    verdict, data = judged(capsys, tmp_path, tables.metrics(slow(0.8, node="n03", metric="latency")))
+    verdict, data = judged(seatrial, tmp_path, tables.metrics(slow(0.8, node="n03", metric="latency")))
     assert verdict != "SLOW"
     assert data["named"] == []
 
 
-def test_the_condition_and_the_columns_are_shown(tmp_path: Path, capsys: Capture) -> None:
+def test_the_condition_and_the_columns_are_shown(tmp_path: Path, seatrial: Seatrial) -> None:
     file = tmp_path / "a.csv"
     file.write_text(tables.nccl_summary(slow(0.85, nodes="n06", test="all_reduce_perf")))
-    assert run(["fleet", str(file), "--column", "peak_busbw_GBs"]) == 1
-    out = capsys.readouterr().out
+    out = seatrial("fleet", str(file), "--column", "peak_busbw_GBs", code=1).out
     assert out.startswith("SLOW  n06 15 % below its peers in test all_reduce_perf, among 10 nodes\n")
     assert "Judged by test and G." in out
     assert "Constant: 'N', 'minBytes'" in " ".join(out.split())
 
 
-def test_one_run_under_one_condition_is_a_suspicion_and_not_a_finding(tmp_path: Path, capsys: Capture) -> None:
+def test_one_run_under_one_condition_is_a_suspicion_and_not_a_finding(tmp_path: Path, seatrial: Seatrial) -> None:
     table = tables.nccl_summary(slow(0.85, nodes="n06", test="all_reduce_perf", G="4"))
-    verdict, data = judged(capsys, tmp_path, table, "--column", "peak_busbw_GBs")
+    verdict, data = judged(seatrial, tmp_path, table, "--column", "peak_busbw_GBs")
     assert (verdict, data["slow"], data["suspected"]) == ("INCONCLUSIVE", [], ["n06"])
 
 
 def test_a_node_that_is_a_little_low_everywhere_shows_in_all_conditions_together(
-    tmp_path: Path, capsys: Capture
+    tmp_path: Path, seatrial: Seatrial
 ) -> None:
     table = long_table(
         {"node": nodes(16), "kernel": list("abcdefgh")}, lambda _: 100.0, slow(0.96, node="n11"), scatter=0.01
     )
-    verdict, data = judged(capsys, tmp_path, table)
+    verdict, data = judged(seatrial, tmp_path, table)
     assert (verdict, data["slow"]) == ("SLOW", ["n11"])
     assert data["named"][0]["under"] == []
 
 
-def test_a_condition_that_one_node_lacks_withholds_pass(tmp_path: Path, capsys: Capture) -> None:
+def test_a_condition_that_one_node_lacks_withholds_pass(tmp_path: Path, seatrial: Seatrial) -> None:
     gap = [{"node": "n05", "size": "64"}]
     table = long_table({"node": nodes(10), "size": ["8", "64", "512"], "run": list("123")}, lambda _: 9.0, left_out=gap)
-    verdict, data = judged(capsys, tmp_path, table)
+    verdict, data = judged(seatrial, tmp_path, table)
     assert (verdict, data["unmeasured"], data["columns"][0]["conditions"]) == ("NOT_RUN", ["n05"], ["size"])
 
 
-def test_two_columns_together_are_the_run(tmp_path: Path, capsys: Capture) -> None:
+def test_two_columns_together_are_the_run(tmp_path: Path, seatrial: Seatrial) -> None:
     table = long_table(
         {"node": nodes(8), "jobid": ["4711", "4712"], "iter": ["0", "1", "2"]},
         lambda _: 50.0,
         slow(0.8, node="n02"),
     )
-    verdict, data = judged(capsys, tmp_path, table)
+    verdict, data = judged(seatrial, tmp_path, table)
     assert (verdict, data["slow"], data["columns"][0]["runs"]) == ("SLOW", ["n02"], "jobid, iter")
 
 
-def test_properties_of_nodes_are_shown_and_are_no_conditions(tmp_path: Path, capsys: Capture) -> None:
+def test_properties_of_nodes_are_shown_and_are_no_conditions(tmp_path: Path, seatrial: Seatrial) -> None:
     def more(row: Row) -> Row:
         return {"rack": f"r{int(row['node'][1:]) % 3}", "model": "R6525"}
 
     table = long_table({"node": nodes(12), "run": list("123")}, lambda _: 7.0, slow(0.8, node="n07"), more=more)
-    verdict, data = judged(capsys, tmp_path, table)
+    verdict, data = judged(seatrial, tmp_path, table)
     (columns,) = data["columns"]
     assert (verdict, data["slow"], columns["properties"], columns["constants"]) == (
         "SLOW",
@@ -125,32 +121,32 @@ def test_properties_of_nodes_are_shown_and_are_no_conditions(tmp_path: Path, cap
         ["rack"],
         ["model"],
     )
-    verdict, data = judged(capsys, tmp_path, table, "--by", "rack")
+    verdict, data = judged(seatrial, tmp_path, table, "--by", "rack")
     assert (data["slow"], [len(stratum["nodes"]) for stratum in data["strata"]]) == (["n07"], [4, 4, 4])
 
 
-def test_units_are_converted_within_a_condition(tmp_path: Path, capsys: Capture) -> None:
+def test_units_are_converted_within_a_condition(tmp_path: Path, seatrial: Seatrial) -> None:
     """Half of the nodes write MB/s and half GB/s: nobody is a thousand times slower."""
     rows = [f"n{node:02d},{run},{24.0 + node / 100 + run / 50 if node % 2 else 24000 + node * 10 + run * 20},"
             f"{'GB/s' if node % 2 else 'MB/s'}" for node in range(1, 13) for run in (1, 2, 3)]  # fmt: skip
-    verdict, data = judged(capsys, tmp_path, "\n".join(["node,run,value,unit", *rows]))
+    verdict, data = judged(seatrial, tmp_path, "\n".join(["node,run,value,unit", *rows]))
     assert (verdict, data["slow"], data["strata"]) == ("PASS", [], [])
 
 
 @pytest.mark.parametrize("stem", ["run", "run_", "iter "])
-def test_a_column_for_each_run_is_a_table_of_runs(stem: str, tmp_path: Path, capsys: Capture) -> None:
+def test_a_column_for_each_run_is_a_table_of_runs(stem: str, tmp_path: Path, seatrial: Seatrial) -> None:
     rows = [f"n{node},{','.join(str((70 if node == 4 else 100) + node / 10 + run / 9) for run in range(4))}"
             for node in range(12)]  # fmt: skip
     table = "\n".join([f"node,{','.join(f'{stem}{run}' for run in range(4))}", *rows])
-    verdict, data = judged(capsys, tmp_path, table)
+    verdict, data = judged(seatrial, tmp_path, table)
     assert (verdict, data["slow"]) == ("SLOW", ["n4"])
 
 
-def test_a_column_for_each_gpu_is_a_table_of_parts(tmp_path: Path, capsys: Capture) -> None:
+def test_a_column_for_each_gpu_is_a_table_of_parts(tmp_path: Path, seatrial: Seatrial) -> None:
     rows = [f"n{node:02d}," + ",".join(str(1400 + (node * 7 + gpu * 5) % 11 - (400 if (node, gpu) == (4, 2) else 0))
             for gpu in range(8)) for node in range(1, 13)]  # fmt: skip
     table = "\n".join(["node," + ",".join(f"gpu{gpu}" for gpu in range(8)), *rows])
-    verdict, data = judged(capsys, tmp_path, table)
+    verdict, data = judged(seatrial, tmp_path, table)
     assert (verdict, data["suspected"]) == ("INCONCLUSIVE", ["n04 gpu 2"])
 
 
@@ -189,12 +185,13 @@ DF = "Filesystem     1K-blocks     Used Available Use% Mounted on\n/dev/vda1 411
 
 @pytest.mark.parametrize(("text", "program"), [(SQUEUE, "Slurm"), (SINFO, "Slurm"), (PS, "ps or top"), (DF, "df")])
 @pytest.mark.parametrize("command", ["fleet", "changepoints", "import"])
-def test_listings_are_no_measurements(text: str, program: str, command: str, tmp_path: Path, capsys: Capture) -> None:
+def test_listings_are_no_measurements(
+    text: str, program: str, command: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
     file = tmp_path / "a.txt"
     file.write_text(text)
     archive = () if command == "changepoints" else ("--archive", str(tmp_path / "archive"))
-    assert run([command, str(file), *archive]) == 64
-    assert f"looks like the output of {program}" in capsys.readouterr().err
+    assert f"looks like the output of {program}" in seatrial(command, str(file), *archive, code=64).err
 
 
 @pytest.mark.parametrize("head", ["name,time,nodes", "node,time,user", "NODELIST,GB_s", "host,size,avail"])
@@ -206,17 +203,16 @@ def test_words_of_listings_alone_do_not_make_one(head: str) -> None:
         assert "looks like" not in str(error)
 
 
-def test_one_low_node_with_one_run_each_is_named_and_all_are_shown(tmp_path: Path, capsys: Capture) -> None:
+def test_one_low_node_with_one_run_each_is_named_and_all_are_shown(tmp_path: Path, seatrial: Seatrial) -> None:
     file = tmp_path / "a.csv"
     file.write_text("node,rate\nn1,100\nn2,101\nn3,80\nn4,100.5\n")
-    assert run(["fleet", str(file)]) == 2
-    out = capsys.readouterr().out
+    out = seatrial("fleet", str(file), code=2).out
     assert out.startswith("INCONCLUSIVE  n3 20 % below its peers; 2 more runs would decide\n")
     assert all(f"\nn{node} " in out for node in range(1, 5))
 
 
 @pytest.mark.parametrize("part", ["gpu", "device", "local_rank", "socket"])
-def test_a_part_that_is_slower_on_all_nodes_is_not_slow(part: str, tmp_path: Path, capsys: Capture) -> None:
+def test_a_part_that_is_slower_on_all_nodes_is_not_slow(part: str, tmp_path: Path, seatrial: Seatrial) -> None:
     """The second socket, or the GPUs behind a shared switch, reach less everywhere."""
     table = long_table(
         {"node": nodes(10), part: ["0", "1"], "run": list("123")},
@@ -224,11 +220,11 @@ def test_a_part_that_is_slower_on_all_nodes_is_not_slow(part: str, tmp_path: Pat
         slow(0.85, node="n03", **{part: "1"}),
         value="GB_s",
     )
-    verdict, data = judged(capsys, tmp_path, table)
+    verdict, data = judged(seatrial, tmp_path, table)
     assert (verdict, data["slow"]) == ("SLOW", [f"n03 {part.removeprefix('local_')} 1"])
 
 
-def test_the_time_of_a_run_is_not_its_number(tmp_path: Path, capsys: Capture) -> None:
+def test_the_time_of_a_run_is_not_its_number(tmp_path: Path, seatrial: Seatrial) -> None:
     """HPL prints N, NB, P, Q, time and rate: N is the condition, and the time does not distinguish repeated rows."""
     table = long_table(
         {"node": nodes(10), "N": ["20000", "40000"], "run": list("123")},
@@ -237,7 +233,7 @@ def test_the_time_of_a_run_is_not_its_number(tmp_path: Path, capsys: Capture) ->
         value="Gflops",
         more=lambda row: {"NB": "192", "Time": f"{100 + int(row['node'][1:]) * 1.37 + int(row['run']) / 7:.2f}"},
     )
-    verdict, data = judged(capsys, tmp_path, table, "--column", "Gflops")
+    verdict, data = judged(seatrial, tmp_path, table, "--column", "Gflops")
     assert (verdict, data["slow"], data["columns"][0]["runs"]) == ("SLOW", ["n03"], "run")
     with pytest.raises(UsageError, match="values of run 1"):
         read_fleet_table(table.replace(",40000,", ",20000,"), "Gflops")
@@ -260,7 +256,7 @@ def test_identifiers_of_rows_do_not_hide_conditions() -> None:
         read_fleet_table("\n".join(stamped), "GB_s")
 
 
-def test_metrics_of_superbench_with_a_number_for_each_gpu(tmp_path: Path, capsys: Capture) -> None:
+def test_metrics_of_superbench_with_a_number_for_each_gpu(tmp_path: Path, seatrial: Seatrial) -> None:
     heads = [f"gpu-copy-bw/{way}:{gpu}" for way in ("h2d", "d2h") for gpu in range(4)]
     rows = [
         f"n{node:02d}," + ",".join(
@@ -269,12 +265,12 @@ def test_metrics_of_superbench_with_a_number_for_each_gpu(tmp_path: Path, capsys
         )
         for node in range(1, 13)
     ]  # fmt: skip
-    verdict, data = judged(capsys, tmp_path, "\n".join([",".join(["node", *heads]), *rows]))
+    verdict, data = judged(seatrial, tmp_path, "\n".join([",".join(["node", *heads]), *rows]))
     assert (verdict, data["suspected"]) == ("INCONCLUSIVE", ["n04 part 2"])
     assert data["named"][0]["under"] == ["metric gpu-copy-bw/d2h"]
 
 
-def test_facts_are_those_of_the_node_of_a_slow_part(tmp_path: Path, capsys: Capture) -> None:
+def test_facts_are_those_of_the_node_of_a_slow_part(tmp_path: Path, seatrial: Seatrial) -> None:
     """Two GPUs of two nodes are slow, and these nodes alone have another MTU."""
     table = tables.per_gpu(lambda row: 0.8 if (row["node"], row["gpu"]) in (("n02", "1"), ("n05", "6")) else 1.0)
     streams = tmp_path / "facts"
@@ -283,6 +279,6 @@ def test_facts_are_those_of_the_node_of_a_slow_part(tmp_path: Path, capsys: Capt
         text = Cluster(nodes=(name,)).facts_text(name)
         odd = name in ("n02", "n05")
         (streams / f"{name}.facts").write_text(text.replace("mtu|1500", "mtu|9000") if odd else text)
-    verdict, data = judged(capsys, tmp_path, table, "--facts", str(streams))
+    verdict, data = judged(seatrial, tmp_path, table, "--facts", str(streams))
     assert (verdict, sorted(data["slow"])) == ("SLOW", ["n02 gpu 1", "n05 gpu 6"])
     assert data["suspects"][0]["nodes"] == ["n02", "n05"]

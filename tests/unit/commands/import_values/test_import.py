@@ -16,6 +16,7 @@ from seatrial.archive.lease import parse
 from seatrial.cli.main import run
 from seatrial.files.writing import rename_folder
 from tests.support.benchmark_outputs import hpl, imb, osu, stream
+from tests.support.command_line import Seatrial
 from tests.support.fleet_tables import nccl_summary, per_gpu
 from tests.support.paths import DATA
 
@@ -145,19 +146,17 @@ def test_an_empty_file_is_called_empty(text: str, tmp_path: Path, capsys: pytest
     assert "a.out is empty. Leave this file out" in capsys.readouterr().err
 
 
-def test_two_columns_of_values_are_two_metrics_and_not_compared(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_columns_of_values_are_two_metrics_and_not_compared(tmp_path: Path, seatrial: Seatrial) -> None:
     archive, text = tmp_path / "archive", fleet_csv(2)
     for name in ("triad", "dgemm"):
         file = written(tmp_path, f"{name}.csv", text.replace("triad", name))
         assert imported(archive, file, "--unit", "B/s", "--name", name) == 0
-    assert run(["compare", "triad-0001", "dgemm-0001", "--archive", str(archive)]) == 64
-    assert "(metrics: triad [B/s] and dgemm [B/s])" in capsys.readouterr().err
+    ran = seatrial("compare", "triad-0001", "dgemm-0001", "--archive", str(archive), code=64)
+    assert "(metrics: triad [B/s] and dgemm [B/s])" in ran.err
     file = written(tmp_path, "triad.csv", text)
     assert imported(archive, file, "--unit", "B/s", "--better", "lower", "--name", "less") == 0
-    assert run(["compare", "triad-0001", "less-0001", "--archive", str(archive)]) == 64
-    assert "(metrics: triad [B/s] and triad [B/s] (lower is better))" in capsys.readouterr().err
+    ran = seatrial("compare", "triad-0001", "less-0001", "--archive", str(archive), code=64)
+    assert "(metrics: triad [B/s] and triad [B/s] (lower is better))" in ran.err
 
 
 def test_compare_names_the_slow_node_of_two_imports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,18 +3,13 @@
 import pytest
 from msgspec.structs import replace
 
-from seatrial.cli.main import run
 from seatrial.commands.limits.answer import answer_of, answer_of_pair
 from seatrial.commands.limits.paths import limits_between, limits_inside
 from seatrial.commands.limits.view import limits_report
 from seatrial.limits.path import path_limit
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import NoLimit
-from tests.support.json_objects import frame
 from tests.support.limits_examples import device, hca, intel, port
-from tests.support.paths import SHARED, needs_shared
-
-ALASKA = SHARED / "nodes" / "alaska-sysinfo.json"
 
 
 def fdr_node(name: str, clock: str = "2.10") -> NodeFacts:
@@ -70,13 +65,3 @@ def test_a_pair() -> None:
 def test_it_is_the_headline_and_no_verdict() -> None:
     report = limits_report([], answer="n1 at most: 1 GB/s")
     assert (report.headline, report.word) == ("n1 at most: 1 GB/s", "")
-
-
-@needs_shared(ALASKA)
-def test_the_first_line_of_a_recorded_site(capsys: pytest.CaptureFixture[str]) -> None:
-    line = "16 nodes at most: 153.6 GB/s memory, 1.54 Tflop/s, 12.4 GB/s network; 3 unknown"
-    assert run(["limits", "--from", str(ALASKA)]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == line
-    assert run(["limits", "--from", str(ALASKA), "--json"]) == 0
-    found = frame(capsys.readouterr().out)
-    assert (found["headline"], found["verdict"]) == (line, None)

@@ -16,6 +16,7 @@ from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
 from seatrial.render.html import as_html
+from tests.support.golden import check_page
 from tests.support.limits_examples import device, hca, intel, port
 from tests.support.paths import ROOT
 from tests.support.reports import limits_json_text, limits_text
@@ -91,18 +92,9 @@ def test_no_limit_has_its_reason() -> None:
     assert limits_text([]).startswith("No limits")
 
 
-def test_a_peak_says_which_cores_and_which_frequency() -> None:
-    text = limits_text(examples())
-    assert "n1 cores > floating point at base frequency  1.08 Tflop/s (nominal)" in text
-    assert "each core  33.6 Gflop/s  32 cores, each 16 flop per cycle at 2.10 GHz" in text
-
-
-def test_sources_are_told_when_asked_for() -> None:
-    plain, full = limits_text(examples(), width=200), limits_text(examples(), width=200, sources=True)
-    where = "/sys/class/infiniband/mlx5_0/ports/1/rate and active MTU on n1"
-    assert where not in plain
-    assert where in full
-    assert "mtu_bytes / (mtu_bytes + 26)" in full
+def test_pages() -> None:
+    check_page("limits", limits_text(examples(), width=100))
+    check_page("limits-sources", limits_text(examples(), width=100, sources=True))
 
 
 @pytest.mark.parametrize("width", [40, 60, 100, 200])
@@ -128,13 +120,6 @@ def test_json_has_what_was_promised() -> None:
     assert set(first["terms"][0]) == {"name", "bytes_per_s", "inputs", "source", "formula", "nominal"}
     assert set(same) == {"path", "limit_bytes_per_s", "reason"}
     assert same["limit_bytes_per_s"] is None
-
-
-def test_json_of_a_peak() -> None:
-    peak = limits_fields(examples())["limits"][-1]
-    assert peak["limit_flops_per_s"] == pytest.approx(1075.2e9)
-    assert peak["limit_flops_per_s_per_core"] == pytest.approx(33.6e9)
-    assert peak["nominal"] is True
 
 
 def test_json_text_is_strict() -> None:

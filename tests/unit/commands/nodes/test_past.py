@@ -17,6 +17,7 @@ from seatrial.model.past import Past
 from seatrial.model.run import Ending, RecordedRun, RunKind
 from seatrial.model.settings import CheckSettings, NodesSettings, Settings, SiteSettings, Trial
 from tests.support.builders import names
+from tests.support.command_line import Seatrial
 from tests.support.node_series import GOOD, Machine, recorded
 
 FOUR = names(4)
@@ -62,13 +63,9 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_node_that_was_faster_is_named_and_only_with_a_baseline(
-    archive: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["report", "today", "--archive", str(archive)]) == 0
-    capsys.readouterr()
-    assert run(["report", "again", "--archive", str(archive), "--json"]) == 1
-    report = json.loads(capsys.readouterr().out)
+def test_a_node_that_was_faster_is_named_and_only_with_a_baseline(archive: Path, seatrial: Seatrial) -> None:
+    seatrial("report", "today", "--archive", str(archive))
+    report = json.loads(seatrial("report", "again", "--archive", str(archive), "--json", code=1).out)
     (finding,) = report["findings"]
     assert (finding["kind"], finding["subject"]) == ("slower-than-before", "node:n3")
     assert "4 runs of good, 2026-11-01 to 2026-11-04" in finding["statement"]
@@ -81,22 +78,26 @@ def test_a_node_that_was_faster_is_named_and_only_with_a_baseline(
     assert {one["node"] for one in past["nodes"] if one["slower"]} == {"n3"}
 
 
-def test_runs_of_nodes_are_compared_and_have_a_history(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["compare", "good", "today,later", "--archive", str(archive), "--json"]) == 1
-    report = json.loads(capsys.readouterr().out)["data"]
+def test_runs_of_nodes_are_compared_and_have_a_history(archive: Path, seatrial: Seatrial) -> None:
+    ran = seatrial("compare", "good", "today,later", "--archive", str(archive), "--json", code=1)
+    report = json.loads(ran.out)["data"]
     by_name = {one["metric"]: one for one in report["metrics"]}
     (row,) = [one for one in by_name[TRIAD]["changed"] if one["outcome"] == "slower"]
     assert (row["subject"], row["ratio"]["value"]) == ("node:n3", pytest.approx(1 / 1.12, rel=0.01))
     assert {"memory latency, arrays of 8 MiB", "arithmetic of all cores", "slowdown by noise of the noisiest core",
             "pipe round trip on one core", "writing of one stream, in the archive"} <= by_name.keys()  # fmt: skip
-    assert run(["history", TRIAD, "--subject", "n3", "--archive", str(archive), "--runs", "h1,h2,today", "--json"]) == 2
-    (history,) = json.loads(capsys.readouterr().out)["data"]["histories"]
+    ran = seatrial(
+        "history", TRIAD, "--subject", "n3", "--archive", str(archive), "--runs", "h1,h2,today", "--json", code=2
+    )
+    (history,) = json.loads(ran.out)["data"]["histories"]
     assert [round(one["value"] / 1e9) for one in history["values"]] == [45, 45, 40]
 
 
-def test_runs_of_another_command_are_no_past(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "--baseline", "good", "--archive", str(archive), "--replay", str(archive / "today")]) == 64
-    assert "good has no run of `seatrial check`" in capsys.readouterr().err
+def test_runs_of_another_command_are_no_past(archive: Path, seatrial: Seatrial) -> None:
+    ran = seatrial(
+        "check", "--baseline", "good", "--archive", str(archive), "--replay", str(archive / "today"), code=64
+    )
+    assert "good has no run of `seatrial check`" in ran.err
 
 
 def test_figures_of_a_check_are_kept_in_a_baseline_but_not_compared_as_a_whole(tmp_path: Path) -> None:

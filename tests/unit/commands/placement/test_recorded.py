@@ -1,6 +1,5 @@
 """What is advised on recorded machines and invented ones: cores of the job, none twice, the nearest first."""
 
-from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 
 from seatrial.commands.placement.advice import advise, wanted_each
 from seatrial.commands.placement.judge import placement_findings
-from seatrial.driver.facts_reading import read_recording
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Core, NumaNode, Topology
 from seatrial.model.placement import RankPlace
@@ -22,20 +20,8 @@ from tests.support.facts_examples import hca, port, processor, server
 from tests.support.machine_forms import facts_of
 from tests.support.machines import machine as generated
 from tests.support.machines import sysfs_tree
-from tests.support.paths import SHARED, needs_shared
 from tests.support.rule_cases import ranks_on
 
-RECORDED = SHARED / "nodes" / "hwloc"
-FOUR_SOCKETS = "fakepcilocalities.tar.bz2"
-"""Of ten cores each; qib0 hangs on the second."""
-MACHINES = (
-    FOUR_SOCKETS,
-    "32em64t-2n8c2t-pci-normalio.xml",
-    "24em64t-2n6c2t-pci.xml",
-    "16em64t-4s2c2t-offlines-xml.xml",
-    "irregulargroups-disallowed.xml",
-)
-needs_data = needs_shared(RECORDED)
 SHAPES = {
     "two sockets": (2, 1, 8, 1),
     "two sockets, two threads a core": (2, 1, 8, 2),
@@ -71,12 +57,6 @@ def machine(shape: str, adapter_on: int) -> NodeFacts:
         hcas=(card,),
         processor=processor(allowed=tuple(range(many * threads))),
     )
-
-
-@cache
-def recorded(name: str) -> NodeFacts:
-    (facts,) = read_recording(RECORDED / name).facts.values()
-    return facts
 
 
 @st.composite
@@ -225,15 +205,8 @@ def test_generated_machines_are_advised_their_near_cores_first(text: str, tmp_pa
     check_near_cores_first(facts_of(generated(text), tmp_path))
 
 
-@needs_data
-@pytest.mark.parametrize("name", MACHINES)
-def test_recorded_machines_are_advised_their_near_cores_first(name: str) -> None:
-    check_near_cores_first(recorded(name))
-
-
-@pytest.mark.parametrize("source", ["generated", pytest.param("recorded", marks=needs_data)])
-def test_a_server_of_four_sockets(source: str, tmp_path: Path) -> None:
-    facts = facts_of(generated(GENERATED[0]), tmp_path) if source == "generated" else recorded(FOUR_SOCKETS)
+def test_a_server_of_four_sockets(tmp_path: Path) -> None:
+    facts = facts_of(generated(GENERATED[0]), tmp_path)
     first = {package: core for core in reversed(facts.topology.cores) if (package := core.package) is not None}
     ranks = ranks_on("n1", *[first[package].processors for package in (0, 1, 2)])
     (finding,) = placement_findings({"n1": facts}, {"n1": ranks})
@@ -254,11 +227,3 @@ def test_small_cores_of_a_generated_machine_come_last(tmp_path: Path) -> None:
     order = good_order(parse_facts(collected_text(str(tree))), ranks_on("n1", *[(0,)] * 6))
     assert order is not None
     assert [group[0] for group in order] == [2, 3, 6, 7, 0, 1]
-
-
-@needs_data
-def test_small_cores_come_last() -> None:
-    """Ten cores of 3.9 GHz and ten of 2.8 in turns of five, on one NUMA node."""
-    order = good_order(recorded("nvidia-dgx-gb10.tar.bz2"), ranks_on("n1", *[(0,)] * 12))
-    assert order is not None
-    assert [group[0] for group in order] == [5, 6, 7, 8, 9, 15, 16, 17, 18, 19, 0, 1]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.cli.main import run
-from tests.support.json_objects import frame
+from tests.support.command_line import Seatrial
 
 PLACES = ["node=n1,slot=s1,card=c1,cable=k1", "node=n2,slot=s2,card=c2,cable=k2"]
 TABLE = """run,node,card,cable,result
@@ -29,51 +29,48 @@ def started() -> None:
     assert run(["swap", "start", "gpu", *PLACES, "--fixed", "node,slot"]) == 2
 
 
-def test_the_advice_to_measure_again_says_so_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["swap", "start", "ok", "node=n1,card=c1", "node=n2,card=c2"]) == 2
-    assert "Next:" not in capsys.readouterr().out
-    assert run(["swap", "record", "ok", "n1=good", "n2=good"]) == 2
-    assert "\nNext: exchange the card of n1 and n2, and measure.\n" in capsys.readouterr().out
-    assert run(["swap", "record", "ok", "n1=good", "n2=good"]) == 2
-    assert "\nNext: measure again without an exchange.\n" in capsys.readouterr().out
+def test_the_advice_to_measure_again_says_so_once(seatrial: Seatrial) -> None:
+    assert "Next:" not in seatrial("swap", "start", "ok", "node=n1,card=c1", "node=n2,card=c2", code=2).out
+    ran = seatrial("swap", "record", "ok", "n1=good", "n2=good", code=2)
+    assert "\nNext: exchange the card of n1 and n2, and measure.\n" in ran.out
+    ran = seatrial("swap", "record", "ok", "n1=good", "n2=good", code=2)
+    assert "\nNext: measure again without an exchange.\n" in ran.out
 
 
-def test_a_search_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_search_to_its_end(seatrial: Seatrial) -> None:
     started()
-    assert run(["swap", "record", "gpu", "n1/s1=bad", "n2/s2=good"]) == 2
-    assert "--exchange card,cable:n1/s1,n2/s2" in capsys.readouterr().out
-    assert run(["swap", "record", "gpu", "--exchange", "card,cable:n1/s1,n2/s2", "n1/s1=good", "n2/s2=bad"]) == 2
-    capsys.readouterr()
-    assert run(["swap", "record", "gpu", "--exchange", "cable:n1/s1,n2/s2", "n1/s1=good", "n2/s2=bad"]) == 1
-    assert capsys.readouterr().out.startswith("SLOW  card c1 is at fault, ")
-    assert run(["swap", "status", "gpu", "--json"]) == 1
-    data = frame(capsys.readouterr().out)["data"]
+    ran = seatrial("swap", "record", "gpu", "n1/s1=bad", "n2/s2=good", code=2)
+    assert "--exchange card,cable:n1/s1,n2/s2" in ran.out
+    seatrial("swap", "record", "gpu", "--exchange", "card,cable:n1/s1,n2/s2", "n1/s1=good", "n2/s2=bad", code=2)
+    ran = seatrial("swap", "record", "gpu", "--exchange", "cable:n1/s1,n2/s2", "n1/s1=good", "n2/s2=bad", code=1)
+    assert ran.out.startswith("SLOW  card c1 is at fault, ")
+    data = seatrial("swap", "status", "gpu", "--json", code=1).object["data"]
     assert data["named"][0]["parts"] == ["card c1"]
     assert data["steps"][-1]["places"][1] == {"node": "n2", "slot": "s2", "card": "c1", "cable": "k2"}
 
 
-def test_parts_that_no_exchange_separates_are_both_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_parts_that_no_exchange_separates_are_both_named(seatrial: Seatrial) -> None:
     started()
     for words in (["n1/s1=bad"], ["--exchange", "card,cable:n1/s1,n2/s2", "n1/s1=bad"]):
         run(["swap", "record", "gpu", *words, "n2/s2=good"])
-    assert run(["swap", "status", "gpu"]) == 1
-    assert "node n1 or slot s1" in capsys.readouterr().out
+    assert "node n1 or slot s1" in seatrial("swap", "status", "gpu", code=1).out
 
 
-def test_a_history_from_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_history_from_a_table(seatrial: Seatrial) -> None:
     Path("table.csv").write_text(TABLE)
-    assert run(["swap", "start", "link", "--from", "table.csv"]) == 1
-    out = capsys.readouterr().out
+    out = seatrial("swap", "start", "link", "--from", "table.csv", code=1).out
     assert out.startswith("SLOW  card c1 is at fault")
     assert "shelf" in out
 
 
-def test_a_measurement_between_two_places(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_measurement_between_two_places(seatrial: Seatrial) -> None:
     places = [f"node=n{number},cable=k{number}" for number in (1, 2, 3)]
-    assert run(["swap", "start", "link", *places]) == 2
-    assert run(["swap", "record", "link", "n1+n2=bad", "n2+n3=good", "n1+n3=bad"]) == 2
-    assert run(["swap", "record", "link", "--exchange", "cable:n1,n3", "n1+n2=good", "n2+n3=bad", "n1+n3=bad"]) == 1
-    assert "cable k1 is at fault" in capsys.readouterr().out
+    seatrial("swap", "start", "link", *places, code=2)
+    seatrial("swap", "record", "link", "n1+n2=bad", "n2+n3=good", "n1+n3=bad", code=2)
+    ran = seatrial(
+        "swap", "record", "link", "--exchange", "cable:n1,n3", "n1+n2=good", "n2+n3=bad", "n1+n3=bad", code=1
+    )
+    assert "cable k1 is at fault" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -98,13 +95,12 @@ def test_a_measurement_between_two_places(capsys: pytest.CaptureFixture[str]) ->
         (["status", "other"], "There is no search 'other'"),
     ],
 )
-def test_what_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_refused(words: list[str], message: str, seatrial: Seatrial) -> None:
     started()
-    assert run(["swap", *words]) == 64
-    assert message in capsys.readouterr().err
+    assert message in seatrial("swap", *words, code=64).err
 
 
-def test_a_damaged_history_is_refused(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_history_is_refused(archive: Path, seatrial: Seatrial) -> None:
     started()
     path = archive / "swaps" / "gpu.json"
     history = json.loads(path.read_text())
@@ -114,5 +110,4 @@ def test_a_damaged_history_is_refused(archive: Path, capsys: pytest.CaptureFixtu
         assert run(["swap", "status", "gpu"]) in (2, 64)
     history["steps"][0]["results"] = {"elsewhere": True}
     path.write_text(json.dumps(history))
-    assert run(["swap", "status", "gpu"]) == 64
-    assert "there is no place 'elsewhere'" in capsys.readouterr().err
+    assert "there is no place 'elsewhere'" in seatrial("swap", "status", "gpu", code=64).err

@@ -1,8 +1,6 @@
 """What MPIs declare, read from logs recorded on a virtual cluster; and why starts failed there."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.commands.transports.declared_transport import read_declared
 from seatrial.failures.start_failure import explain
@@ -55,11 +53,6 @@ def test_what_intel_mpi_says(lines: tuple[str, ...], carriers: tuple[Carrier, ..
 def test_a_log_that_says_nothing_known() -> None:
     assert read_declared("") is None
     assert read_declared("srun: error: n1: task 0: Killed\n") is None
-
-
-@given(st.text())
-def test_no_text_breaks_it(text: str) -> None:
-    read_declared(text)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,6 @@ from seatrial.cli.simulate import simulate
 from seatrial.model.errors import UsageError
 from tests.support.fabrics import fabric_text
 from tests.support.json_objects import parsed
-from tests.support.paths import SHARED, needs_shared
-
-NDR = SHARED / "fabrics" / "ndr-582-cas.ibnetdiscover"
 
 
 @pytest.fixture(autouse=True)
@@ -79,12 +76,6 @@ def test_a_generated_file_of_ibnetdiscover_is_a_topology(tmp_path: Path, capsys:
     assert parsed(capsys.readouterr().out)["trials"][0]["nodes"] == 48
 
 
-@needs_shared(NDR)
-def test_a_file_of_ibnetdiscover_is_a_topology(capsys: pytest.CaptureFixture[str]) -> None:
-    assert simulate(str(NDR), ["node:0.6:both"], seed=2, as_json=True) == 0
-    assert parsed(capsys.readouterr().out)["trials"][0]["nodes"] == 542
-
-
 @pytest.mark.parametrize(
     ("topology", "options"),
     [
@@ -100,3 +91,9 @@ def test_a_file_of_ibnetdiscover_is_a_topology(capsys: pytest.CaptureFixture[str
 def test_wrong_options_are_refused(topology: str, options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         simulate(topology, **options)
+
+
+def test_a_file_of_ibnetdiscover_is_a_topology(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "map").write_text(fabric_text("4 leaves x 12 hosts, 2 spines, 2 cables, 4xNDR"))
+    assert simulate(str(tmp_path / "map"), ["node:0.6:both"], seed=2, as_json=True) == 0
+    assert parsed(capsys.readouterr().out)["trials"][0]["nodes"] == 48

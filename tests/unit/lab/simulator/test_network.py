@@ -7,12 +7,9 @@ from hypothesis import strategies as st
 
 from seatrial.fabric.parts import Parts
 from seatrial.fabric.routes import Routes
-from seatrial.importers.formats import read_matrix
 from seatrial.lab.simulator.disturbances import (
     BUSY_S,
     JOB_LOAD,
-    NOISE_RATIO,
-    NOISE_SHARE,
     QUIET_S,
     Conditions,
     Drift,
@@ -24,9 +21,7 @@ from seatrial.lab.simulator.disturbances import (
 from seatrial.lab.simulator.faults import Planted
 from seatrial.lab.simulator.network import Network, fair_rates
 from seatrial.lab.simulator.topology import fat_tree
-from tests.support.paths import SHARED, needs_shared
 
-MATRIX = SHARED / "pairwise" / "csd3-hdr100-openmpi.out"
 NDR_BYTES_PER_S = 50e9
 
 
@@ -124,14 +119,6 @@ def test_without_disturbances_all_factors_are_one() -> None:
 def test_a_pair_without_a_way_measures_nothing() -> None:
     routes = Routes(fat_tree(8))
     assert np.isnan(Network(routes).rates([("H-none", routes.adapters[0])], [()])).all()
-
-
-@needs_shared(MATRIX)
-def test_the_noise_is_that_of_the_recorded_matrix() -> None:
-    bandwidth = read_matrix(MATRIX.read_text()).bandwidth_bytes_per_s
-    ratio = bandwidth / np.median(bandwidth)
-    assert len(ratio) == 3080
-    assert np.quantile(ratio, NOISE_SHARE) == pytest.approx(NOISE_RATIO, abs=2e-5)
 
 
 def test_the_noise_that_is_drawn() -> None:

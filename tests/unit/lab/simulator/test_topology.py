@@ -15,9 +15,7 @@ from seatrial.lab.simulator.topology import dragonfly, fat_tree, fat_tree3, pars
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind, FabricMap
 from tests.support.fabrics import fabric_text
-from tests.support.paths import SHARED, needs_shared
 
-NDR = SHARED / "fabrics" / "ndr-582-cas.ibnetdiscover"
 SMALL = {
     "fat-tree": fat_tree(60, {"per-leaf": 6}),
     "fat-tree3": fat_tree3(54, {"per-leaf": 3}),
@@ -109,11 +107,8 @@ def test_pairs_below_one_leaf_are_offered_for_an_adapter() -> None:
         assert len(near) >= 4
 
 
-@pytest.mark.parametrize(
-    "fabric", ["4 leaves x 4 hosts, 2 spines, 2 cables, 4xNDR, engines", pytest.param("", marks=needs_shared(NDR))]
-)
-def test_a_switchs_own_engine_takes_no_part(fabric: str) -> None:
-    routes = Routes(parse_fabric(fabric_text(fabric) if fabric else NDR.read_text()))
+def test_a_switchs_own_engine_takes_no_part() -> None:
+    routes = Routes(parse_fabric(fabric_text("4 leaves x 4 hosts, 2 spines, 2 cables, 4xNDR, engines")))
     engines = [
         2 * number
         for number, link in enumerate(routes.fabric.links)

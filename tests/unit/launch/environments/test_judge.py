@@ -6,8 +6,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.judge import EnvironmentFault, Tried, judge_environment
@@ -247,8 +245,3 @@ def test_every_part_of_an_answer_is_none() -> None:
     lines = run(question("/bin/sh"), timeout_s=20).stdout.splitlines()
     for length in range(len(lines)):
         assert parse_reports("\n".join(lines[:length])) == ()
-
-
-@given(st.text(), st.sampled_from(["begin ", "end ", "variable ", "library ", ""]))
-def test_any_answer_can_be_read(text: str, key: str) -> None:
-    parse_reports(f"seatrial-report n1 5 begin \nseatrial-report n1 5 {key}{text}\nseatrial-report n1 5 end ")

@@ -238,11 +238,3 @@ def test_where_is_one_of_three_and_nothing_is_nowhere() -> None:
     with pytest.raises(UsageError, match="'around' is not one of auto, inside, outside"):
         parse_environment("module:gcc", "around")
     assert parse_environment(" ") == NO_ENVIRONMENT
-
-
-@given(st.text())
-def test_any_text_is_an_environment_or_refused(text: str) -> None:
-    try:
-        parse_environment(text)
-    except UsageError as error:
-        assert error.what

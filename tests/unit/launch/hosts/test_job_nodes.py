@@ -6,12 +6,11 @@ import pytest
 
 from seatrial.launch.hosts.job_nodes import in_other_job, job_nodes, parse_flux, parse_pairs
 from seatrial.model.errors import LaunchError
+from tests.support.collecting import program
 
 
 def flux_says(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    program = folder / "flux"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
+    program(folder, "flux", script)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
 
 

@@ -1,0 +1,23 @@
+"""Evidence and peers of measurements that are all there."""
+
+from collections.abc import Iterable, Mapping
+
+from seatrial.locate.evidence import Evidence, PairEvidence
+from seatrial.locate.peers import Peers, PeerTable
+from seatrial.model.measurement import Measurement
+
+Pair = tuple[str, str]
+
+
+def gather(measurements: Iterable[Measurement]) -> dict[Pair, Evidence]:
+    """Evidence for every ordered pair of which anything was measured; the pilot's rounds do not count."""
+    evidence = PairEvidence()
+    evidence.take(tuple(measurements))
+    return evidence.by_pair
+
+
+def peers_of(values: Mapping[Pair, float]) -> Peers | None:
+    """`values`: one positive number for each ordered pair, larger is better. None where there is none."""
+    table = PeerTable()
+    table.update(values)
+    return table.peers()
