@@ -4,7 +4,6 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from seatrial.archive import layout
