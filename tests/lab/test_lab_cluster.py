@@ -91,6 +91,18 @@ def test_two_labs_stand_at_once_and_do_not_see_each_other(lab4: LabPlan, lab_nam
         raise_lab(small(lab_name))
 
 
+@pytest.mark.parametrize("shift", [1, -1])
+def test_a_lab_stands_in_a_mount_namespace_of_its_own_whatever_its_number(lab_name: str, shift: int) -> None:
+    """Since Linux 6.18 a namespace made later on another processor may have the smaller number."""
+    cores = sorted(os.sched_getaffinity(0))
+    around = ["taskset", "-c", str(cores[0]), "unshare", "--mount", "taskset", "-c", str(cores[shift % len(cores)])]
+    if shift < 0:
+        around[2], around[-1] = around[-1], around[2]
+    lab = f'"$@" lab up --nodes 2 --name {lab_name} && "$@" lab run --name {lab_name} -- srun -N2 hostname'
+    done = run([*around, "sh", "-c", f'{lab}; "$@" lab down --name {lab_name}', "sh", *SEATRIAL], timeout_s=120)
+    assert {"n1", "n2"} <= set(done.stdout.split()), done.stderr
+
+
 def test_down_leaves_nothing(lab_name: str, in_lab: InLab) -> None:
     raise_lab(small(lab_name))
     assert traces(lab_name)

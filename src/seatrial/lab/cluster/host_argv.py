@@ -1,4 +1,4 @@
-"""How to run a program as a host of the lab would: argv only, nothing is started here."""
+"""How to run a program as a host of the lab would, and the process that holds a host's hostname and mounts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,9 +6,27 @@ from pathlib import Path
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.host_setup import sees
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
-from seatrial.lab.cluster.processes import SPACES
+from seatrial.lab.cluster.processes import SPACES, call
 from seatrial.lab.cluster.sysroot import search_path
 from seatrial.model.errors import UsageError
+
+NAMESPACES = "ns"
+"""Folder of a lab with a link for each host to the namespaces of the process that holds them."""
+HOLD = """unshare --uts --mount --propagation=private sh -c '
+    nsenter --net="$1" sh -c "$2" && { setsid sleep infinity </dev/null >/dev/null 2>&1 & echo $!; }' sh "$@"
+"""
+"""POSIX sh: run a script ($2) in new namespaces and a network namespace ($1), and leave a process in the new ones.
+
+Not `unshare --mount=FILE`: Linux permits a bind mount of a mount namespace only in one with a smaller number, and since
+6.18 each processor gives out numbers of its own. The holder keeps the machine's network, so that whatever is done to
+the processes of a node, which are found by their network, spares it.
+"""
+
+
+def hold(plan: LabPlan, host: str, script: str) -> None:
+    """Make the hostname and mount namespaces of a host by a script. Raises SeatrialError with its last words."""
+    pid = int(call(["sh", "-c", HOLD, "sh", str(SPACES / plan.space(host)), script]))
+    (state.folder(plan.name) / NAMESPACES / host).symlink_to(f"/proc/{pid}/ns")
 
 
 def in_space(space: str, argv: Sequence[str]) -> list[str]:
@@ -18,12 +36,12 @@ def in_space(space: str, argv: Sequence[str]) -> list[str]:
 
 def inside(plan: LabPlan, host: str, argv: Sequence[str]) -> list[str]:
     """`argv` within the network, hostname and mounts of a host."""
-    handles = state.folder(plan.name) / "ns"
+    held = state.folder(plan.name) / NAMESPACES / host
     return [
         "nsenter",
         f"--net={SPACES / plan.space(host)}",
-        f"--uts={handles / host}.uts",
-        f"--mount={handles / host}.mnt",
+        f"--uts={held}/uts",
+        f"--mount={held}/mnt",
         "--",
         *argv,
     ]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.accounting import GRES, GRES_COUNT, accounting_settings
-from seatrial.lab.cluster.host_argv import in_space, settings
+from seatrial.lab.cluster.host_argv import NAMESPACES, in_space, settings
 from seatrial.lab.cluster.plan import FABRIC, LOGIN, SPINE, LabPlan
 from seatrial.lab.cluster.processes import call
 
@@ -54,7 +54,8 @@ def power_programs(plan: LabPlan, folder: str, environment: Sequence[str]) -> di
             f'    echo "{order} $node" 1<>{home}/{ORDERS}\n'
             "done\n"
         )
-    handles = f'--net=/run/netns/{plan.space("")}"$node" --uts={home}/ns/"$node".uts --mount={home}/ns/"$node".mnt'
+    held = f'{home}/{NAMESPACES}/"$node"'
+    handles = f'--net=/run/netns/{plan.space("")}"$node" --uts={held}/uts --mount={held}/mnt'
     texts[CHASSIS] = (
         "#!/bin/sh\n"
         "while read -r order node; do\n"
