@@ -24,8 +24,6 @@ pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
 UNBOUND = {"mpicc.openmpi": "--bind-to none", "mpicc.mpich": "-bind-to none"}
 """Virtual nodes share the cores of this machine: ranks that are bound would all be on its first core."""
-NO_SHARED_MEMORY = "UCX_TLS=tcp"
-"""The nodes are one machine, and UCX would see that."""
 BOUNDED_S = 60.0
 ORTED = shutil.which("orted") or "/usr/bin/orted"
 
@@ -38,7 +36,7 @@ def check(
         pytest.skip(f"{mpicc} is not installed")
     common = ["--mpicc", mpicc, f"--mpirun-options={UNBOUND[mpicc]}", "--archive", str(folder / "runs")]
     argv = [sys.executable, "-m", "seatrial", "check", "--no-nodes", *words, *common]
-    return run(without_slurm(plan, argv, cwd=str(ROOT), extra=[NO_SHARED_MEMORY, *extra]), timeout_s=200)
+    return run(without_slurm(plan, argv, cwd=str(ROOT), extra=extra), timeout_s=200)
 
 
 def findings(done: Completed) -> list[dict[str, Any]]:
@@ -80,7 +78,7 @@ def sshd_of(plan: LabPlan, node: str) -> list[str]:
 def seatrial(plan: LabPlan, *words: str) -> Completed:
     """Another command without Slurm."""
     argv = [sys.executable, "-m", "seatrial", *words]
-    return run(without_slurm(plan, argv, cwd=str(ROOT), extra=[NO_SHARED_MEMORY]), timeout_s=120)
+    return run(without_slurm(plan, argv, cwd=str(ROOT)), timeout_s=120)
 
 
 @pytest.mark.alone

@@ -50,12 +50,15 @@ class Ranks(msgspec.Struct, frozen=True, kw_only=True):
     """By rank."""
     pids: Mapping[tuple[str, int], int] = {}
     """Rank by host name and process."""
+    by_daemons: bool = False
+    """Whether srun started daemons of mpiexec, and these the ranks: then srun's tasks are not ranks."""
 
 
 def read_loss(text: str, ranks: Ranks, *, timed_out: bool = False) -> Loss:
     """How a session ended according to `text`. `timed_out`: it did not answer; the cause if the text reports none."""
     text = plain(text)
-    deaths = tuple(_slurm_deaths(text, ranks)) or tuple(_mpirun_deaths(text, ranks))
+    by_slurm, by_mpirun = tuple(_slurm_deaths(text, ranks)), tuple(_mpirun_deaths(text, ranks))
+    deaths = (by_mpirun or _of_daemons(by_slurm)) if ranks.by_daemons else (by_slurm or by_mpirun)
     failed = tuple(node for found in NODE_FAILURE.findall(text) for node in _nodes(found))
     failed += tuple(_place_at(host, ranks) for host in DAEMON_LOST.findall(text))
     if failed or NODE_FAIL in text:
@@ -103,6 +106,11 @@ def _slurm_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
                 out_of_memory=memory,
                 first=found.start() < since,
             )
+
+
+def _of_daemons(deaths: Sequence[RankDeath]) -> tuple[RankDeath, ...]:
+    """Daemons of mpiexec that a signal ended, their ranks with them. One that exits reports what its ranks did."""
+    return tuple(msgspec.structs.replace(one, rank=None) for one in deaths if one.signal is not None)
 
 
 def _end(words: str) -> tuple[int | None, int | None, bool]:

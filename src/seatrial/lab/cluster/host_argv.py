@@ -1,4 +1,4 @@
-"""How to run a program as a host of the lab would, and the process that holds a host's hostname and mounts."""
+"""How to run a program as a host of the lab would, and the process that holds a host's namespaces."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,10 +12,12 @@ from seatrial.model.errors import UsageError
 
 NAMESPACES = "ns"
 """Folder of a lab with a link for each host to the namespaces of the process that holds them."""
-HOLD = """unshare --uts --mount --propagation=private sh -c '
+HOLD = """unshare --uts --ipc --mount --propagation=private sh -c '
     nsenter --net="$1" sh -c "$2" && { setsid sleep infinity </dev/null >/dev/null 2>&1 & echo $!; }' sh "$@"
 """
 """POSIX sh: run a script ($2) in new namespaces and a network namespace ($1), and leave a process in the new ones.
+
+By the IPC namespace UCX, which MPICH uses, knows that nodes are different: else data would go through shared memory.
 
 Not `unshare --mount=FILE`: Linux permits a bind mount of a mount namespace only in one with a smaller number, and since
 6.18 each processor gives out numbers of its own. The holder keeps the machine's network, so that whatever is done to
@@ -24,7 +26,7 @@ the processes of a node, which are found by their network, spares it.
 
 
 def hold(plan: LabPlan, host: str, script: str) -> None:
-    """Make the hostname and mount namespaces of a host by a script. Raises SeatrialError with its last words."""
+    """Make all namespaces of a host but that of its network by a script. Raises SeatrialError with its last words."""
     pid = int(call(["sh", "-c", HOLD, "sh", str(SPACES / plan.space(host)), script]))
     (state.folder(plan.name) / NAMESPACES / host).symlink_to(f"/proc/{pid}/ns")
 
@@ -41,6 +43,7 @@ def inside(plan: LabPlan, host: str, argv: Sequence[str]) -> list[str]:
         "nsenter",
         f"--net={SPACES / plan.space(host)}",
         f"--uts={held}/uts",
+        f"--ipc={held}/ipc",
         f"--mount={held}/mnt",
         "--",
         *argv,
@@ -64,11 +67,15 @@ def as_user(plan: LabPlan, argv: Sequence[str], *, host: str = LOGIN, cwd: str |
 
 
 def settings(plan: LabPlan) -> list[str]:
-    """The environment of a user of the lab; Open MPI's mpirun refuses root without both variables."""
+    """The environment of a user of the lab; Open MPI's mpirun refuses root without both variables.
+
+    Nodes share the cores of this machine: bound ranks of all nodes would share the first one.
+    """
     return [
         f"SLURM_CONF={state.folder(plan.name)}/slurm.conf",
         f"SEATRIAL_LAB={plan.name}",
         f"SEATRIAL_SYSROOT={search_path(plan)}",
+        "SEATRIAL_MPIRUN_OPTIONS=--bind-to none",
         "OMPI_ALLOW_RUN_AS_ROOT=1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
     ]

@@ -14,7 +14,7 @@ SCRATCH = "/tmp/lab-scratch"  # noqa: S108 - every host has a /tmp of its own
 
 
 def dress_script(host: str, *, stage: str, folders: Sequence[str], overlay: Mapping[str, str]) -> str:
-    """POSIX sh, to be run within the host's new network, hostname and mount namespaces.
+    """POSIX sh, to be run within the host's new namespaces.
 
     `stage` is an empty folder to hold mounts aside, `folders` what must stay visible under the private /tmp, `overlay`
     path -> our file to be seen there. The host's copies of handles of network namespaces are dropped, since they would

@@ -21,7 +21,7 @@ from seatrial.lab.cluster.plan import FABRIC, LOGIN, PARAMETERS_FILE, LabPlan, p
 from seatrial.lab.cluster.processes import batch, start_ticks
 from seatrial.lab.cluster.requirements import require_lab
 from seatrial.lab.cluster.shared_storage import mount_shared
-from seatrial.lab.cluster.slurm_conf import cgroup_conf, install_power, slurm_conf, topology_conf
+from seatrial.lab.cluster.slurm_conf import cgroup_conf, default_mpi, install_power, slurm_conf, topology_conf
 from seatrial.lab.cluster.ssh import FOLDER, SYSTEM_FOLDER, require_sshd, start_sshd, write_ssh
 from seatrial.lab.cluster.stop import raze
 from seatrial.lab.cluster.sysroot import here, own, write_base
@@ -98,6 +98,8 @@ def _write_files(plan: LabPlan, home: Path) -> None:
     }
     for name, text in texts.items():
         (home / name).write_text(text, encoding="utf-8")
+    conf = home / "slurm.conf"
+    conf.write_text(slurm_conf(plan, str(home), default_mpi(conf)), encoding="utf-8")
     write_base(plan)
     if plan.ssh:
         write_ssh(plan)
