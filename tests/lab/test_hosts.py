@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 UNBOUND = {"mpicc.openmpi": "--bind-to none", "mpicc.mpich": "-bind-to none"}
 """Virtual nodes share the cores of this machine: ranks that are bound would all be on its first core."""
 BOUNDED_S = 60.0
-ORTED = shutil.which("orted") or "/usr/bin/orted"
+DAEMON = shutil.which("prted") or shutil.which("orted") or "/usr/bin/orted"
 
 
 def check(
@@ -132,7 +132,7 @@ def no_sshd(plan: LabPlan) -> None:
 
 def no_daemon(plan: LabPlan) -> None:
     """Open MPI is not installed on n2."""
-    call(inside(plan, "n2", ["sh", "-c", f": >/tmp/none; mount --bind /tmp/none {ORTED}"]))
+    call(inside(plan, "n2", ["sh", "-c", f": >/tmp/none; mount --bind /tmp/none {DAEMON}"]))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def no_daemon(plan: LabPlan) -> None:
         (no_key_accepted, f"umount {SYSTEM_FOLDER}/user.pub", "without a password (Permission denied (publickey))"),
         (hanging, "", "does not answer"),
         (no_sshd, "", "no sshd listens on n2 port 22"),
-        (no_daemon, f"umount {ORTED}", "orted does not exist there; install the same MPI on all hosts"),
+        (no_daemon, f"umount {DAEMON}", f"{DAEMON} does not exist there; install the same MPI on all hosts"),
     ],
 )
 def test_a_host_that_cannot_be_measured_is_named_and_the_others_are_measured(
