@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.fabric.slurm_topology import parse_topology
 from seatrial.lab.cluster import planting, state, stop
 from seatrial.lab.cluster.host_argv import in_space
 from seatrial.lab.cluster.plan import LabPlan, make_plan
@@ -68,8 +69,7 @@ def test_a_node_shows_its_own_link_and_its_design_rate(lab4: LabPlan, in_lab: In
 
 def test_slurm_knows_the_switches(lab4: LabPlan, in_lab: InLab) -> None:
     text = in_lab(lab4, ["scontrol", "show", "topology"]).stdout
-    assert "SwitchName=leaf2" in text
-    assert "Nodes=n3,n4" in text
+    assert parse_topology(text).leaf_of == {"n1": "leaf1", "n2": "leaf1", "n3": "leaf2", "n4": "leaf2"}
 
 
 def test_exit_codes_input_and_folder_pass_through(

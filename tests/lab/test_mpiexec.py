@@ -36,14 +36,15 @@ def driver_of(lab: LabPlan, folder: Path) -> int:
 
 def test_the_first_line_says_what_started_the_ranks(lab4: LabPlan, in_lab: InLab, tmp_path: Path) -> None:
     words = [*SEATRIAL, "curve", "n1", "n3", "--max-size", "8KiB", "--budget", "20s", "--archive", str(tmp_path)]
+    require_compiler("mpicc.mpich")
     said = {}
-    for start in ("mpiexec", "auto"):
-        done = in_lab(lab4, [*words, "--start", start, "--json", "--run", start])
+    for run, options in {"mpiexec": BY_MPIEXEC, "srun": ("--mpi", "pmi2", "--mpicc", "mpicc.mpich")}.items():
+        done = in_lab(lab4, [*words, *options, "--json", "--run", run])
         assert done.returncode in (0, 2), done.stderr
-        said[start] = parsed(done.stdout)["headline"]
+        said[run] = parsed(done.stdout)["headline"]
     assert said["mpiexec"].endswith("(started by mpiexec)")
-    assert "started by" not in said["auto"]
-    compared = in_lab(lab4, [*SEATRIAL, "compare", "mpiexec", "auto", "--archive", str(tmp_path)])
+    assert "started by" not in said["srun"]
+    compared = in_lab(lab4, [*SEATRIAL, "compare", "mpiexec", "srun", "--archive", str(tmp_path)])
     assert "start" in compared.stdout + compared.stderr
     refused = in_lab(lab4, [*words, *BY_MPIEXEC, "--mpi", "pmix"])
     assert (refused.returncode, "--mpi is an option of srun" in refused.stderr) == (64, True), refused.stderr
@@ -76,4 +77,8 @@ def test_a_rank_killed_in_each_session_is_a_finding_on_its_node(lab4: LabPlan, t
     options, draw = ("--no-nodes", "--no-loaded", *BY_MPIEXEC, "--mpicc", mpicc), random.Random(1)
     attempt = partial(one_run, lab4, tmp_path, "n3", *options, once=False, draw=draw, latest_s=SOON_S)
     found = decided(attempt, partial(mpi_crashed, tmp_path))
-    assert not faults(found, once=False), found
+    if mpicc == "mpicc.openmpi":
+        assert not faults(found, once=False), found
+    else:  # where Hydra trips over a dead rank, it does not always say which one died, and no node is blamed then
+        named = {(kind, subject) for kind, subject, _ in found["findings"]}
+        assert named and named <= {("rank-died", "node:n3"), ("rank-died", "cluster:all")}, found
