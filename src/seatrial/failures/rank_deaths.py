@@ -24,7 +24,7 @@ BY_SLURM = "srun: Job step aborted"
 ENDING = re.compile(rf"_step_signal: Terminating|srun: Terminating job step|{ABORTED.pattern}")
 EXIT_CODE = re.compile(r"Exited with exit code (\d+)")
 OUT_OF_MEMORY = "out of memory"
-NOTICED = re.compile(r"noticed that process rank (\d+) with PID \d+ on node (\S+) exited on signal (\d+)")
+NOTICED = re.compile(r"noticed that process rank (\d+) with PID \d+ on node (\S+) exited on\s{1,80}signal (\d+)")
 FIRST_EXIT = re.compile(r"Process name: \[\[[^\]]{1,80}\],\s{0,80}(\d{1,9})\]\s{1,80}Exit code:\s{1,80}(\d{1,9})")
 DAEMON_LOST = re.compile(
     r"lost communication with a remote daemon[\s\S]{0,400}?Remote daemon\s{0,80}:\s{0,80}\S{1,80} on node (\S{1,255})"
@@ -148,7 +148,7 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
                 first=not (others_killed and number == KILL and any(block[4] != str(KILL) for block in blocks)),
             )
     if not named:
-        for host, pid, number in OWN_HANDLER.findall(text):
+        for host, pid, number in OWN_HANDLER.findall(text) or UCX_HANDLER.findall(text):
             place = ranks.pids.get((host, int(pid)))
             yield RankDeath(node=_place_of(place, host, ranks), rank=place, signal=int(number))
 

@@ -225,3 +225,16 @@ def test_under_mpiexec_sruns_tasks_are_daemons_and_not_ranks() -> None:
     assert read_loss(exits, daemons).cause is LossCause.UNKNOWN
     killed = read_loss("srun: error: n3: task 2: Killed\n", daemons)
     assert (killed.cause, killed.suspects, killed.deaths[0].rank) == (LossCause.SIGNAL, ("n3",), None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "prterun noticed that process rank 2 with PID 13 on node n3 exited on\nsignal 11 (Segmentation fault).\n",
+        "[n3:13:0:13] Caught signal 11 (Segmentation fault: kill(2) or raise(3) at address 0x6311)\n"
+        'prterun has exited due to process rank 3 with PID 14 on node n4 calling\n"abort". This may have caused\n',
+    ],
+)
+def test_open_mpi_5_breaks_its_lines_and_may_name_only_who_reacted(text: str) -> None:
+    loss = read_loss(text, msgspec.structs.replace(FOUR, by_daemons=True))
+    assert (loss.cause, loss.suspects, loss.deaths[0].signal) == (LossCause.SIGNAL, ("n3",), 11)
