@@ -1,7 +1,7 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test idle-checks lint unit core lab-test lab-beside lab-alone campaign restorations series hidden proofs
 .PHONY: probe bench
-.PHONY: simulate-series setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
+.PHONY: simulate-series other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
 # Compiled modules are kept: tests start hundreds of commands, and each would compile all that it imports.
@@ -69,6 +69,11 @@ restorations: setup-test
 applications: setup-test
 	sh scripts/setup.sh applications
 	$(PYTEST) tests/applications
+
+# The demo and tests of Slurm and MPI on other versions of both, each in a root of its own; about half an hour, as root.
+SYSTEMS ?= own trixie sid
+other-systems: setup-test
+	sh scripts/other_systems.sh $(SYSTEMS)
 
 REPEAT ?= 20
 HEALTHY ?= 50

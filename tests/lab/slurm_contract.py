@@ -3,15 +3,27 @@
 import sys
 from pathlib import Path
 
+from seatrial.launch.contract import Manner
 from seatrial.launch.mpi import find_mpi
 from seatrial.launch.probe_build import build, default_folder
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError
+from seatrial.model.settings import Start
 from tests.support import launcher_contract
 
 
-def main(folder: Path, mpicc: str, mpi: str) -> None:
-    launcher = SlurmLauncher(nodes=("n1", "n2", "n3"), mpi=mpi, probe=build(find_mpi(mpicc), default_folder()))
+def main(folder: Path, mpicc: str, way: str) -> None:
+    """`way`: a type of srun's --mpi, or mpiexec."""
+    own = find_mpi(mpicc)
+    start, mpi = (Start.MPIEXEC, "") if way == Start.MPIEXEC else (Start.SRUN, way)
+    launcher = SlurmLauncher(
+        nodes=("n1", "n2", "n3"),
+        mpi=mpi,
+        start=start,
+        mpirun_options=("--bind-to", "none"),
+        probe=build(own, default_folder()),
+        own=own,
+    )
     nodes = launcher_contract.check_hosts(launcher)
     assert nodes == ("n1", "n2", "n3")
     launcher.allocate(nodes, 120)
@@ -22,6 +34,10 @@ def main(folder: Path, mpicc: str, mpi: str) -> None:
         launcher_contract.check_measuring(session)
         launcher_contract.check_refusal(session)
         session.close()
+        pair = launcher_contract.started(launcher, nodes[1:], folder, Manner(ranks_per_node=2))
+        assert sorted(pair.nodes) == ["n2:0", "n2:1", "n3:0", "n3:1"]
+        launcher_contract.check_measuring(pair)
+        pair.close()
         launcher_contract.check_ending(launcher, nodes, folder)
     finally:
         launcher.close()

@@ -27,8 +27,6 @@ pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
 UNBOUND = {"mpicc.openmpi": "--bind-to none", "mpicc.mpich": "-bind-to none"}
 """Virtual nodes share the cores of this machine: ranks that are bound would all be on its first core."""
-NO_SHARED_MEMORY = "UCX_TLS=tcp"
-"""The nodes are one machine, and UCX would see that."""
 BOUNDED_S = 60.0
 MTU = "/sys/class/net/eth0/mtu"
 CHANGING = f"""
@@ -44,7 +42,7 @@ with Custody(sys.argv[1], reach, (), 1.0) as custody:
     time.sleep(300)
 """
 """A proof that has changed a setting of n2, until it is killed."""
-ORTED = shutil.which("orted") or "/usr/bin/orted"
+DAEMON = shutil.which("prted") or shutil.which("orted") or "/usr/bin/orted"
 
 
 def check(
@@ -55,7 +53,7 @@ def check(
         pytest.skip(f"{mpicc} is not installed")
     common = ["--mpicc", mpicc, f"--mpirun-options={UNBOUND[mpicc]}", "--archive", str(folder / "runs")]
     argv = [sys.executable, "-m", "seatrial", "check", "--no-nodes", *words, *common]
-    return run(without_slurm(plan, argv, cwd=str(ROOT), extra=[NO_SHARED_MEMORY, *extra]), timeout_s=200)
+    return run(without_slurm(plan, argv, cwd=str(ROOT), extra=extra), timeout_s=200)
 
 
 def findings(done: Completed) -> list[dict[str, Any]]:
@@ -97,7 +95,7 @@ def sshd_of(plan: LabPlan, node: str) -> list[str]:
 def seatrial(plan: LabPlan, *words: str) -> Completed:
     """Another command without Slurm."""
     argv = [sys.executable, "-m", "seatrial", *words]
-    return run(without_slurm(plan, argv, cwd=str(ROOT), extra=[NO_SHARED_MEMORY]), timeout_s=120)
+    return run(without_slurm(plan, argv, cwd=str(ROOT)), timeout_s=120)
 
 
 @pytest.mark.alone
@@ -151,7 +149,7 @@ def no_sshd(plan: LabPlan) -> None:
 
 def no_daemon(plan: LabPlan) -> None:
     """Open MPI is not installed on n2."""
-    call(inside(plan, "n2", ["sh", "-c", f": >/tmp/none; mount --bind /tmp/none {ORTED}"]))
+    call(inside(plan, "n2", ["sh", "-c", f": >/tmp/none; mount --bind /tmp/none {DAEMON}"]))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +160,7 @@ def no_daemon(plan: LabPlan) -> None:
         (no_key_accepted, f"umount {SYSTEM_FOLDER}/user.pub", "without a password (Permission denied (publickey))"),
         (hanging, "", "does not answer"),
         (no_sshd, "", "no sshd listens on n2 port 22"),
-        (no_daemon, f"umount {ORTED}", "orted does not exist there; install the same MPI on all hosts"),
+        (no_daemon, f"umount {DAEMON}", f"{DAEMON} does not exist there; install the same MPI on all hosts"),
     ],
 )
 def test_a_host_that_cannot_be_measured_is_named_and_the_others_are_measured(

@@ -1,7 +1,6 @@
 """The launcher for hosts without Slurm keeps the contract through a real sshd, and leaves no process behind."""
 
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,29 +13,19 @@ from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import attempt, pids_in, program
 from seatrial.lab.cluster.ssh import without_slurm
 from seatrial.process.process import run
+from tests.lab.mpi_processes import COMPILERS, ROOT, of_mpi, require_compiler
 from tests.lab.waiting import eventually
 
 pytestmark = pytest.mark.lab
-ROOT = Path(__file__).resolve().parents[2]
-COMPILERS = ("mpicc.openmpi", "mpicc.mpich")
-OF_MPI = ("orted", "hydra_pmi_proxy", "seatrial-probe", "mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich")
-"""Short names of programs that must not stay on a host, as the kernel cuts them."""
-
-
-def ours(plan: LabPlan) -> list[str]:
-    """Programs of MPI and the probe that run on the nodes of the lab now."""
-    spaces = [plan.space(node) for node in plan.node_names]
-    return [name for name in map(program, pids_in(spaces)) if name in {full[:15] for full in OF_MPI}]
 
 
 @pytest.mark.parametrize("mpicc", COMPILERS)
 def test_the_contract(ssh_lab: LabPlan, tmp_path: Path, mpicc: str) -> None:
-    if shutil.which(mpicc) is None:
-        pytest.skip(f"{mpicc} is not installed")
+    require_compiler(mpicc)
     words = [sys.executable, "-m", "tests.lab.hosts_contract", str(tmp_path), mpicc]
     done = run(without_slurm(ssh_lab, words, cwd=str(ROOT)), timeout_s=150)
     assert done.stdout == "the contract is kept\n", done.stderr
-    assert eventually(lambda: not ours(ssh_lab)), ours(ssh_lab)
+    assert eventually(lambda: not of_mpi(ssh_lab)), of_mpi(ssh_lab)
 
 
 @pytest.mark.parametrize("mpicc", COMPILERS)
@@ -44,20 +33,19 @@ def test_the_contract(ssh_lab: LabPlan, tmp_path: Path, mpicc: str) -> None:
 def test_no_rank_outlives_a_driver_that_is_killed_or_interrupted(
     ssh_lab: LabPlan, tmp_path: Path, mpicc: str, number: signal.Signals
 ) -> None:
-    if shutil.which(mpicc) is None:
-        pytest.skip(f"{mpicc} is not installed")
+    require_compiler(mpicc)
     words = [sys.executable, "-m", "seatrial", "check", "--no-nodes", "--hosts", "n[1-3]", "--mpicc", mpicc]
     words += ["--archive", str(tmp_path / "runs"), "--budget", "120s", "--run", "cut"]
     argv = without_slurm(ssh_lab, words, cwd=str(ROOT))
     with (tmp_path / "said").open("wb") as said, subprocess.Popen(argv, stdout=said, stderr=said) as driver:
         try:
-            assert eventually(lambda: ours(ssh_lab).count("seatrial-probe") == 3), (tmp_path / "said").read_text()
+            assert eventually(lambda: of_mpi(ssh_lab).count("seatrial-probe") == 3), (tmp_path / "said").read_text()
             time.sleep(0.5)
             driver.send_signal(number)  # nsenter has become the driver itself
             driver.wait(30)
         finally:
             driver.kill()
-    assert eventually(lambda: not ours(ssh_lab)), ours(ssh_lab)
+    assert eventually(lambda: not of_mpi(ssh_lab)), of_mpi(ssh_lab)
     if number is signal.SIGINT:
         assert driver.returncode == 2
         assert "INTERRUPTED" in (tmp_path / "said").read_text().upper()
@@ -70,12 +58,12 @@ def test_a_stopped_rank_does_not_keep_the_others(ssh_lab: LabPlan, tmp_path: Pat
     argv = without_slurm(ssh_lab, words, cwd=str(ROOT))
     with (tmp_path / "said").open("wb") as said, subprocess.Popen(argv, stdout=said, stderr=said) as driver:
         try:
-            assert eventually(lambda: ours(ssh_lab).count("seatrial-probe") == 3), (tmp_path / "said").read_text()
+            assert eventually(lambda: of_mpi(ssh_lab).count("seatrial-probe") == 3), (tmp_path / "said").read_text()
             (rank,) = [pid for pid in pids_in([ssh_lab.space("n2")]) if program(pid) == "seatrial-probe"]
             attempt(["kill", "-STOP", str(rank)])
         finally:
             driver.kill()
-    assert eventually(lambda: not ours(ssh_lab)), ours(ssh_lab)
+    assert eventually(lambda: not of_mpi(ssh_lab)), of_mpi(ssh_lab)
 
 
 def test_a_host_that_is_known_by_its_address_is_measured(ssh_lab: LabPlan, tmp_path: Path) -> None:

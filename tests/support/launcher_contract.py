@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.driver.measurer import STARTS
-from seatrial.launch.contract import Launcher, Session
+from seatrial.launch.contract import PLAIN, Launcher, Manner, Session
 from seatrial.model.errors import LaunchError, RoundRefused
 from seatrial.model.loss import LossCause
 from seatrial.model.measurement import Phase, Round, Shape
@@ -78,16 +78,16 @@ def check_refusal(session: Session) -> None:
     assert len(list(session.measure(round_of(LATENCY, (first, second)), PATIENCE_S))) == 1
 
 
-def started(launcher: Launcher, nodes: tuple[str, ...], folder: Path) -> Session:
+def started(launcher: Launcher, nodes: tuple[str, ...], folder: Path, manner: Manner = PLAIN) -> Session:
     """A session, after as many attempts as the driver makes: Open MPI 4.1 crashes in some of its starts."""
     for attempt in range(STARTS - 1):
         try:
-            return launcher.start(nodes, folder / f"launch-{attempt}.err")
+            return launcher.start(nodes, folder / f"launch-{attempt}.err", manner)
         except LaunchError as error:
             if not error.transient:
                 raise
             repetition_counter.add()
-    return launcher.start(nodes, folder / "launch.err")
+    return launcher.start(nodes, folder / "launch.err", manner)
 
 
 def crashed_on_its_own(error: LaunchError) -> bool:

@@ -41,6 +41,7 @@ def summary_of(info: RunInfo, ranks_per_node: float | None = None) -> RunSummary
         launcher=info.launcher,
         mpi_library=info.mpi_library,
         mpi=site.mpi if site else "",
+        started_by=info.started_by,
         mpirun_options=site.mpirun_options if site else (),
         environment=info.environment,
         wrap=info.wrap,

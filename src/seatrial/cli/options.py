@@ -18,6 +18,7 @@ from seatrial.files.home_folders import state_folder
 from seatrial.launch.hosts.host_file import parse_host_file
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
+from seatrial.model.settings import Start
 from seatrial.model.words import count
 from seatrial.render.escape import clean
 
@@ -110,11 +111,18 @@ HostFile = Annotated[
 ]
 LauncherName = Annotated[str, typer.Option(help="auto, slurm, local or ssh.", metavar="NAME")]
 Mpicc = Annotated[str, typer.Option(help="MPI compiler to build the probe with.", metavar="FILE")]
+StartedBy = Annotated[
+    Start,
+    typer.Option(
+        help="What starts ranks through Slurm: srun, mpiexec (the MPI's own launcher inside the allocation), or auto: "
+        "srun, and mpiexec where none of its --mpi works.",
+    ),
+]
 MpiType = Annotated[str, typer.Option(help="srun's --mpi.  [default: the site's]", metavar="TYPE")]
 MpirunOptions = Annotated[
     str,
     typer.Option(
-        help="More options for mpirun on hosts without Slurm: '--bind-to none'.",
+        help="More options for the MPI's own launcher: '--bind-to none'.",
         metavar="WORDS",
         envvar="SEATRIAL_MPIRUN_OPTIONS",
     ),

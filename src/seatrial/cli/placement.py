@@ -13,7 +13,7 @@ from seatrial.commands.placement import run as placement_run
 from seatrial.commands.placement import view as placement_view
 from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings
 
-SHARED = Shared(without=("launcher", "partition", *JOB, "mpi", "replay", "mpirun_options"))
+SHARED = Shared(without=("launcher", "partition", *JOB, "mpi", "start", "replay", "mpirun_options"))
 
 
 def placement(

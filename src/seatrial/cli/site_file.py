@@ -24,6 +24,7 @@ NAME_PROGRAMS = frozenset(
         "mpirun-options",
         "slurm-arg",
         "launcher",
+        "start",
         "hosts",
         "hostfile",
     }

@@ -33,6 +33,7 @@ from seatrial.cli.options import (
     RoundTimeout,
     RunName,
     Seed,
+    StartedBy,
     Verify,
     Wait,
     Wrap,
@@ -84,6 +85,7 @@ class SharedOptions(NamedTuple):
         typer.Option(help="Argument for salloc, sbatch and srun: --comment=x. May be repeated.", metavar="ARG"),
     ] = None
     mpi: MpiType = DEFAULTS.mpi
+    start: StartedBy = DEFAULTS.start
     mpicc: Mpicc = DEFAULTS.mpicc
     probe: Probe = DEFAULTS.probe
     probe_dir: ProbeDir = DEFAULTS.probe_dir

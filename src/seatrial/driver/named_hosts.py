@@ -5,7 +5,7 @@ import os
 from seatrial.launch.hosts.host_file import refuse_names
 from seatrial.launch.hosts.job_nodes import JobNodes, in_other_job, job_nodes
 from seatrial.model.errors import UsageError
-from seatrial.model.settings import SiteSettings
+from seatrial.model.settings import SiteSettings, Start
 from seatrial.slurm.presence import is_here
 
 NAMED = "named"
@@ -34,6 +34,7 @@ def named_hosts(settings: SiteSettings, job: JobNodes | None = None) -> JobNodes
         ("--idle-only", settings.idle_only),
         ("--node-hours", settings.node_hours),
         ("--mpi", settings.mpi),
+        ("--start srun", settings.start is Start.SRUN),
     ):
         if given and option not in settings.from_site:
             raise UsageError(f"{option} is for Slurm, and these hosts are measured over ssh.", "Leave it out.")

@@ -176,8 +176,10 @@ class Run:
         )
 
     def _info(self) -> RunInfo:
+        ways = self._launcher if isinstance(self._launcher, StartsOtherwise) and self.measurer.sessions else None
         return msgspec.structs.replace(
             self._writer.info,
+            started_by=ways.started_by if ways else "",
             mpi_library=str(self.measurer.header.get("mpi_library", "")),
             lost=(*self._left_out, *self.measurer.lost.values()),
             hanging_pairs=tuple(self.measurer.hung),

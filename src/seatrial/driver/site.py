@@ -33,7 +33,7 @@ from seatrial.launch.probe_build import build, default_folder, prebuilt
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
-from seatrial.model.settings import SiteSettings
+from seatrial.model.settings import SiteSettings, Start
 from seatrial.slurm.presence import is_here
 
 LAUNCHERS = ("auto", "slurm", "local", "ssh")
@@ -61,6 +61,7 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
     if settings.hosts or settings.launcher == "ssh":
         return hosts_launcher(settings)
     if settings.launcher == "slurm" or (settings.launcher == "auto" and is_here()):
+        refuse_type_without_srun(settings)
         environment = environment_of(settings, local=False)
         own, probe = _probe(settings, environment)
         return SlurmLauncher(
@@ -68,6 +69,8 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
             request=settings.slurm,
             nodes=settings.nodes,
             mpi=settings.mpi,
+            start=settings.start,
+            mpirun_options=settings.mpirun_options,
             probe=probe,
             wait_s=settings.wait_s,
             idle_only=settings.idle_only,
@@ -107,6 +110,12 @@ def hosts_launcher(settings: SiteSettings, job: JobNodes | None = None) -> Hosts
     )
 
 
+def refuse_type_without_srun(settings: SiteSettings) -> None:
+    """Raises UsageError for a type of srun's where srun does not start ranks."""
+    if settings.mpi and settings.start is Start.MPIEXEC and "--mpi" not in settings.from_site:
+        raise UsageError("--mpi is an option of srun, and --start mpiexec uses no srun.", "Leave out one of the two.")
+
+
 def refuse_without_slurm(settings: SiteSettings) -> None:
     """Raises UsageError for an option that needs Slurm, LaunchError where this machine was not asked for."""
     for option, given in (
@@ -115,6 +124,7 @@ def refuse_without_slurm(settings: SiteSettings) -> None:
         *settings.slurm.options,
         ("--idle-only", settings.idle_only),
         ("--node-hours", settings.node_hours),
+        ("--start srun", settings.start is Start.SRUN),
     ):
         if given and option not in settings.from_site:
             raise UsageError(

@@ -24,7 +24,7 @@ BY_SLURM = "srun: Job step aborted"
 ENDING = re.compile(rf"_step_signal: Terminating|srun: Terminating job step|{ABORTED.pattern}")
 EXIT_CODE = re.compile(r"Exited with exit code (\d+)")
 OUT_OF_MEMORY = "out of memory"
-NOTICED = re.compile(r"noticed that process rank (\d+) with PID \d+ on node (\S+) exited on signal (\d+)")
+NOTICED = re.compile(r"noticed that process rank (\d+) with PID \d+ on node (\S+) exited on\s{1,80}signal (\d+)")
 FIRST_EXIT = re.compile(r"Process name: \[\[[^\]]{1,80}\],\s{0,80}(\d{1,9})\]\s{1,80}Exit code:\s{1,80}(\d{1,9})")
 DAEMON_LOST = re.compile(
     r"lost communication with a remote daemon[\s\S]{0,400}?Remote daemon\s{0,80}:\s{0,80}\S{1,80} on node (\S{1,255})"
@@ -50,12 +50,15 @@ class Ranks(msgspec.Struct, frozen=True, kw_only=True):
     """By rank."""
     pids: Mapping[tuple[str, int], int] = {}
     """Rank by host name and process."""
+    by_daemons: bool = False
+    """Whether srun started daemons of mpiexec, and these the ranks: then srun's tasks are not ranks."""
 
 
 def read_loss(text: str, ranks: Ranks, *, timed_out: bool = False) -> Loss:
     """How a session ended according to `text`. `timed_out`: it did not answer; the cause if the text reports none."""
     text = plain(text)
-    deaths = tuple(_slurm_deaths(text, ranks)) or tuple(_mpirun_deaths(text, ranks))
+    by_slurm, by_mpirun = tuple(_slurm_deaths(text, ranks)), tuple(_mpirun_deaths(text, ranks))
+    deaths = (by_mpirun or _of_daemons(by_slurm)) if ranks.by_daemons else (by_slurm or by_mpirun)
     failed = tuple(node for found in NODE_FAILURE.findall(text) for node in _nodes(found))
     failed += tuple(_place_at(host, ranks) for host in DAEMON_LOST.findall(text))
     if failed or NODE_FAIL in text:
@@ -105,6 +108,11 @@ def _slurm_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
             )
 
 
+def _of_daemons(deaths: Sequence[RankDeath]) -> tuple[RankDeath, ...]:
+    """Daemons of mpiexec that a signal ended, their ranks with them. One that exits reports what its ranks did."""
+    return tuple(msgspec.structs.replace(one, rank=None) for one in deaths if one.signal is not None)
+
+
 def _end(words: str) -> tuple[int | None, int | None, bool]:
     """Exit code, signal, and whether memory ran out, from srun's message about the end of a task."""
     words = words.partition(" (core dumped)")[0].strip()
@@ -140,7 +148,7 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
                 first=not (others_killed and number == KILL and any(block[4] != str(KILL) for block in blocks)),
             )
     if not named:
-        for host, pid, number in OWN_HANDLER.findall(text):
+        for host, pid, number in OWN_HANDLER.findall(text) or UCX_HANDLER.findall(text):
             place = ranks.pids.get((host, int(pid)))
             yield RankDeath(node=_place_of(place, host, ranks), rank=place, signal=int(number))
 

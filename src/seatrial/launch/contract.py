@@ -151,4 +151,8 @@ class StartsOtherwise(Protocol):
 
     @property
     def remark(self) -> str:
-        """Which way it used instead, and why; empty: the site's own."""
+        """Which way it used instead, and why; empty: the site's own, or the one that was asked for."""
+
+    @property
+    def started_by(self) -> str:
+        """What starts ranks in place of the site's own srun: `mpiexec`, `srun --mpi=pmi2`; empty: that srun."""

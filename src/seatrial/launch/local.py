@@ -7,11 +7,11 @@ from pathlib import Path
 
 from seatrial.launch.collector import QUICK_FACTS, collector
 from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
-from seatrial.launch.default_launch import default_argv, default_line, look
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask
 from seatrial.launch.mpi import Family, Mpi
-from seatrial.launch.session import PipeSession
+from seatrial.launch.mpiexec import default_argv, default_line
+from seatrial.launch.session import PipeSession, look
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.placement import DefaultStart

@@ -20,6 +20,9 @@ FLAGS = ("-std=c11", "-O2", "-pthread")
 LIBRARIES = ("-ldl",)
 """Behind the sources, as linkers want it; part of the C library from glibc 2.34 on."""
 NAME = "seatrial-probe"
+HOMELESS = "nable to get the user home directory"
+"""What programs of Open MPI 5 and later print without HOME."""
+SET_HOME = "Set HOME in the environment in which it is built: no env -i, or one that passes HOME on."
 OTHER_FOLDER = "Name a folder that you may write to and that all nodes see with --probe-dir."
 UNTRUSTED = (
     "Only you and root may be able to write to the probe and to the folders above it: remove that right from others, "
@@ -126,6 +129,8 @@ def _compile(mpi: Mpi, sources: list[Path], new: Path, folder: Path, inside: Env
     full = re.search(r"No space left on device|Disk quota exceeded", done.stderr)
     if full:
         raise LaunchError(f"The probe cannot be put into {folder}: {full.group()}.", OTHER_FOLDER)
+    if not done.ok and HOMELESS in done.stderr:
+        raise LaunchError(f"{mpi.mpicc} could not build the probe: HOME is not set, which Open MPI needs.", SET_HOME)
     if not done.ok:
         raise LaunchError(
             f"{mpi.mpicc} could not build the probe: {_first_error(done.stderr)}",

@@ -24,6 +24,7 @@ from seatrial.launch.probe_text import (
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.loss import Loss
 from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
+from seatrial.model.placement import DefaultStart
 from seatrial.process.pipe import LinePipe
 
 Asked = TypeVar("Asked")
@@ -35,6 +36,8 @@ TOO_LATE = (
 )
 
 
+DEFAULT_START_S = 20.0
+"""It is worth no more: nothing of the run depends on it."""
 MOST_BANTER = 500
 """Lines of standard output that are not records: UCX, Hydra and the mpirun of Open MPI 5 report errors there. The
 first and the last ones are kept."""
@@ -55,11 +58,13 @@ class PipeSession:
         ranks_per_node: int = 1,
         ranks: int | None = None,
         names: Mapping[str, str] | None = None,
+        by_daemons: bool = False,
     ) -> None:
         """Start `argv` and wait until all ranks are there.
 
         `one_host`: all ranks share this machine, so rank i is the i-th of `wanted`; otherwise host names decide.
         `ranks_per_node`: this many on each of `wanted`; with more than one `nodes` are places, NODE:0, NODE:1, ...
+        `by_daemons`: as of `failures.rank_deaths.Ranks`.
         `names`: host name that a machine gives itself -> its name in `wanted`, where these differ.
         `wanted` None: whatever hosts the ranks come up on, and `ranks` of them, or as many as come; `nodes` are places.
         Raises LaunchError with the program's last words.
@@ -68,6 +73,7 @@ class PipeSession:
         self._pipe = LinePipe(argv, log, extra_environment)
         self._number = 0
         self._closed = False
+        self._by_daemons = by_daemons
         self._banter: list[bytes] = []
         self.ranks: tuple[dict[str, Any], ...] = ()
         self.header: dict[str, Any] = {}
@@ -123,7 +129,9 @@ class PipeSession:
         """What the launcher says of the session's end; Hydra says it on standard output."""
         self._keep_left_over()
         pids = {(str(one.get("host", "")), one.get("pid", 0)): rank for rank, one in enumerate(self.ranks)}
-        return read_loss(self._said(), Ranks(places=self.nodes, pids=pids), timed_out=timed_out)
+        return read_loss(
+            self._said(), Ranks(places=self.nodes, pids=pids, by_daemons=self._by_daemons), timed_out=timed_out
+        )
 
     def _keep_left_over(self) -> None:
         """Lines that came after the last record that was received."""
@@ -205,3 +213,27 @@ class PipeSession:
         if asked and status and not (gone and gone.deaths):
             gone = self._loss()
         return gone if gone and gone.deaths else None
+
+
+def look(
+    line: str,
+    argv: Sequence[str],
+    nodes: Sequence[str],
+    log: Path,
+    variables: Mapping[str, str],
+    *,
+    one_host: bool,
+    names: Mapping[str, str] | None = None,
+) -> DefaultStart:
+    """Start the probe by an mpiexec, read where its ranks are, and end it. What goes wrong is the result.
+
+    `line`: the same as a user would write it; `names`: as of PipeSession.
+    """
+    try:
+        session = PipeSession(
+            argv, nodes, log, one_host=one_host, timeout_s=DEFAULT_START_S, extra_environment=variables, names=names
+        )
+    except (LaunchError, OSError) as error:
+        return DefaultStart(line=line, failure=error.what if isinstance(error, LaunchError) else str(error))
+    session.close()
+    return DefaultStart(line=line, nodes=session.nodes, ranks=session.ranks)

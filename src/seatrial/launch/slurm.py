@@ -1,8 +1,9 @@
 """Nodes of a Slurm cluster: inside a job, or in an allocation of our own."""
 
 import os
+import shutil
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,19 +11,26 @@ from seatrial.fabric.slurm_topology import parse_topology
 from seatrial.failures.start_failure import explain
 from seatrial.launch.collector import EXTRA_S_PER_NODE, QUICK_FACTS, Patience, collector
 from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
-from seatrial.launch.default_launch import default_argv, default_line, job_variables, look, placed_argv
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask
 from seatrial.launch.mpi import Mpi
-from seatrial.launch.session import PipeSession
-from seatrial.launch.start_ways import MPIRUN, StartWays
+from seatrial.launch.mpiexec import (
+    STEP_VARIABLES,
+    default_argv,
+    default_line,
+    ending_with_parent,
+    job_variables,
+    placed_argv,
+)
+from seatrial.launch.session import PipeSession, look
+from seatrial.launch.start_ways import MPIEXEC, StartWays
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.node_list import expand, node_list
 from seatrial.model.own_job import OwnJob
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState
-from seatrial.model.settings import SlurmRequest
+from seatrial.model.settings import SlurmRequest, Start
 from seatrial.node.frame import OPENING
 from seatrial.process.keeper import Keeper
 from seatrial.process.process import Completed, run
@@ -32,7 +40,17 @@ from seatrial.slurm.allocation import Allocation, NodesLost, obtain, with_reques
 from seatrial.slurm.held_nodes import HELD_JOB
 from seatrial.slurm.job import job_around, refuse_clusters, refuse_over
 from seatrial.slurm.job_ranks import see_own_job
-from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, asked_settled, lacking, missing
+from seatrial.slurm.presence import (
+    COMMAND_TIMEOUT_S,
+    answer,
+    asked,
+    asked_settled,
+    lacking,
+    missing,
+    node_features,
+    partition_told,
+    reserved_nodes,
+)
 from seatrial.slurm.queue import job_ending, new_job_name
 from seatrial.slurm.selection import Wanted, select
 
@@ -55,6 +73,8 @@ class SlurmLauncher:
         request: SlurmRequest = slurm_argv.ANY,
         nodes: Sequence[str] = (),
         mpi: str = "",
+        start: Start = Start.AUTO,
+        mpirun_options: Sequence[str] = (),
         probe: Path,
         wait_s: float = 600.0,
         idle_only: bool = False,
@@ -64,18 +84,21 @@ class SlurmLauncher:
     ) -> None:
         """`nodes`: only these; `mpi`: srun's --mpi; `wait_s`: how long to wait in the queue.
 
+        `start`: what starts ranks; `mpirun_options`: more words for the MPI's own launcher.
+
         `request`: what the site's rules want of a job.
         `idle_only`: take what is free now, and never wait in the queue.
         `environment`: what the probe is started in; facts are read outside of it.
-        `own`: the MPI with its own launcher, which `default_start` asks.
+        `own`: the MPI with its own launcher.
         `quick_facts`: read facts without what takes long (compiled-in components of libraries).
         """
         self._facts_environment = QUICK_FACTS if quick_facts else {}
-        self._own = own
+        self.own = own
+        self._options = tuple(mpirun_options)
         self._partition = partition
         self._request = request
         self._wanted = tuple(nodes)
-        self._ways = StartWays(mpi, mpirun=own is not None and bool(own.mpirun))
+        self._ways = StartWays(mpi, start, mpiexec=own is not None and bool(own.mpirun))
         self.probe = probe
         self.environment = environment.seeing(str(probe.absolute().parent))
         self._wait_s = wait_s
@@ -84,6 +107,7 @@ class SlurmLauncher:
         """A job that was made for this run by the command that started us, and that is none of the user's own."""
         self._inside = self._held or os.environ.get("SLURM_JOB_ID", "")
         self.job = "" if self._held else self._inside
+        self._of_job: tuple[str, ...] = ()
         self._allocation: Allocation | None = None
         self._keeper: Keeper | None = None
         self.hurried = False
@@ -112,7 +136,7 @@ class SlurmLauncher:
         )
 
     def _inside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
-        of_job = self._nodes_of_job()
+        of_job = self._of_job = self._nodes_of_job()
         strange = slurm_text.unknown_names(self._wanted, of_job)
         if strange:
             raise UsageError(f"Node {strange[0]} is not part of job {self._inside}.", f"It has {node_list(of_job)}.")
@@ -168,7 +192,7 @@ class SlurmLauncher:
         except BaseException:  # the nodes may just be granted, and Ctrl-C may come twice
             self._keeper.release()
             raise
-        self.job = self._allocation.job
+        self.job, self._of_job = self._allocation.job, tuple(nodes)
 
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """All nodes by one step; those that stay silent once more, few one by one and many in halves."""
@@ -229,69 +253,91 @@ class SlurmLauncher:
         return self._ways.remark
 
     @property
+    def started_by(self) -> str:
+        """See launch.contract.StartsOtherwise."""
+        return self._ways.started_by
+
+    @property
     def _srun_type(self) -> str:
-        return "" if self._ways.way == MPIRUN else self._ways.way
+        return "" if self._ways.way == MPIEXEC else self._ways.way
 
     def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
-        """The probe on every node, as a step of the job.
+        """The probe on every node, in the way that was asked for.
 
-        Where the site's own type of --mpi does not work, others are tried, and the MPI's own mpirun as the last.
+        Where none was and the site's own type of --mpi does not work, others are tried, and mpiexec as the last.
         """
         if any(option.startswith("--mpi") for option in manner.options):
             return self._start(nodes, log, manner, "")
         return self._ways.start(lambda way: self._start(nodes, log, manner, way))
 
     def _start(self, nodes: Sequence[str], log: Path, manner: Manner, way: str) -> PipeSession:
-        if way == MPIRUN:
-            return self._start_by_mpirun(nodes, log, manner)
         each = manner.ranks_per_node
         program = self.environment.around_program([str(self.probe)])
-        site = self._request.arguments
-        argv = slurm_argv.probe_step(
-            self.job, nodes, way, *program, ranks_per_node=each, options=manner.options, arguments=site
-        )
+        if way == MPIEXEC:
+            command = self._by_mpiexec(nodes, program, manner)
+        else:
+            site = self._request.arguments
+            step = slurm_argv.probe_step(
+                self.job, nodes, way, *program, ranks_per_node=each, options=manner.options, arguments=site
+            )
+            command = Command(argv=tuple(self.environment.around_launcher(step)))
         return PipeSession(
-            self.environment.around_launcher(argv),
+            command.argv,
             nodes,
             log,
             one_host=False,
             timeout_s=self._patience_s() + EXTRA_S_PER_NODE * len(nodes) * each,
-            extra_environment=manner.environment,
+            extra_environment={**command.environment, **manner.environment},
             ranks_per_node=each,
+            by_daemons=way == MPIEXEC,
         )
+
+    def start_by_mpiexec(self, nodes: Sequence[str], log: Path) -> PipeSession:
+        """The probe on every node by the MPI's own launcher, whatever was asked for. Raises LaunchError."""
+        return self._start(nodes, log, PLAIN, MPIEXEC)
 
     def _patience_s(self) -> float:
         """For this start."""
         self._starts += 1
         return HURRIED_START_S if self.hurried and self._starts == 1 else START_TIMEOUT_S
 
-    def _start_by_mpirun(self, nodes: Sequence[str], log: Path, manner: Manner) -> PipeSession:
-        """Inside the allocation, where mpirun finds its nodes in Slurm's variables. Options are srun's: none is given.
+    def _by_mpiexec(
+        self, nodes: Sequence[str], program: Sequence[str], manner: Manner, *, bound: bool = True
+    ) -> Command:
+        """The MPI's own launcher inside the allocation, where it finds its nodes in Slurm's variables.
 
-        Raises LaunchError for a manner that needs any.
+        It ends when this process does, and its ranks with it. Raises LaunchError where there is none.
         """
-        if self._own is None or manner.options or manner.ranks_per_node > 1:
-            raise LaunchError("The MPI's own mpirun cannot start ranks in the manner that is needed here.")
-        program = self.environment.around_program([str(self.probe)])
-        argv = default_argv(self._own, len(nodes), program, root=os.geteuid() == 0)
-        return PipeSession(
-            self.environment.around_launcher(argv),
+        if self.own is None or not self.own.mpirun:
+            raise LaunchError(
+                f"No mpiexec is beside {self.own.mpicc if self.own else 'the probe'}.",
+                "Install the MPI's launcher, or start by srun: --start srun.",
+            )
+        argv = placed_argv(
+            self.own,
             nodes,
-            log,
-            one_host=False,
-            timeout_s=START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes),
-            extra_environment={**job_variables(self.job, nodes), **manner.environment},
+            manner.ranks_per_node,
+            program,
+            root=os.geteuid() == 0,
+            bound=bound,
+            options=(*self._options, *manner.options),
+            exported=manner.environment,
         )
+        whole = ending_with_parent(
+            self.environment.around_launcher(argv), self.own.family, shutil.which("setpriv") or ""
+        )
+        variables = {**job_variables(self.job, self._of_job or nodes, manner.ranks_per_node), **STEP_VARIABLES}
+        return Command(argv=tuple(whole), environment=variables)
 
     def default_start(self, nodes: Sequence[str], log: Path) -> DefaultStart | None:
         """See launch.contract.StartsByDefault: mpirun, as a user would start it in this job."""
-        if self._own is None or not self._own.mpirun or not self.job:
+        if self.own is None or not self.own.mpirun or not self.job:
             return None
         program = self.environment.around_program([str(self.probe)])
-        argv = default_argv(self._own, len(nodes), program, root=os.geteuid() == 0)
+        argv = default_argv(self.own, len(nodes), program, root=os.geteuid() == 0)
         inside = job_variables(self.job, nodes)
         return look(
-            default_line(self._own, len(nodes)),
+            default_line(self.own, len(nodes)),
             self.environment.around_launcher(argv),
             nodes,
             log,
@@ -303,12 +349,8 @@ class SlurmLauncher:
         """See launch.contract.StartsPrograms: in the way by which the probe was started."""
         environment = self.environment.seeing(str(folder))
         words = environment.around_program(argv)
-        mpirun = bool(ranks_per_node) and self._ways.way == MPIRUN
-        if mpirun and self._own is not None:
-            ranks = len(nodes) * ranks_per_node
-            placed = placed_argv(self._own, ranks, ranks_per_node, words, root=os.geteuid() == 0)
-            inside = job_variables(self.job, nodes, ranks_per_node)
-            return Command(argv=tuple(environment.around_launcher(placed)), environment=inside)
+        if ranks_per_node and self._ways.way == MPIEXEC:
+            return self._by_mpiexec(nodes, words, Manner(ranks_per_node=ranks_per_node), bound=False)
         step = slurm_argv.program_step(
             self.job,
             nodes,
@@ -347,35 +389,10 @@ class SlurmLauncher:
         if self._allocation is not None:
             given_back = self._allocation.give_back()
             self._allocation = None
-            self.job = ""
+            self.job, self._of_job = "", ()
         if self._keeper is not None:
             (self._keeper.dismiss if given_back else self._keeper.release)()
             self._keeper = None
-
-
-def node_features() -> dict[str, tuple[str, ...]]:
-    """The words with which the site describes each node."""
-    return slurm_text.parse_features(run(slurm_argv.FEATURES, timeout_s=COMMAND_TIMEOUT_S).stdout)
-
-
-def partition_told(partitions: Collection[str]) -> str:
-    """The one of these that salloc's own variable names; empty where none is."""
-    name = os.environ.get("SALLOC_PARTITION", "")
-    return name if name in partitions else ""
-
-
-def reserved_nodes(name: str = "") -> frozenset[str]:
-    """The nodes of the reservation, or of that which salloc's own variable names.
-
-    Raises UsageError for a named one that Slurm does not know.
-    """
-    chosen = name or os.environ.get("SALLOC_RESERVATION", "")
-    done = run(slurm_argv.reservation(chosen), timeout_s=COMMAND_TIMEOUT_S) if chosen else None
-    if done is not None and name and not done.ok:
-        raise UsageError(
-            f"There is no reservation {name!r} on this cluster.", "scontrol show reservation lists the existing ones."
-        )
-    return frozenset(expand(slurm_text.reservation_nodes(done.stdout))) if done else frozenset()
 
 
 def _part_of(fabric: Fabric, nodes: set[str]) -> Fabric:

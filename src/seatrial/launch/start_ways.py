@@ -1,15 +1,16 @@
-"""Other ways to start the probe where the site's own type of --mpi does not work with this MPI."""
+"""How ranks are started within an allocation: by srun with one of its types of --mpi, or by the MPI's own launcher."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from seatrial.model.errors import LaunchError
+from seatrial.model.settings import Start
 from seatrial.process.process import run
 from seatrial.slurm.argv import CONFIG
 from seatrial.slurm.mpi_types import MPI_TYPES, other_types
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S
 
-MPIRUN = "mpirun"
+MPIEXEC = "mpiexec"
 """In place of a type: the MPI's own launcher inside the allocation."""
 Started = TypeVar("Started")
 
@@ -17,13 +18,20 @@ Started = TypeVar("Started")
 class StartWays:
     """The way by which the probe is started: the chosen one, or the first other that works; it is kept then."""
 
-    def __init__(self, chosen: str, *, mpirun: bool) -> None:
-        """`chosen`: the type of --mpi that was asked for, which is never replaced; `mpirun`: whether there is one."""
-        self.way = chosen
+    def __init__(self, chosen: str, start: Start, *, mpiexec: bool) -> None:
+        """`chosen`: the type of --mpi that was asked for, which is never replaced; `mpiexec`: whether there is one."""
+        self.way = MPIEXEC if start is Start.MPIEXEC else chosen
         self.remark = ""
-        """Which way is used instead of the site's own, and why; empty: its own."""
-        self._fixed = bool(chosen)
-        self._mpirun = mpirun
+        """Which way is used instead of the site's own, and why; empty: its own, or the one that was asked for."""
+        self._fixed = bool(self.way)
+        self._mpiexec = mpiexec and start is Start.AUTO
+
+    @property
+    def started_by(self) -> str:
+        """`mpiexec`, or the srun with the type that replaces the site's own; empty: srun as it was asked for."""
+        if self.way == MPIEXEC:
+            return MPIEXEC
+        return f"srun --mpi={self.way}" if self.remark else ""
 
     def start(self, attempt: Callable[[str], Started]) -> Started:
         """What `attempt` gives, called with a way; empty: the site's own. Raises LaunchError of the first attempt."""
@@ -39,13 +47,13 @@ class StartWays:
     def _otherwise(self, attempt: Callable[[str], Started], first: LaunchError) -> Started:
         usual, others = _types()
         self._fixed = True
-        for way in (*others, *([MPIRUN] if self._mpirun else [])):
+        for way in (*others, *([MPIEXEC] if self._mpiexec else [])):
             try:
                 started = attempt(way)
             except LaunchError:
                 continue
             self.way = way
-            used = "mpirun inside the allocation" if way == MPIRUN else f"--mpi={way}"
+            used = "mpiexec inside the allocation" if way == MPIEXEC else f"--mpi={way}"
             self.remark = f"The default of this site, --mpi={usual}, does not work ({first.what}): {used} was used."
             return started
         raise first

@@ -141,6 +141,9 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     job: str = ""
     nodes: tuple[str, ...] = ()
     mpi_library: str = ""
+    started_by: str = ""
+    """What started ranks in place of the site's own srun: `mpiexec`, `srun --mpi=pmi2`; empty: that srun, the srun of
+    --mpi, or no Slurm."""
     fabric: Fabric = NO_FABRIC
     design: Design | None = None
     features: dict[str, tuple[str, ...]] = {}

@@ -143,6 +143,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     mpi_library: str = ""
     mpi: str = ""
     """srun's --mpi, as it was requested."""
+    started_by: str = ""
+    """As of RunInfo."""
     mpirun_options: tuple[str, ...] = ()
     environment: str = ""
     wrap: str = ""

@@ -30,6 +30,16 @@ DOCTOR_WAIT_S = 60.0
 """Time for `seatrial doctor` to wait in the Slurm queue."""
 
 
+class Start(enum.StrEnum):
+    """What starts ranks in an allocation of Slurm's."""
+
+    AUTO = "auto"
+    """srun, and mpiexec where none of srun's types of --mpi works with the MPI."""
+    SRUN = "srun"
+    MPIEXEC = "mpiexec"
+    """The MPI's own launcher."""
+
+
 class SlurmRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a site's rules want every job to ask for; empty: what Slurm and its environment variables say."""
 
@@ -60,7 +70,7 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
     """Hosts to measure without Slurm, over ssh; with `nodes` only those of them."""
     mpirun_options: tuple[str, ...] = ()
-    """More words for the mpirun that starts the probe on hosts."""
+    """More words for the MPI's own launcher, on hosts and in an allocation."""
     partition: str = ""
     slurm: SlurmRequest = SlurmRequest()
     budget_s: float = PAIR_BUDGET_S
@@ -70,6 +80,7 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
     ranks: int = 2
     """Ranks of the local launcher."""
     mpi: str = ""
+    start: Start = Start.AUTO
     mpicc: str = ""
     probe: Path | None = None
     probe_dir: Path | None = None

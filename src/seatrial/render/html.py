@@ -21,10 +21,10 @@ def as_html(report: Report) -> str:
     blocks = [_with_cards(block) if isinstance(block, Findings) else block for block in report.page()]
     return templates.get_template("page.html.j2").render(
         word=report.word,
-        sentence=report.sentence,
+        sentence=report.title,
         remedy=report.remedy,
         about=", ".join(report.about),
-        title=" - ".join((report.headline or report.sentence, *report.about[:1], "seatrial")),
+        title=" - ".join((report.headline or report.title, *report.about[:1], "seatrial")),
         blocks=blocks,
         style=_own_file(templates, "page.css"),
         newline=Markup("\n"),  # a plain one would be cleaned away

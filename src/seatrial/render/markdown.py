@@ -29,7 +29,7 @@ _FENCE = re.compile(r"`{3,}")
 
 def as_markdown(report: Report) -> str:
     """The report; all text from outside is escaped, so that it is neither markup nor a link. Ends in a newline."""
-    parts = [f"# {_escaped(report.word)}  {_escaped(report.sentence)}"]
+    parts = [f"# {_escaped(report.word)}  {_escaped(report.title)}"]
     if report.about:
         parts.append(_escaped(", ".join(report.about)))
     for block in report.terminal(COLUMNS):

@@ -201,12 +201,18 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """False: lines of text in a file are never broken; those on a terminal are."""
 
     @property
+    def title(self) -> str:
+        """The sentence, with what started the ranks of the run, unless that was the site's own srun."""
+        by = self.run.started_by if self.run else ""
+        return f"{self.sentence} (started by {by})" if by and self.sentence else self.sentence
+
+    @property
     def headline(self) -> str:
         """`SLOW  n3: link at 60 % of its limit`: the first line of every form of a report.
 
         Empty where there is neither a verdict nor a sentence that answers.
         """
-        return f"{self.word}  {self.sentence}" if self.word else self.sentence if self.answers else ""
+        return f"{self.word}  {self.title}" if self.word else self.title if self.answers else ""
 
 
 def judged_report(

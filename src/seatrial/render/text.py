@@ -77,10 +77,10 @@ def as_text(report: Report, *, width: int = 100, colour: bool = False) -> str:
 def _parts(report: Report, columns: int) -> Iterator["RenderableType"]:
     started = False
     if report.word:
-        yield _pieces((report.word, STYLES.get(report.word, "bold")), ("  ", ""), (clean(report.sentence), "bold"))
+        yield _pieces((report.word, STYLES.get(report.word, "bold")), ("  ", ""), (clean(report.title), "bold"))
         started = True
     elif report.answers:
-        yield _text(report.sentence, "bold")
+        yield _text(report.title, "bold")
         started = True
     for block in report.terminal(columns):
         if started and not block.tight:

@@ -1,14 +1,16 @@
-"""Whether Slurm is here, whether all of its commands are, and whether it answers."""
+"""Whether Slurm is here, whether all of its commands are, and what it answers about the site."""
 
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from seatrial.failures.cause import causes, first_cause
-from seatrial.model.errors import LaunchError
+from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.node_list import expand
 from seatrial.process.process import NOT_STARTED, Completed, run
+from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text
 
 COMMAND_TIMEOUT_S = 30.0
@@ -105,3 +107,28 @@ def lacking(names: Sequence[str]) -> tuple[str, str]:
     there = "is" if len(names) == 1 else "are"
     says = f"sinfo is here, and {', '.join(names)} {there} not on PATH."
     return says, "Load the module that has all of Slurm's commands, or run this on a login node."
+
+
+def node_features() -> dict[str, tuple[str, ...]]:
+    """The words with which the site describes each node."""
+    return text.parse_features(run(slurm_argv.FEATURES, timeout_s=COMMAND_TIMEOUT_S).stdout)
+
+
+def partition_told(partitions: Collection[str]) -> str:
+    """The one of these that salloc's own variable names; empty where none is."""
+    name = os.environ.get("SALLOC_PARTITION", "")
+    return name if name in partitions else ""
+
+
+def reserved_nodes(name: str = "") -> frozenset[str]:
+    """The nodes of the reservation, or of that which salloc's own variable names.
+
+    Raises UsageError for a named one that Slurm does not know.
+    """
+    chosen = name or os.environ.get("SALLOC_RESERVATION", "")
+    done = run(slurm_argv.reservation(chosen), timeout_s=COMMAND_TIMEOUT_S) if chosen else None
+    if done is not None and name and not done.ok:
+        raise UsageError(
+            f"There is no reservation {name!r} on this cluster.", "scontrol show reservation lists the existing ones."
+        )
+    return frozenset(expand(text.reservation_nodes(done.stdout))) if done else frozenset()

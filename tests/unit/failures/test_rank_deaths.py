@@ -1,5 +1,6 @@
 """Which rank died, from texts that launchers really wrote, and from what others are known to write."""
 
+import msgspec
 import pytest
 
 from seatrial.failures.rank_deaths import Ranks, read_loss
@@ -213,3 +214,27 @@ def test_of_ranks_on_one_host_any_may_have_been_killed_where_hydra_names_one() -
     assert read_loss(HYDRA.format(pid=12, host="n1", code=11) + crashed, here).suspects == ("n1:0", "n1:1")
     assert read_loss(HYDRA.format(pid=13, host="n2", code=11) + crashed, here).suspects == ("n2:0",)
     assert read_loss(HYDRA.format(pid=12, host="n1", code=3), here).suspects == ("n1:1",)
+
+
+def test_under_mpiexec_sruns_tasks_are_daemons_and_not_ranks() -> None:
+    """A daemon that exits only reports what a rank did; one that is killed takes its ranks along."""
+    daemons = msgspec.structs.replace(FOUR, by_daemons=True)
+    exits = "srun: error: n1: task 0: Exited with exit code 7\nsrun: error: n4: task 3: Exited with exit code 7\n"
+    loss = read_loss(exits + HYDRA.format(pid=13, host="n3", code=9), daemons)
+    assert (loss.suspects, [death.rank for death in loss.deaths]) == (("n3",), [2])
+    assert read_loss(exits, daemons).cause is LossCause.UNKNOWN
+    killed = read_loss("srun: error: n3: task 2: Killed\n", daemons)
+    assert (killed.cause, killed.suspects, killed.deaths[0].rank) == (LossCause.SIGNAL, ("n3",), None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "prterun noticed that process rank 2 with PID 13 on node n3 exited on\nsignal 11 (Segmentation fault).\n",
+        "[n3:13:0:13] Caught signal 11 (Segmentation fault: kill(2) or raise(3) at address 0x6311)\n"
+        'prterun has exited due to process rank 3 with PID 14 on node n4 calling\n"abort". This may have caused\n',
+    ],
+)
+def test_open_mpi_5_breaks_its_lines_and_may_name_only_who_reacted(text: str) -> None:
+    loss = read_loss(text, msgspec.structs.replace(FOUR, by_daemons=True))
+    assert (loss.cause, loss.suspects, loss.deaths[0].signal) == (LossCause.SIGNAL, ("n3",), 11)

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from seatrial.launch.contract import StartsByDefault
-from seatrial.launch.default_launch import default_argv, default_line, job_variables, look
 from seatrial.launch.local import LocalLauncher
 from seatrial.launch.mpi import Family, Mpi, find_mpi
+from seatrial.launch.mpiexec import default_argv, default_line, job_variables
 from seatrial.launch.probe_build import build, default_folder
+from seatrial.launch.session import look
 from seatrial.launch.slurm import SlurmLauncher
 
 OPEN_MPI = Mpi(mpicc="/opt/bin/mpicc", mpirun="/opt/bin/mpirun", family=Family.OPEN_MPI)

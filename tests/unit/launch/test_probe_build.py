@@ -91,6 +91,12 @@ def test_a_full_disk_is_no_fault_of_the_compiler(tmp_path: Path, sources: Path) 
         build(mpi, tmp_path / "probes")
 
 
+def test_an_environment_without_home_is_no_fault_of_the_compiler(tmp_path: Path, sources: Path) -> None:
+    mpi = compiler(tmp_path, "echo '[n1:7] Error: Unable to get the user home directory' >&2; exit 1")
+    with pytest.raises(LaunchError, match=r"HOME is not set.*no env -i"):
+        build(mpi, tmp_path / "probes")
+
+
 def test_a_compiler_that_says_nothing_is_a_sentence_too(tmp_path: Path, sources: Path) -> None:
     with pytest.raises(LaunchError, match="it said nothing"):
         build(compiler(tmp_path, "exit 1"), tmp_path / "probes")

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from seatrial.launch.contract import StartsPrograms
-from seatrial.launch.default_launch import job_variables, placed_argv
 from seatrial.launch.hosts.launcher import HostsLauncher
 from seatrial.launch.local import LocalLauncher
 from seatrial.launch.mpi import Family, Mpi
+from seatrial.launch.mpiexec import job_variables, placed_argv
 
 OPEN_MPI = Mpi(mpicc="mpicc", mpirun="/opt/mpirun", family=Family.OPEN_MPI)
 MPICH = Mpi(mpicc="mpicc", mpirun="/opt/mpiexec", family=Family.MPICH)
@@ -43,11 +43,14 @@ def test_this_machine_starts_all_ranks_of_its_places() -> None:
     assert launcher.program_command(["here:0"], WORDS, 0, FOLDER).argv == tuple(WORDS)
 
 
-@pytest.mark.parametrize(("mpi", "placed"), [(OPEN_MPI, ("--map-by", "ppr:2:node")), (MPICH, ("-ppn", "2"))])
+@pytest.mark.parametrize(
+    ("mpi", "placed"),
+    [(OPEN_MPI, ("--host", "n1:2,n2:2", "--map-by", "ppr:2:node")), (MPICH, ("-hosts", "n1,n2", "-ppn", "2"))],
+)
 def test_mpirun_in_an_allocation_places_as_many_ranks_as_its_variables_permit(
-    mpi: Mpi, placed: tuple[str, str]
+    mpi: Mpi, placed: tuple[str, ...]
 ) -> None:
-    argv = placed_argv(mpi, 4, 2, WORDS, root=False)
+    argv = placed_argv(mpi, ["n1", "n2"], 2, WORDS, root=False)
     assert argv == [mpi.mpirun, *placed, "-n", "4", *WORDS]
     variables = job_variables("7", ["n1", "n2"], 2)
     assert (variables["SLURM_TASKS_PER_NODE"], variables["SLURM_NTASKS"]) == ("2(x2)", "4")

@@ -18,7 +18,7 @@ from seatrial.archive.changed_settings import Changed
 from seatrial.commands.compare.reach import Reach
 from seatrial.commands.compare.restoration import restore, step_of
 from seatrial.driver.left_settings import changes_folder, refuse_left_settings
-from seatrial.launch.default_launch import job_variables
+from seatrial.launch.mpiexec import job_variables
 from seatrial.process.after_driver import end_bearers
 from seatrial.process.keeper import MARK, Command, Duty, End, Keeper
 from seatrial.process.process import Completed, own_program

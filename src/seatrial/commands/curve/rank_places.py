@@ -61,7 +61,7 @@ def curve_places(recorded: RecordedRun, pair: Pair) -> CurvePlaces | None:
     if len(measured) < len(pair):
         return None
     one_machine = _one_machine(recorded.facts, measured)
-    launcher = LAUNCHED_BY.get(recorded.info.launcher, recorded.info.launcher)
+    launcher = recorded.info.started_by or LAUNCHED_BY.get(recorded.info.launcher, recorded.info.launcher)
     asked = recorded.default_start
     default = None
     if asked is not None:

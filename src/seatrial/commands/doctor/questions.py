@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from seatrial.model.node_list import node_list
 from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text
@@ -99,24 +98,6 @@ def host_name() -> str:
 def environ() -> Mapping[str, str]:
     """This process's environment."""
     return dict(os.environ)
-
-
-def of_job(job: str, nodes: tuple[str, ...]) -> dict[str, str]:
-    """What salloc sets for a command that it runs (salloc(1), OUTPUT ENVIRONMENT VARIABLES), one task a node."""
-    listed = node_list(nodes)
-    each = f"1(x{len(nodes)})" if len(nodes) > 1 else "1"
-    number = str(len(nodes))
-    return {
-        "SLURM_JOB_ID": job,
-        "SLURM_JOBID": job,
-        "SLURM_JOB_NODELIST": listed,
-        "SLURM_NODELIST": listed,
-        "SLURM_JOB_NUM_NODES": number,
-        "SLURM_NNODES": number,
-        "SLURM_NTASKS": number,
-        "SLURM_TASKS_PER_NODE": each,
-        "SLURM_JOB_CPUS_PER_NODE": each,
-    }
 
 
 def _said(argv: tuple[str, ...]) -> str:

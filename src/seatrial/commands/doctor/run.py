@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 
 import msgspec
 
@@ -25,7 +25,6 @@ from seatrial.commands.doctor.questions import (
     environ,
     groups,
     host_name,
-    of_job,
     user_id,
     versions_of,
 )
@@ -35,18 +34,18 @@ from seatrial.driver.named_hosts import uses_ssh
 from seatrial.driver.node_selection import allocation_s, enough, fewer_nodes, grouped, longest_budget_s
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.site import choose_launcher
-from seatrial.launch import slurm
 from seatrial.launch.contract import Launcher
 from seatrial.launch.environments.report import parse_reports, question
 from seatrial.launch.environments.trial import try_out
 from seatrial.launch.hosts.launcher import HostsLauncher
 from seatrial.launch.local import mpirun_argv
-from seatrial.launch.mpi import Mpi, find_mpi
+from seatrial.launch.session import PipeSession
 from seatrial.launch.slurm import SlurmLauncher
+from seatrial.launch.start_ways import MPIEXEC
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.launching import Examination, blocked, fine, untried
 from seatrial.model.node_list import node_list
-from seatrial.model.settings import SiteSettings
+from seatrial.model.settings import SiteSettings, Start
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count
 from seatrial.pairs.survey import LATENCY
@@ -159,13 +158,13 @@ class Doctor:
 
     def _judge_cluster(self, answers: SlurmAnswers) -> None:
         settings = self._settings
-        ours = slurm.reserved_nodes()
+        ours = presence.reserved_nodes()
         lines = [
             msgspec.structs.replace(line, state="idle", flags="") if line.reserved and line.node in ours else line
             for line in parse_sinfo(answers.sinfo.stdout)
         ]
         partitions = partition.parse_partitions(answers.partitions)
-        name = settings.partition or slurm.partition_told(partitions) or partition.default_of(partitions)
+        name = settings.partition or presence.partition_told(partitions) or partition.default_of(partitions)
         if settings.partition and settings.partition not in partitions:
             raise UsageError(
                 f"There is no partition {name!r} on this cluster.", f"It has {', '.join(sorted(partitions))}."
@@ -223,14 +222,12 @@ class Doctor:
                 says = "The probe was not started: fewer than two nodes could run it."
                 self.remarks.append(untried(starts.STEP, FindingKind.NO_ROOM, says))
                 return
-            mpi = self._types(launcher, nodes[:FEW])
-            if nodes == granted:  # mpirun's own steps end when any node of the job fails
-                self._mpirun(launcher, nodes[:FEW])
+            way = self._ways(launcher, nodes[:FEW])
         else:
-            mpi = ""
+            way = ""
         self._progress.stage(f"Starting the probe on {count(len(nodes), 'node')}")
-        if mpi is not None:
-            self.remarks.append(starts.try_traffic(launcher, nodes, mpi, LATENCY))
+        if way is not None:
+            self.remarks.append(starts.try_traffic(launcher, nodes, way, LATENCY))
 
     def _allocated(self, launcher: Launcher) -> tuple[str, ...]:
         try:
@@ -289,36 +286,37 @@ class Doctor:
         self.remarks += found
         return not any(one.verdict is Verdict.BLOCKED for one in found)
 
-    def _types(self, launcher: Launcher, nodes: Sequence[str]) -> str | None:
-        """Every --mpi that srun offers; the one to go on with, or None where none works."""
+    def _ways(self, launcher: SlurmLauncher, nodes: Sequence[str]) -> str | None:
+        """Every --mpi that srun offers, and mpiexec; the way to go on with, or None where none works.
+
+        mpiexec counts where it was asked for, and where it was not ruled out and no type works.
+        """
+        asked = self._settings.start
         chosen = self._settings.mpi or self._default_mpi
-        others = [one for one in self._offered if one != chosen]
+        types = [] if asked is Start.MPIEXEC else list(dict.fromkeys((chosen, *self._offered)))
         tried = []
-        for mpi in (chosen, *others):
+        for mpi in types:
             self._progress.stage(f"Starting the probe on {count(len(nodes), 'node')} by --mpi={mpi}")
             tried.append(starts.try_start(launcher, nodes, mpi))
-        self.remarks += starts.judge_types(tried, f"--mpi={chosen}")
-        return next((mpi for mpi, one in zip((chosen, *others), tried, strict=True) if one.works), None)
+        seen = self._mpiexec(launcher, nodes)
+        if asked is Start.MPIEXEC or (asked is Start.AUTO and seen and not any(one.works for one in tried)):
+            tried.append(starts.try_start(launcher, nodes, MPIEXEC))
+            types.append(MPIEXEC)
+        self.remarks += starts.judge_ways(tried, starts.way_text(MPIEXEC if asked is Start.MPIEXEC else chosen))
+        self.remarks += seen
+        return next((way for way, one in zip(types, tried, strict=True) if one.works), None)
 
-    def _mpirun(self, launcher: SlurmLauncher, nodes: tuple[str, ...]) -> None:
+    def _mpiexec(self, launcher: SlurmLauncher, nodes: Sequence[str]) -> list[Finding]:
         """The MPI's own launcher, within the allocation and without it; of a prebuilt probe it is not known."""
-        if self._settings.probe is not None or launcher.environment:
-            return
-        try:
-            mpi = find_mpi(self._settings.mpicc)
-        except SeatrialError:
-            return
-        if mpi.mpirun:
-            self._progress.stage(f"Starting the probe by {mpi.mpirun}")
-            self._try_mpirun(mpi, launcher, nodes)
-
-    def _try_mpirun(self, mpi: Mpi, launcher: SlurmLauncher, nodes: tuple[str, ...]) -> None:
-        argv = mpirun_argv(mpi, len(nodes), str(Path(launcher.probe)), root=user_id() == 0)
-        argv = [word for word in argv if word != "--oversubscribe"]
-        inside = starts.try_mpirun(argv, nodes, of_job(launcher.job, nodes))
+        if self._settings.probe is not None or launcher.environment or not launcher.own or not launcher.own.mpirun:
+            return []
+        mpi = launcher.own
+        self._progress.stage(f"Starting the probe by {mpi.mpirun}")
+        inside = starts.try_mpiexec(partial(launcher.start_by_mpiexec, nodes))
         local = mpirun_argv(mpi, FEW, str(launcher.probe), root=user_id() == 0)
-        outside = starts.Launched() if "SLURM_JOB_ID" in os.environ else starts.try_mpirun(local, None, {})
-        self.remarks += starts.judge_mpirun(mpi, inside, outside)
+        alone = partial(PipeSession, local, None, ranks=FEW, timeout_s=starts.START_TIMEOUT_S)
+        outside = starts.Launched() if "SLURM_JOB_ID" in os.environ else starts.try_mpiexec(alone)
+        return starts.judge_mpiexec(mpi, inside, outside)
 
 
 def _free(lines: Sequence[NodeLine], partition: str) -> int:

@@ -1,7 +1,7 @@
 """Starts of the probe, tried in one way after the other, and the result of each."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,6 +10,8 @@ from seatrial.launch.contract import Launcher, Manner, Session
 from seatrial.launch.environments.judge import Tried, judge_environment
 from seatrial.launch.mpi import Mpi
 from seatrial.launch.session import PipeSession
+from seatrial.launch.slurm import SlurmLauncher
+from seatrial.launch.start_ways import MPIEXEC
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.launching import blocked, fine, last_lines, noted, untried
 from seatrial.model.measurement import Phase, Round, Shape
@@ -61,14 +63,25 @@ def last_words(errors: Path) -> str:
     return last_lines(content[-MOST_BYTES:].decode("utf-8", errors="replace"))
 
 
-def try_start(launcher: Launcher, nodes: Sequence[str], mpi: str) -> StartTrial:
-    """The probe, one rank a node, by srun's `mpi`; empty: in the site's own way."""
-    manner = Manner(options=(f"--mpi={mpi}",) if mpi else ())
-    how = f"--mpi={mpi}" if mpi else "the site's own --mpi"
+def way_text(way: str) -> str:
+    """A way to start as it is typed, or the site's own."""
+    return way if way == MPIEXEC else f"--mpi={way}" if way else "the site's own --mpi"
+
+
+def _start(launcher: Launcher, nodes: Sequence[str], way: str, errors: Path) -> Session:
+    """The probe, one rank a node, by mpiexec or a type of srun's; empty: in the site's own way. Raises LaunchError."""
+    if way == MPIEXEC and isinstance(launcher, SlurmLauncher):
+        return launcher.start_by_mpiexec(nodes, errors)
+    return launcher.start(nodes, errors, Manner(options=(f"--mpi={way}",) if way else ()))
+
+
+def try_start(launcher: Launcher, nodes: Sequence[str], way: str) -> StartTrial:
+    """Start the probe in that way, and end it."""
+    how = way_text(way)
     with tempfile.TemporaryDirectory() as folder:
         errors = Path(folder) / "start.err"
         try:
-            launcher.start(nodes, errors, manner).close()
+            _start(launcher, nodes, way, errors).close()
         except LaunchError as error:
             why = error.what.partition(" ranks: ")[2] or error.what
             said = last_words(errors)
@@ -76,14 +89,13 @@ def try_start(launcher: Launcher, nodes: Sequence[str], mpi: str) -> StartTrial:
     return StartTrial(how=how)
 
 
-def try_traffic(launcher: Launcher, nodes: Sequence[str], mpi: str, shape: Shape) -> Finding:
+def try_traffic(launcher: Launcher, nodes: Sequence[str], way: str, shape: Shape) -> Finding:
     """The probe on all nodes, and a few messages between the first and the last of them."""
-    manner = Manner(options=(f"--mpi={mpi}",) if mpi else ())
-    by = f" by --mpi={mpi}" if mpi else ""
+    by = f" by {way_text(way)}" if way else ""
     with tempfile.TemporaryDirectory() as folder:
         errors = Path(folder) / "start.err"
         try:
-            session = launcher.start(nodes, errors, manner)
+            session = _start(launcher, nodes, way, errors)
         except LaunchError as error:
             return blocked(STEP, FindingKind.NO_START, error.what, error.remedy, last_words(errors))
         try:
@@ -113,8 +125,8 @@ def _traffic(session: Session, shape: Shape, by: str) -> Finding:
     return fine(STEP, f"{many} ranks came up on {where}{by}, as one world, and messages pass.")
 
 
-def judge_types(tried: Sequence[StartTrial], chosen: str) -> list[Finding]:
-    """Which types work; the one that would be used comes first. `chosen`: its `--mpi=...`."""
+def judge_ways(tried: Sequence[StartTrial], chosen: str) -> list[Finding]:
+    """Which ways work; the one that would be used comes first. `chosen`: its text."""
     works = [one.how for one in tried if one.works]
     used = next((one for one in tried if one.how == chosen), None)
     remarks = []
@@ -137,26 +149,19 @@ def judge_types(tried: Sequence[StartTrial], chosen: str) -> list[Finding]:
     return remarks
 
 
-def try_mpirun(argv: Sequence[str], nodes: Sequence[str] | None, variables: Mapping[str, str]) -> Launched:
-    """Where the ranks of a line came up, why it failed, and what to do. `nodes` None: wherever they come up."""
+def try_mpiexec(start: Callable[[Path], PipeSession]) -> Launched:
+    """Where the ranks of a start came up, why it failed, and what to do. `start` writes errors to the given file."""
     with tempfile.TemporaryDirectory() as folder:
         errors = Path(folder) / "start.err"
         try:
-            session = PipeSession(
-                argv,
-                nodes,
-                errors,
-                ranks=None if nodes else 2,
-                timeout_s=START_TIMEOUT_S,
-                extra_environment=variables,
-            )
+            session = start(errors)
         except LaunchError as error:
             return Launched(why=error.what, remedy=error.remedy, said=last_words(errors))
         session.close()
         return Launched(hosts=tuple(dict.fromkeys(str(rank.get("host", "")) for rank in session.ranks)))
 
 
-def judge_mpirun(mpi: Mpi, inside: Launched, outside: Launched) -> list[Finding]:
+def judge_mpiexec(mpi: Mpi, inside: Launched, outside: Launched) -> list[Finding]:
     """`inside`: an allocation of two nodes; `outside`: without one."""
     alone = f", and without an allocation on {', '.join(outside.hosts)} alone" if outside.hosts else ""
     if inside.hosts:

@@ -19,6 +19,7 @@ OF_RUNS: dict[str, Callable[[RunSummary], str]] = {
     "launcher": lambda run: run.launcher,
     "mpi-library": lambda run: run.mpi_library,
     "mpi": lambda run: run.mpi,
+    "start": lambda run: run.started_by,
     "mpirun-options": lambda run: " ".join(run.mpirun_options),
     "environment": lambda run: run.environment,
     "wrap": lambda run: run.wrap,

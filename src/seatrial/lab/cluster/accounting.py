@@ -23,6 +23,10 @@ GRES, GRES_COUNT = "instrument", 2
 """A generic resource that Slurm only counts, and how many every node has."""
 PROGRAMS = {"slurmdbd": "slurmdbd", "mariadbd": "mariadb-server", "mariadb-install-db": "mariadb-server"}
 DATABASE = "db"
+STORED_IN = "accounting"
+CREATION = "db.sql"
+"""Executed as MariaDB starts. slurmdbd would make its database itself, and connect again with a handle whose first
+connection failed: with the client library of MariaDB 11.8 no query works on it then."""
 SOCKET, DATABASE_LOG, DAEMON_LOG = "run/db.sock", "log/mariadb.log", "log/slurmdbd.log"
 PORT = 3306
 PATIENCE_S = 60.0
@@ -69,7 +73,7 @@ def slurmdbd_conf(plan: LabPlan, folder: str) -> str:
         "StorageHost=127.0.0.1",
         f"StoragePort={PORT}",
         "StorageUser=root",
-        "StorageLoc=accounting",
+        f"StorageLoc={STORED_IN}",
         f"LogFile={folder}/{DAEMON_LOG}",
         f"PidFile={folder}/run/slurmdbd.pid",
     ]
@@ -112,7 +116,9 @@ def _start_database(plan: LabPlan, home: Path) -> None:
         *("mariadbd", "--no-defaults", where, "--user=root", *SMALL, "--skip-log-bin"),
         *(f"--socket={home / SOCKET}", "--bind-address=127.0.0.1", f"--port={PORT}", "--skip-grant-tables"),
         f"--pid-file={home / 'run/db.pid'}",
+        f"--init-file={home / CREATION}",
     ]
+    (home / CREATION).write_text(f"CREATE DATABASE {STORED_IN};\n", encoding="utf-8")
     log = str(home / DATABASE_LOG)
     call(inside(plan, LOGIN, ["env", "-C", "/", *settings(plan), "sh", "-c", BACKGROUND, "sh", log, *words]))
     _wait(lambda: _listens(home / SOCKET), plan, "MariaDB does not answer", home / DATABASE_LOG)

@@ -1,4 +1,4 @@
-"""How to run a program as a host of the lab would: argv only, nothing is started here."""
+"""How to run a program as a host of the lab would, and the process that holds a host's namespaces."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,9 +6,29 @@ from pathlib import Path
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.host_setup import sees
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
-from seatrial.lab.cluster.processes import SPACES
+from seatrial.lab.cluster.processes import SPACES, call
 from seatrial.lab.cluster.sysroot import search_path
 from seatrial.model.errors import UsageError
+
+NAMESPACES = "ns"
+"""Folder of a lab with a link for each host to the namespaces of the process that holds them."""
+HOLD = """unshare --uts --ipc --mount --propagation=private sh -c '
+    nsenter --net="$1" sh -c "$2" && { setsid sleep infinity </dev/null >/dev/null 2>&1 & echo $!; }' sh "$@"
+"""
+"""POSIX sh: run a script ($2) in new namespaces and a network namespace ($1), and leave a process in the new ones.
+
+By the IPC namespace UCX, which MPICH uses, knows that nodes are different: else data would go through shared memory.
+
+Not `unshare --mount=FILE`: Linux permits a bind mount of a mount namespace only in one with a smaller number, and since
+6.18 each processor gives out numbers of its own. The holder keeps the machine's network, so that whatever is done to
+the processes of a node, which are found by their network, spares it.
+"""
+
+
+def hold(plan: LabPlan, host: str, script: str) -> None:
+    """Make all namespaces of a host but that of its network by a script. Raises SeatrialError with its last words."""
+    pid = int(call(["sh", "-c", HOLD, "sh", str(SPACES / plan.space(host)), script]))
+    (state.folder(plan.name) / NAMESPACES / host).symlink_to(f"/proc/{pid}/ns")
 
 
 def in_space(space: str, argv: Sequence[str]) -> list[str]:
@@ -18,12 +38,13 @@ def in_space(space: str, argv: Sequence[str]) -> list[str]:
 
 def inside(plan: LabPlan, host: str, argv: Sequence[str]) -> list[str]:
     """`argv` within the network, hostname and mounts of a host."""
-    handles = state.folder(plan.name) / "ns"
+    held = state.folder(plan.name) / NAMESPACES / host
     return [
         "nsenter",
         f"--net={SPACES / plan.space(host)}",
-        f"--uts={handles / host}.uts",
-        f"--mount={handles / host}.mnt",
+        f"--uts={held}/uts",
+        f"--ipc={held}/ipc",
+        f"--mount={held}/mnt",
         "--",
         *argv,
     ]
@@ -46,11 +67,15 @@ def as_user(plan: LabPlan, argv: Sequence[str], *, host: str = LOGIN, cwd: str |
 
 
 def settings(plan: LabPlan) -> list[str]:
-    """The environment of a user of the lab; Open MPI's mpirun refuses root without both variables."""
+    """The environment of a user of the lab; Open MPI's mpirun refuses root without both variables.
+
+    Nodes share the cores of this machine: bound ranks of all nodes would share the first one.
+    """
     return [
         f"SLURM_CONF={state.folder(plan.name)}/slurm.conf",
         f"SEATRIAL_LAB={plan.name}",
         f"SEATRIAL_SYSROOT={search_path(plan)}",
+        "SEATRIAL_MPIRUN_OPTIONS=--bind-to none",
         "OMPI_ALLOW_RUN_AS_ROOT=1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
     ]

@@ -13,15 +13,15 @@ SETTINGS = {
 SCRATCH = "/tmp/lab-scratch"  # noqa: S108 - every host has a /tmp of its own
 
 
-def dress_script(host: str, *, stage: str, labs: str, folders: Sequence[str], overlay: Mapping[str, str]) -> str:
-    """POSIX sh, to be run within the host's new network, hostname and mount namespaces.
+def dress_script(host: str, *, stage: str, folders: Sequence[str], overlay: Mapping[str, str]) -> str:
+    """POSIX sh, to be run within the host's new namespaces.
 
-    `stage` is an empty folder to hold mounts aside, `labs` the folder of all labs' states, `folders` what must stay
-    visible under the private /tmp, `overlay` path -> our file to be seen there. TCP gets the one congestion
-    control that every kernel allows in a namespace, does not remember one measurement's losses in the next, and may
-    fill as much memory as newer kernels let it.
+    `stage` is an empty folder to hold mounts aside, `folders` what must stay visible under the private /tmp, `overlay`
+    path -> our file to be seen there. The host's copies of handles of network namespaces are dropped, since they would
+    keep a lab alive after its end. TCP gets the one congestion control that every kernel allows in a namespace, does
+    not remember one measurement's losses in the next, and may fill as much memory as newer kernels let it.
     """
-    lines = ["set -eu", "mount --make-rprivate /", f"hostname {host}", *forget(labs)]
+    lines = ["set -eu", "mount --make-rprivate /", f"hostname {host}", "umount -l -R /run/netns 2>/dev/null || true"]
     lines += [f"echo {value} > /proc/sys/{key} || true" for key, value in SETTINGS.items()]
     lines += [
         *own_sysfs(stage),
@@ -32,14 +32,6 @@ def dress_script(host: str, *, stage: str, labs: str, folders: Sequence[str], ov
     ]
     lines += [lay(path, source) for path, source in sorted(overlay.items())]
     return "\n".join([*lines, ""])
-
-
-def forget(labs: str) -> list[str]:
-    """Drop this host's copies of other namespaces' handles, which would keep a lab alive after its end."""
-    return [
-        "umount -l -R /run/netns 2>/dev/null || true",
-        f'for folder in {shlex.quote(labs)}/*/ns; do umount -l -R "$folder" 2>/dev/null || true; done',
-    ]
 
 
 def own_sysfs(stage: str) -> list[str]:

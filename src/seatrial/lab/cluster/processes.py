@@ -71,8 +71,21 @@ def all_pids() -> list[int]:
 
 
 def named(pids: Iterable[int], name: str) -> list[int]:
-    """Those of `pids` that run the program of that name."""
-    return [pid for pid in pids if program(pid) == name]
+    """Those of `pids` that run the program of that name, or were called by it.
+
+    Daemons of Slurm 23.11 and later start their own file again when they are reconfigured, which Debian names
+    slurmd-wlm; the kernel names a process after its file.
+    """
+    return [pid for pid in pids if name in (program(pid), _first_argument(pid))]
+
+
+def _first_argument(pid: int) -> str:
+    """The word by which a process was called, without a path."""
+    try:
+        text = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return text.partition("\0")[0].rpartition("/")[2]
 
 
 def program(pid: int) -> str:

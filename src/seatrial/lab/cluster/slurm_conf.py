@@ -8,12 +8,14 @@ receives its orders through a pipe.
 import os
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.accounting import GRES, GRES_COUNT, accounting_settings
-from seatrial.lab.cluster.host_argv import in_space, settings
+from seatrial.lab.cluster.host_argv import NAMESPACES, in_space, settings
 from seatrial.lab.cluster.plan import FABRIC, LOGIN, SPINE, LabPlan
-from seatrial.lab.cluster.processes import call
+from seatrial.lab.cluster.processes import attempt, call
+from seatrial.slurm.mpi_types import JOINS_NONE, MPI_TYPES, parse_mpi_list
 
 SUSPEND_TIMEOUT_S = 1
 RESUME_TIMEOUT_S = 30
@@ -54,7 +56,8 @@ def power_programs(plan: LabPlan, folder: str, environment: Sequence[str]) -> di
             f'    echo "{order} $node" 1<>{home}/{ORDERS}\n'
             "done\n"
         )
-    handles = f'--net=/run/netns/{plan.space("")}"$node" --uts={home}/ns/"$node".uts --mount={home}/ns/"$node".mnt'
+    held = f'{home}/{NAMESPACES}/"$node"'
+    handles = f'--net=/run/netns/{plan.space("")}"$node" --uts={held}/uts --ipc={held}/ipc --mount={held}/mnt'
     texts[CHASSIS] = (
         "#!/bin/sh\n"
         "while read -r order node; do\n"
@@ -88,11 +91,22 @@ SECONDS_UNTIL_DOWN = 20
 MESSAGE_SECONDS = 10
 SCHEDULER = "batch_sched_delay=1,sched_interval=5,bf_interval=5"
 """By default a job for which no event happens is looked at once a minute, which is long where jobs take seconds."""
+PREFERRED_MPI = ("pmix", "pmi2")
 PARTITION = "State=UP MaxTime=INFINITE OverSubscribe=YES"
 
 
-def slurm_conf(plan: LabPlan, folder: str) -> str:
-    """slurm.conf for a lab whose state lives in `folder`. auth/none is for this sealed cluster only."""
+def default_mpi(conf: Path) -> str:
+    """The type of --mpi that is the lab's own: pmix, where this machine's Slurm has it. `conf`: any slurm.conf."""
+    listed = attempt(["env", f"SLURM_CONF={conf}", *MPI_TYPES])
+    types = parse_mpi_list(listed.stdout + listed.stderr)
+    return next((name for name in PREFERRED_MPI if name in types), JOINS_NONE)
+
+
+def slurm_conf(plan: LabPlan, folder: str, mpi: str = JOINS_NONE) -> str:
+    """slurm.conf for a lab whose state lives in `folder`. auth/none is for this sealed cluster only.
+
+    `mpi`: the site's own type of --mpi.
+    """
     return "\n".join(
         [
             f"ClusterName={plan.name}",
@@ -111,7 +125,7 @@ def slurm_conf(plan: LabPlan, folder: str) -> str:
             f"SchedulerParameters={SCHEDULER}",
             "TopologyPlugin=topology/tree",
             f"TreeWidth={max(plan.nodes, 16)}",
-            "MpiDefault=pmix",
+            f"MpiDefault={mpi}",
             "SlurmdParameters=config_overrides",
             "ReturnToService=2",
             f"MessageTimeout={MESSAGE_SECONDS}",

@@ -14,20 +14,21 @@ import seatrial
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.accounting import gres_conf, require_accounting, start_accounting
 from seatrial.lab.cluster.daemons import start_controller, start_slurmd, wait_for_controller, wait_until_settled
+from seatrial.lab.cluster.host_argv import NAMESPACES, hold
 from seatrial.lab.cluster.host_setup import dress_script
 from seatrial.lab.cluster.network import host_side, hosts_file, port_rates, shape_line, speed_file, switches, wiring
 from seatrial.lab.cluster.plan import FABRIC, LOGIN, PARAMETERS_FILE, LabPlan, parameters
-from seatrial.lab.cluster.processes import SPACES, batch, call, start_ticks
+from seatrial.lab.cluster.processes import batch, start_ticks
 from seatrial.lab.cluster.requirements import require_lab
 from seatrial.lab.cluster.shared_storage import mount_shared
-from seatrial.lab.cluster.slurm_conf import cgroup_conf, install_power, slurm_conf, topology_conf
+from seatrial.lab.cluster.slurm_conf import cgroup_conf, default_mpi, install_power, slurm_conf, topology_conf
 from seatrial.lab.cluster.ssh import FOLDER, SYSTEM_FOLDER, require_sshd, start_sshd, write_ssh
 from seatrial.lab.cluster.stop import raze
 from seatrial.lab.cluster.sysroot import here, own, write_base
 from seatrial.model.errors import SeatrialError
 
 SPEED_FILE = "/sys/class/net/{rail}/speed"
-FOLDERS = ("ns", "stage", "state", "spool", "run", "log", "overlay", "facts", "work", "db")
+FOLDERS = (NAMESPACES, "stage", "state", "spool", "run", "log", "overlay", "facts", "work", "db")
 
 
 def needed_folders() -> tuple[str, ...]:
@@ -85,9 +86,6 @@ def _write_files(plan: LabPlan, home: Path) -> None:
         (home / name).mkdir()
     for node in plan.node_names:
         (home / "spool" / node).mkdir()
-    handles = str(home / "ns")
-    call(["mount", "--bind", handles, handles])
-    call(["mount", "--make-private", handles])
     mount_shared(plan.name)
     texts = {
         "slurm.conf": slurm_conf(plan, str(home)),
@@ -100,6 +98,8 @@ def _write_files(plan: LabPlan, home: Path) -> None:
     }
     for name, text in texts.items():
         (home / name).write_text(text, encoding="utf-8")
+    conf = home / "slurm.conf"
+    conf.write_text(slurm_conf(plan, str(home), default_mpi(conf)), encoding="utf-8")
     write_base(plan)
     if plan.ssh:
         write_ssh(plan)
@@ -128,16 +128,10 @@ def _dress(plan: LabPlan, home: Path, host: str) -> None:
     batch("ip", space, host_side(plan, host))
     if host != LOGIN:
         batch("tc", space, [shape_line(rail, plan.rate_of(host), plan.mtu) for rail in plan.rail_names])
-    handles = home / "ns"
     stage = home / "stage" / host
     stage.mkdir()
-    for kind in ("uts", "mnt"):
-        (handles / f"{host}.{kind}").touch()
     laid = overlay(home, host, plan.rail_names, ssh=plan.ssh)
-    script = dress_script(host, stage=str(stage), labs=str(state.ROOT), folders=plan.folders, overlay=laid)
-    enter = ["nsenter", f"--net={SPACES / space}", "--", "unshare"]
-    kept = [f"--uts={handles / host}.uts", f"--mount={handles / host}.mnt", "--propagation=private"]
-    call([*enter, *kept, "sh", "-c", script])
+    hold(plan, host, dress_script(host, stage=str(stage), folders=plan.folders, overlay=laid))
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from seatrial.failures.entry import REMEDY
 from seatrial.files.trust import distrust
 from seatrial.launch.collector import EXTRA_S_PER_NODE
 from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
-from seatrial.launch.default_launch import default_line, look
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask as ask_environment
 from seatrial.launch.hosts.host_file import refuse_names
@@ -20,14 +19,14 @@ from seatrial.launch.hosts.ssh_argv import (
     DAEMONS,
     LIBRARY_PATH,
     default_argv,
-    ending_with_parent,
     mpirun_argv,
     mpirun_variables,
     ssh_argv,
     without_schedulers,
 )
 from seatrial.launch.mpi import Family, Mpi
-from seatrial.launch.session import PipeSession
+from seatrial.launch.mpiexec import default_line, ending_with_parent
+from seatrial.launch.session import PipeSession, look
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.placement import DefaultStart

@@ -1,11 +1,12 @@
 """Argument lists and variables for ssh, and for mpirun over ssh; pure.
 
-Sources: ssh_config(5); mpirun(1) of Open MPI 4.1 and 5.0; `mpiexec -help` of MPICH 4 (Hydra).
+Sources: ssh_config(5), and those of `launch.mpiexec`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from seatrial.launch.mpi import Family, Mpi
+from seatrial.launch.mpiexec import placed_argv
 
 CONNECT_TIMEOUT_S = 10
 OPTIONS = ("BatchMode=yes", f"ConnectTimeout={CONNECT_TIMEOUT_S}", "ServerAliveInterval=15", "ServerAliveCountMax=4")
@@ -13,8 +14,6 @@ OPTIONS = ("BatchMode=yes", f"ConnectTimeout={CONNECT_TIMEOUT_S}", "ServerAliveI
 SCHEDULERS = ("SLURM_", "PBS_", "LSB_", "LSF_", "LS_", "FLUX_", "SGE_", "PE_")
 """Beginnings of variables by which mpirun would take the nodes and the launcher of a scheduler."""
 KEPT = ("SLURM_CONF",)
-OF_OPEN_MPI = ("OMPI_", "PMIX_", "PRTE_")
-"""Beginnings of variables that Open MPI gives its ranks without being asked."""
 LIBRARY_PATH = "LD_LIBRARY_PATH"
 
 
@@ -44,22 +43,19 @@ def mpirun_argv(
     `options`: for mpirun, after ours; `exported`: names of variables that the ranks get. The ranks run in
     `folder`: in `/`, since this folder need not exist on the hosts.
     """
-    ranks = ["-n", str(len(hosts) * ranks_per_host)]
-    if mpi.family is Family.OPEN_MPI:
-        listed = ",".join(f"{host}:{ranks_per_host}" for host in hosts)
-        placed = ["--host", listed, "--map-by", f"ppr:{ranks_per_host}:node"]
-        placed += [] if binds(options) else ["--bind-to", "core"]
-        allowed = ["--allow-run-as-root"] if root else []
-        shown = [word for name in sorted(exported) if not name.startswith(OF_OPEN_MPI) for word in ("-x", name)]
-        return [mpi.mpirun, *allowed, *placed, *ranks, "--wdir", folder, *shown, *options, *program]
-    placed = ["-launcher", "ssh", "-rmk", "user", "-hosts", ",".join(hosts), "-ppn", str(ranks_per_host)]
-    bound = [] if binds(options) else ["-bind-to", "core"]
-    return [mpi.mpirun, *placed, *ranks, *bound, "-wdir", folder, *options, *program]
-
-
-def binds(options: Sequence[str]) -> bool:
-    """Whether a user's own options of mpirun say to what ranks are bound."""
-    return any(word.lstrip("-").partition("=")[0] in ("bind-to", "bind-to-core", "binding") for word in options)
+    open_mpi = mpi.family is Family.OPEN_MPI
+    where = ["--wdir", folder] if open_mpi else ["-launcher", "ssh", "-rmk", "user", "-wdir", folder]
+    return placed_argv(
+        mpi,
+        hosts,
+        ranks_per_host,
+        program,
+        root=root,
+        where=where,
+        bound=True,
+        options=options,
+        exported=exported,
+    )
 
 
 def default_argv(mpi: Mpi, hosts: Sequence[str], program: Sequence[str], *, root: bool) -> list[str]:
@@ -99,17 +95,6 @@ def without_schedulers(argv: Sequence[str], environment: Mapping[str, str]) -> l
     """`argv` without the variables of a job around us, since mpirun is given its hosts."""
     names = [name for name in environment if name.startswith(SCHEDULERS) and name not in KEPT]
     return ["env", *(part for name in sorted(names) for part in ("-u", name)), *argv] if names else list(argv)
-
-
-def ending_with_parent(argv: Sequence[str], family: Family, setpriv: str) -> list[str]:
-    """`argv`, an mpirun, gets a signal when this process is killed (PR_SET_PDEATHSIG in prctl(2)).
-
-    Open MPI's mpirun ends its ranks at SIGTERM, and removes its files. Hydra passes that signal on and waits for ranks
-    that are stopped; where mpiexec itself is killed, its proxies kill the ranks. `setpriv`: the path of that program of
-    util-linux; empty where it is missing: then mpirun ends when its standard input does.
-    """
-    number = "TERM" if family is Family.OPEN_MPI else "KILL"
-    return [setpriv, "--pdeathsig", number, "--", *argv] if setpriv else list(argv)
 
 
 DAEMONS = {Family.OPEN_MPI: ("prted", "orted"), Family.MPICH: ("hydra_pmi_proxy", "hydra_bstrap_proxy")}

@@ -7,7 +7,7 @@ import pytest
 
 from seatrial.cli import main
 from seatrial.commands.doctor import run
-from seatrial.commands.doctor.starts import StartTrial, judge_types, last_words
+from seatrial.commands.doctor.starts import StartTrial, judge_ways, last_words
 from seatrial.commands.doctor.view import doctor_report
 from seatrial.model.launching import MOST_LINES, Examination, blocked, fine, last_lines, noted, untried
 from seatrial.model.verdict import Finding, FindingKind, Verdict
@@ -77,5 +77,5 @@ def test_the_last_lines_of_a_failed_start_are_kept(tmp_path: Path) -> None:
     assert last_words(tmp_path / "none") == ""
     assert last_lines("") == ""
     tried = [StartTrial(how="--mpi=pmi2", why="no PMI", said="OMPI was not built"), StartTrial(how="--mpi=pmix")]
-    one = judge_types(tried, "--mpi=pmi2")[0]
+    one = judge_ways(tried, "--mpi=pmi2")[0]
     assert (one.verdict, one.printed) == (Verdict.BLOCKED, "OMPI was not built")

@@ -4,7 +4,6 @@ import pytest
 
 from seatrial.cli import main
 from seatrial.commands.doctor import node_identity, starts
-from seatrial.commands.doctor.questions import of_job
 from seatrial.commands.doctor.view import doctor_report
 from seatrial.launch.environments.judge import Tried
 from seatrial.launch.environments.report import TaskReport
@@ -92,10 +91,10 @@ def test_each_silent_node_is_named_with_its_own_reason_and_none_for_anothers() -
 
 def test_an_mpi_that_no_type_works_with_is_not_sent_in_circles() -> None:
     singletons = starts.StartTrial(how="--mpi=pmix", why="2 worlds of one rank", remedy="x", other_mpi_type=True)
-    (one, _) = starts.judge_types([singletons, starts.StartTrial(how="--mpi=none", why="so, too")], "--mpi=pmix")
+    (one, _) = starts.judge_ways([singletons, starts.StartTrial(how="--mpi=none", why="so, too")], "--mpi=pmix")
     assert (one.kind, one.remedy) == (FindingKind.NO_START, starts.NONE_WORKS)
     broken = starts.StartTrial(how="--mpi=pmix", why="slurmd", remedy="Often the plugin of that --mpi is missing.")
-    assert starts.judge_types([broken], "--mpi=pmix")[0].remedy == broken.remedy
+    assert starts.judge_ways([broken], "--mpi=pmix")[0].remedy == broken.remedy
 
 
 def test_nodes_without_the_probe_or_its_library_are_named_and_dropped() -> None:
@@ -122,7 +121,7 @@ def test_a_wrong_mpi_type_is_blocked_with_the_one_that_works() -> None:
         starts.StartTrial(how="--mpi=none", why="no PMI"),
         starts.StartTrial(how="--mpi=x", why="odd"),
     ]
-    first, works, odd = starts.judge_types(tried, "--mpi=pmi2")
+    first, works, odd = starts.judge_ways(tried, "--mpi=pmi2")
     assert (first.kind, first.verdict) == (FindingKind.MPI_TYPE, Verdict.BLOCKED)
     assert first.remedy == "Use --mpi=pmix, which works here."
     assert works.statement == "--mpi=pmix works with this MPI."
@@ -134,21 +133,20 @@ def test_where_no_type_works_it_is_not_the_type() -> None:
         starts.StartTrial(how="--mpi=pmix", why="no library", remedy="Install."),
         starts.StartTrial(how="x", why="no"),
     )
-    one, _ = starts.judge_types([first, second], "--mpi=pmix")
+    one, _ = starts.judge_ways([first, second], "--mpi=pmix")
     assert (one.kind, one.remedy) == (FindingKind.NO_START, "Install.")
 
 
 def test_mpirun_within_and_without() -> None:
     mpi = Mpi(mpicc="mpicc", mpirun="mpirun", family=Family.OPEN_MPI)
     login = starts.Launched(hosts=("login",))
-    (good,) = starts.judge_mpirun(mpi, starts.Launched(hosts=("n1", "n2")), login)
+    (good,) = starts.judge_mpiexec(mpi, starts.Launched(hosts=("n1", "n2")), login)
     assert "on n1, n2 within an allocation, and without an allocation on login alone" in good.statement
-    (bad,) = starts.judge_mpirun(mpi, starts.Launched(why="no slots"), starts.Launched())
+    (bad,) = starts.judge_mpiexec(mpi, starts.Launched(why="no slots"), starts.Launched())
     assert (bad.kind, bad.verdict) == (FindingKind.MPIRUN, Verdict.NOTE)
     assert "Use srun" in bad.remedy
-    (known,) = starts.judge_mpirun(mpi, starts.Launched(why="/tmp is full", remedy="Empty it."), login)
+    (known,) = starts.judge_mpiexec(mpi, starts.Launched(why="/tmp is full", remedy="Empty it."), login)
     assert known.remedy == "Empty it."
-    assert of_job("7", ("n1", "n2"))["SLURM_TASKS_PER_NODE"] == "1(x2)"
 
 
 BAD = Examination(

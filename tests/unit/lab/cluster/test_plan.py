@@ -129,7 +129,7 @@ def test_folders_under_tmp_stay_visible_and_others_need_nothing() -> None:
 
 
 def test_the_dress_script_quotes_what_a_user_named() -> None:
-    script = dress_script("n1", stage="/s/n1", labs="/s", folders=["/tmp/c d"], overlay={"/etc/hosts": "/s/h"})
+    script = dress_script("n1", stage="/s/n1", folders=["/tmp/c d"], overlay={"/etc/hosts": "/s/h"})
     assert "mount --rbind '/s/n1/c d' '/tmp/c d'" in script
     assert "mount --bind /s/h /etc/hosts" in script
     assert script.startswith("set -eu\n")

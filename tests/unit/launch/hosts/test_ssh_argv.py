@@ -1,13 +1,13 @@
 """Argument lists of ssh and of mpirun over ssh, for both families of MPI."""
 
 from seatrial.launch.hosts.ssh_argv import (
-    ending_with_parent,
     mpirun_argv,
     mpirun_variables,
     ssh_argv,
     without_schedulers,
 )
 from seatrial.launch.mpi import Family, Mpi
+from seatrial.launch.mpiexec import ending_with_parent
 
 OPEN_MPI = Mpi(mpicc="mpicc", mpirun="/opt/ompi/bin/mpirun", family=Family.OPEN_MPI)
 MPICH = Mpi(mpicc="mpicc", mpirun="/opt/mpich/bin/mpiexec", family=Family.MPICH)
@@ -26,9 +26,11 @@ def test_ssh_asks_nothing_gives_up_and_takes_no_host_for_an_option() -> None:
 
 def test_open_mpi_puts_one_bound_rank_on_each_host() -> None:
     assert text_of(OPEN_MPI) == (
-        "/opt/ompi/bin/mpirun --host n1:1,n2.site:1 --map-by ppr:1:node --bind-to core -n 2 --wdir / /p/probe"
+        "/opt/ompi/bin/mpirun --wdir / --host n1:1,n2.site:1 --map-by ppr:1:node --bind-to core -n 2 /p/probe"
     )
-    assert "--host n1:4,n2.site:4 --map-by ppr:4:node --bind-to core -n 8" in text_of(OPEN_MPI, ranks_per_host=4)
+    assert "--wdir / --host n1:4,n2.site:4 --map-by ppr:4:node --bind-to core -n 8" in text_of(
+        OPEN_MPI, ranks_per_host=4
+    )
     assert "--allow-run-as-root" in text_of(OPEN_MPI, root=True)
 
 
@@ -39,7 +41,7 @@ def test_open_mpi_is_asked_to_export_what_is_not_its_own() -> None:
 
 def test_hydra_puts_one_bound_rank_on_each_host() -> None:
     assert text_of(MPICH, exported=["UCX_TLS"], root=True) == (
-        "/opt/mpich/bin/mpiexec -launcher ssh -rmk user -hosts n1,n2.site -ppn 1 -n 2 -bind-to core -wdir / /p/probe"
+        "/opt/mpich/bin/mpiexec -launcher ssh -rmk user -wdir / -hosts n1,n2.site -ppn 1 -n 2 -bind-to core /p/probe"
     )
 
 
