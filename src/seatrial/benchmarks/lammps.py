@@ -50,7 +50,7 @@ run {steps}
 
 def parse(text: str) -> Output:
     """One output with one or more runs."""
-    reading = Reading("lammps", text, closing=f"{CLOSED.pattern}$")
+    reading = Reading("lammps", text, closing=CLOSED.pattern)
     banner = reading.search(BANNER.pattern)
     reading.version = banner[1]["version"] if banner else ""
     loops = 0

@@ -133,7 +133,7 @@ def judge_both_ways(
 ) -> FleetJudgement:
     """Judge the values, and name the nodes that would be slow if the opposite values were good.
 
-    `sense`: None: higher values are taken to be good, and a node far better than the others is no PASS.
+    `sense`: None: higher values are taken to be good, and a node far better than the others withholds PASS.
     """
     higher = sense is not Sense.LOWER
     judged = judge_nodes(values, higher_is_better=higher, effect=effect, comparisons=comparisons)

@@ -301,7 +301,7 @@ def test_facts_are_those_of_the_node_of_a_slow_part(tmp_path: Path, capsys: Capt
 
 @pytest.mark.parametrize("value", ["debit_Go_s", "images_s", "creations_s"])
 def test_a_rate_per_second_in_other_words_hides_no_slow_node(value: str, tmp_path: Path, capsys: Capture) -> None:
-    """A final `s` is the unit of a time or of a rate: no node that stands out passes for fast."""
+    """A final `s` is the unit of a time or of a rate: a slow node does not pass for a fast one."""
     slow = long_table(
         {"serveur": nodes(12), "taille": ["1", "2", "4"], "run": ["1", "2", "3"]},
         lambda row: 10.0 * int(row["taille"]),
@@ -328,7 +328,7 @@ def test_a_node_far_ahead_under_one_condition_is_shown_with_the_direction(tmp_pa
 
 
 @pytest.mark.parametrize("others", [{"run": ["1", "2", "3"]}, {"run": ["0", "1", "2"], "size": ["64", "256"]}])
-def test_parts_in_columns_may_stand_beside_runs_and_conditions(
+def test_parts_in_columns_may_be_beside_runs_and_conditions(
     others: dict[str, list[str]], tmp_path: Path, capsys: Capture
 ) -> None:
     """Columns GPU0 to GPU3 are parts of a node where the other columns are no measurements."""
