@@ -29,8 +29,8 @@ FIELDS = ("pattern", "mark", "marks", "named", "called")
 FROM_RECORDS = frozenset({
     "mark", "each.pattern", "kind.pattern", "pattern", "line.named", "line.called",
     "one_of(self.look)", "one_of(self.also)", "one_of(self.unless)", "one_of(one.look)", "expression", "head", "end",
-    "closing", "rule_of(text, '-')", "rule_of(text, '=')", "pattern.pattern", "spec.complete", "gate.forbidden",
-    "gate.required",
+    "closing", "rule_of(text, '#')", "rule_of(text, '-')", "rule_of(text, '=')", "pattern.pattern", "spec.complete",
+    "gate.forbidden", "gate.required",
 })  # fmt: skip
 """Arguments that are a field of a record, or that `READING` sees; `spec` and `gate` are from a file of the user's."""
 CAUSES = {"look": "finditer", "also": "search", "unless": "search", "where": "findall", "peer": "findall"}

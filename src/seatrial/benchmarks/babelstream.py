@@ -46,8 +46,8 @@ def parse(text: str) -> Output:
             _row(reading, line, row, unit, array_bytes)
         elif UNSOUND.search(line.text):
             reading.breach(FindingKind.RESIDUAL_FAILED, "the arrays do not have the expected values", line)
-    if not tables:
-        reading.lack("it has no table of rates")
+    if len(tables) < max(len(list(reading.matches(HEAD.pattern))), 1):
+        reading.lack("it has no table of rates, or one of its runs has none")
     for table in tables:
         if table not in WHOLE:
             reading.lack(f"a table has {', '.join(sorted(table)) or 'no kernel'}, not {', '.join(ARRAYS)}")

@@ -1,13 +1,13 @@
 """fio: bandwidth, operations per second and latency of each job, from JSON or from text; 2.x and 3.x."""
 
-import json
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.fio_plan import FIO
-from seatrial.benchmarks.reading import START, Line, Reading
+from seatrial.benchmarks.reading import START, Line, Reading, json_objects
 from seatrial.model.benchmark import Better, Label, Metric, Output, Result
 from seatrial.model.number_text import number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -19,21 +19,21 @@ JOB = re.compile(
 DECLARED = re.compile(r"^\S.*?: \(g=(?P<group>\d{1,6})\): rw=(?P<mode>\w+),")
 VERSION = re.compile(r"^fio-(\d\S*)\s*$")
 OLD_DIRECTION = re.compile(
-    r"^\s+(?P<direction>read|write|trim)\s*: io=\S+, bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?B)/s, "
+    r"^\s+(?P<direction>read|write|trim|mixed)\s*: io=\S+, bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?B)/s, "
     r"iops=(?P<iops>\d{1,15}(?:\.\d{1,18})?[kMG]?), runt="
 )
 OLD_TOTAL = re.compile(
-    r"^\s+(?P<direction>READ|WRITE|TRIM): io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>[KMGT]?B), "
+    r"^\s+(?P<direction>READ|WRITE|TRIM|MIXED): io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>[KMGT]?B), "
     r"aggrb=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?B)/s, .{0,200}maxt=\s*(?P<most>\d{1,12})msec"
 )
 """Of fio 2.x, whose KB are 1024 bytes."""
 DIRECTION = re.compile(
-    r"^\s+(?P<direction>read|write|trim)\s*: IOPS="
+    r"^\s+(?P<direction>read|write|trim|mixed)\s*: IOPS="
     r"(?P<iops>\d{1,15}(?:\.\d{1,18})?[kMG]?), BW=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?i?B)/s"
 )
 GROUP = re.compile(r"^Run status group (?P<group>\d{1,6}) \(all jobs\):")
 TOTAL = re.compile(
-    r"^\s+(?P<direction>READ|WRITE|TRIM): bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?i?B)/s .{0,200}?"
+    r"^\s+(?P<direction>READ|WRITE|TRIM|MIXED): bw=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?i?B)/s .{0,200}?"
     r"io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>[KMGT]?i?B)"
     r".{0,200}?run=(?P<least>\d{1,12})-(?P<most>\d{1,12})msec"
 )
@@ -51,19 +51,20 @@ SIZES = {
     **{f"{letter}iB": 1024**power for power, letter in enumerate(("", "K", "M", "G", "T")) if letter},
 }
 OLD_SIZES = {f"{letter}B": 1024**power for power, letter in enumerate(("", "K", "M", "G", "T"))}
+MIXED = "mixed"
+"""All directions as one, with --unified_rw_reporting."""
 READS = {"read", "randread", "rw", "readwrite", "randrw", "randreadwrite"}
 WRITES = {"write", "randwrite", "rw", "readwrite", "randrw", "randreadwrite", "trimwrite"}
 FEWEST_TICKS = 20
 """Milliseconds, in which fio counts: fewer make its rates uncertain by more than 5 %."""
 AGREEMENT = 0.05
-DIRECTIONS = ("read", "write", "trim")
+DIRECTIONS = ("read", "write", "trim", MIXED)
 
 
 def parse(text: str) -> Output:
     """JSON where the output has an object, else text. What fio prints before the object is passed over."""
-    opening = re.search(r"(?m)^\{", text)
-    if opening and ('"fio version"' in text or not re.search(r"(?m)^fio-\d", text)):
-        return _json(text, text[opening.start() :])
+    if re.search(r"(?m)^\{", text) and ('"fio version"' in text or not re.search(r"(?m)^fio-\d", text)):
+        return _json(text)
     return _terse(text) if TERSE.search(text) else _text(text)
 
 
@@ -107,25 +108,25 @@ def _field(text: str) -> float:
         return 0.0
 
 
-def _json(text: str, objects: str) -> Output:
+def _json(text: str) -> Output:
     reading = Reading("fio", text)
-    while objects:
-        try:
-            content, end = json.JSONDecoder().raw_decode(objects)
-        except (ValueError, RecursionError):
-            reading.lack("its JSON has no end")
-            return reading.output()
-        if isinstance(content, dict):
-            reading.version = str(content.get("fio version", "")).removeprefix("fio-")
-        jobs = content.get("jobs") or content.get("client_stats") if isinstance(content, dict) else None
-        if not isinstance(jobs, list) or not jobs:
-            reading.lack("its JSON has no jobs")
-        for job in jobs if isinstance(jobs, list) else ():
-            if isinstance(job, dict):
-                _job(reading, job)
-        another = re.compile(r"(?m)^\{").search(objects, end)
-        objects = objects[another.start() :] if another else ""
+    try:
+        for content in json_objects(text):
+            _object(reading, content)
+    except ValueError:
+        reading.lack("its JSON has no end")
     return reading.output()
+
+
+def _object(reading: Reading, content: Mapping[str, Any]) -> None:
+    """One run of fio."""
+    reading.version = str(content.get("fio version", "")).removeprefix("fio-")
+    jobs = content.get("jobs") or content.get("client_stats")
+    if not isinstance(jobs, list) or not jobs:
+        reading.lack("its JSON has no jobs")
+    for job in jobs if isinstance(jobs, list) else ():
+        if isinstance(job, dict):
+            _job(reading, job)
 
 
 def _job(reading: Reading, job: dict[str, Any]) -> None:
@@ -229,7 +230,8 @@ def _complete(reading: Reading, modes: dict[str, set[str]], totals: dict[str, se
     for group, declared in modes.items():
         wanted = {"read"} if declared & READS else set()
         wanted |= {"write"} if declared & WRITES else set()
-        for direction in sorted(wanted - totals.get(group, set())):
+        found = totals.get(group, set())
+        for direction in sorted(wanted - found) if MIXED not in found else ():
             reading.lack(f"the summary of group {group} has no line for {direction}")
     disks = reading.search(DISKS.pattern)
     if disks is None:
@@ -252,7 +254,7 @@ BENCHMARK = Benchmark(
     name="fio",
     title="fio",
     requires="fio and a folder or device to test",
-    marks=(r"^fio-\d", r"^[345];fio-\d", r'^[ \t]*+"fio version"\s*:', r": \(g=\d{1,18}\): rw=\w+"),
+    marks=(r"^fio-\d", r"^[345];fio-\d", r'^[ \t]*+(?:\{[ \t]*+)?"fio version"\s*:', r": \(g=\d{1,18}\): rw=\w+"),
     beginnings=('{\n  "fio version"', "fio: "),
     parse=parse,
     metrics=(

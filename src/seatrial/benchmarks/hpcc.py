@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.hpl import GATES, read_hpl
 from seatrial.benchmarks.hpl_plan import HPCC
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.reading import Line, Reading, rule_of
 from seatrial.benchmarks.stream import read_stream
 from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
 from seatrial.model.number_text import number_of, whole_number
@@ -40,7 +40,7 @@ NOT_RUN = -1.0
 
 def parse(text: str) -> Output:
     """One hpccoutf.txt; runs that were appended to each other are all read."""
-    reading = Reading("hpcc", text)
+    reading = Reading("hpcc", text, closing=rule_of(text, "#"))
     starts = list(reading.matches(START.pattern))
     reading.version = (starts[-1][1]["version"] or "") if starts else ""
     parts = _parts(reading)

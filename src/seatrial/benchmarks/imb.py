@@ -195,7 +195,9 @@ def _complete(reading: Reading, tables: list[Table], text: str) -> None:
             gaps = [after for before, after in itertools.pairwise(sizes) if doubling and 0 < 2 * before < after]
             if gaps:
                 reading.lack(f"{name} has no row before {gaps[0]} bytes: lines are missing")
-    end = END.search(text)
+    ends = list(END.finditer(text))
+    end = ends[-1] if ends else None
+    reading.runs(VERSION.pattern, END.pattern, "# All processes entering MPI_Finalize")
     for name, line in _listed(reading):
         if end and tables and not any(_plain(table.name) == name for table in tables):
             reading.breach(FindingKind.WORK_SKIPPED, f"{name} is in the list of benchmarks and was not run", line)

@@ -1,10 +1,9 @@
 """IOR's output as one JSON object: `ior -O summaryFormat=JSON`, since version 3.2."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from seatrial.benchmarks.reading import Reading
+from seatrial.benchmarks.reading import Reading, json_objects
 from seatrial.model.benchmark import Label, Output, Result
 from seatrial.model.verdict import FindingKind
 
@@ -15,14 +14,17 @@ Fields = Mapping[str, Any]
 
 
 def parse_json(text: str) -> Output:
-    """All tests of the object. It is complete with its end, `Finished`, and as many results as repetitions."""
+    """All runs, an object each. One is complete with its end, `Finished`, and as many results as repetitions."""
     reading = Reading("ior", text, closing=r"\}")
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
+        for content in json_objects(text):
+            _run(reading, content)
+    except ValueError:
         reading.lack("its JSON has no end")
-        return reading.output()
-    whole = content if isinstance(content, dict) else {}
+    return reading.output()
+
+
+def _run(reading: Reading, whole: Fields) -> None:
     reading.version = str(whole.get("Version", ""))[:40]
     if "Finished" not in whole:
         reading.lack("it has no closing line (Finished)")
@@ -32,7 +34,6 @@ def parse_json(text: str) -> Output:
     for test in tests if isinstance(tests, list) else ():
         if isinstance(test, dict):
             _test(reading, test)
-    return reading.output()
 
 
 def _test(reading: Reading, test: Fields) -> None:

@@ -50,7 +50,7 @@ run {steps}
 
 def parse(text: str) -> Output:
     """One output with one or more runs."""
-    reading = Reading("lammps", text)
+    reading = Reading("lammps", text, closing=CLOSED.pattern)
     banner = reading.search(BANNER.pattern)
     reading.version = banner[1]["version"] if banner else ""
     loops = 0
@@ -81,19 +81,18 @@ def parse(text: str) -> Output:
 
 
 def _loop(reading: Reading, line: Line, loop: "re.Match[str]") -> None:
-    """Time and evidence of one run."""
-    time_s = number_of(loop["time"])
-    for name in ("ranks", "steps", "atoms"):
-        reading.evidence(name, whole_number(loop[name]), line)
-    reading.result("time_s", loop["time"], line)
-    steps = whole_number(loop["steps"])
+    """Time and evidence of one run; `run 0`, which only computes forces, has neither."""
+    time_s, steps = number_of(loop["time"]), whole_number(loop["steps"])
     if not whole_number(loop["atoms"]):
         reading.breach(FindingKind.WORK_SKIPPED, "there are no atoms", line)
     if not steps:
-        reading.breach(FindingKind.RUN_TOO_SHORT, "no step was done", line)
-    elif time_s < FEWEST_S:
+        return
+    for name in ("ranks", "steps", "atoms"):
+        reading.evidence(name, whole_number(loop[name]), line)
+    reading.result("time_s", loop["time"], line)
+    if time_s < FEWEST_S:
         reading.breach(FindingKind.RUN_TOO_SHORT, f"the loop took {loop['time']} s: too short for a rate", line)
-    if steps and time_s > 0:
+    if time_s > 0:
         reading.result("steps_per_s", f"{steps / time_s:.9g}", line)
 
 
@@ -129,6 +128,8 @@ def _complete(reading: Reading, loops: int) -> None:
     """A loop, and the wall time in the last line, which is not less than the loops took."""
     if not loops:
         reading.lack("it has no run (Loop time of)")
+    elif reading.value("steps") is None:
+        reading.breach(FindingKind.RUN_TOO_SHORT, "no step was done")
     for lines in reading.runs(BANNER.pattern, CLOSED.pattern, "Total wall time"):
         closed = list(reading.matches(CLOSED.pattern, lines))
         if not closed:

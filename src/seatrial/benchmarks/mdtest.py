@@ -34,8 +34,8 @@ ROW = re.compile(
 
 def parse(text: str) -> Output:
     """All runs of one output."""
-    reading = Reading("mdtest", text)
-    runs, ends, rows, times = 0, 0, 0, False
+    reading = Reading("mdtest", text, closing=FINISHED.pattern)
+    runs, begun, ends, rows, times = 0, 0, 0, 0, False
     began: datetime | None = None
     phases: set[str] = set()
     for line in reading.whole_lines:
@@ -55,7 +55,7 @@ def parse(text: str) -> Output:
             if _carried_out(row, phases):
                 _row(reading, line, row, times)
         elif clock := BEGAN.match(line.text):
-            began = _moment(clock["time"])
+            began, begun = _moment(clock["time"]), begun + 1
         elif clock := FINISHED.match(line.text):
             ends += 1
             _end(reading, line, began, _moment(clock["time"]), rows)
@@ -63,7 +63,7 @@ def parse(text: str) -> Output:
             phases = _remark(reading, line, phases)
     if not runs:
         reading.lack("it has no run (mdtest-... was launched with ...)")
-    if ends < runs:
+    if ends < max(runs, begun):
         reading.lack("the closing line (-- finished at ... --) is missing")
     return reading.output()
 

@@ -92,8 +92,8 @@ def _complete(reading: Reading, lasts: list[int], largest_bytes: int) -> None:
     gaps = [b for a, b in itertools.pairwise(rows) if b not in (a + 1, 0, 1)]
     if gaps:
         reading.lack(f"the row before row {gaps[0]} is missing")
-    if not lasts:
-        reading.lack("it has no rows")
+    if len(lasts) < max(len(list(reading.matches(STARTED.pattern))), 1):
+        reading.lack("it has no rows, or one of its runs has none")
     elif len(list(reading.matches(COMPLETED.pattern))) < len(lasts) and min(lasts) < largest_bytes:
         reading.lack(f"it ends at {lasts[-1]} bytes, not at {largest_bytes}")
 

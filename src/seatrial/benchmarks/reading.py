@@ -1,10 +1,11 @@
 """Collects what a parser reads from the lines of one output: results, evidence, breaches, and what is missing."""
 
+import json
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 from seatrial.benchmarks.line_prefixes import plain
 from seatrial.model.benchmark import Breach, Evidence, Label, Output, Result
@@ -17,6 +18,7 @@ MOST_BREACHES = 50
 """Of one kind; a run that diverged has thousands."""
 MOST_RESULTS = 200_000
 """Each takes about 400 bytes; the largest outputs that were seen have some ten thousand."""
+OPENING = re.compile(r"^[ \t]{0,80}\{", re.MULTILINE)
 NO_NEWLINE = "its last line has no newline: the end was cut off"
 FAILURES = re.compile(
     r"(?i)\bsegmentation fault\b|\bcaught signal \d|\*{3} process received signal|\bMPI_ABORT was invoked\b"
@@ -230,6 +232,18 @@ def rule_of(text: str, character: str) -> str:
     """An expression for a rule as long as the first one of this character; one that matches nothing without a rule."""
     rule = re.search(rf"^[ \t]{{0,80}}({re.escape(character)}{{40,200}})[ \t]*$", text, re.MULTILINE)
     return rf"[ \t]{{0,80}}{re.escape(character)}{{{len(rule[1])}}}" if rule else r"(?!)"
+
+
+def json_objects(text: str) -> Iterator[Mapping[str, Any]]:
+    """The JSON objects that begin a line of an output. Raises ValueError where one has no end."""
+    opening = OPENING.search(text)
+    while opening:
+        try:
+            content, end = json.JSONDecoder().raw_decode(text, opening.end() - 1)
+        except RecursionError as error:
+            raise ValueError("its JSON is too deep") from error
+        yield content
+        opening = OPENING.search(text, end)
 
 
 def failures(lines: Iterable[Line]) -> Iterator[Line]:

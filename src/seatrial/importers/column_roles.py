@@ -37,6 +37,7 @@ CONDITION_WORDS = frozenset({
 })  # fmt: skip
 PROPERTY_WORDS = frozenset({"rack", "row", "chassis", "cabinet", "leaf", "switch", "model", "partition"})
 UNIT_NAMES = frozenset({"unit", "units", "uom"})
+INDEX_WORDS = frozenset({"index", "idx", "id", "nr", "no", "row"})
 FLAG_WORDS = frozenset({"status", "state", "result", "comment", "comments", "note", "notes", "ok", "error", "errors"})
 MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}.*|[0-9]{1,2}:[0-9]{2}.*")
 """A cell that begins with a date or a time of the day."""
@@ -178,7 +179,8 @@ class _Contents:
     def index(self) -> bool:
         """Whether it counts the rows."""
         cells = self.column.cells
-        return len(cells) >= FEWEST_COUNTED and self.numbered and list(map(int, cells)) == sorted({*map(int, cells)})
+        enough = len(cells) >= FEWEST_COUNTED or bool(self.words & INDEX_WORDS)
+        return enough and self.numbered and list(map(int, cells)) == sorted({*map(int, cells)})
 
     @property
     def part(self) -> bool:
@@ -304,7 +306,8 @@ def _value(columns: Sequence[Column], roles: Mapping[str, str], contents: Mappin
     candidates = called or numbers
     if not candidates:  # the same number in all rows of each node, or a time
         keys = RUN_WORDS | PART_WORDS | CONDITION_WORDS | PROPERTY_WORDS
-        numeric = [name for name in roles if contents[name].column.numeric and not contents[name].words & keys]
+        free = [name for name, of in contents.items() if not (of.words & keys or of.index)]
+        numeric = [name for name in free if contents[name].column.numeric]
         candidates = [name for name in numeric if roles[name] != "runs" or sense_of(name) is not None]
     if not candidates:
         names = some([column.name for column in columns], MOST_NAMES)
@@ -364,9 +367,12 @@ def melted(columns: Sequence[Column], node: Column) -> tuple[tuple[Column, ...],
     others = [column for column in columns if column.name not in members]
     several = len(stems) > 1
     fit = len({*keys.values()}) == 1 and {*keys.values()} <= RUN_WORDS | PART_WORDS
-    if not fit or min(map(len, stems.values())) < 2 or any(one.numeric and one is not node for one in others):
+    rows, single = len(node.cells), len({*node.cells}) == len(node.cells)
+    measured = (
+        _role(_Contents(one, node.cells), single=single) in ("numbers", "asked") for one in others if one is not node
+    )
+    if not fit or min(map(len, stems.values())) < 2 or any(measured):
         return None
-    rows = len(node.cells)
     groups = [(stem, number, column) for stem, group in stems.items() for number, column in group.items()]
     long = {column.name: column.cells * len(groups) for column in others}
     if several:

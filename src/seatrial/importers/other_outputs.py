@@ -153,10 +153,17 @@ LISTINGS = (
         frozenset({
             "jobid", "partition", "nodelist", "nodelist(reason)", "avail", "timelimit", "time_left", "time_limit",
             "s:c:t", "tmp_disk", "avail_fe", "free_mem", "cpu_load", "jobname", "alloccpus", "exitcode", "qos",
+            "jobidraw", "elapsedraw", "cputimeraw", "timelimitraw", "cputime", "totalcpu", "usercpu", "systemcpu",
+            "ncpus", "nnodes", "ntasks", "reqcpus", "reqmem", "reqnodes", "reqtres", "alloctres", "allocnodes",
+            "avecpu", "averss", "avevmsize", "avediskread", "avediskwrite", "maxrss", "maxrssnode", "maxrsstask",
+            "maxvmsize", "maxdiskread", "maxdiskwrite", "mincpu", "mincpunode", "consumedenergy",
+            "consumedenergyraw", "time_used", "timeused", "timeleft", "freemem", "cpusstate",
+            "cpusload", "allocmem", "gresused",
         }),
         frozenset({
             "name", "user", "st", "state", "time", "nodes", "cpus", "memory", "weight", "reason", "account", "elapsed",
             "start", "end", "hostnames", "submit_time", "start_time", "priority", "cluster", "min_memory", "features",
+            "host", "submit", "eligible", "suspended", "nodehost", "statelong", "statecompact", "numnodes",
         }),
     ),
     Listing(
@@ -170,6 +177,29 @@ LISTINGS = (
         "df or lsblk",
         frozenset({"filesystem", "1k-blocks", "use%", "mounted", "maj:min", "mountpoint", "mountpoints"}),
         frozenset({"name", "size", "used", "available", "avail", "on", "rm", "ro", "type", "fstype"}),
+    ),
+    Listing(
+        "LSF, PBS or Grid Engine",
+        frozenset({
+            "host_name", "jl/u", "njobs", "ssusp", "ususp", "exec_host", "from_host", "job_name", "r15s", "r1m", "r15m",
+            "vnode", "nmics", "f/t", "ncpu", "nsoc", "ncor", "nthr", "memtot", "memuse", "swapto", "swapus",
+        }),
+        frozenset({
+            "status", "max", "run", "rsv", "jobid", "user", "stat", "queue", "submit_time", "ut", "pg", "ls", "it",
+            "tmp", "swp", "mem", "state", "os", "hardware", "host", "ncpus", "ngpus", "comment", "susp", "jobs",
+            "hostname", "arch", "load",
+        }),
+    ),
+    Listing(
+        "nvidia-smi",
+        frozenset({
+            "temperature.gpu", "utilization.gpu", "utilization.memory", "memory.used", "memory.total", "memory.free",
+            "power.draw", "power.limit", "pci.bus_id", "clocks.sm", "clocks.mem", "clocks.gr", "driver_version",
+        }),
+        frozenset({
+            "index", "name", "uuid", "timestamp", "pstate", "count", "gpu_name", "gpu_uuid", "serial", "[%]", "[mib]",
+            "[w]", "[mhz]", "node", "host", "hostname",
+        }),
     ),
 )  # fmt: skip
 PACKED = (

@@ -54,6 +54,8 @@ def _sense_of_words(text: str) -> Sense | None:
         return Sense.LOWER
     if any(map(QUANTITIES.fullmatch, words)):
         return Sense.HIGHER
+    if words[-1:] == ["s"] and len(words) > 1:  # solve_s is a time, images_s a rate
+        return None
     return Sense.LOWER if words and words[-1] in TIME_UNITS - {"min"} else None
 
 

@@ -1,7 +1,9 @@
 """Numbers and gates of forms that other versions and options print. That all are complete: test_completeness.py."""
 
+import json
 import re
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -165,3 +167,76 @@ def test_hpcc_without_the_section_of_hpl_is_not_checked() -> None:
     assert "residual-missing" in breaches(
         text[: text.index("Begin of HPL section")] + text[text.index("End of HPL section") :]
     )
+
+
+FORTRAN = "".join(f" {line}\n" if not line[:1].isalpha() else f"{line}\n" for line in outputs.stream().splitlines())
+
+
+@pytest.mark.parametrize("text", [FORTRAN, outputs.stream(), outputs.indented(outputs.stream())])
+def test_a_rule_of_stream_may_be_indented(text: str) -> None:
+    """Fortran begins the lines that PRINT writes with a blank, the rules too."""
+    assert parsed(text).missing == ()
+    assert parsed(text.rstrip("-\n ") + "\n").missing
+
+
+@pytest.mark.parametrize("clock", ["clock", "timer"])
+def test_few_ticks_of_either_variant_of_stream_are_too_short(clock: str) -> None:
+    text = outputs.stream().replace("Function ", f"   (= 12 {clock} ticks)\nFunction ", 1)
+    assert breaches(text) == ["run-too-short"]
+
+
+def test_fio_may_count_all_directions_as_one() -> None:
+    """Output of --unified_rw_reporting=1, as text and as JSON."""
+    moved = {"io_bytes": 10_240_000, "bw_bytes": 10_240_000, "iops": 2500.0, "runtime": 1000, "total_ios": 2500}
+    job = {"jobname": "j", "error": 0, "mixed": {**moved, "lat_ns": {"mean": 400_000.0}}}
+    output = parsed(json.dumps({"fio version": "fio-3.35", "jobs": [job]}, indent=2) + "\n")
+    assert (output.missing, output.breaches) == ((), ())
+    assert [(item.value, item.labels["direction"]) for item in output.results if item.metric == "rate_per_s"] == [
+        (2500.0, "mixed")
+    ]
+    idle = {"jobname": "j", "error": 0, "mixed": {"total_ios": 0, "io_bytes": 0}}
+    assert parsed(json.dumps({"fio version": "fio-3.35", "jobs": [idle]}) + "\n").breaches
+    text = (
+        "j: (g=0): rw=randrw, bs=(R) 4096B-4096B, ioengine=libaio, iodepth=32\nfio-3.28\n"
+        "j: (groupid=0, jobs=4): err= 0: pid=9: Tue Mar 12 10:00:00 2024\n"
+        "  mixed: IOPS=250k, BW=977MiB/s (1024MB/s)(57.2GiB/60001msec)\n"
+        "Run status group 0 (all jobs):\n"
+        "  MIXED: bw=977MiB/s (1024MB/s), 977MiB/s-977MiB/s (1024MB/s-1024MB/s), io=57.2GiB (61.5GB), "
+        "run=60001-60001msec\n\n"
+    )
+    disks = "Disk stats (read/write):\n  nvme0n1: ios=14990000/10, merge=0/5, ticks=7/5, in_queue=7, util=99.90%\n"
+    assert (parsed(text + disks).missing, parsed(text + disks).breaches) == ((), ())
+    assert parsed(text).missing
+    assert parsed(text.replace("  MIXED", "  NOTHING") + disks).missing
+
+
+def test_a_run_of_lammps_without_steps_before_others_is_no_measurement() -> None:
+    text = (DATA / "benchmarks" / "lammps.out").read_text()
+    first = "Loop time of 1.2e-06 on 2 procs for 0 steps with 2048 atoms\n\n"
+    both = parsed(text.replace("Per MPI rank", f"{first}Per MPI rank", 1))
+    assert both.breaches == ()
+    assert [item.value for item in both.results if item.metric == "time_s"] == [4.76966]
+    alone = text[: text.index("Per MPI rank")] + first + "Total wall time: 0:00:05\n"
+    assert breaches(alone) == ["run-too-short"]
+
+
+@pytest.mark.parametrize("rate", ["", ", 42.938 katom-step/s", ", 1.811 Matom-step/s"])
+def test_the_rate_of_lammps_may_be_followed_by_atom_steps(rate: str) -> None:
+    text = (DATA / "benchmarks" / "lammps.out").read_text().replace("20.966 timesteps/s", f"20.966 timesteps/s{rate}")
+    assert parsed(text).breaches == ()
+    assert breaches(text.replace("20.966 timesteps", "41.9 timesteps")) == ["numbers-disagree"]
+
+
+@pytest.mark.parametrize("made", [outputs.hpl_mxp, outputs.babelstream, outputs.nvidia_stream, outputs.imb])
+def test_the_head_of_a_second_run_without_results_is_seen(made: Callable[[], str]) -> None:
+    text = made()
+    head = re.split(r"(?m)^Function| \*{6} test|^# Benchmarking", text)[0]
+    assert parsed(text).missing == ()
+    assert parsed(text + head).missing
+
+
+def test_json_of_several_runs_and_what_a_script_prints_around_it_are_read() -> None:
+    text = variants.ior_json()
+    one, two = parsed(text), parsed(f"{text}\nreal 0m10s\n{text}\nreal 0m11s\n")
+    assert two.missing == ()
+    assert [item.value for item in two.results] == 2 * [item.value for item in one.results]

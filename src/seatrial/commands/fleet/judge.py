@@ -116,10 +116,7 @@ def judge_nodes(
 def judge_tables(
     tables: Mapping[str, FleetTable], sense: Sense | None = None, *, effect: float = EFFECT
 ) -> FleetJudgement:
-    """All tables as one fleet. `sense`: None: as their metric is, else higher is better. Raises UsageError.
-
-    Without a known sense a node far better than the others may be the slow one, which is not a PASS.
-    """
+    """All tables as one fleet. `sense`: None: as their metric is, else higher is better. Raises UsageError."""
     senses = {stratum.sense for table in tables.values() for stratum in table.strata if stratum.sense}
     if sense is None and len(senses) > 1:
         raise UsageError("Higher values are better in some files, lower ones in others.", "Judge them one by one.")
@@ -128,9 +125,20 @@ def judge_tables(
     for table in tables.values():
         for node, numbers in table.values.items():
             values.setdefault(node, []).extend(numbers)
-    judged = judge_nodes(values, higher_is_better=sense is not Sense.LOWER, effect=effect)
+    return judge_both_ways(values, sense, effect=effect)
+
+
+def judge_both_ways(
+    values: Mapping[str, Sequence[float]], sense: Sense | None, *, effect: float = EFFECT, comparisons: int = 1
+) -> FleetJudgement:
+    """Judge the values, and name the nodes that would be slow if the opposite values were good.
+
+    `sense`: None: higher values are taken to be good, and a node far better than the others withholds PASS.
+    """
+    higher = sense is not Sense.LOWER
+    judged = judge_nodes(values, higher_is_better=higher, effect=effect, comparisons=comparisons)
     positive = {node: [value for value in runs if value] for node, runs in values.items()}
-    other = judge_nodes(positive, higher_is_better=not judged.higher_is_better, effect=effect)
+    other = judge_nodes(positive, higher_is_better=not higher, effect=effect, comparisons=comparisons)
     ahead = tuple(node.node for node in (*other.slow, *other.suspected))
     judged = msgspec.structs.replace(judged, sense_known=sense is not None, ahead=ahead)
     return msgspec.structs.replace(judged, verdict=Verdict.INCONCLUSIVE) if judged.sense_needed else judged

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.commands.fleet.judge import HIDDEN_EFFECTS, FleetJudgement, judge_nodes, node_verdict
+from seatrial.commands.fleet.judge import HIDDEN_EFFECTS, FleetJudgement, judge_both_ways, judge_nodes, node_verdict
 from seatrial.importers.fleets import Fleet, FleetTable, Labels, Stratum
 from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
 from seatrial.model.errors import ExitCode
@@ -151,16 +151,8 @@ def _judged(
     stratum: Stratum, sense: Sense | None, effect: float, comparisons: int, parts: Mapping[str, tuple[str, str]]
 ) -> JudgedStratum:
     """One condition. Parts are compared by their shares of the median of the same part of all nodes."""
-    direction = sense or stratum.sense
     values = _levelled(stratum.values, parts) if parts else stratum.values
-    higher = direction is not Sense.LOWER
-    judged = judge_nodes(values, higher_is_better=higher, effect=effect, comparisons=comparisons)
-    if direction is None:
-        positive = {name: [run for run in runs if run] for name, runs in values.items()}
-        other = judge_nodes(positive, higher_is_better=not higher, effect=effect, comparisons=comparisons)
-        judged = msgspec.structs.replace(
-            judged, sense_known=False, ahead=tuple(runs.node for runs in (*other.slow, *other.suspected))
-        )
+    judged = judge_both_ways(values, sense or stratum.sense, effect=effect, comparisons=comparisons)
     return JudgedStratum(conditions=stratum.conditions, unit=stratum.unit, text=stratum.text, judged=judged)
 
 

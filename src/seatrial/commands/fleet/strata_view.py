@@ -7,6 +7,7 @@ from seatrial.commands.fleet.strata import JudgedStratum, Named, StrataJudgement
 from seatrial.commands.fleet.view import (
     LINE,
     MOST_NAMES,
+    ahead_note,
     node_fields,
     result_fields,
     suspect_fields,
@@ -217,6 +218,8 @@ def _notes(judged: StrataJudgement) -> Iterator[str]:
             "Nothing says which values are good, so higher ones were taken to be. Say which with --better higher or "
             "--better lower."
         )
+    for stratum in [stratum for stratum in judged.strata if stratum.judged.ahead][:MOST_NAMES]:
+        yield ahead_note(stratum.judged, stratum.text)
     gaps = [
         f"{some(_missing(each), MOST_NAMES)} in {each.text or 'any run'}" for each in judged.strata if _missing(each)
     ]

@@ -256,6 +256,15 @@ def _row(node: NodeRuns) -> tuple[str, ...]:
     )
 
 
+def ahead_note(judged: FleetJudgement, text: str = "") -> str:
+    """Who is far ahead, under the condition `text`, and which values were taken to be good."""
+    below = "above" if judged.higher_is_better else "below"
+    way = "Higher is better; " if judged.higher_is_better else "Lower is better; "
+    listed = some(judged.ahead, MOST_NAMES)
+    ahead = f"{listed} {verb(len(judged.ahead), 'is', 'are')} far {below} the others{text and ' in '}{text}."
+    return f"{way}{ahead}" if judged.sense_known else ahead
+
+
 def _notes(judged: FleetJudgement, result: FleetResult) -> Iterator[str]:
     if not judged.sense_known:
         yield (
@@ -263,11 +272,7 @@ def _notes(judged: FleetJudgement, result: FleetResult) -> Iterator[str]:
             "--better lower."
         )
     if judged.ahead:
-        below = "above" if judged.higher_is_better else "below"
-        listed = some(judged.ahead, MOST_NAMES)
-        way = "Higher is better; " if judged.higher_is_better else "Lower is better; "
-        ahead = f"{listed} {verb(len(judged.ahead), 'is', 'are')} far {below} the others."
-        yield f"{way}{ahead}" if judged.sense_known else ahead
+        yield ahead_note(judged)
     yield (
         f"Median {prefixed(result.median)}; one run scatters by {share(result.run_scatter)}, healthy nodes by "
         f"{share(result.node_scatter)}. Slow is a node that loses {share(result.threshold)} or more; a loss of "

@@ -13,8 +13,6 @@ from tests.support.builders import Cluster
 from tests.support.command_line import Seatrial
 from tests.support.fleet_tables import Factor, Row, long_table, nodes
 
-Capture = pytest.CaptureFixture[str]
-
 
 def judged(seatrial: Seatrial, folder: Path, text: str, *words: str) -> tuple[str, dict[str, Any]]:
     """Verdict and data of `seatrial fleet` on a table; the first line has at most 80 columns."""
@@ -180,10 +178,21 @@ SINFO = (
     "NODELIST   NODES PARTITION STATE CPUS\nn01            1    batch*  idle 64\nn02            1    batch*  idle 64\n"
 )
 PS = "  PID TTY          TIME CMD\n    1 ?        00:00:03 systemd\n   77 pts/0    00:00:00 bash -l\n"
+SACCT = "JobIDRaw,NodeList,ElapsedRaw,MaxRSS,AveCPU\n" + "".join(
+    f"{job},n{job},{100 + job},{job}000K,00:01:00\n" for job in range(1, 6)
+)
+SQUEUE_FIELDS = "HOST TIME_USED PRIORITY\nn1 100 4000\nn2 120 4001\nn3 90 4002\n"
+BHOSTS = "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV\nn1 ok - 64 10 10 0 0 0\nn2 ok - 64 30 20 0 0 0\n"
+PBSNODES = "vnode state OS hardware host queue mem ncpus nmics ngpus comment\nn1 free -- -- n1 -- 126gb 64 0 0 --\n"
+QHOST = "HOSTNAME ARCH NCPU NSOC NCOR NTHR LOAD MEMTOT MEMUSE SWAPTO SWAPUS\nn1 lx-amd64 8 2 8 8 0.1 15G 1G 0.0 0.0\n"
+SMI = "index, name, temperature.gpu, utilization.gpu [%]\n0, A100, 34, 0 %\n1, A100, 35, 0 %\n2, A100, 33, 0 %\n"
 DF = "Filesystem     1K-blocks     Used Available Use% Mounted on\n/dev/vda1 41152736 9 8 30% /\n"
 
 
-@pytest.mark.parametrize(("text", "program"), [(SQUEUE, "Slurm"), (SINFO, "Slurm"), (PS, "ps or top"), (DF, "df")])
+@pytest.mark.parametrize(("text", "program"), [
+    (SQUEUE, "Slurm"), (SINFO, "Slurm"), (SACCT, "Slurm"), (SQUEUE_FIELDS, "Slurm"), (PS, "ps or top"), (DF, "df"),
+    (BHOSTS, "LSF"), (PBSNODES, "LSF"), (QHOST, "LSF"), (SMI, "nvidia-smi"),
+])  # fmt: skip
 @pytest.mark.parametrize("command", ["fleet", "changepoints", "import"])
 def test_listings_are_no_measurements(
     text: str, program: str, command: str, tmp_path: Path, seatrial: Seatrial
@@ -282,3 +291,57 @@ def test_facts_are_those_of_the_node_of_a_slow_part(tmp_path: Path, seatrial: Se
     verdict, data = judged(seatrial, tmp_path, table, "--facts", str(streams))
     assert (verdict, sorted(data["slow"])) == ("SLOW", ["n02 gpu 1", "n05 gpu 6"])
     assert data["suspects"][0]["nodes"] == ["n02", "n05"]
+
+
+@pytest.mark.parametrize("value", ["debit_Go_s", "images_s", "creations_s"])
+def test_a_rate_per_second_in_other_words_hides_no_slow_node(value: str, tmp_path: Path, seatrial: Seatrial) -> None:
+    """A final `s` is the unit of a time or of a rate: a slow node does not pass for a fast one."""
+    slow = long_table(
+        {"serveur": nodes(12), "taille": ["1", "2", "4"], "run": ["1", "2", "3"]},
+        lambda row: 10.0 * int(row["taille"]),
+        lambda row: 0.8 if (row["serveur"], row["taille"]) == ("n03", "4") else 1.0,
+        value=value,
+    )
+    (tmp_path / "a.csv").write_text(slow)
+    assert seatrial("fleet", str(tmp_path / "a.csv"), code=1).out.startswith(
+        "SLOW  n03 20 % below its peers in taille 4"
+    )
+
+
+def test_a_node_far_ahead_under_one_condition_is_shown_with_the_direction(tmp_path: Path, seatrial: Seatrial) -> None:
+    table = long_table(
+        {"node": nodes(12), "size": ["8", "1024"], "run": ["1", "2", "3"]},
+        lambda row: 1.0 + int(row["size"]) / 1e3,
+        lambda row: 0.7 if (row["node"], row["size"]) == ("n03", "1024") else 1.0,
+        value="latency_us",
+    )
+    (tmp_path / "a.csv").write_text(table)
+    assert seatrial("fleet", str(tmp_path / "a.csv"), "--json").object["data"]["ahead"] == ["n03"]
+    shown = seatrial("fleet", str(tmp_path / "a.csv")).out
+    assert "Lower is better; n03 is far below the others in size 1024." in shown
+
+
+@pytest.mark.parametrize("others", [{"run": ["1", "2", "3"]}, {"run": ["0", "1", "2"], "size": ["64", "256"]}])
+def test_parts_in_columns_may_be_beside_runs_and_conditions(
+    others: dict[str, list[str]], tmp_path: Path, seatrial: Seatrial
+) -> None:
+    """Columns GPU0 to GPU3 are parts of a node where the other columns are no measurements."""
+    long = long_table(
+        {"node": nodes(10), **others, "gpu": list("0123")},
+        lambda _: 1500.0,
+        lambda row: 0.8 if (row["node"], row["gpu"]) == ("n04", "3") else 1.0,
+    )
+    rows = [line.split(",") for line in long.split()[1:]]
+    wide: dict[tuple[str, ...], list[str]] = {}
+    for *cells, _, value in rows:
+        wide.setdefault(tuple(cells), []).append(value)
+    head = ",".join(["node", *others, "GPU0", "GPU1", "GPU2", "GPU3"])
+    lines = [",".join([*cells, *values]) for cells, values in wide.items()]
+    (tmp_path / "a.csv").write_text("\n".join([head, *lines]))
+    assert seatrial("fleet", str(tmp_path / "a.csv"), code=1).out.startswith("SLOW  n04 gpu 3 20 % below its peers")
+
+
+def test_numbers_that_count_rows_are_no_values() -> None:
+    with pytest.raises(UsageError, match="no column of values"):
+        read_fleet_table("name,index,model\na,0,x\nb,1,x\nc,2,x\n")
+    assert read_fleet_table("name,errors\na,0\nb,1\nc,2\n").roles.value == "errors"
