@@ -1,5 +1,6 @@
 """A check of nodes with two rails: the slow one is named, with its node."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from seatrial.commands.check.judge import judge
 from seatrial.commands.check.rail_measurement import rail_manners
 from seatrial.commands.check.rail_suspects import PAIRS_OF_EACH
 from seatrial.commands.check.run import CheckOutcome, run_check
+from seatrial.launch.contract import PLAIN, Manner
+from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Phase
 from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import node
@@ -17,6 +20,7 @@ from seatrial.node.node import parse_facts
 from tests.support.builders import Cluster, names
 from tests.support.launchers import use_launcher
 from tests.support.rail_cluster import INCLUDE, Railed, RailedLauncher
+from tests.support.scripted import ScriptedSession
 
 SLOW = Railed(nodes=names(4), ends={("n3", "eth1"): 0.6})
 
@@ -78,3 +82,20 @@ def test_nodes_of_one_rail_are_not_asked() -> None:
     assert rail_manners("Open MPI v4.1.4", [*both, one[0]]) == {}
     assert rail_manners("Some MPI", both) == {}
     assert list(rail_manners("Open MPI v4.1.4", both)) == ["eth0", "eth1"]
+
+
+class StartsOnce(RailedLauncher):
+    """After the rails were measured, no probe starts any more."""
+
+    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> ScriptedSession:
+        if len(self.manners) > 1 and not manner.environment:
+            raise LaunchError("The probe did not start on 4 ranks: no route to host")
+        return super().start(nodes, log, manner)
+
+
+def test_a_probe_that_does_not_start_for_the_last_look_costs_no_finding(tmp_path: Path) -> None:
+    launcher = StartsOnce(SLOW)
+    outcome = run_check(CheckSettings(archive=tmp_path, run="trial", round_timeout_s=0.5), launcher=launcher)
+    assert [one.subject for one in outcome.judgement.findings] == [node("n3")]
+    assert not outcome.judgement.complete
+    assert "did not start" in outcome.recorded.info.reason
