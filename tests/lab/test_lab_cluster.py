@@ -170,7 +170,7 @@ def test_a_daemon_that_dies_fails_the_raising_with_its_last_words(
     lab_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = "seatrial.lab.cluster.start.slurm_conf"
-    monkeypatch.setattr(broken, lambda _plan, _folder: "ClusterName=x\nNoSuchKey=1\n")
+    monkeypatch.setattr(broken, lambda *_: "ClusterName=x\nNoSuchKey=1\n")
     with pytest.raises(SeatrialError, match="slurmctld"):
         raise_lab(small(lab_name))
     assert traces(lab_name) == set()

@@ -64,9 +64,9 @@ def test_what_is_not_known_is_quoted_and_silence_is_named() -> None:
 @pytest.mark.parametrize(
     ("name", "meaning"),
     [
-        ("openmpi-ssh-host-key", "by ssh (Host key verification failed)"),
+        ("openmpi-ssh-host-key", "(Host key for [127.0.0.1]:2202 has changed)"),
         ("openmpi-ssh-password", "by ssh (Permission denied (publickey))"),
-        ("mpich-ssh-host-key", "by ssh (Host key verification failed)"),
+        ("mpich-ssh-host-key", "(Host key for [127.0.0.1]:2202 has changed)"),
         ("mpich-ssh-password", "by ssh (Permission denied (publickey))"),
         ("mpich-ssh-refused", "by ssh (ssh: connect to host 127.0.0.1 port 2299: Connection refused)"),
         ("openmpi-ssh-probe-missing", "/nowhere/seatrial-probe does not exist on n2"),
