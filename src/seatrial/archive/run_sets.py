@@ -1,18 +1,18 @@
 """Sets of runs as a command line names them: runs, dates and baselines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from seatrial.archive import baselines, layout
 from seatrial.archive.contents import shorter
-from seatrial.archive.export import samples_files
-from seatrial.archive.reader import RESTORE, find_run, parse_all, read_facts_texts, read_info
+from seatrial.archive.export import samples_or_problems
+from seatrial.archive.reader import LAST, RESTORE, find_run, has_run_file, parse_all, read_facts_texts, read_info
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_summaries import RANGE, read_summary, runs_between
 from seatrial.archive.run_values import ValuesFile, read_tables
-from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.errors import NoRun, SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import RunKind
 from seatrial.model.run_values import MetricTable, RunSummary
@@ -25,11 +25,20 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     """Of the run, or of the version of a baseline."""
     in_baseline: bool = False
+    by_date: bool = False
+    """Nobody named the run: it is one of a range of dates, which anybody may have put into the archive."""
 
     def facts_texts(self) -> dict[str, str]:
-        """Raw facts by node; empty where there are none, or a baseline keeps those of another run."""
+        """Raw facts by node; empty where there are none, a baseline keeps those of another run, or those of a run of a
+        range of dates cannot be read.
+        """
         if not self.in_baseline:
-            return read_facts_texts(self.folder, layout.BEFORE)
+            try:
+                return read_facts_texts(self.folder, layout.BEFORE)
+            except DamagedRun:
+                if self.by_date:
+                    return {}
+                raise
         kept = baselines.read_baseline(self.folder).facts_run == self.summary.run
         return baselines.read_facts(self.folder) if kept else {}
 
@@ -42,10 +51,10 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
 
     def values(self, *, trials: bool = False) -> list[ValuesFile]:
         """Where the values of each run are. `trials`: also those of the trials of nodes at the end of a check, which
-        `seatrial nodes` has anyway. Raises DamagedRun, SeatrialError.
+        `seatrial nodes` has anyway. Raises NoDuckdb.
         """
         sampled = [run.folder for run in self.runs if not run.in_baseline and run.summary.kind != RunKind.IMPORT]
-        samples = dict(zip(sampled, samples_files(sampled), strict=True))
+        samples = samples_or_problems(sampled)
         return [_values(run, samples, trials=trials) for run in self.runs]
 
     @property
@@ -65,15 +74,15 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
         return parse_all(self.newest_facts()[1])
 
 
-def _values(run: StoredRun, samples: Mapping[Path, Path], *, trials: bool) -> ValuesFile:
+def _values(run: StoredRun, samples: Mapping[Path, Path | SeatrialError], *, trials: bool) -> ValuesFile:
     wanted = run.summary.kind == RunKind.NODES or (trials and run.summary.kind == RunKind.CHECK)
     trials_of = run.folder if wanted else None
     if run.in_baseline:
         path = run.folder / baselines.VALUES_FILE
         return ValuesFile(path=path, run=run.summary.run, in_baseline=True, trials_of=trials_of)
     if run.summary.kind == RunKind.IMPORT:
-        return ValuesFile(path=run.folder, run=run.summary.run, imported=True)
-    return ValuesFile(path=samples[run.folder], run=run.summary.run, trials_of=trials_of)
+        return ValuesFile(path=run.folder, run=run.summary.run, imported=True, by_date=run.by_date)
+    return ValuesFile(path=samples[run.folder], run=run.summary.run, trials_of=trials_of, by_date=run.by_date)
 
 
 def find_runs(archive: Path, words: str) -> StoredSet:
@@ -89,9 +98,7 @@ def find_runs(archive: Path, words: str) -> StoredSet:
 def _runs_of(archive: Path, word: str) -> list[StoredRun]:
     if not word:
         raise UsageError("A run without a name.", "Write RUN,RUN without empty places.")
-    name, at, version = word.partition("@")
-    if baselines.versions(archive, name) and (not at or baselines.NUMBER.fullmatch(version)):
-        folder = baselines.folder_of(archive, name, int(version) if at else None)
+    if (folder := _baseline(archive, word)) is not None:
         runs = baselines.read_baseline(folder).runs
         return [StoredRun(summary=run, folder=folder, in_baseline=True) for run in runs]
     if RANGE in word and "/" not in word:
@@ -104,6 +111,36 @@ def _runs_of(archive: Path, word: str) -> list[StoredRun]:
     return [_stored(find_run(archive, word))]
 
 
+def _baseline(archive: Path, word: str) -> Path | None:
+    """The version of a baseline that a word names; None for a run.
+
+    Raises UsageError where it names both, which `baseline set` refuses: others may have put one of them there.
+    """
+    name, at, version = word.partition("@")
+    if word == LAST or (at and not baselines.NUMBER.fullmatch(version)):
+        return None
+    try:
+        numbers = baselines.versions(archive, name)
+    except DamagedRun:
+        if _is_run(archive, word):
+            return None
+        raise
+    if numbers and not at and has_run_file(archive / name):
+        raise UsageError(
+            f"{archive} has both a run and a baseline {name!r}.",
+            f"Write {archive / name} for the run, {name}@{numbers[-1]} for the baseline.",
+        )
+    return baselines.folder_of(archive, name, int(version) if at else None) if numbers else None
+
+
+def _is_run(archive: Path, word: str) -> bool:
+    try:
+        find_run(archive, word)
+    except NoRun:
+        return False
+    return True
+
+
 def _stored(folder: Path) -> StoredRun:
     """A run of the archive. Its samples name the journal that they were made from, so the journal need not be read."""
     if shorter(folder, read_info(folder)):
@@ -114,7 +151,7 @@ def _stored(folder: Path) -> StoredRun:
 def _readable(folder: Path) -> StoredRun | None:
     """A run of a range of dates; None where it is damaged."""
     try:
-        return _stored(folder)
+        return msgspec.structs.replace(_stored(folder), by_date=True)
     except DamagedRun:
         return None
 
@@ -128,12 +165,15 @@ def without(chosen: StoredSet, others: StoredSet) -> StoredSet:
     return msgspec.structs.replace(chosen, runs=left)
 
 
-def load_tables(sets: Sequence[StoredSet], *, trials: bool = False) -> tuple[MetricTable, ...]:
-    """All metrics of all runs, in the order of the sets. `trials`: as `StoredSet.values` takes it.
+def load_tables(
+    sets: Sequence[StoredSet], *, trials: bool = False, note: Callable[[str], None] | None = None
+) -> tuple[MetricTable, ...]:
+    """All metrics of all runs, in the order of the sets. `trials`: as `StoredSet.values` takes it; `note`: as
+    `read_tables` does.
 
     Raises DamagedRun, TooLittleMemory, SeatrialError.
     """
     files = [file for chosen in sets for file in chosen.values(trials=trials)]
     if not files:
         raise SeatrialError("There are no runs to read.")
-    return read_tables(files)
+    return read_tables(files, note)
