@@ -18,6 +18,7 @@ import numpy as np
 from seatrial.archive.journal import ValuesImported, of_type
 from seatrial.archive.node_values import trial_rows
 from seatrial.archive.reader import read_entries
+from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.samples import opened, parquet, read_errors, system_errors
 from seatrial.model.errors import SeatrialError
 from seatrial.model.imported import Sense
@@ -174,7 +175,7 @@ def _loaded(
                     _load(connection, number, file)
             except SeatrialError as error:
                 if note is None or not file.by_date:
-                    raise
+                    raise DamagedRun(f"The run {file.run} cannot be read: {error.what}", error.remedy) from error
                 connection.execute("DELETE FROM run_values WHERE number = ?", [number])
                 note(f"The run {file.run} is left out: {error.what}")
         yield connection
