@@ -11,7 +11,7 @@ from seatrial.archive.export import samples_or_problems
 from seatrial.archive.reader import LAST, RESTORE, find_run, has_run_file, parse_all, read_facts_texts, read_info
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_summaries import RANGE, read_summary, runs_between
-from seatrial.archive.run_values import ValuesFile, read_tables
+from seatrial.archive.run_values import LEFT_OUT, ValuesFile, read_tables
 from seatrial.model.errors import NoRun, SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import RunKind
@@ -48,6 +48,8 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     runs: tuple[StoredRun, ...]
+    left_out: tuple[str, ...] = ()
+    """A sentence on each run of a range of dates that is damaged."""
 
     def values(self, *, trials: bool = False) -> list[ValuesFile]:
         """Where the values of each run are. `trials`: also those of the trials of nodes at the end of a check, which
@@ -88,21 +90,23 @@ def _values(run: StoredRun, samples: Mapping[Path, Path | SeatrialError], *, tri
 def find_runs(archive: Path, words: str) -> StoredSet:
     """`NAME` of a baseline, `RUN`, `RUN,RUN,...`, or `2026-11-01..2026-11-10`. Raises UsageError, DamagedRun."""
     chosen: dict[str, StoredRun] = {}
+    left_out: list[str] = []
     for word in words.split(","):
-        for run in _runs_of(archive, word.strip()):
+        for run in _runs_of(archive, word.strip(), left_out.append):
             chosen.setdefault(run.summary.run, run)
     ordered = sorted(chosen.values(), key=lambda run: (run.summary.started, run.summary.run))
-    return StoredSet(name=words, runs=tuple(ordered))
+    return StoredSet(name=words, runs=tuple(ordered), left_out=tuple(dict.fromkeys(left_out)))
 
 
-def _runs_of(archive: Path, word: str) -> list[StoredRun]:
+def _runs_of(archive: Path, word: str, note: Callable[[str], None]) -> list[StoredRun]:
+    """`note` gets a sentence on each damaged run of a range of dates."""
     if not word:
         raise UsageError("A run without a name.", "Write RUN,RUN without empty places.")
     if (folder := _baseline(archive, word)) is not None:
         runs = baselines.read_baseline(folder).runs
         return [StoredRun(summary=run, folder=folder, in_baseline=True) for run in runs]
     if RANGE in word and "/" not in word:
-        readable = [run for folder in runs_between(archive, word) if (run := _readable(folder)) is not None]
+        readable = [run for folder in runs_between(archive, word) if (run := _readable(folder, note)) is not None]
         if not readable and word == RANGE:
             raise UsageError(f"{archive} has no closed run.", "Measure first, or name another folder with --archive.")
         if not readable:
@@ -148,11 +152,12 @@ def _stored(folder: Path) -> StoredRun:
     return StoredRun(summary=read_summary(folder), folder=folder)
 
 
-def _readable(folder: Path) -> StoredRun | None:
-    """A run of a range of dates; None where it is damaged."""
+def _readable(folder: Path, note: Callable[[str], None]) -> StoredRun | None:
+    """A run of a range of dates; None where it is damaged, of which `note` gets a sentence."""
     try:
         return msgspec.structs.replace(_stored(folder), by_date=True)
-    except DamagedRun:
+    except DamagedRun as error:
+        note(LEFT_OUT.format(folder.name, error.what))
         return None
 
 
@@ -173,6 +178,9 @@ def load_tables(
 
     Raises DamagedRun, TooLittleMemory, SeatrialError.
     """
+    if note is not None:
+        for sentence in dict.fromkeys(sentence for chosen in sets for sentence in chosen.left_out):
+            note(sentence)
     files = [file for chosen in sets for file in chosen.values(trials=trials)]
     if not files:
         raise SeatrialError("There are no runs to read.")

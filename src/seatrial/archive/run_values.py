@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 KERNELS: dict[str, Kernel | Sense | Measure] = {one.value: one for one in (*Kernel, *Sense, *Measure)}
 LEVELS = tuple(Compared)
+LEFT_OUT = "The run {} is left out: {}"
 MEMORY = "1GB"
 """For DuckDB; what does not fit goes to a temporary file."""
 COLUMNS = (
@@ -177,7 +178,7 @@ def _loaded(
                 if note is None or not file.by_date:
                     raise DamagedRun(f"The run {file.run} cannot be read: {error.what}", error.remedy) from error
                 connection.execute("DELETE FROM run_values WHERE number = ?", [number])
-                note(f"The run {file.run} is left out: {error.what}")
+                note(LEFT_OUT.format(file.run, error.what))
         yield connection
 
 

@@ -1,5 +1,6 @@
 """One bad run in an archive of several users does not keep the others from a range of dates."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -44,7 +45,11 @@ def unmade(run_folder: Path) -> None:
     journal.write_bytes(b"x" * journal.stat().st_size)
 
 
-@pytest.mark.parametrize("spoil", [garbage, unmade])
+def shorter(run_folder: Path) -> None:
+    os.truncate(run_folder / layout.JOURNAL_FILE, 100)
+
+
+@pytest.mark.parametrize("spoil", [garbage, unmade, shorter])
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_a_run_that_cannot_be_read_is_left_out_with_a_note(
     words: tuple[str, ...], spoil: Callable[[Path], None], whole: Path, tmp_path: Path, capsys: Read

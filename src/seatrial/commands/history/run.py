@@ -44,6 +44,7 @@ def read_history(
         alike = [run for run in left if _alike(run, left[-1])]
         left = [run for run in left if run not in alike]
         of_alike = load_tables([msgspec.structs.replace(chosen, runs=tuple(alike))], trials=True, note=note)
+        chosen = msgspec.structs.replace(chosen, left_out=())  # each is noted once
         tables += of_alike
         if histories := tuple(_histories(alike, of_alike, name, subject)):
             return histories
