@@ -16,6 +16,10 @@ from seatrial.model.errors import NoRun, SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import RunKind
 from seatrial.model.run_values import MetricTable, RunSummary
+from seatrial.model.words import count, verb
+
+MOST_NOTES = 5
+"""On runs that are left out: whoever may write to an archive can put thousands of bad ones there."""
 
 
 class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,10 +182,16 @@ def load_tables(
 
     Raises DamagedRun, TooLittleMemory, SeatrialError.
     """
-    if note is not None:
-        for sentence in dict.fromkeys(sentence for chosen in sets for sentence in chosen.left_out):
-            note(sentence)
     files = [file for chosen in sets for file in chosen.values(trials=trials)]
     if not files:
         raise SeatrialError("There are no runs to read.")
-    return read_tables(files, note)
+    if note is None:
+        return read_tables(files)
+    left_out = [sentence for chosen in sets for sentence in chosen.left_out]
+    tables = read_tables(files, left_out.append)
+    sentences = list(dict.fromkeys(left_out))
+    for sentence in sentences[:MOST_NOTES]:
+        note(sentence)
+    if (more := len(sentences) - MOST_NOTES) > 0:
+        note(f"{count(more, 'more run')} {verb(more)} left out: seatrial runs list shows what is wrong with them.")
+    return tables

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive import layout
+from seatrial.archive.run_sets import MOST_NOTES
 from seatrial.cli.main import run
 from tests.support.run_archives import healthy_run
 
@@ -81,3 +82,15 @@ def test_facts_of_such_a_run_that_lead_elsewhere_hide_no_comparison(whole: Path,
         path.symlink_to("/dev/zero")
     run(["compare", "h1", "..", "--archive", str(archive)])
     assert "runs compared with 1 run" in " ".join(capsys.readouterr().out.split())
+
+
+def test_thousands_of_bad_runs_have_a_few_notes(whole: Path, tmp_path: Path, capsys: Read) -> None:
+    archive = tmp_path / "archive"
+    shutil.copytree(whole, archive)
+    shorter(archive / BAD)
+    for number in range(20):
+        shutil.copytree(archive / BAD, archive / f"bad-{number}")
+    run(["plan", "bandwidth", "--archive", str(archive)])
+    notes = [line for line in capsys.readouterr().err.splitlines() if "left out" in line]
+    assert len(notes) == MOST_NOTES + 1
+    assert "16 more runs are left out" in notes[-1]
