@@ -31,6 +31,16 @@ if TYPE_CHECKING:
 
 KERNELS: dict[str, Kernel | Sense | Measure] = {one.value: one for one in (*Kernel, *Sense, *Measure)}
 LEVELS = tuple(Compared)
+STRANGE = """
+SELECT count(*) > 0 FROM run_values
+WHERE number = ? AND (
+  coalesce(phase, '') NOT IN (SELECT unnest(?)) OR coalesce(kernel, '') NOT IN (SELECT unnest(?))
+  OR coalesce(compared, -1) NOT BETWEEN 0 AND 2 OR NOT coalesce(isfinite(value), false)
+  OR (source <> target AND value <= 0)
+  OR source IS NULL OR target IS NULL OR variant IS NULL OR message_bytes IS NULL OR window_messages IS NULL
+)
+"""
+"""Whether a run has values that seatrial does not write: the file of somebody else may contain anything."""
 LEFT_OUT = "The run {} is left out: {}"
 MEMORY = "1GB"
 """For DuckDB; what does not fit goes to a temporary file."""
@@ -174,6 +184,9 @@ def _loaded(
             try:
                 with read_errors():
                     _load(connection, number, file)
+                    ((strange,),) = connection.execute(STRANGE, [number, [*Phase], [*KERNELS]]).fetchall()
+                    if strange:
+                        raise DamagedRun("its values are not what seatrial writes.")
             except SeatrialError as error:
                 if note is None or not file.by_date:
                     raise DamagedRun(f"The run {file.run} cannot be read: {error.what}", error.remedy) from error

@@ -63,7 +63,9 @@ def test_a_pipe_in_place_of_samples_that_were_looked_at_blocks_nobody(tmp_path: 
     assert "EXCHANGED True" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["runs show run", "runs export run --output /dev/null", "history bandwidth"])
+@pytest.mark.parametrize(
+    "command", ["runs show run", "runs export run --output /dev/null", "history bandwidth --runs run"]
+)
 def test_a_journal_without_lines_is_not_read_to_its_end(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from seatrial.archive import layout
@@ -94,3 +95,22 @@ def test_thousands_of_bad_runs_have_a_few_notes(whole: Path, tmp_path: Path, cap
     notes = [line for line in capsys.readouterr().err.splitlines() if "left out" in line]
     assert len(notes) == MOST_NOTES + 1
     assert "16 more runs are left out" in notes[-1]
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    ["'x' AS phase", "'x' AS kernel", "7 AS compared", "NULL AS message_bytes", "0 AS value", "NULL AS source"],
+)
+def test_values_that_seatrial_does_not_write_are_no_internal_error(
+    spoilt: str, whole: Path, tmp_path: Path, capsys: Read
+) -> None:
+    archive = tmp_path / "archive"
+    shutil.copytree(whole, archive)
+    assert run(["baseline", "set", "good", "h1,h2", "--archive", str(archive)]) == 0
+    values = archive / "baselines" / "good" / "0001" / "values.parquet"
+    written = tmp_path / "values.parquet"
+    with duckdb.connect() as connection:
+        connection.read_parquet(str(values)).project(f"* REPLACE ({spoilt})").write_parquet(str(written))
+    written.replace(values)
+    assert run(["compare", "good", "h3", "--archive", str(archive)]) == 2
+    assert "its values are not what seatrial writes" in capsys.readouterr().err
