@@ -1,11 +1,12 @@
 """Samples of runs for other programs, and short tables of them, by DuckDB."""
 
+import contextlib
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from seatrial.archive import layout
 from seatrial.archive.inputs import ANY_SIZE
@@ -76,16 +77,30 @@ def samples_file(folder: Path) -> Path:
 
 def samples_files(folders: Sequence[Path]) -> list[Path]:
     """The same of several runs."""
-    for folder in folders:
+    found = samples_or_problems(folders)
+    for problem in found.values():
+        if isinstance(problem, SeatrialError):
+            raise problem
+    return [path for path in found.values() if isinstance(path, Path)]
+
+
+def samples_or_problems(folders: Sequence[Path]) -> dict[Path, Path | SeatrialError]:
+    """By run's folder: its samples.parquet, or why the run has none. Raises NoDuckdb."""
+    present = [folder / layout.SAMPLES_FILE for folder in folders if os.path.lexists(folder / layout.SAMPLES_FILE)]
+    made_from = journals_of(present)
+    return {folder: _samples_or_problem(folder, made_from) for folder in folders}
+
+
+def _samples_or_problem(folder: Path, made_from: Mapping[Path, str]) -> Path | SeatrialError:
+    path = folder / layout.SAMPLES_FILE
+    try:
         if layout.is_open(folder):
             raise SeatrialError(f"{folder} is still growing or was cut off.", "seatrial runs recover closes it.")
-    paths = {folder: folder / layout.SAMPLES_FILE for folder in folders}
-    present = {folder: path for folder, path in paths.items() if os.path.lexists(path)}
-    made_from = journals_of(tuple(present.values()))
-    for folder, path in paths.items():
-        if folder not in present or not _belongs(folder, path, made_from[path]):
-            paths[folder] = _made(folder)
-    return [paths[folder] for folder in folders]
+        return path if path in made_from and _belongs(folder, path, made_from[path]) else _made(folder)
+    except NoDuckdb:
+        raise
+    except SeatrialError as error:
+        return error
 
 
 def _made(folder: Path) -> Path:
@@ -127,7 +142,7 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
         with _sentences(target), system_errors():
             target.parent.mkdir(parents=True, exist_ok=True)
             connection.register("samples", samples)
-            with os.fdopen(open_named(target), "wb") as stream:
+            with os.fdopen(open_named(target), "wb") as stream, _nothing_by_half(stream):
                 path = descriptor_path(stream.fileno())
                 connection.execute(f"COPY samples TO '{path}' ({OPTIONS[form]}, USE_TMP_FILE false)")
         with read_errors():
@@ -136,14 +151,22 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
 
 
 @contextmanager
+def _nothing_by_half(stream: IO[bytes]) -> Iterator[None]:
+    """Empty a file that could not be written whole, by its descriptor: somebody may have given its name to another."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):  # a pipe
+            stream.truncate(0)
+        raise
+
+
+@contextmanager
 def _sentences(target: Path) -> Iterator[None]:
-    """Turn the system's errors while writing `target` into a sentence; half a file does not stay."""
-    existed = target.exists()
+    """Turn the system's errors while writing `target` into a sentence."""
     try:
         yield
     except OSError as error:
-        if not existed and target.is_file():
-            target.unlink(missing_ok=True)
         why = "there is no space left" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror or error)
         raise ArchiveError(
             f"{target} cannot be written: {why}.", "Name another file with --output; the run itself is whole."

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 OF_ROUNDS = (RoundStarted, GroupRoundStarted, Delivered, GroupDelivered, RoundEnded)
 """Entries of which a soak of days has more than memory holds; its measurements are read when they are needed."""
+LAST = "last"
+"""Names the run that began last."""
 RESTORE = "Restore the files from a copy; `seatrial runs export` writes the samples that are left."
 
 
@@ -299,9 +301,9 @@ def find_run(archive: Path, name: str) -> Path:
         what = f"There is no folder {archive} of runs, and so no run {name!r}."
         raise NoRun(what, "Measure first, or name another folder with --archive.")
     folders = run_folders(archive)
-    if name == "last" and not folders:
+    if name == LAST and not folders:
         raise NoRun(f"The folder {archive} has no runs.", "Measure first, or name another folder with --archive.")
-    if name == "last":
+    if name == LAST:
         return folders[-1]
     closed = [folder for folder in folders if folder.name == name]  # whatever others call an open run of theirs
     exact = closed or [folder for folder in folders if layout.run_of(folder) == name]

@@ -1,21 +1,25 @@
 """Sets of runs as a command line names them: runs, dates and baselines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from seatrial.archive import baselines, layout
 from seatrial.archive.contents import shorter
-from seatrial.archive.export import samples_files
-from seatrial.archive.reader import RESTORE, find_run, parse_all, read_facts_texts, read_info
+from seatrial.archive.export import samples_or_problems
+from seatrial.archive.reader import LAST, RESTORE, find_run, has_run_file, parse_all, read_facts_texts, read_info
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_summaries import RANGE, read_summary, runs_between
-from seatrial.archive.run_values import ValuesFile, read_tables
-from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.archive.run_values import LEFT_OUT, ValuesFile, read_tables
+from seatrial.model.errors import NoRun, SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import RunKind
 from seatrial.model.run_values import MetricTable, RunSummary
+from seatrial.model.words import count, verb
+
+MOST_NOTES = 5
+"""On runs that are left out: whoever may write to an archive can put thousands of bad ones there."""
 
 
 class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,11 +29,20 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     """Of the run, or of the version of a baseline."""
     in_baseline: bool = False
+    by_date: bool = False
+    """Nobody named the run: it is one of a range of dates, which anybody may have put into the archive."""
 
     def facts_texts(self) -> dict[str, str]:
-        """Raw facts by node; empty where there are none, or a baseline keeps those of another run."""
+        """Raw facts by node; empty where there are none, a baseline keeps those of another run, or those of a run of a
+        range of dates cannot be read.
+        """
         if not self.in_baseline:
-            return read_facts_texts(self.folder, layout.BEFORE)
+            try:
+                return read_facts_texts(self.folder, layout.BEFORE)
+            except DamagedRun:
+                if self.by_date:
+                    return {}
+                raise
         kept = baselines.read_baseline(self.folder).facts_run == self.summary.run
         return baselines.read_facts(self.folder) if kept else {}
 
@@ -39,13 +52,15 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     runs: tuple[StoredRun, ...]
+    left_out: tuple[str, ...] = ()
+    """A sentence on each run of a range of dates that is damaged."""
 
     def values(self, *, trials: bool = False) -> list[ValuesFile]:
         """Where the values of each run are. `trials`: also those of the trials of nodes at the end of a check, which
-        `seatrial nodes` has anyway. Raises DamagedRun, SeatrialError.
+        `seatrial nodes` has anyway. Raises NoDuckdb.
         """
         sampled = [run.folder for run in self.runs if not run.in_baseline and run.summary.kind != RunKind.IMPORT]
-        samples = dict(zip(sampled, samples_files(sampled), strict=True))
+        samples = samples_or_problems(sampled)
         return [_values(run, samples, trials=trials) for run in self.runs]
 
     @property
@@ -65,43 +80,73 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
         return parse_all(self.newest_facts()[1])
 
 
-def _values(run: StoredRun, samples: Mapping[Path, Path], *, trials: bool) -> ValuesFile:
+def _values(run: StoredRun, samples: Mapping[Path, Path | SeatrialError], *, trials: bool) -> ValuesFile:
     wanted = run.summary.kind == RunKind.NODES or (trials and run.summary.kind == RunKind.CHECK)
     trials_of = run.folder if wanted else None
     if run.in_baseline:
         path = run.folder / baselines.VALUES_FILE
         return ValuesFile(path=path, run=run.summary.run, in_baseline=True, trials_of=trials_of)
     if run.summary.kind == RunKind.IMPORT:
-        return ValuesFile(path=run.folder, run=run.summary.run, imported=True)
-    return ValuesFile(path=samples[run.folder], run=run.summary.run, trials_of=trials_of)
+        return ValuesFile(path=run.folder, run=run.summary.run, imported=True, by_date=run.by_date)
+    return ValuesFile(path=samples[run.folder], run=run.summary.run, trials_of=trials_of, by_date=run.by_date)
 
 
 def find_runs(archive: Path, words: str) -> StoredSet:
     """`NAME` of a baseline, `RUN`, `RUN,RUN,...`, or `2026-11-01..2026-11-10`. Raises UsageError, DamagedRun."""
     chosen: dict[str, StoredRun] = {}
+    left_out: list[str] = []
     for word in words.split(","):
-        for run in _runs_of(archive, word.strip()):
+        for run in _runs_of(archive, word.strip(), left_out.append):
             chosen.setdefault(run.summary.run, run)
     ordered = sorted(chosen.values(), key=lambda run: (run.summary.started, run.summary.run))
-    return StoredSet(name=words, runs=tuple(ordered))
+    return StoredSet(name=words, runs=tuple(ordered), left_out=tuple(dict.fromkeys(left_out)))
 
 
-def _runs_of(archive: Path, word: str) -> list[StoredRun]:
+def _runs_of(archive: Path, word: str, note: Callable[[str], None]) -> list[StoredRun]:
+    """`note` gets a sentence on each damaged run of a range of dates."""
     if not word:
         raise UsageError("A run without a name.", "Write RUN,RUN without empty places.")
-    name, at, version = word.partition("@")
-    if baselines.versions(archive, name) and (not at or baselines.NUMBER.fullmatch(version)):
-        folder = baselines.folder_of(archive, name, int(version) if at else None)
+    if (folder := _baseline(archive, word)) is not None:
         runs = baselines.read_baseline(folder).runs
         return [StoredRun(summary=run, folder=folder, in_baseline=True) for run in runs]
     if RANGE in word and "/" not in word:
-        readable = [run for folder in runs_between(archive, word) if (run := _readable(folder)) is not None]
+        readable = [run for folder in runs_between(archive, word) if (run := _readable(folder, note)) is not None]
         if not readable and word == RANGE:
             raise UsageError(f"{archive} has no closed run.", "Measure first, or name another folder with --archive.")
         if not readable:
             raise UsageError(f"No closed run of {archive} began in {word}.", "seatrial runs list shows all.")
         return readable
     return [_stored(find_run(archive, word))]
+
+
+def _baseline(archive: Path, word: str) -> Path | None:
+    """The version of a baseline that a word names; None for a run.
+
+    Raises UsageError where it names both, which `baseline set` refuses: others may have put one of them there.
+    """
+    name, at, version = word.partition("@")
+    if word == LAST or (at and not baselines.NUMBER.fullmatch(version)):
+        return None
+    try:
+        numbers = baselines.versions(archive, name)
+    except DamagedRun:
+        if _is_run(archive, word):
+            return None
+        raise
+    if numbers and not at and has_run_file(archive / name):
+        raise UsageError(
+            f"{archive} has both a run and a baseline {name!r}.",
+            f"Write {archive / name} for the run, {name}@{numbers[-1]} for the baseline.",
+        )
+    return baselines.folder_of(archive, name, int(version) if at else None) if numbers else None
+
+
+def _is_run(archive: Path, word: str) -> bool:
+    try:
+        find_run(archive, word)
+    except NoRun:
+        return False
+    return True
 
 
 def _stored(folder: Path) -> StoredRun:
@@ -111,11 +156,12 @@ def _stored(folder: Path) -> StoredRun:
     return StoredRun(summary=read_summary(folder), folder=folder)
 
 
-def _readable(folder: Path) -> StoredRun | None:
-    """A run of a range of dates; None where it is damaged."""
+def _readable(folder: Path, note: Callable[[str], None]) -> StoredRun | None:
+    """A run of a range of dates; None where it is damaged, of which `note` gets a sentence."""
     try:
-        return _stored(folder)
-    except DamagedRun:
+        return msgspec.structs.replace(_stored(folder), by_date=True)
+    except DamagedRun as error:
+        note(LEFT_OUT.format(folder.name, error.what))
         return None
 
 
@@ -128,12 +174,24 @@ def without(chosen: StoredSet, others: StoredSet) -> StoredSet:
     return msgspec.structs.replace(chosen, runs=left)
 
 
-def load_tables(sets: Sequence[StoredSet], *, trials: bool = False) -> tuple[MetricTable, ...]:
-    """All metrics of all runs, in the order of the sets. `trials`: as `StoredSet.values` takes it.
+def load_tables(
+    sets: Sequence[StoredSet], *, trials: bool = False, note: Callable[[str], None] | None = None
+) -> tuple[MetricTable, ...]:
+    """All metrics of all runs, in the order of the sets. `trials`: as `StoredSet.values` takes it; `note`: as
+    `read_tables` does.
 
     Raises DamagedRun, TooLittleMemory, SeatrialError.
     """
     files = [file for chosen in sets for file in chosen.values(trials=trials)]
     if not files:
         raise SeatrialError("There are no runs to read.")
-    return read_tables(files)
+    if note is None:
+        return read_tables(files)
+    left_out = [sentence for chosen in sets for sentence in chosen.left_out]
+    tables = read_tables(files, left_out.append)
+    sentences = list(dict.fromkeys(left_out))
+    for sentence in sentences[:MOST_NOTES]:
+        note(sentence)
+    if (more := len(sentences) - MOST_NOTES) > 0:
+        note(f"{count(more, 'more run')} {verb(more)} left out: seatrial runs list shows what is wrong with them.")
+    return tables

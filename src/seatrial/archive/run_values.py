@@ -7,7 +7,7 @@ once, have the value of those rounds, since the others may have shared cables. S
 Figures of trials of nodes have each node as a pair with itself.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,9 @@ import numpy as np
 from seatrial.archive.journal import ValuesImported, of_type
 from seatrial.archive.node_values import trial_rows
 from seatrial.archive.reader import read_entries
+from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.samples import opened, parquet, read_errors, system_errors
+from seatrial.model.errors import SeatrialError
 from seatrial.model.imported import Sense
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.node_trials import Measure
@@ -29,6 +31,17 @@ if TYPE_CHECKING:
 
 KERNELS: dict[str, Kernel | Sense | Measure] = {one.value: one for one in (*Kernel, *Sense, *Measure)}
 LEVELS = tuple(Compared)
+STRANGE = """
+SELECT count(*) > 0 FROM run_values
+WHERE number = ? AND (
+  coalesce(phase, '') NOT IN (SELECT unnest(?)) OR coalesce(kernel, '') NOT IN (SELECT unnest(?))
+  OR coalesce(compared, -1) NOT BETWEEN 0 AND 2 OR NOT coalesce(isfinite(value), false)
+  OR (source <> target AND value <= 0)
+  OR source IS NULL OR target IS NULL OR variant IS NULL OR message_bytes IS NULL OR window_messages IS NULL
+)
+"""
+"""Whether a run has values that seatrial does not write: the file of somebody else may contain anything."""
+LEFT_OUT = "The run {} is left out: {}"
 MEMORY = "1GB"
 """For DuckDB; what does not fit goes to a temporary file."""
 COLUMNS = (
@@ -104,19 +117,25 @@ KEPT = "INSERT INTO run_values SELECT ?, * EXCLUDE (run) FROM samples WHERE run 
 class ValuesFile(msgspec.Struct, frozen=True, kw_only=True):
     """Where the values of one run come from."""
 
-    path: Path
-    """samples.parquet of a run, or values.parquet of a baseline."""
+    path: Path | SeatrialError
+    """samples.parquet of a run, or values.parquet of a baseline; or why the run has no such file."""
     run: str
     in_baseline: bool = False
+    by_date: bool = False
+    """Nobody named the run: it is one of a range of dates."""
     imported: bool = False
     """Then the path is that of the run's folder."""
     trials_of: Path | None = None
     """The folder of the run (or baseline) whose figures of trials of nodes are wanted, too; None: they are not."""
 
 
-def read_tables(files: Sequence[ValuesFile]) -> tuple[MetricTable, ...]:
-    """All metrics of these runs, sorted; rows in the order of `files`. Raises DamagedRun, TooLittleMemory."""
-    with _loaded(files) as connection:
+def read_tables(files: Sequence[ValuesFile], note: Callable[[str], None] | None = None) -> tuple[MetricTable, ...]:
+    """All metrics of these runs, sorted; rows in the order of `files`.
+
+    `note` gets a sentence on each run of a range of dates that cannot be read, whose row then has no values. Without
+    it, and for a run that was named, raises DamagedRun, SeatrialError; always TooLittleMemory.
+    """
+    with _loaded(files, note) as connection:
         connection.execute(
             "CREATE TEMP TABLE metrics AS SELECT row_number() OVER () - 1 AS metric, * FROM (SELECT DISTINCT "
             "phase, variant, kernel, message_bytes, window_messages FROM run_values)"
@@ -153,23 +172,42 @@ def write_values(files: Sequence[ValuesFile], target: Path) -> None:
 
 
 @contextmanager
-def _loaded(files: Sequence[ValuesFile]) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """A connection with a table `run_values`, of which `number` is the place of the file."""
+def _loaded(
+    files: Sequence[ValuesFile], note: Callable[[str], None] | None = None
+) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """A connection with a table `run_values`, of which `number` is the place of the file. `note`: see `read_tables`."""
     with opened() as connection:
         connection.execute(f"SET memory_limit = '{MEMORY}'")
         connection.execute("SET preserve_insertion_order = false")
         connection.execute(f"CREATE TEMP TABLE run_values (number INTEGER, {COLUMNS})")
         for number, file in enumerate(files):
-            if file.imported:
-                _insert(connection, _imported(number, file.path))
-            elif _load(connection, number, file) and file.trials_of is not None:
-                _insert(connection, trial_rows(number, file.trials_of))
+            try:
+                with read_errors():
+                    _load(connection, number, file)
+                    ((strange,),) = connection.execute(STRANGE, [number, [*Phase], [*KERNELS]]).fetchall()
+                    if strange:
+                        raise DamagedRun("its values are not what seatrial writes.")
+            except SeatrialError as error:
+                if note is None or not file.by_date:
+                    raise DamagedRun(f"The run {file.run} cannot be read: {error.what}", error.remedy) from error
+                connection.execute("DELETE FROM run_values WHERE number = ?", [number])
+                note(LEFT_OUT.format(file.run, error.what))
         yield connection
 
 
-def _load(connection: "duckdb.DuckDBPyConnection", number: int, file: ValuesFile) -> bool:
+def _load(connection: "duckdb.DuckDBPyConnection", number: int, file: ValuesFile) -> None:
+    """The values of one run. Raises DamagedRun, SeatrialError."""
+    if isinstance(file.path, SeatrialError):
+        raise file.path
+    if file.imported:
+        _insert(connection, _imported(number, file.path))
+    elif _load_samples(connection, number, file, file.path) and file.trials_of is not None:
+        _insert(connection, trial_rows(number, file.trials_of))
+
+
+def _load_samples(connection: "duckdb.DuckDBPyConnection", number: int, file: ValuesFile, path: Path) -> bool:
     """The values of one file; whether there are trials of nodes besides, of which the journal has the figures."""
-    with read_errors(), parquet(file.path) as name:
+    with parquet(path) as name:
         connection.register("samples", connection.read_parquet(name))
         if file.in_baseline:
             connection.execute(KEPT, [number, file.run, Phase.NODES.value, file.trials_of is not None])

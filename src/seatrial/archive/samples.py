@@ -205,7 +205,7 @@ def _journal_of(connection: "duckdb.DuckDBPyConnection", path: Path) -> str:
             rows = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [name]).fetchall()
     except duckdb.OutOfMemoryException:
         raise
-    except duckdb.Error:
+    except (duckdb.Error, DamagedRun):
         return ""
     return next((value.decode("ascii", "replace") for key, value in rows if key == MADE_FROM.encode()), "")
 

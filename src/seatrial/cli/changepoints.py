@@ -9,7 +9,7 @@ import typer
 from seatrial.archive import run_sets
 from seatrial.archive.inputs import TABLES_BYTES
 from seatrial.cli.options import Archive, AsJson, Junit, Runs, archive_folder, read_text, share_of
-from seatrial.cli.outcome import Files, show
+from seatrial.cli.outcome import Files, say, show
 from seatrial.commands.changepoints import view as changes_view
 from seatrial.importers import series as value_series
 from seatrial.judgement import series_changes as changes_judge
@@ -59,7 +59,7 @@ def changepoints(
 def _of_runs(archive: Path, runs: str, column: Sequence[str]) -> "tuple[value_series.ValueSeries, ...]":
     """One series for each metric of runs of the archive, or for those whose names begin so."""
     chosen = run_sets.find_runs(archive, runs)
-    tables = run_sets.load_tables([chosen])
+    tables = run_sets.load_tables([chosen], note=say)
     wanted = [node_values.metric_named(tables, name) for name in column] or tables
     leaf_of = {node: leaf for run in chosen.summaries for node, leaf in run.leaf_of.items()}
     return node_values.series_of(wanted, chosen.summaries, leaf_of)

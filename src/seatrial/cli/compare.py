@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from seatrial.cli.options import Archive, AsJson, Html, Markdown, archive_folder, seconds, share_of
-from seatrial.cli.outcome import Files, show
+from seatrial.cli.outcome import Files, say, show
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site_options import HOSTS, JOB, Shared, settings_of
 from seatrial.commands.compare import prove as compare_prove
@@ -139,19 +139,15 @@ def _restored(words: Sequence[str], *, as_json: bool) -> int:
 def _proved(request: "compare_prove.Request", comparison: "records.Comparison", *, as_json: bool, files: Files) -> int:
     """Take suspects back. A setting that was not restored is never a success."""
     with progress_on(sys.stderr) as progress:
-        proved = compare_prove.run_proof(request, comparison, progress, _say)
+        proved = compare_prove.run_proof(request, comparison, progress, say)
     code = show(compare_view.comparison_report(proved.comparison), as_json=as_json, files=files)
     return _with_warning(proved.unrestored, code)
-
-
-def _say(text: str) -> None:
-    print(clean(f"seatrial: {text}"), file=sys.stderr)
 
 
 def _with_warning(unrestored: str, code: int) -> int:
     if not unrestored:
         return code
-    _say(unrestored)
+    say(unrestored)
     return max(code, int(ExitCode.INCOMPLETE))
 
 

@@ -10,7 +10,7 @@ from seatrial.archive import run_sets
 from seatrial.archive.inputs import TABLES_BYTES
 from seatrial.benchmarks import catalogue
 from seatrial.cli.options import Archive, AsJson, Junit, Runs, archive_folder, read_text, read_texts, share_of
-from seatrial.cli.outcome import Files, show
+from seatrial.cli.outcome import Files, say, show
 from seatrial.commands.fleet import judge as fleet_judge
 from seatrial.commands.fleet import outputs as fleet_outputs
 from seatrial.commands.fleet import strata as fleet_strata
@@ -102,7 +102,7 @@ def _facts(archive: Path, facts: str, runs: str) -> "Mapping[str, NodeFacts]":
 def _of_runs(archive: Path, runs: str, column: str) -> "fleets.FleetTable":
     """The values of the nodes in runs of the archive."""
     chosen = run_sets.find_runs(archive, runs)
-    table = node_values.metric_named(run_sets.load_tables([chosen]), column)
+    table = node_values.metric_named(run_sets.load_tables([chosen], note=say), column)
     leaf_of = {name: leaf for run in chosen.summaries for name, leaf in run.leaf_of.items()}
     return fleets.one_stratum(
         node_values.values_by_node(table, leaf_of),

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from seatrial.cli.options import Archive, AsJson, archive_folder
-from seatrial.cli.outcome import show
+from seatrial.cli.outcome import say, show
 from seatrial.commands.history import run as history_run
 from seatrial.commands.history import view as history_view
 from seatrial.model.errors import UsageError
@@ -36,7 +36,7 @@ def history(
 ) -> int:
     """Print a metric over the runs of the archive, where it changed, and which facts changed at that time."""
     chosen = parse_subject(subject)
-    histories = history_run.read_history(archive_folder(archive), metric, chosen, runs)
+    histories = history_run.read_history(archive_folder(archive), metric, chosen, say, runs)
     return show(history_view.history_report(histories), as_json=as_json)
 
 

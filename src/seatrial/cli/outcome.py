@@ -45,7 +45,7 @@ def show(
     failure = _failure(report, failures)
     if nagios:
         for error in failures:
-            print(clean(f"seatrial: {error}"), file=sys.stderr)
+            say(str(error))
         return JSON_OUTPUT.print_nagios(report)
     if as_json:
         JSON_OUTPUT.print_report(report, failure)
@@ -58,8 +58,13 @@ def show(
         for form, path in written:
             print(clean(f"{form}: {path}"))
     for error in failures:
-        print(clean(f"seatrial: {error}"), file=sys.stderr)
+        say(str(error))
     return failure.exit_code if failure else int(report.exit_code)
+
+
+def say(text: str) -> None:
+    """Print a sentence beside the report, on standard error."""
+    print(clean(f"seatrial: {text}"), file=sys.stderr)
 
 
 def _failure(report: Report, failures: Sequence[SeatrialError]) -> Failure | None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from seatrial.cli.options import Archive, AsJson, archive_folder, share_of
-from seatrial.cli.outcome import show
+from seatrial.cli.outcome import say, show
 from seatrial.commands.plan import run as plan_run
 from seatrial.commands.plan import view as plan_view
 from seatrial.model.settings import PRACTICAL
@@ -36,5 +36,5 @@ def plan(
 ) -> int:
     """Say how many runs, nodes and node-hours it takes to show a change, from the variance of the runs there are."""
     effect = share_of(detect, "--detect")
-    found_plan = plan_run.plan(archive_folder(archive), wanted, effect, runs)
+    found_plan = plan_run.plan(archive_folder(archive), wanted, effect, say, runs)
     return show(plan_view.plan_report(found_plan), as_json=as_json)

@@ -1,6 +1,6 @@
 """The runs of a baseline as the reference of a check: what each node did then, and which facts have changed since."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -57,14 +57,28 @@ def find_past(settings: CheckSettings | NodesSettings, info: RunInfo) -> StoredS
     return stored
 
 
-def with_past(info: RunInfo, stored: StoredSet, nodes: Sequence[str], facts: Mapping[str, NodeFacts]) -> RunInfo:
+def with_past(
+    info: RunInfo,
+    stored: StoredSet,
+    nodes: Sequence[str],
+    facts: Mapping[str, NodeFacts],
+    note: Callable[[str], None] | None = None,
+) -> RunInfo:
     """The description of a run with what it is compared with: it stays there, whatever becomes of the baseline."""
-    return msgspec.structs.replace(info, past=read_past(stored, nodes, facts))
+    return msgspec.structs.replace(info, past=read_past(stored, nodes, facts, note))
 
 
-def read_past(stored: StoredSet, nodes: Sequence[str], facts: Mapping[str, NodeFacts]) -> Past:
-    """`nodes`: those of the check; `facts`: theirs now. Raises DamagedRun, TooLittleMemory."""
-    metrics = load_tables([stored], trials=True)
+def read_past(
+    stored: StoredSet,
+    nodes: Sequence[str],
+    facts: Mapping[str, NodeFacts],
+    note: Callable[[str], None] | None = None,
+) -> Past:
+    """`nodes`: those of the check; `facts`: theirs now; `note`: as `load_tables` takes it.
+
+    Raises DamagedRun, TooLittleMemory.
+    """
+    metrics = load_tables([stored], trials=True, note=note)
     tables = {kernel: _survey(metrics, kernel) for kernel in KERNELS}
     wanted = frozenset(nodes)
     figures = [table for table in metrics if isinstance(table.metric.kernel, Measure)]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import random
 from pathlib import Path
 
@@ -145,6 +146,25 @@ def test_a_target_below_a_file_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ArchiveError):
         export([folder], tmp_path / "file" / "out.csv", ExportFormat.CSV)
+
+
+def test_what_takes_the_place_of_a_file_that_is_half_written_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of a group: somebody gives the file another name, and a file of the caller's its name."""
+    folder = record(CLUSTER, tmp_path)
+    target, moved = tmp_path / "out.csv", tmp_path / "moved.csv"
+
+    def no_space(handle: int) -> Path:
+        target.rename(moved)
+        target.write_text("precious")
+        os.write(handle, b"half")
+        return Path("/dev/full")
+
+    monkeypatch.setattr("seatrial.archive.export.descriptor_path", no_space)
+    with pytest.raises(ArchiveError, match="cannot be written"):
+        export([folder], target, ExportFormat.CSV)
+    assert (target.read_text(), moved.read_bytes()) == ("precious", b"")
 
 
 def test_a_run_that_was_never_closed_says_what_to_do(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from seatrial.archive import changed_settings, contents, layout, listing
 from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile
 from seatrial.archive.reader import read_info
 from seatrial.archive.run_files import DamagedRun
+from seatrial.archive.run_sets import find_runs
 from seatrial.archive.working_folder import remove_leftovers
 from seatrial.archive.writer import RunTaken, RunWriter
 from seatrial.cli.main import run
@@ -25,11 +26,12 @@ from seatrial.driver import detached
 from seatrial.driver.progress import Silent
 from seatrial.driver.submitted import Submitted, find_submitted, new_folder, write_submitted
 from seatrial.files.writing import open_own
-from seatrial.model.errors import SeatrialError
+from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, described_again, fill, info_of, names, record, sail
 from tests.support.other_users import FIRST, SECOND, carried_out, give, public
 from tests.support.paths import ROOT
+from tests.support.run_archives import healthy_run
 
 __all__ = ["public"]  # a fixture
 CLUSTER = Cluster(nodes=names(3))
@@ -61,7 +63,9 @@ def test_a_pipe_in_place_of_samples_that_were_looked_at_blocks_nobody(tmp_path: 
     assert "EXCHANGED True" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["runs show run", "runs export run --output /dev/null", "history bandwidth"])
+@pytest.mark.parametrize(
+    "command", ["runs show run", "runs export run --output /dev/null", "history bandwidth --runs run"]
+)
 def test_a_journal_without_lines_is_not_read_to_its_end(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -310,3 +314,27 @@ def test_a_link_of_somebody_else_shows_no_private_run(public: Path, of_link: int
     (archive / "run").symlink_to(private)
     os.chown(archive / "run", of_link, of_link, follow_symlinks=False)
     assert len(listing.list_archive(archive)) == listed
+
+
+def test_a_baseline_with_the_name_of_a_run_takes_nobodys_place(tmp_path: Path) -> None:
+    """`baseline set` refuses such names; whoever may write to the archive can put a folder there all the same."""
+    archive = tmp_path / "archive"
+    for number in (1, 2):
+        healthy_run(archive, number, nodes=2)
+    last = find_runs(archive, "last").summaries
+    for name in ("h1", "last"):
+        (archive / "baselines" / name / "0007").mkdir(parents=True)
+    with pytest.raises(UsageError, match="both a run and a baseline") as refusal:
+        find_runs(archive, "h1")
+    assert refusal.value.remedy == f"Write {archive / 'h1'} for the run, h1@7 for the baseline."
+    assert [run.run for run in find_runs(archive, str(archive / "h1")).summaries] == ["h1"]
+    assert find_runs(archive, "last").summaries == last
+
+
+def test_a_folder_of_baselines_that_nobody_may_read_hides_no_run(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    healthy_run(archive, 1, nodes=2)
+    (archive / "baselines").symlink_to("baselines")  # a loop: root may read everything
+    assert [run.run for run in find_runs(archive, "h1").summaries] == ["h1"]
+    with pytest.raises(DamagedRun):
+        find_runs(archive, "unknown")

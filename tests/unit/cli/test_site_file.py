@@ -73,7 +73,7 @@ def test_root_takes_no_programs_from_the_file_of_a_user(monkeypatch: pytest.Monk
         monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
         monkeypatch.setenv("XDG_STATE_HOME", str(folder))
         monkeypatch.setattr("seatrial.cli.site_file.SYSTEM", folder / "none.toml")
-        with pytest.raises(UsageError, match=f"belongs to user {OTHER}"):
+        with pytest.raises(UsageError, match=f"belongs to {OTHER}"):
             settings()
         assert as_user(OTHER, lambda: settings().mpicc) == f"{folder}/evil"
 

@@ -25,7 +25,7 @@ NEEDS = {
     "curve": OFFERED,
     "transports": OFFERED,
     "saturate": OFFERED - {"launcher"},
-    "placement": OFFERED - {"launcher", "partition", "mpi", "replay", *JOB, "mpirun_options"},
+    "placement": OFFERED - {"launcher", "partition", "mpi", "start", "replay", *JOB, "mpirun_options"},
     "doctor": OFFERED - {"budget", "archive", "round_timeout", "replay", "run", "seed", "verify"},
     "facts": {"archive", "run", *HOSTS, "partition", *JOB, "wait", "idle_only", "node_hours"},
     "limits": {*HOSTS, "partition", *JOB, "wait", "idle_only", "node_hours"},

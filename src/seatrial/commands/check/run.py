@@ -184,7 +184,8 @@ class Check(Run):
         self.get_nodes(nodes, allocation_s(self._settings.budget_s), self._asleep)
         self._look_at_job()
         if self.past is not None:
-            self._writer.describe(with_past(self._writer.info, self.past, self.measurer.nodes, self.facts))
+            note, nodes = self.measurer.remarks.append, self.measurer.nodes
+            self._writer.describe(with_past(self._writer.info, self.past, nodes, self.facts, note))
         self.progress.stage(f"Starting the probe on {count(len(self.measurer.nodes), 'node')}")
         self._start()
         self._settings = with_time_left(self._settings, self._began_s)

@@ -49,10 +49,11 @@ def announcement(benchmark: tuple[str, ...]) -> str:
 def _own_info(folder: Path) -> RunInfo | None:
     """run.json of a run that this user owns, and that nobody else may write to; else None.
 
-    The folder is held open: a file in it that is this user's cannot be replaced by others in the meantime.
+    The folder is held open: a file in it that is this user's cannot be replaced by others in the meantime. A link is
+    not followed: others may have put it in the place of a run of theirs that was looked at before.
     """
     try:
-        with opened_folder(folder.resolve()) as handle:
+        with opened_folder(folder) as handle:
             held = f"/proc/self/fd/{handle}"
             mine = is_own_alone(f"{held}/.") and is_own_alone(f"{held}/{layout.RUN_FILE}")
             return read_info(Path(held)) if mine else None
@@ -63,6 +64,8 @@ def _own_info(folder: Path) -> RunInfo | None:
 def _owner(folder: Path) -> str:
     """Whose run it is, for a sentence."""
     owners = {path.stat().st_uid for path in (folder, folder / layout.RUN_FILE)} - {os.geteuid()}
+    if folder.is_symlink():
+        return "it is a link"
     names = ", ".join(f"it belongs to {user_name(owner)}" for owner in sorted(owners))
     return names or "others may write to it"
 

@@ -33,7 +33,10 @@ def run_comparison(
     before = find_runs(archive, first)
     before, after = _of_common_kinds(before, without(find_runs(archive, second), before))
     sets = (_run_set(before, names[0]), _run_set(after, names[1]))
-    return compare(*sets, load_tables([before, after]), threshold=threshold, across=across)
+    left_out: list[str] = []
+    tables = load_tables([before, after], note=left_out.append)
+    comparison = compare(*sets, tables, threshold=threshold, across=across)
+    return msgspec.structs.replace(comparison, notes=(*comparison.notes, *left_out))
 
 
 def _of_common_kinds(first: StoredSet, second: StoredSet) -> tuple[StoredSet, StoredSet]:

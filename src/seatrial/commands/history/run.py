@@ -1,6 +1,6 @@
 """Reads a metric over the runs of an archive, finds its changes, and the facts that changed with each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -28,8 +28,12 @@ PERMITTED = frozenset({"command", "mpi-library", "cluster"})
 """Conditions that may change over time: an upgrade of the MPI is what a history should show."""
 
 
-def read_history(archive: Path, name: str, subject: Subject, runs: str = "") -> tuple[History, ...]:
-    """Each metric whose name begins with `name`. Raises UsageError where nothing fits, DamagedRun.
+def read_history(
+    archive: Path, name: str, subject: Subject, note: Callable[[str], None], runs: str = ""
+) -> tuple[History, ...]:
+    """Each metric whose name begins with `name`. `note`: as `load_tables` takes it.
+
+    Raises UsageError where nothing fits, DamagedRun.
 
     Of runs that were measured under unlike conditions those count that are like the newest with such a value.
     """
@@ -39,7 +43,8 @@ def read_history(archive: Path, name: str, subject: Subject, runs: str = "") -> 
     while left:
         alike = [run for run in left if _alike(run, left[-1])]
         left = [run for run in left if run not in alike]
-        of_alike = load_tables([msgspec.structs.replace(chosen, runs=tuple(alike))], trials=True)
+        of_alike = load_tables([msgspec.structs.replace(chosen, runs=tuple(alike))], trials=True, note=note)
+        chosen = msgspec.structs.replace(chosen, left_out=())  # each is noted once
         tables += of_alike
         if histories := tuple(_histories(alike, of_alike, name, subject)):
             return histories

@@ -50,7 +50,8 @@ def run_nodes(settings: NodesSettings, progress: Progress | None = None) -> Node
 
 def _keep_past(writer: RunWriter, past: StoredSet, frame: Run) -> None:
     """Keep in the run what it is compared with."""
-    writer.describe(with_past(writer.info, past, frame.measurer.nodes, frame.facts))
+    measurer = frame.measurer
+    writer.describe(with_past(writer.info, past, measurer.nodes, frame.facts, measurer.remarks.append))
 
 
 class NodesRun:

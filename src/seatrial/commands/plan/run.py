@@ -1,6 +1,6 @@
 """Reads the runs of a benchmark from the archive and plans how many more a claim needs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,9 +16,9 @@ ALL_RUNS = ".."
 """Every closed run of the archive."""
 
 
-def plan(archive: Path, wanted: str, effect: float, runs: str = "") -> Plan:
+def plan(archive: Path, wanted: str, effect: float, note: Callable[[str], None], runs: str = "") -> Plan:
     """`wanted`: a command that measures, or the beginning of a metric's name. `runs`: which; empty: all in the archive
-    that were measured like the newest.
+    that were measured like the newest. `note`: as `load_tables` takes it.
 
     Raises UsageError where nothing fits, DamagedRun.
     """
@@ -26,10 +26,10 @@ def plan(archive: Path, wanted: str, effect: float, runs: str = "") -> Plan:
     is_command = wanted in tuple(RunKind)
     if is_command:
         chosen = _of_kind(chosen, wanted)
-    tables = [] if not chosen.runs else list(load_tables([chosen]))
+    tables = [] if not chosen.runs else list(load_tables([chosen], note=note))
     if not is_command:
         tables = [table for table in tables if table.metric.name.startswith(wanted)]
-        chosen, tables = _that_measured(chosen, tables)
+    chosen, tables = _that_measured(chosen, tables)
     if not tables:
         raise UsageError(
             f"No run of {archive} measured {wanted!r}.",

@@ -2,10 +2,12 @@
 
 import contextlib
 import hashlib
+import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from seatrial.archive.inputs import ANY_SIZE, PIECE_BYTES, open_regular
 from seatrial.archive.working_folder import Use, WorkingFolder, scratch_parent
 from seatrial.files.trust import distrust
 from seatrial.files.writing import new_folder, own_folder
@@ -18,6 +20,8 @@ ERRORS_BYTES = 1 << 16
 TEXT_FOLDER = "system"
 MOST_FILES = 20_000
 MOST_TEXT_BYTES = 1 << 20
+MODE = 0o777
+"""The bits of a file's mode that its copy gets."""
 
 
 class Scratch:
@@ -85,19 +89,21 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def read_case(case: Path | None) -> dict[str, str]:
-    """The files of a user's case by path; the text of those in `system`. Raises UsageError."""
+    """The files of a user's case by path; the text of those in `system`.
+
+    Raises UsageError; BadInput for what is not a regular file, and for a link that leads out of the case.
+    """
     if case is None:
         return {}
     if not case.is_dir():
         raise UsageError(f"--case {case} is not a folder.", "Name the folder of the case.")
     texts: dict[str, str] = {}
-    for path in sorted(case.rglob("*")):
-        if len(texts) > MOST_FILES:
+    for name in sorted(_names(case, folders=False)):
+        if len(texts) == MOST_FILES:
             raise UsageError(f"--case {case} has more than {MOST_FILES} files.", "Name the folder of one case.")
-        if path.is_file():
-            name = path.relative_to(case).as_posix()
-            small = name.startswith(f"{TEXT_FOLDER}/") and path.stat().st_size <= MOST_TEXT_BYTES
-            texts[name] = path.read_text(encoding="utf-8", errors="replace") if small else ""
+        with open_regular(case / name, ANY_SIZE, case) as stream:
+            small = name.startswith(f"{TEXT_FOLDER}/") and os.fstat(stream.fileno()).st_size <= MOST_TEXT_BYTES
+            texts[name] = stream.read(MOST_TEXT_BYTES).decode("utf-8", errors="replace") if small else ""
     return texts
 
 
@@ -105,20 +111,37 @@ def case_hash(case: Path, names: Iterable[str]) -> str:
     """SHA-256 of names and contents of the case's files. Raises SeatrialError for one that cannot be read."""
     whole = hashlib.sha256()
     for name in sorted(names):
+        content = hashlib.sha256()
         try:
-            with (case / name).open("rb") as stream:
-                whole.update(f"{name}\n{hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
+            with open_regular(case / name, ANY_SIZE, case) as stream:
+                while piece := stream.read(PIECE_BYTES):
+                    content.update(piece)
         except OSError as error:
             raise SeatrialError(f"--case: {case / name} cannot be read: {error.strerror}.") from error
+        whole.update(os.fsencode(f"{name}\n{content.hexdigest()}\n"))
     return whole.hexdigest()
 
 
 def copy_case(case: Path, folder: Path) -> None:
-    """Copy the user's case, which itself stays as it is. Raises SeatrialError."""
+    """Copy the user's case, which itself stays as it is. Raises SeatrialError, before more is copied than has room."""
     try:
-        shutil.copytree(case, folder, dirs_exist_ok=True)
-    except (OSError, shutil.Error) as error:
+        for name in _names(case, folders=True):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        for name in _names(case, folders=False):
+            with open_regular(case / name, free_bytes(folder), case) as stream, (folder / name).open("wb") as copy:
+                shutil.copyfileobj(stream, copy)
+                os.fchmod(copy.fileno(), os.fstat(stream.fileno()).st_mode & MODE)
+    except OSError as error:
         raise SeatrialError(f"--case {case} cannot be copied to {folder}: {error}.") from error
+
+
+def _names(case: Path, *, folders: bool) -> Iterator[str]:
+    """What is below a case: folders, or all that is not one, which includes links. Links are not followed."""
+    for above, inner, others in os.walk(case):
+        for name in inner + others:
+            path = Path(above, name)
+            if folders == (path.is_dir() and not path.is_symlink()):
+                yield path.relative_to(case).as_posix()
 
 
 def text_of(path: Path, most_bytes: int = MOST_BYTES) -> str:

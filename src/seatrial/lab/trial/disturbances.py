@@ -15,7 +15,7 @@ MOST_HOGS = 16
 WORK = (
     "for _ in range(1_000_000): pass",
     "copied[:] = source",
-    "subprocess.run([sys.executable, '-I', '-c', 'pass'])",
+    "subprocess.run(['true'])",
 )
 """What hogs do, in turn: the first computes, the second copies memory, the third starts and ends programs."""
 LOOP = """

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -36,9 +37,16 @@ SALLOC = """
 echo "salloc $*" >>{log}
 echo "salloc: Granted job allocation 42" >&2
 while [ "$1" != sh ]; do shift; done
-SLURM_JOB_ID=42 "$@"
+exec 3<&0  # what goes on in the background would read /dev/null
+SLURM_JOB_ID=42 "$@" <&3 &
+echo $! >{folder}/holder
+wait $!
 echo released >>{log}
 echo "salloc: Relinquishing job allocation 42" >&2
+"""
+SCANCEL = """
+echo "scancel $*" >>{log}
+kill "$(cat {folder}/holder)"
 """
 SRUN = """
 while case $1 in -*) true ;; *) false ;; esac; do shift; done
@@ -67,15 +75,17 @@ def log(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def slurm(tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
-    """A cluster of three idle nodes, which grants job 42."""
+def slurm(tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlurmScripts]:
+    """A cluster of three idle nodes, which grants job 42; in the end nothing of that job is left."""
     scripts = in_place_of_slurm(tmp_path / "slurm", tmp_path / "archive", monkeypatch)
-    scripts.runs("salloc", SALLOC.format(log=log))
+    scripts.runs("salloc", SALLOC.format(log=log, folder=tmp_path))
     scripts.runs("srun", SRUN)
     scripts.runs("sinfo", SINFO)
     scripts.runs("squeue", SQUEUE.format(folder=tmp_path))
-    scripts.runs("scancel", f'echo "scancel $*" >>{log}')
-    return scripts
+    scripts.runs("scancel", SCANCEL.format(log=log, folder=tmp_path))
+    yield scripts
+    holder = tmp_path / "holder"
+    assert not holder.exists() or eventually(lambda: not Path("/proc", holder.read_text().strip()).exists())
 
 
 def logging(log: Path, word: str, then: str = "") -> str:

@@ -137,3 +137,10 @@ def test_a_proof_executes_nothing_of_another_users_archive(
     assert said == [announcement(mine)]
     assert said[0].startswith("Executes as root: ")
     assert node.program in said[0]
+
+
+def test_a_link_to_a_run_of_ones_own_is_not_followed(archive: Path) -> None:
+    """Somebody may have put it in place of a run of theirs after that was compared."""
+    (archive / "link").symlink_to(write(archive / "mine"))
+    with pytest.raises(UsageError, match="it is a link"):
+        repeatable(archive / "link", (), NOTHING)

@@ -16,6 +16,7 @@ from seatrial.driver.left_settings import changes_folder, left_settings
 from seatrial.model.subject import node as node_subject
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.command_line import Seatrial
+from tests.support.second_user import OTHER, needs_root
 
 FILE = ChangedFile(
     node="n2", fact="interfaces.eth0.mtu_bytes", root="", paths=("/sys/class/net/eth0/mtu",), usual="600",
@@ -69,6 +70,20 @@ def test_notes_of_other_users_on_the_nodes_are_named_once(tmp_path: Path) -> Non
     assert finding.subject == node_subject("n3")
     assert "600, since 2026, by ann" in finding.statement
     assert "remove the note n3.others.note" in finding.remedy
+
+
+@needs_root
+def test_notes_that_anybody_may_have_left_on_a_node_are_not_read(tmp_path: Path) -> None:
+    """A pipe would keep the node from answering, and a link would show the first line of a file of root's."""
+    folder = tmp_path / "var-tmp-seatrial"
+    folder.mkdir()
+    os.mkfifo(folder / "n1.pipe.note")
+    (tmp_path / "private").write_text("secret\n")
+    (folder / "n1.link.note").symlink_to(tmp_path / "private")
+    os.chown(folder, OTHER, OTHER)
+    words = [word.replace("/var/tmp/seatrial", str(folder)) for word in question()]
+    answer = subprocess.run(words, capture_output=True, text=True, check=True, timeout=20).stdout
+    assert (len(parse_places(answer)), "secret" in answer) == (1, False)
 
 
 def test_the_doctor_begins_with_it(seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,116 @@
+"""One bad run in an archive of several users does not keep the others from a range of dates."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from seatrial.archive import layout
+from seatrial.archive.run_sets import MOST_NOTES
+from seatrial.cli.main import run
+from tests.support.run_archives import healthy_run
+
+Read = pytest.CaptureFixture[str]
+BAD = "h9"
+COMMANDS = (
+    ("history", "bandwidth"),
+    ("plan", "bandwidth"),
+    ("plan", "check"),
+    ("compare", "h1", ".."),
+    ("changepoints", "--runs", "..", "--column", "bandwidth"),
+    ("check", "--replay", "{}/h1", "--baseline", ".."),
+    ("fleet", "--runs", "..", "--column", "bandwidth"),
+)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("archive")
+    for number in (1, 2, 3, 9):
+        healthy_run(folder, number, nodes=3)
+    return folder
+
+
+def garbage(run_folder: Path) -> None:
+    samples = run_folder / layout.SAMPLES_FILE
+    content = bytearray(samples.read_bytes())
+    content[8 : len(content) // 2] = bytes(len(content) // 2 - 8)
+    samples.write_bytes(content)
+
+
+def unmade(run_folder: Path) -> None:
+    (run_folder / layout.SAMPLES_FILE).unlink()
+    journal = run_folder / layout.JOURNAL_FILE
+    journal.write_bytes(b"x" * journal.stat().st_size)
+
+
+def shorter(run_folder: Path) -> None:
+    os.truncate(run_folder / layout.JOURNAL_FILE, 100)
+
+
+@pytest.mark.parametrize("spoil", [garbage, unmade, shorter])
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_run_that_cannot_be_read_is_left_out_with_a_note(
+    words: tuple[str, ...], spoil: Callable[[Path], None], whole: Path, tmp_path: Path, capsys: Read
+) -> None:
+    archive, good = tmp_path / "archive", tmp_path / "good"
+    shutil.copytree(whole, archive)
+    shutil.copytree(whole, good, ignore=shutil.ignore_patterns(BAD))
+    spoil(archive / BAD)
+    expected = run([*(word.format(good) for word in words), "--archive", str(good)])
+    capsys.readouterr()
+    assert run([*(word.format(archive) for word in words), "--archive", str(archive)]) == expected
+    printed = capsys.readouterr()
+    assert f"The run {BAD} is left out: " in " ".join((printed.out + printed.err).split())
+
+
+def test_a_run_that_is_named_is_not_left_out(whole: Path, tmp_path: Path, capsys: Read) -> None:
+    archive = tmp_path / "archive"
+    shutil.copytree(whole, archive)
+    garbage(archive / BAD)
+    assert run(["compare", "h1", f"h2,{BAD}", "--archive", str(archive)]) == 2
+    assert f"The run {BAD} cannot be read: Samples" in capsys.readouterr().err
+
+
+def test_facts_of_such_a_run_that_lead_elsewhere_hide_no_comparison(whole: Path, tmp_path: Path, capsys: Read) -> None:
+    archive = tmp_path / "archive"
+    shutil.copytree(whole, archive)
+    for path in (archive / BAD / layout.FACTS_FOLDER).iterdir():
+        path.unlink()
+        path.symlink_to("/dev/zero")
+    run(["compare", "h1", "..", "--archive", str(archive)])
+    assert "runs compared with 1 run" in " ".join(capsys.readouterr().out.split())
+
+
+def test_thousands_of_bad_runs_have_a_few_notes(whole: Path, tmp_path: Path, capsys: Read) -> None:
+    archive = tmp_path / "archive"
+    shutil.copytree(whole, archive)
+    shorter(archive / BAD)
+    for number in range(20):
+        shutil.copytree(archive / BAD, archive / f"bad-{number}")
+    run(["plan", "bandwidth", "--archive", str(archive)])
+    notes = [line for line in capsys.readouterr().err.splitlines() if "left out" in line]
+    assert len(notes) == MOST_NOTES + 1
+    assert "16 more runs are left out" in notes[-1]
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    ["'x' AS phase", "'x' AS kernel", "7 AS compared", "NULL AS message_bytes", "0 AS value", "NULL AS source"],
+)
+def test_values_that_seatrial_does_not_write_are_no_internal_error(
+    spoilt: str, whole: Path, tmp_path: Path, capsys: Read
+) -> None:
+    archive = tmp_path / "archive"
+    shutil.copytree(whole, archive)
+    assert run(["baseline", "set", "good", "h1,h2", "--archive", str(archive)]) == 0
+    values = archive / "baselines" / "good" / "0001" / "values.parquet"
+    written = tmp_path / "values.parquet"
+    with duckdb.connect() as connection:
+        connection.read_parquet(str(values)).project(f"* REPLACE ({spoilt})").write_parquet(str(written))
+    written.replace(values)
+    assert run(["compare", "good", "h3", "--archive", str(archive)]) == 2
+    assert "its values are not what seatrial writes" in capsys.readouterr().err
