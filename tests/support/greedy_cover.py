@@ -1,20 +1,22 @@
 """The parts that explain bad pairs, chosen by the definition of `locate.explanation.blame` and not by its arrays."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from seatrial.locate.evidence import Pair
 from seatrial.locate.explanation import Blamed, Crossings
 from seatrial.model.fabric import Component
 
 
-def greedy(bad: Mapping[Pair, float], good: Crossings, *, acquit: bool) -> list[Blamed]:
+def greedy(
+    bad: Mapping[Pair, float], good: Crossings, *, acquit: bool, cleared: Collection[Component] = ()
+) -> list[Blamed]:
     """All parts are weighed again for each one that is chosen."""
     fabric = good.fabric
     on_bad: dict[Component, set[Pair]] = {}
     for one in bad:
         for part in fabric.path(*one):
             on_bad.setdefault(part, set()).add(one)
-    able = {part: pairs for part, pairs in on_bad.items() if not (acquit and good.count(part))}
+    able = {part: pairs for part, pairs in on_bad.items() if part not in cleared and not (acquit and good.count(part))}
     alone = [[part for part in fabric.path(*one) if part in able] for one in bad]
     certain = {parts[0] for parts in alone if acquit and len(parts) == 1}
     found, left = [], set(bad)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from seatrial.archive import layout
 from seatrial.archive.journal import NodeLost, PairCapped, PairHung, RoundEnded, SessionStarted
 from seatrial.archive.run_files import read_tail
 from seatrial.archive.writer import RunWriter
@@ -277,8 +278,8 @@ class Measurer:
 
     def said(self) -> str:
         """What the latest launch wrote to standard error so far, and to standard output before the probe was ready."""
-        log = self._writer.log_file(f"launch-{self._sessions}.err")
-        text = read_tail(self._writer.folder, log, LOG_BYTES)
+        folder = self._writer.folder
+        text = read_tail(folder, folder / layout.LOGS_FOLDER / f"launch-{self._sessions}.err", LOG_BYTES)
         return f"{text}\n{getattr(self._session, 'banter', '')}"
 
     def close(self, *, kill: bool = False) -> None:
