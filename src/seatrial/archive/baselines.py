@@ -10,7 +10,6 @@ import gzip
 import os
 import re
 import secrets
-import shutil
 import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -24,11 +23,13 @@ from seatrial.archive.run_values import ValuesFile, write_values
 from seatrial.files.owners import owner_of
 from seatrial.files.writing import (
     Foreign,
+    OwnFolder,
     descriptor_path,
     new_folder,
     own_folder,
     rename_folder,
     shared_folder,
+    tentative_folder,
 )
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError, UsageError
@@ -182,8 +183,8 @@ def _write_in(
     try:
         with contextlib.suppress(FileExistsError), new_folder(home):
             pass
-        with own_folder(home) as versions_folder:
-            _write_version(new, baseline, files, facts)
+        with own_folder(home) as versions_folder, tentative_folder(new) as own:
+            _write_version(own, baseline, files, facts)
             if _versions_in(home)[-1:] != ([replaces] if replaces else []):
                 raise FileExistsError
             try:
@@ -193,21 +194,19 @@ def _write_in(
                     raise FileExistsError from error
                 raise
     finally:
-        shutil.rmtree(new, ignore_errors=True)
         with contextlib.suppress(OSError):
             home.rmdir()  # empty where nothing was written
 
 
-def _write_version(new: Path, baseline: Baseline, files: Sequence[ValuesFile], facts: dict[str, str]) -> None:
-    with new_folder(new) as own:
-        with own.new_file(VALUES_FILE) as stream:
-            write_values(files, descriptor_path(stream.fileno()))
-        if facts:
-            own.replace(FACTS_FILE, gzip.compress(msgspec.json.encode(facts)))
-        with own.new_file(FILE) as stream:
-            stream.write(msgspec.json.format(msgspec.json.encode(baseline), indent=1) + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+def _write_version(new: OwnFolder, baseline: Baseline, files: Sequence[ValuesFile], facts: dict[str, str]) -> None:
+    with new.new_file(VALUES_FILE) as stream:
+        write_values(files, descriptor_path(stream.fileno()))
+    if facts:
+        new.replace(FACTS_FILE, gzip.compress(msgspec.json.encode(facts)))
+    with new.new_file(FILE) as stream:
+        stream.write(msgspec.json.format(msgspec.json.encode(baseline), indent=1) + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def _not_yours(archive: Path, name: str) -> SeatrialError:
@@ -222,9 +221,10 @@ def drop_baseline(archive: Path, name: str) -> int:
     try:
         with shared_folder(archive / FOLDER) as place:
             home, gone = place / name, place / f".{name}.{secrets.token_hex(4)}.dropped"
-            with own_folder(home):
+            with own_folder(home) as own:
                 rename_folder(home, gone.name)
-            shutil.rmtree(gone)
+                own.empty()
+            gone.rmdir()
     except Foreign as error:
         raise _not_yours(archive, name) from error
     except OSError as error:

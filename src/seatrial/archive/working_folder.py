@@ -8,7 +8,6 @@ import enum
 import os
 import re
 import secrets
-import stat
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -18,7 +17,7 @@ from seatrial.archive import lease, liveness
 from seatrial.archive.layout import LEASE_FILE
 from seatrial.archive.liveness import LATELY_S, Found, Life
 from seatrial.files.owners import is_own
-from seatrial.files.writing import FOLDER, new_folder, own_folder
+from seatrial.files.writing import new_folder, own_folder
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, Settings
 
 FILES = "files"
@@ -124,28 +123,9 @@ def remove(folder: Path) -> bool:
     with suppress(OSError), own_folder(folder) as own:
         if any(name not in (LEASE_FILE, FILES) and not name.startswith(".") for name in own.names()):
             return False  # a run, to which somebody who may write to the folder above gave such a name
-        _empty(own.handle, os.fstat(own.handle).st_dev, kept=LEASE_FILE)
+        own.empty(kept=LEASE_FILE)
         if own.names() == [LEASE_FILE]:
             own.remove(LEASE_FILE)
     with suppress(OSError):
         folder.rmdir()
     return not os.path.lexists(folder)
-
-
-def _empty(handle: int, device: int, kept: str = "") -> None:
-    """Remove what is in the open folder, as far as that is possible, but `kept`."""
-    for name in os.listdir(handle):
-        with suppress(OSError):
-            if name == kept:
-                continue
-            if not stat.S_ISDIR(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
-                os.unlink(name, dir_fd=handle)
-                continue
-            inner = os.open(name, FOLDER, dir_fd=handle)
-            try:
-                if os.fstat(inner).st_dev == device:
-                    os.fchmod(inner, 0o700)  # a program may have made it unwritable
-                    _empty(inner, device)
-            finally:
-                os.close(inner)
-            os.rmdir(name, dir_fd=handle)

@@ -1,7 +1,6 @@
 """A check submitted as a Slurm job, and collected later."""
 
 import os
-import shutil
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from seatrial.driver.submitted import (
     Submitted,
     await_the_last_file,
     batch_script,
-    new_folder,
+    submission,
     write_settings,
     write_submitted,
 )
@@ -31,7 +30,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import CheckSettings, SlurmRequest
 from seatrial.process.process import own_program
 from seatrial.slurm.presence import is_here
-from seatrial.slurm.queue import QueueLine, cancel_named, jobs_by_name, jobs_by_number, submit, this_user
+from seatrial.slurm.queue import QueueLine, jobs_by_name, jobs_by_number, submit, this_user
 
 SCRIPT = """\
 #!/bin/sh
@@ -69,10 +68,9 @@ def submit_check(settings: CheckSettings) -> Submitted:
     cut = " ".join(filter(None, (sample, cut)))
     fresh = new_run_name("check")
     name = settings.run or fresh
-    folder = new_folder(settings.archive, name)
     seconds = allocation_s(settings.budget_s)
     called, user = f"seatrial-{fresh}", this_user()
-    try:
+    with submission(settings.archive, name, called, user) as folder:
         given = write_settings(folder, settings_within(settings, name))
         child = [*own_program(), "check", "--settings", str(given)]
         argv = [str(settings.archive / name / layout.RUN_FILE), *child]
@@ -81,10 +79,6 @@ def submit_check(settings: CheckSettings) -> Submitted:
             job = submit(nodes, seconds, settings.partition, called, output, script, argv, settings.slurm)
         submitted = Submitted(run=name, job=job, name=called, user=user, at=now_text(), nodes=nodes, cut=cut)
         write_submitted(folder, submitted)
-    except BaseException:  # its number may not be known: Slurm may have accepted it without reporting so
-        cancel_named(called, user)
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     return submitted
 
 

@@ -4,7 +4,7 @@ import hashlib
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -15,10 +15,10 @@ from seatrial.archive.reader import find_run
 from seatrial.archive.run_files import DamagedRun, damage, read_inside, read_record
 from seatrial.archive.writer import sentences
 from seatrial.files.owners import is_own
-from seatrial.files.writing import new_folder as make_folder
-from seatrial.files.writing import own_folder
+from seatrial.files.writing import own_folder, tentative_folder
 from seatrial.model.errors import NoRun, UsageError
 from seatrial.model.settings import CheckSettings
+from seatrial.slurm.queue import cancel_named
 
 SUBMITTED = ".submitted"
 JOB_FILE = "job.json"
@@ -49,19 +49,29 @@ class Submitted(msgspec.Struct, frozen=True, kw_only=True):
     """What --node-hours cut away, in a sentence."""
 
 
-def new_folder(archive: Path, run: str) -> Path:
-    """An empty folder for what is to be submitted. Raises UsageError for a name that is taken, ArchiveError."""
+@contextmanager
+def submission(archive: Path, run: str, called: str, user: str) -> Iterator[Path]:
+    """An empty folder for what is to be submitted; where that fails it is removed, and the jobs are cancelled.
+
+    `called`, `user`: the name of the jobs, and whose they are; their numbers may not be known, since Slurm may have
+    accepted them without reporting so. Raises UsageError for a name that is taken, ArchiveError.
+    """
     folder = archive / f"{run}{SUBMITTED}"
-    with sentences(archive):
-        taken = next((one for one in (archive / run, archive / f"{run}{layout.PARTIAL}") if one.exists()), folder)
+    with ExitStack() as held:
+        with sentences(archive):
+            taken = next((one for one in (archive / run, archive / f"{run}{layout.PARTIAL}") if one.exists()), folder)
+            try:
+                if taken != folder:
+                    raise FileExistsError
+                held.enter_context(tentative_folder(folder))
+            except FileExistsError as error:
+                remedy = "Choose another name with --run."
+                raise UsageError(f"There is a run {run!r} already: {taken}.", remedy) from error
         try:
-            if taken != folder:
-                raise FileExistsError
-            with make_folder(folder):
-                pass
-        except FileExistsError as error:
-            raise UsageError(f"There is a run {run!r} already: {taken}.", "Choose another name with --run.") from error
-    return folder
+            yield folder
+        except BaseException:
+            cancel_named(called, user)
+            raise
 
 
 @contextmanager

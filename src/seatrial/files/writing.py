@@ -41,9 +41,9 @@ def replace_file(path: Path, content: bytes, mode: int = 0o666) -> None:
 
 
 @contextmanager
-def opened_folder(path: Path) -> Iterator[int]:
-    """The descriptor of a folder, which must not be a link. Raises OSError."""
-    handle = os.open(path, FOLDER)
+def opened_folder(path: Path | str, above: int | None = None, flags: int = FOLDER) -> Iterator[int]:
+    """The descriptor of a folder, which must not be a link; `above`: that of the folder it is in. Raises OSError."""
+    handle = os.open(path, flags, dir_fd=above)
     try:
         yield handle
     finally:
@@ -126,6 +126,13 @@ class OwnFolder:
         with contextlib.suppress(FileNotFoundError), self._place(name) as (folder, last):
             os.unlink(last, dir_fd=folder)
 
+    def empty(self, kept: str = "") -> None:
+        """Remove what is in the folder but `kept`, as far as that is possible, whatever its name has become.
+
+        No link is followed, and nothing of another file system that is mounted in it is removed.
+        """
+        _empty(self.handle, os.fstat(self.handle).st_dev, kept)
+
     def time_of_new_file_s(self) -> float:
         """When a file that is made and removed now was made, by the clock of its file server: seconds since 1970."""
         name = f".{secrets.token_hex(8)}.new"
@@ -175,13 +182,24 @@ def new_folder(path: Path, mode: int = FOLDER_MODE, *, parents: bool = True) -> 
 
 
 @contextmanager
+def tentative_folder(path: Path) -> Iterator[OwnFolder]:
+    """A folder that did not exist, removed again with all that is in it if the block fails. Raises OSError."""
+    with new_folder(path) as own:
+        try:
+            yield own
+        except BaseException:
+            with contextlib.suppress(OSError):
+                if os.path.samestat(path.lstat(), os.fstat(own.handle)):  # else it has got its name, or others moved it
+                    own.empty()
+                    path.rmdir()
+            raise
+
+
+@contextmanager
 def opened_directory(path: Path) -> Iterator[int]:
     """The descriptor of a folder that the user named, who may have named a link. Raises OSError."""
-    handle = os.open(path, FOLDER & ~os.O_NOFOLLOW)
-    try:
+    with opened_folder(path, flags=FOLDER & ~os.O_NOFOLLOW) as handle:
         yield handle
-    finally:
-        os.close(handle)
 
 
 @contextmanager
@@ -356,6 +374,19 @@ def _owned(handle: int, path: Path) -> Iterator[OwnFolder]:
         yield OwnFolder(handle, path)
     finally:
         os.close(handle)
+
+
+def _empty(handle: int, device: int, kept: str = "") -> None:
+    for name in set(os.listdir(handle)) - {kept}:
+        with contextlib.suppress(OSError):
+            if not stat.S_ISDIR(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
+                os.unlink(name, dir_fd=handle)
+                continue
+            with opened_folder(name, handle) as inner:
+                if os.fstat(inner).st_dev == device:
+                    os.fchmod(inner, 0o700)  # a program may have made it unwritable
+                    _empty(inner, device)
+            os.rmdir(name, dir_fd=handle)
 
 
 def _learn_owner(handle: int) -> None:

@@ -2,7 +2,6 @@
 
 import io
 import secrets
-import shutil
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.writer import sentences
-from seatrial.files.writing import new_folder, rename_folder, replace_file
+from seatrial.files.writing import rename_folder, replace_file, tentative_folder
 from seatrial.model.errors import UsageError
 from seatrial.recordings.recording import STREAM_SUFFIX, Gathered
 
@@ -38,17 +37,13 @@ def write_recording(target: Path, files: Mapping[str, str]) -> None:
             replace_file(target.parent.resolve() / target.name, _tarball(target, files))
             return
         partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}{layout.PARTIAL}")
-        try:
-            with new_folder(partial) as own:
-                for name, text in files.items():
-                    for above in Path(name).parent.parts:
-                        own.make_folder(above, exist_ok=True)
-                    own.replace(name, text.encode())
+        with tentative_folder(partial) as own:
+            for name, text in files.items():
+                for above in Path(name).parent.parts:
+                    own.make_folder(above, exist_ok=True)
+                own.replace(name, text.encode())
             refuse_taken(target)
             rename_folder(partial, target.name)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
 
 
 def refuse_taken(target: Path) -> None:

@@ -24,7 +24,7 @@ from seatrial.commands.compare.reach import writing
 from seatrial.commands.run.scratch import own_scratch
 from seatrial.driver import detached
 from seatrial.driver.progress import Silent
-from seatrial.driver.submitted import Submitted, find_submitted, new_folder, write_submitted
+from seatrial.driver.submitted import Submitted, find_submitted, submission, write_submitted
 from seatrial.files.writing import open_own
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import Ending
@@ -122,8 +122,8 @@ def submitted(public: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def queue(archive: Path, name: str, at: str, run_: str = "") -> Path:
-    folder = new_folder(archive, name)
-    write_submitted(folder, Submitted(run=run_ or name, job="1", at=at, nodes=("n1",)))
+    with submission(archive, name, "seatrial-1", "0") as folder:
+        write_submitted(folder, Submitted(run=run_ or name, job="1", at=at, nodes=("n1",)))
     return folder
 
 

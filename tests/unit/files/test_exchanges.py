@@ -6,9 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.archive import layout
+from seatrial.archive.liveness import Found, Life
+from seatrial.archive.reader import read_info
 from seatrial.archive.run_files import DamagedRun, read_inside
+from seatrial.commands.import_values import run as import_run
+from seatrial.commands.import_values.batches import Wanted
+from seatrial.commands.import_values.run import import_files
+from seatrial.driver import submitted
 from seatrial.files.reading import LeadsOut, open_below
-from seatrial.files.writing import Foreign, open_named, open_own
+from seatrial.files.writing import Foreign, open_named, open_own, tentative_folder
+from seatrial.model.errors import UsageError
+from seatrial.model.run import RunInfo
+from seatrial.recordings.recording_writer import write_recording
 from tests.support.other_users import FIRST, public
 
 __all__ = ["public"]  # a fixture
@@ -144,3 +154,86 @@ def test_a_file_that_was_put_into_a_folder_for_all_does_not_get_a_report(
         with pytest.raises(Foreign, match="in a folder for all"):
             open_named(page)
     assert (page.read_text() == "theirs") is not written
+
+
+def precious(folder: Path) -> Path:
+    """A folder of this user's with something in it, which must stay."""
+    (folder / "facts").mkdir(parents=True)
+    (folder / "facts" / "n1").write_text("ours")
+    return folder
+
+
+def give_name_of(new: Path, other: Path) -> None:
+    """As whoever may write to the folder above can: another folder of this user's gets the name of the new one."""
+    new.rename(new.with_name("away"))
+    other.rename(new)
+
+
+def test_a_folder_that_fails_is_removed_with_all_in_it(tmp_path: Path) -> None:
+    with pytest.raises(UsageError), tentative_folder(tmp_path / "new") as own:
+        own.make_folder("facts")
+        own.replace("facts/n1", b"")
+        raise UsageError("failed")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_has_got_its_name_stays_whatever_fails_then(tmp_path: Path) -> None:
+    with pytest.raises(UsageError), tentative_folder(tmp_path / "new") as own:
+        own.replace("n1", b"ours")
+        (tmp_path / "new").rename(tmp_path / "final")
+        raise UsageError("failed")
+    assert (tmp_path / "final" / "n1").read_text() == "ours"
+
+
+def test_a_recording_that_fails_removes_no_other_folder_that_got_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thesis, target = precious(tmp_path / "thesis"), tmp_path / "recording"
+
+    def exchange() -> None:
+        give_name_of(next(tmp_path.glob(".recording.*")), thesis)
+        target.mkdir()
+
+    at(monkeypatch, "rename", ".new", exchange)
+    with pytest.raises(UsageError, match="exists already"):
+        write_recording(target, {"n1.facts": ""})
+    (kept,) = tmp_path.glob(".recording.*/facts/n1")
+    assert kept.read_text() == "ours"
+
+
+def test_a_submission_that_fails_removes_no_run_that_got_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = precious(tmp_path / "run")
+    cancelled: list[str] = []
+
+    def cancel(name: str, user: str) -> None:
+        cancelled.append(name)
+        give_name_of(tmp_path / "later.submitted", run)
+
+    monkeypatch.setattr(submitted, "cancel_named", cancel)
+    with pytest.raises(KeyboardInterrupt), submitted.submission(tmp_path, "later", "seatrial-1", "0"):
+        raise KeyboardInterrupt
+    assert cancelled == ["seatrial-1"]
+    assert (tmp_path / "later.submitted" / "facts" / "n1").read_text() == "ours"
+
+
+def test_an_import_removes_no_run_that_got_the_name_of_a_half_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, archive, wanted = tmp_path / "table.csv", tmp_path / "archive", Wanted(unit="B/s", metric="triad")
+    table.write_text("node,triad GB/s\nn1,10\nn2,11\nn3,12\n")
+    (name,) = import_files(archive, [table], wanted).runs
+    half, other = archive / f"{name}{layout.PARTIAL}", precious(archive / "run")
+    (archive / name).rename(half)
+
+    def exchanged(folder: Path) -> RunInfo:
+        info = read_info(folder)
+        give_name_of(half, other)
+        return info
+
+    monkeypatch.setattr(import_run, "examine", lambda folders: [Found(folder=folders[0], life=Life.CUT_OFF)])
+    monkeypatch.setattr(import_run, "read_info", exchanged)
+    with pytest.raises(UsageError, match="already"):
+        import_files(archive, [table], wanted)
+    assert (half / "facts" / "n1").read_text() == "ours"

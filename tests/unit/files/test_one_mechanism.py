@@ -1,4 +1,4 @@
-"""Only `files.writing` writes into folders that others may share: no other module opens, renames or creates files."""
+"""Only `files.writing` writes into folders that others may share: no other module opens, renames or removes files."""
 
 import ast
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ SOURCE = ROOT / "src" / "seatrial"
 METHODS = {"write_text", "write_bytes", "touch", "mkdir", "symlink_to", "hardlink_to", "rename"}
 FUNCTIONS = {
     "os": {"open", "rename", "replace", "mkdir", "makedirs", "link", "symlink", "mkfifo", "mknod", "truncate"},
-    "shutil": {"copy", "copy2", "copyfile", "copytree", "move"},
+    "shutil": {"copy", "copy2", "copyfile", "copytree", "move", "rmtree"},
 }
 ELSEWHERE = {
     "files/writing.py": "the mechanism",
@@ -22,7 +22,7 @@ ELSEWHERE = {
     "archive/export.py mkdir": "the folder of a file that the user named",
     "recordings/recording_writer.py mkdir": "the folder of a file that the user named",
     "archive/changed_settings.py open": "reads only",
-    "archive/working_folder.py open": "a folder that is read to be emptied",
+    "archive/closing.py rmtree": "by the descriptor of the folder",
     "driver/submitted.py write_text": "a private temporary folder",
     "archive/lease.py open": "reads only",
     "archive/liveness.py open": "reads only",
@@ -91,6 +91,7 @@ def test_what_is_left_out_still_writes_there(place: str) -> None:
         ("new.rename(path)", "rename"),
         ("folder.mkdir()", "mkdir"),
         ("shutil.copyfile(a, b)", "copyfile"),
+        ("shutil.rmtree(a)", "rmtree"),
     ],
 )
 def test_every_way_to_write_is_recognised(line: str, name: str) -> None:

@@ -7,7 +7,6 @@ for days.
 import contextlib
 import hashlib
 import shlex
-import shutil
 from pathlib import Path
 
 import msgspec
@@ -24,7 +23,7 @@ from seatrial.driver.submitted import (
     Submitted,
     await_the_last_file,
     batch_script,
-    new_folder,
+    submission,
     write_files,
     write_submitted,
 )
@@ -39,7 +38,7 @@ from seatrial.recordings.recording import GATHER_FILE, RAW_FOLDER, STREAM_SUFFIX
 from seatrial.recordings.recording_writer import gathered_text
 from seatrial.slurm import argv
 from seatrial.slurm.argv import ALONE_MINUTES
-from seatrial.slurm.queue import QueueLine, cancel_named, gives_out_memory, jobs_by_name, submit_alone, this_user
+from seatrial.slurm.queue import QueueLine, gives_out_memory, jobs_by_name, submit_alone, this_user
 
 WHAT = "facts"
 COLLECTOR_FILE = "collect.sh"
@@ -103,7 +102,6 @@ def submit_facts(site: SiteSettings, progress: Progress) -> Submitted:
         raise SeatrialError(f"No node can be read ({why}).", "`seatrial doctor` shows what to do about each.")
     name = new_run_name(WHAT)
     run = site.run or name
-    folder = new_folder(site.archive, run)
     submitted = Submitted(
         run=run,
         what=WHAT,
@@ -113,16 +111,12 @@ def submit_facts(site: SiteSettings, progress: Progress) -> Submitted:
         nodes=nodes,
         left_out=left_out,
     )
-    try:
+    with submission(site.archive, run, submitted.name, submitted.user) as folder:
         _prepare(folder, submitted, hosts)
         refused = _hand_in(folder, submitted, site, progress)
         kept = tuple(node for node in nodes if node not in refused)
         submitted = msgspec.structs.replace(submitted, nodes=kept, left_out={**left_out, **refused})
         write_submitted(folder, submitted)
-    except BaseException:
-        cancel_named(submitted.name, submitted.user)
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     return submitted
 
 

@@ -1,9 +1,9 @@
 """Writes imported values into the archive: one run for each run that the files have."""
 
+import contextlib
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from seatrial.archive.run_files import DamagedRun
 from seatrial.commands.import_values.batches import Wanted, read_batches, runs_of
 from seatrial.driver.imported_run import times_of, write_batch
 from seatrial.files.owners import is_own
+from seatrial.files.writing import own_folder
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Batch, Source
 from seatrial.model.run import RunKind
@@ -85,13 +86,19 @@ def _discard_half(folder: Path) -> None:
     """Remove what a killed import left of a run: the files that are imported now have all of it."""
     if not is_own(folder) or examine([folder])[0].life is not Life.CUT_OFF:
         return
+    with contextlib.suppress(OSError), own_folder(folder) as own:
+        if _is_half_import(own.for_libraries, layout.run_of(folder)):
+            own.empty()
+            folder.rmdir()
+
+
+def _is_half_import(folder: Path, run: str) -> bool:
+    """Whether an open run was begun by an import under that name, and is no other one that others gave this name."""
     try:
         info = read_info(folder)
-        kind = info.kind if info.run == layout.run_of(folder) else None  # else others gave another run this name
     except DamagedRun:  # it was killed before it wrote that
-        kind = None if os.path.lexists(folder / layout.RUN_FILE) or read_entries(folder) else RunKind.IMPORT
-    if kind is RunKind.IMPORT:
-        shutil.rmtree(folder, ignore_errors=True)
+        return not os.path.lexists(folder / layout.RUN_FILE) and not read_entries(folder)
+    return info.kind is RunKind.IMPORT and info.run == run
 
 
 def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:
