@@ -11,7 +11,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
-from seatrial.files.reading import FILE, LeadsOut, open_below
+from seatrial.files.reading import LeadsOut, open_below, open_given
 from seatrial.model.errors import UsageError
 from seatrial.model.units import size
 
@@ -175,7 +175,7 @@ def cannot_be_read(path: Path, error: OSError) -> BadInput:
 
 def _open(path: Path, folder: Path | None = None) -> int:
     try:
-        return os.open(path, FILE) if folder is None else open_below(folder, path.relative_to(folder))
+        return open_given(path) if folder is None else open_below(folder, path.relative_to(folder))
     except LeadsOut as error:
         raise BadInput(
             f"{path} is a link that leads out of the folder {folder}, or in a circle.", "Copy the file in its place."

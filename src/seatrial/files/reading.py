@@ -3,7 +3,10 @@
 import contextlib
 import errno
 import os
+import stat
 from pathlib import Path, PurePath
+
+from seatrial.files.owners import user_name
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -16,13 +19,33 @@ class LeadsOut(OSError):
     """A link leads out of the folder, or links form a loop."""
 
 
+def open_given(path: Path, flags: int = FILE) -> int:
+    """The descriptor of a file or folder that the user named; the folders above are followed as they are given.
+
+    A link there that belongs to another user than root must lead to what belongs to that user, who could otherwise have
+    this user read what is private, and publish it. The name is looked at once it is open: whoever exchanges it then
+    leaves something there that is not what was opened. Raises OSError.
+    """
+    handle = os.open(path, flags)
+    try:
+        given, named = os.fstat(handle), os.lstat(path)
+        owners = (0, os.geteuid(), given.st_uid) if stat.S_ISLNK(named.st_mode) else ()
+        if named.st_uid not in owners and not os.path.samestat(given, named):
+            why = f"it is a link of {user_name(named.st_uid)} to what is not theirs"
+            raise PermissionError(errno.EPERM, why, str(path))
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
 def open_below(folder: Path, name: PurePath) -> int:
-    """The descriptor of a file, or of whatever has that name below a folder, whose own path is followed as it is given.
+    """The descriptor of a file, or of whatever has that name below a folder, which is opened as `open_given` does.
 
     Each step is relative to the descriptor of the one before, and never follows a link: links are read, and followed
     here as far as they stay below the folder. Raises LeadsOut, OSError.
     """
-    held = [os.open(folder, FOLDER)]
+    held = [open_given(folder, FOLDER)]
     waiting = [*reversed(name.parts)]
     links = 0
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive import layout
+from seatrial.archive.inputs import BadInput, read_input
 from seatrial.archive.liveness import Found, Life
 from seatrial.archive.reader import read_info
 from seatrial.archive.run_files import DamagedRun, read_inside
@@ -154,6 +155,43 @@ def test_a_file_that_was_put_into_a_folder_for_all_does_not_get_a_report(
         with pytest.raises(Foreign, match="in a folder for all"):
             open_named(page)
     assert (page.read_text() == "theirs") is not written
+
+
+@pytest.mark.parametrize(("link", "file", "read"), [(FIRST, 0, False), (FIRST, FIRST, True), (0, 0, True)])
+@pytest.mark.parametrize("name", ["table", "folder"])
+def test_a_link_of_somebody_else_shows_only_what_is_theirs(
+    public: Path, name: str, link: int, file: int, read: bool
+) -> None:
+    target, place = public / "target", public / name
+    (target / "inner").mkdir(parents=True)
+    (target / "inner" / "table").write_text("values")
+    for path in (target / "inner", target / "inner" / "table"):
+        os.chown(path, file, file)
+    place.symlink_to(target / "inner" / ("table" if name == "table" else ""))
+    os.chown(place, link, link, follow_symlinks=False)
+    path, folder = (place, None) if name == "table" else (place / "table", place)
+    if read:
+        assert read_input(path, 100, folder) == b"values"
+    else:
+        with pytest.raises(BadInput, match="to what is not theirs"):
+            read_input(path, 100, folder)
+
+
+def test_a_link_of_somebody_else_that_is_taken_away_once_it_was_opened(
+    public: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, private = public / "table", public / "private"
+    private.write_text(PRIVATE)
+    table.symlink_to(private)
+
+    def exchange() -> None:
+        table.unlink()
+        table.write_text("theirs")
+        os.chown(table, FIRST, FIRST)
+
+    at(monkeypatch, "lstat", "table", exchange)
+    with pytest.raises(BadInput, match="not theirs"):
+        read_input(table, 100)
 
 
 def precious(folder: Path) -> Path:

@@ -16,7 +16,6 @@ FUNCTIONS = {
 ELSEWHERE = {
     "files/writing.py": "the mechanism",
     "files/reading.py open": "reads only",
-    "archive/inputs.py open": "reads only",
     "files/trust.py mkdir": "folders of this user's cache and state, which are checked before and after",
     "files/home_folders.py": "a private folder, whose owner and mode are checked",
     "archive/export.py mkdir": "the folder of a file that the user named",
