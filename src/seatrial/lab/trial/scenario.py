@@ -1,5 +1,6 @@
 """A scenario: a lab, the faults planted in it, and what a check must then name. Read from TOML."""
 
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +16,8 @@ from seatrial.model.errors import UsageError
 from seatrial.model.subject import Direction, Subject
 from seatrial.model.verdict import FindingKind, Verdict
 
+NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
+"""It becomes a part of names of folders."""
 KINDS = frozenset(FindingKind)
 """Everything that a check can find."""
 
@@ -146,6 +149,10 @@ def parse_scenario(text: str, source: str) -> Scenario:
 
 
 def _check(scenario: Scenario) -> None:
+    if not NAME.fullmatch(scenario.name):
+        raise UsageError(
+            f"{scenario.name!r} is not a valid name of a scenario.", "Use letters, digits, -, _ and ., at most 100."
+        )
     plan = scenario.plan("scenario")
     for fault in scenario.faults:
         kind = fault_named(fault.kind)

@@ -46,6 +46,7 @@ def test_a_scenario_in_full() -> None:
         (f"{HEAD}nods = 4\n", "nods"),
         ('name = "x"\nnodes = "four"\n', "nodes"),
         ('name = "x"\n', "nodes"),
+        (HEAD.replace("x", "../x"), "'../x'"),
         (HEAD + FAULT.replace("link-rate", "fire"), "'fire'"),
         (HEAD + FAULT.replace("n3", "n9"), "'n9'"),
         (HEAD + FAULT.replace("percent = 60", ""), "percent or rate"),
