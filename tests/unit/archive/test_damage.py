@@ -192,26 +192,13 @@ def test_links_inside_a_run_and_to_a_run_are_followed(archive: Path, tmp_path: P
     assert [row.problem for row in list_archive(archive)] == ["", "", ""]
 
 
-@pytest.mark.parametrize("kind", ["ends only", "noise", "empty"])
+@pytest.mark.parametrize("kind", ["ends only", "noise", "empty", "pipe", "device", "link"])
 def test_samples_that_are_no_samples_are_made_again(kind: str, archive: Path) -> None:
     damage(archive / "bad" / layout.SAMPLES_FILE, kind)
     done = seatrial("runs", "show", "bad", "--json", folder=archive.parent)
     assert done.returncode == 0, done.stderr
     assert parsed(done.stdout)["kernels"]
     assert [row.problem for row in list_archive(archive)] == ["", "", ""]
-
-
-@pytest.mark.parametrize("kind", ["pipe", "device", "link"])
-def test_show_prints_what_is_known_of_a_run_with_damaged_samples(kind: str, archive: Path) -> None:
-    damage(archive / "bad" / layout.SAMPLES_FILE, kind)
-    commands = (["runs", "show", "bad"], ["runs", "show", "bad", "--json"], ["runs", "export", "bad"])
-    shown, as_json, exported = (seatrial(*words, folder=archive.parent) for words in commands)
-    assert shown.returncode == 2, shown.stderr
-    assert "problem" in shown.stdout
-    assert layout.SAMPLES_FILE in "".join(shown.stdout.split())  # a long path is continued on the next line
-    assert layout.SAMPLES_FILE in parsed(as_json.stdout)["problem"]
-    assert exported.returncode == 2
-    assert layout.SAMPLES_FILE in exported.stderr
 
 
 def test_a_line_of_a_journal_without_an_end_is_refused(archive: Path) -> None:

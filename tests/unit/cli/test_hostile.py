@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from seatrial.archive import run_sets
-from seatrial.archive.export import samples_files
+from seatrial.archive.export import samples_or_problems
 from seatrial.archive.run_values import read_tables
 from seatrial.cli import main
 from seatrial.cli.main import application, run
@@ -68,7 +68,7 @@ def parser(name: str) -> Any:
     return COMMAND((name, "-"))
 
 
-READ_TABLES, SAMPLES_FILES = cache(read_tables), cache(samples_files)
+READ_TABLES, SAMPLES_FILES = cache(read_tables), cache(samples_or_problems)
 """The archive is the same for all values: starting DuckDB takes longer than all else."""
 
 
@@ -82,7 +82,7 @@ def alone(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(main, "command", lambda arguments: parser(arguments[0]))
     monkeypatch.setattr(run_sets, "read_tables", lambda files: READ_TABLES(tuple(files)))
-    monkeypatch.setattr(run_sets, "samples_files", lambda folders: SAMPLES_FILES(tuple(folders)))
+    monkeypatch.setattr(run_sets, "samples_or_problems", lambda folders: SAMPLES_FILES(tuple(folders)))
     Path("table").write_text("n1 n2\n")
 
 
