@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from seatrial.files.reading import FILE, FOLDER
+from seatrial.files.reading import FILE, FOLDER, open_given
 from seatrial.model.errors import SeatrialError, UsageError
 
 LARGEST_BYTES = 1 << 30
@@ -136,7 +136,7 @@ def rebuild(folder: Path, writer: TreeWriter) -> None:
     """The tree in a folder, by descriptors: no link is followed, and what cannot be read is left out. Raises OSError,
     and UsageError beyond the caps of the writer.
     """
-    handle = os.open(folder, FOLDER)
+    handle = open_given(folder, FOLDER)
     try:
         _rebuild(handle, "", writer)
     finally:

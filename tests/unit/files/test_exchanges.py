@@ -19,6 +19,7 @@ from seatrial.files.reading import LeadsOut, open_below
 from seatrial.files.writing import Foreign, open_named, open_own, tentative_folder
 from seatrial.model.errors import UsageError
 from seatrial.model.run import RunInfo
+from seatrial.recordings.recording import rebuilt
 from seatrial.recordings.recording_writer import write_recording
 from tests.support.other_users import FIRST, public
 
@@ -175,6 +176,14 @@ def test_a_link_of_somebody_else_shows_only_what_is_theirs(
     else:
         with pytest.raises(BadInput, match="to what is not theirs"):
             read_input(path, 100, folder)
+
+
+def test_a_recorded_tree_behind_a_link_of_somebody_else_is_not_read(public: Path) -> None:
+    (public / "private" / "proc").mkdir(parents=True)
+    (public / "tree").symlink_to(public / "private")
+    os.chown(public / "tree", FIRST, FIRST, follow_symlinks=False)
+    with pytest.raises(UsageError, match="not theirs"), rebuilt(public / "tree"):
+        pass
 
 
 def test_a_link_of_somebody_else_that_is_taken_away_once_it_was_opened(
