@@ -81,7 +81,7 @@ def alone(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(main, "command", lambda arguments: parser(arguments[0]))
-    monkeypatch.setattr(run_sets, "read_tables", lambda files: READ_TABLES(tuple(files)))
+    monkeypatch.setattr(run_sets, "read_tables", lambda files, *_: READ_TABLES(tuple(files)))
     monkeypatch.setattr(run_sets, "samples_or_problems", lambda folders: SAMPLES_FILES(tuple(folders)))
     Path("table").write_text("n1 n2\n")
 

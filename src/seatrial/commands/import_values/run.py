@@ -93,7 +93,7 @@ def _discard_half(folder: Path) -> None:
 
 
 def _is_half_import(folder: Path, run: str) -> bool:
-    """Whether an open run was begun by an import under that name: others may have given the name to another run."""
+    """Whether an import began this open run under that name: others may have given the name to another run."""
     try:
         info = read_info(folder)
     except DamagedRun:  # it was killed before it wrote that
