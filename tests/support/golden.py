@@ -1,6 +1,6 @@
 """Pages that commands print, as they are kept in tests/data/pages.
 
-`SEATRIAL_WRITE_PAGES=1 .venv/bin/python -m pytest ...` writes them anew; the difference is then to be read.
+`SEATRIAL_WRITE_PAGES=1 .venv/bin/python -m pytest ...` writes them again; the difference is then to be read.
 """
 
 import os

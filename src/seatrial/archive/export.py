@@ -85,7 +85,7 @@ def samples_files(folders: Sequence[Path]) -> list[Path]:
 
 
 def samples_or_problems(folders: Sequence[Path]) -> dict[Path, Path | SeatrialError]:
-    """By run's folder: its samples.parquet, or why the run has none. Raises NoDuckdb."""
+    """Find the samples.parquet of each run's folder, or why the run has none. Raises NoDuckdb."""
     present = [folder / layout.SAMPLES_FILE for folder in folders if os.path.lexists(folder / layout.SAMPLES_FILE)]
     made_from = journals_of(present)
     return {folder: _samples_or_problem(folder, made_from) for folder in folders}

@@ -269,7 +269,7 @@ def query_samples(files: list[Path], sql: str) -> list[tuple[Any, ...]]:
 
 
 def query(connection: "duckdb.DuckDBPyConnection", files: Sequence[Path], sql: str) -> list[tuple[Any, ...]]:
-    """The same on a connection. Raises DamagedRun, and DuckDB's errors."""
+    """Run a query on an open connection, as `query_samples` does. Raises DamagedRun, and DuckDB's errors."""
     with ExitStack() as held:
         names = [held.enter_context(parquet(file)) for file in files]
         connection.register("samples", connection.read_parquet(names, union_by_name=True))

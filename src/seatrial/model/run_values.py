@@ -144,7 +144,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     mpi: str = ""
     """srun's --mpi, as it was requested."""
     started_by: str = ""
-    """As of RunInfo."""
+    """What started ranks in place of the site's own srun; see RunInfo."""
     mpirun_options: tuple[str, ...] = ()
     environment: str = ""
     wrap: str = ""

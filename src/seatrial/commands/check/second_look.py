@@ -99,7 +99,7 @@ class SecondLook:
         self._waits_beside = [
             median([max(own[run]) for own in waits if run < len(own)] or [math.inf]) for run in range(most)
         ]
-        """Those of the controls; infinite where there is none: no peer was as slow without waits."""
+        """Median waits of the controls, by run; infinite where there is none: no peer was as slow without waits."""
         self._beside = [_middle([own[run] for own in controls if run < len(own)]) for run in range(most)]
         several = [sum(run < len(own) for own in controls) > 1 for run in range(most)]
         apart = [abs(value - self._beside[run]) for own in controls for run, value in enumerate(own) if several[run]]
@@ -116,8 +116,7 @@ class SecondLook:
         pooled, least = _by_run(own.values(), _middle), _by_run(margins.values(), _middle)
         count = len(pooled)
         outcome = self._outcome(pooled, least)
-        fed = {pair: self._margins(pair, runs, starved_count=False) for pair, runs in own.items()}
-        hungry = outcome is Outcome.CONFIRMED and self._outcome(pooled, _by_run(fed.values(), _middle)) is not outcome
+        hungry = outcome is Outcome.CONFIRMED and not self._confirmed_without_starved(own, pooled)
         if hungry:
             outcome = Outcome.OPEN
         if outcome in (Outcome.CONFIRMED, Outcome.OPEN) and self._mixed(margins, least):
@@ -141,6 +140,13 @@ class SecondLook:
             waits=waits,
             starved=hungry,
         )
+
+    def _confirmed_without_starved(self, own: Mapping[Pair, Runs], pooled: Sequence[float]) -> bool:
+        """Whether the part is bad also where runs whose ranks waited are not compared with the limit."""
+        if self._floor is None:
+            return True
+        margins = [self._margins(pair, runs, starved_count=False) for pair, runs in own.items()]
+        return self._outcome(pooled, _by_run(margins, _middle)) is Outcome.CONFIRMED
 
     def long_waits(self, nodes: Collection[str], pairs: Collection[Pair]) -> LongWaits | None:
         """Of these nodes the one whose rank waited longer for a processor than those of the controls; None: none."""

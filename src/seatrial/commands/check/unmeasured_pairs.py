@@ -113,7 +113,7 @@ UNNAMED = "no finding explains it"
 def without_unnamed(
     pairs: Sequence[PairVerdict], findings: Sequence[Finding], fabric: Wiring
 ) -> tuple[PairVerdict, ...]:
-    """The same verdicts; pairs that are bad and that no finding names, nor a part on their way, are not decided.
+    """Verdicts on pairs; those that are bad and that no finding names, nor a part on their way, become INCONCLUSIVE.
 
     `findings`: of what was measured. A part that is at fault is named; where none could be, the evidence was too weak.
     """
