@@ -76,9 +76,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return median_estimate(runs) if runs else None
 
     @property
-    def is_latest(self) -> bool:
-        """Whether its bandwidth was measured after all else."""
-        return Phase.LAST in self.bandwidth
+    def lost_at_last_only(self) -> bool:
+        """Whether round trips stalled in the last look and none did in those before it."""
+        before = [self.latency[phase] for phase in AVERAGED if phase in self.latency]
+        return bool(before) and not any(series.stalls for series in before) and self.latency[Phase.LAST].stalls > 0
 
     @cached_property
     def first_bandwidth(self) -> float | None:

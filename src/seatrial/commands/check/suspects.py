@@ -56,8 +56,8 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """What averages over all pairs of each node show; None where too few pairs were measured."""
     changes: tuple[Change, ...] = ()
     """Parts whose bandwidth changed while they were measured."""
-    stale: frozenset[Pair] = frozenset()
-    """Pairs that were good before a part on their way turned out slow at the end of the run."""
+    stale: Mapping[str, frozenset[Pair]] = {}
+    """By metric: pairs that were good before a part on their way turned out bad at the end of the run."""
     excused: frozenset[Pair] = frozenset()
     """Pairs that are slow because packets are lost on their way."""
     restless: bool = False
@@ -76,9 +76,14 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
         both = (*self.bandwidth.items(), *self.latency.items())
         return tuple(pair_suspects(dict.fromkeys(pair for pair, judged in both if judged.refuted)))
 
-    def passed(self) -> list[Pair]:
-        """Pairs whose bandwidth is good until now."""
-        return [pair for pair, judged in self.bandwidth.items() if judged.verdict is Verdict.PASS]
+    def passed(self) -> Mapping[str, set[Pair]]:
+        """By metric, pairs that are good until now, on whose way nothing loses packets."""
+        good = {
+            metric: {pair for pair, one in judged.items() if one.verdict is Verdict.PASS} - self.excused
+            for metric, judged in ((BANDWIDTH, self.bandwidth), (LATENCY, self.latency))
+        }
+        good[LATENCY] &= self.without_stalls.pairs
+        return good
 
     def good(self) -> list[Pair]:
         """Pairs with nothing against them, that touch no suspected node."""
@@ -136,7 +141,7 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
         second_look=proved.look,
         located=survey.located,
         changes=tuple(changes),
-        stale=survey.stale,
+        stale={metric: survey.stale(metric) for metric in (BANDWIDTH, LATENCY)},
         excused=frozenset(excused),
         restless=restless,
         late_everywhere=late.everywhere,
