@@ -32,7 +32,7 @@ class Survey:
         """Pairs with a bandwidth."""
         self._latest: dict[str, set[Pair]] = {BANDWIDTH: set(), LATENCY: set()}
         """Pairs that were measured after all else, by metric."""
-        self._later = 1.0
+        self.later = 1.0
         """How many times as long as before round trips take everywhere in the last look."""
         self._stale: dict[str, frozenset[Pair]] = {BANDWIDTH: frozenset(), LATENCY: frozenset()}
         self._averaged = 0
@@ -69,7 +69,7 @@ class Survey:
             self._note(pair, evidence[pair])
         changed: Collection[Pair] = evidence if rescaled else fresh.pairs
         if (Kernel.PINGPONG, Phase.LAST) in fresh.sources:
-            self._later = later_everywhere(evidence[pair] for pair in self._latest[LATENCY])
+            self.later = later_everywhere(evidence[pair] for pair in self._latest[LATENCY])
             changed = {*changed, *self._latest[LATENCY]}
         self._judge(changed, references)
         if self._latest[BANDWIDTH] or self._latest[LATENCY]:
@@ -140,7 +140,7 @@ class Survey:
             rates[pair] = (None if first is None else first / references.scale(pair)), False
             quick = evidence[pair].first_speed
             if quick is not None and pair in self._latest[LATENCY]:
-                quick *= self._later
+                quick *= self.later
             speeds[pair] = quick, references.crosses(pair)
 
         def rate(pair: Pair, below: bool, clear: bool) -> Judged:

@@ -58,6 +58,8 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """Parts whose bandwidth changed while they were measured."""
     stale: Mapping[str, frozenset[Pair]] = {}
     """By metric: pairs that were good before a part on their way turned out bad at the end of the run."""
+    later: float = 1.0
+    """How many times as long as before round trips took everywhere in the last look."""
     excused: frozenset[Pair] = frozenset()
     """Pairs that are slow because packets are lost on their way."""
     restless: bool = False
@@ -142,6 +144,7 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
         located=survey.located,
         changes=tuple(changes),
         stale={metric: survey.stale(metric) for metric in (BANDWIDTH, LATENCY)},
+        later=survey.later,
         excused=frozenset(excused),
         restless=restless,
         late_everywhere=late.everywhere,
