@@ -199,10 +199,10 @@ def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
     proofs = prove_latency(parts, speeds.judged, evidence, survey.retested[LATENCY] - excused, references)
     changed = dict(proofs.changed)
     late = suspects_of(proofs.slow)
-    wavering = suspects_of((*proofs.slow, *proofs.unstable))
+    wavering = suspects_of((*proofs.slow, *proofs.unstable, *proofs.open))
     if _wavering(survey, wavering, references):
         for pair in dict.fromkeys(pair for suspect in wavering for pair in suspect.pairs):
-            changed[pair] = changed.get(pair, speeds.judged[pair]).opened("control pairs were late, too")
+            changed[pair] = speeds.judged[pair].opened("control pairs were late, too")
         return _Late(suspects=(), distant=(), everywhere=True, changed=changed)
     blamed = {pair for suspect in late for pair in suspect.pairs} | excused
     distant = tuple(
