@@ -102,7 +102,6 @@ def _word(found: Drift) -> str:
 
 def _sentence_of(facts: Mapping[str, NodeFacts], differences: Sequence[Difference], findings: Sequence[Finding]) -> str:
     nodes = count(len(facts), "node")
-    odd = {node for each in differences if each.group != LOGIN_AND_COMPUTE for node in each.odd}
     wrong = f"{sentence_of(findings) or count(len(findings), 'note')}; " if findings else ""
     if not differences and len(facts) == 1:
         return f"{wrong or 'nothing known to be bad; '}{nodes}, compared with no other node"
@@ -115,7 +114,7 @@ def _sentence_of(facts: Mapping[str, NodeFacts], differences: Sequence[Differenc
         return f"{wrong}no fact differs among {nodes} that should be alike"
     facts_differ = "1 fact differs" if len(differences) == 1 else f"{count(len(differences), 'fact')} differ"
     first = "" if findings else f"{_first(differences)}; "
-    return f"{wrong}{first}{facts_differ} among {nodes}; {len(odd)} of them {'is' if len(odd) == 1 else 'are'} odd"
+    return f"{wrong}{first}{facts_differ} among {nodes}"
 
 
 def _first(differences: Sequence[Difference]) -> str:

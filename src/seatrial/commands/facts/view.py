@@ -62,11 +62,11 @@ def _sentence(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...]) -> str:
     if len(facts) == 1:
         what = f"facts of {next(iter(facts))}"
     elif len(kinds) == 1:
-        what = f"facts of {count(len(facts), 'node')}, all alike in this summary"
+        what = f"facts of {count(len(facts), 'node')}, alike in this summary"
     else:
         what = f"facts of {count(len(facts), 'node')} of {count(len(kinds), 'kind')}"
     what += f"; those of {few(broken, MOST_LETTERS)} broke off before their end" if broken else ""
-    return f"{what}; not judged (--drift compares and judges)"
+    return f"{what}; --drift judges"
 
 
 def _terminal(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...], *, full: bool) -> Iterator[Block]:

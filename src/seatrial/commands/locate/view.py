@@ -33,8 +33,6 @@ CAUSES = {
     Instability.SINGLE: "{} worse than its nodes' other pairs, seen in one value only: measure it again",
     Instability.SOME_PARTNERS: "up to {} worse with some of its partners ({} pairs), and not with the others",
 }
-MOST_NAMED = 3
-"""Pairs or nodes in the first line."""
 
 
 def located_report(
@@ -198,7 +196,7 @@ def _headline(table: PairTable, located: Located) -> str:
         blind = all(one.detectable_ratio is None for one in located.resolutions)
         return f"{faults}, among {nodes}" + (f"; {_power(located)}" if blind else "")
     if located.verdict is Verdict.UNSTABLE:
-        return f"{_measure_again(located)}, on {nodes}"
+        return _measure_again(located)
     if located.verdict is Verdict.NOT_RUN:
         return f"on {nodes}, {_missing(located)}; no fault in the rest; {_power(located)}"
     if located.verdict is Verdict.PASS:
@@ -207,15 +205,13 @@ def _headline(table: PairTable, located: Located) -> str:
 
 
 def _measure_again(located: Located) -> str:
-    """The worst of what withholds a PASS, by name."""
+    """The worst of what withholds a PASS, by name: two, or one of many."""
     gross = sorted((one for one in located.unstable if one.gross), key=lambda one: -one.loss_ratio)
-    shown = [f"{one.subject.name} ({share(one.loss_ratio)})" for one in gross[:MOST_NAMED]]
-    more = f" and {len(gross) - MOST_NAMED} more" if len(gross) > MOST_NAMED else ""
-    if all(one.cause is Instability.SINGLE for one in gross):
-        was = "once clearly worse than all other values"
-    else:
-        was = "with numbers that disagree"
-    return f"measure again: {', '.join(shown)}{more}, {was}"
+    named = gross if len(gross) <= 2 else gross[:1]
+    shown = ", ".join(f"{one.subject.name} ({share(one.loss_ratio)})" for one in named)
+    more = f" and {len(gross) - 1} more" if len(named) < len(gross) else ""
+    once = all(one.cause is Instability.SINGLE for one in gross)
+    return f"measure again: {shown}{more}; {'out of line once' if once else 'its numbers disagree'}"
 
 
 def _undecided(located: Located) -> str:
