@@ -26,13 +26,10 @@ class LeafLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Of all of them together, one value a round."""
     alone_bytes_per_s: float
     """What the same nodes reach one at a time, added up."""
+    share: float
+    """What is left to a node under load, as a share of what it reaches alone."""
     of_peers: float | None = None
     """Share of what other leaves carry in rounds of the same kind, 1 where equal; None: nothing to compare with."""
-
-    @property
-    def share(self) -> float:
-        """What is left to a node under load, as a share of what it reaches alone."""
-        return self.bytes_per_s.value / self.alone_bytes_per_s
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,11 +2,12 @@
 
 import json
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 Json = dict[str, Any]
+Form = TypeVar("Form", bound=msgspec.Struct)
 
 
 def json_text(value: object) -> str:
@@ -26,7 +27,12 @@ def json_text(value: object) -> str:
 
 
 def _builtins(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    return msgspec.to_builtins(value, enc_hook=str)
+    return msgspec.to_builtins(value, enc_hook=_plain)
+
+
+def _plain(value: object) -> float | str:
+    """The float that a number of numpy is; paths and all else are texts."""
+    return float(value) if isinstance(value, float) else str(value)
 
 
 def finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
@@ -45,3 +51,18 @@ def finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
 def number(value: float | None) -> float | None:
     """The same of one number: what is not finite is null."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def filled(form: type[Form], *records: object, **others: Any) -> Form:  # noqa: ANN401 - whatever its fields hold
+    """A printed record: each field is the one of that name in `others`, or in the first record that has it.
+
+    Records in fields are filled in the same way, so a form can be narrower than what was judged. Raises
+    msgspec.ValidationError if a value is not of the field's type.
+    """
+    fields = {
+        name: getattr(record, name)
+        for name in form.__struct_fields__
+        if name not in others
+        for record in [next(each for each in records if hasattr(each, name))]
+    }
+    return msgspec.convert({**fields, **others}, form, from_attributes=True)

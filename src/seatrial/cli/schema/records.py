@@ -9,17 +9,11 @@ import msgspec
 
 from seatrial.archive.listing import RunRow
 from seatrial.archive.recovery import Recovery
+from seatrial.cli.json_schema import KINDS, RecordTypes, schema_of
 from seatrial.cli.schema.notation import Notation
-from seatrial.cli.schema.record_types import RecordTypes
 from seatrial.commands.check.dry_run import Request
-from seatrial.commands.curve.judge import Plateau
-from seatrial.commands.curve.points import ClockReading, CurvePoint
-from seatrial.commands.curve.rank_places import CurvePlaces
+from seatrial.commands.check.fields import CheckFields
 from seatrial.commands.placement.rows import RankRow
-from seatrial.commands.saturate.judge import AtOnce, AtSize
-from seatrial.commands.transports.carriers import CarrierVerdict
-from seatrial.commands.transports.effects import Effect
-from seatrial.commands.transports.inventory import Offer
 from seatrial.judgement.comparison.records import ChangedFact, Counts, ProofOutcome, Unlike
 from seatrial.judgement.peer_suspects import PeerFact
 from seatrial.lab.cluster.daemons import LabStatus
@@ -27,30 +21,19 @@ from seatrial.lab.faults.base import Planted
 from seatrial.lab.simulator.totals import Totals
 from seatrial.lab.simulator.trial import Cost
 from seatrial.lab.trial.trial import RunResult
-from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Source
-from seatrial.model.judgement import Compared
 from seatrial.model.measurement import Estimate
-from seatrial.model.node_trials import Clock, Heat, NodeConditions, NodeLimits, Noise, Storage, StorageRates
-from seatrial.model.past import FactChange
-from seatrial.model.run import NodeCause, RunInfo
-from seatrial.model.run_values import RunSummary
+from seatrial.model.pair_faults import Population
+from seatrial.model.run import RunInfo
 from seatrial.model.subject import Direction
-from seatrial.model.transport import Carrier, Declared
 from seatrial.model.verdict import Outcome, Verdict
-from seatrial.render.envelope import report_schema
-from seatrial.render.fields import EstimateFields
-from seatrial.statistics.max_rate import MaxRate
-from seatrial.statistics.segments import Segment
+from seatrial.render.envelope import Envelope
 
 RECORDS: tuple[type, ...] = (
-    AtOnce, AtSize, Carrier, CarrierVerdict, ChangedFact, Clock, ClockReading, Compared, Cost, Counts, CurvePlaces,
-    CurvePoint, Declared, Direction, Effect, Estimate, EstimateFields, FactChange, Heat, LabStatus, MaxRate,
-    NodeCause, NodeConditions, NodeFacts, NodeLimits, Noise, Offer, Outcome, PeerFact, Planted, Plateau,
-    ProofOutcome, RankRow, Recovery, Request,
-    RunInfo, RunResult, RunRow, RunSummary, Segment, Source, Storage, StorageRates, Totals, Unlike, Verdict,
+    CheckFields, Cost, Counts, ChangedFact, Direction, Estimate, LabStatus, Outcome, PeerFact, Planted, Population,
+    ProofOutcome, RankRow, Recovery, Request, RunInfo, RunResult, RunRow, Source, Totals, Unlike, Verdict,
 )  # fmt: skip
-"""That are printed as they are; the tables name them."""
+"""Records that are printed as they are; the tables name them."""
 REFERENCE = re.compile(r"#/\$defs/([\w.]+)")
 TABLES = ("runs.toml", "tables.toml")
 
@@ -87,13 +70,16 @@ def published_schema() -> dict[str, Any]:
     types = RecordTypes()
     references = {record.__name__: types.type(record) for record in RECORDS}
     notation = Notation(table.records, references, types.definitions)
-    definitions = {**types.definitions, **{name: notation.record(name) for name in table.records}}
+    types.definitions |= {name: notation.record(name) for name in table.records}
     kinds = {
         name: {"description": f"docs/{kind.page}.md describes the fields.", **notation.type(kind.type)}
         for name, kind in table.kinds.items()
-    }
-    named = _named(kinds, definitions)
-    return report_schema(kinds, {name: schema for name, schema in definitions.items() if name in named})
+    } | {kind: types.type(form) for kind, form in KINDS.items()}
+    named = _named(kinds, types.definitions)
+    types.record(Envelope)
+    named |= _named(types.record(Envelope), types.definitions)
+    types.definitions = {name: schema for name, schema in types.definitions.items() if name in named}
+    return schema_of(types, kinds)
 
 
 def _named(part: object, definitions: Mapping[str, object], seen: frozenset[str] = frozenset()) -> frozenset[str]:

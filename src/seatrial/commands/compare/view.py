@@ -22,7 +22,6 @@ from seatrial.model.run_values import RunSummary
 from seatrial.model.units import share
 from seatrial.model.verdict import Outcome
 from seatrial.model.words import count
-from seatrial.render.fields import estimate_fields
 from seatrial.render.json import Json, number
 from seatrial.render.report import Block, Items, Lines, Report, Table, columns
 
@@ -182,7 +181,7 @@ def _changed_fields(row: Changed) -> Json:
         "before": number(row.before),
         "after": number(row.after),
         "unit": row.metric.unit,
-        "ratio": estimate_fields(row.ratio),
+        "ratio": row.ratio,
         "beyond_others": number(row.beyond_others),
         "deviates": row.deviates,
         "more_runs": row.more_runs,
@@ -211,7 +210,7 @@ def _proof_fields(proof: Proof) -> Json:
         "statement": proof.statement,
         "subject": proof.subject.text if proof.subject else None,
         "metric": proof.metric.name if proof.metric else None,
-        "ratio": estimate_fields(proof.ratio) if proof.ratio else None,
+        "ratio": proof.ratio,
         "with_change": list(proof.with_change),
         "without_change": list(proof.without_change),
     }

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from seatrial.model.launching import Examination
-from seatrial.model.verdict import Finding, Verdict
-from seatrial.render.json import Json
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.render.report import Block, Findings, Lines, Report
 
 WEIGHTS = {
@@ -15,6 +16,24 @@ WEIGHTS = {
 }
 """The words of the JSON report."""
 PARTS = (("Obstacles", Verdict.BLOCKED), ("Not tried", Verdict.NOT_RUN), ("Worth knowing", Verdict.NOTE))
+
+
+class DoctorRemark(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was tried, and what programs said."""
+
+    step: str
+    weight: str
+    obstacle: FindingKind | None
+    says: str
+    remedy: str
+    said: str
+
+
+class DoctorFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Steps of a launch in the order in which they were tried; docs/doctor.md describes each field."""
+
+    first: str
+    remarks: tuple[DoctorRemark, ...]
 
 
 def doctor_report(found: Examination) -> Report:
@@ -32,23 +51,21 @@ def doctor_report(found: Examination) -> Report:
     )
 
 
-def doctor_fields(found: Examination) -> Json:
-    """docs/doctor.md describes each field."""
+def doctor_fields(found: Examination) -> DoctorFields:
+    """What programs read of an examination."""
     first = first_of(found)
-    return {
-        "first": first.statement if first else "",
-        "remarks": [
-            {
-                "step": one.step,
-                "weight": WEIGHTS[one.verdict],
-                "obstacle": None if one.verdict is Verdict.PASS else one.kind.value,
-                "says": one.statement,
-                "remedy": one.remedy,
-                "said": one.printed,
-            }
-            for one in found.remarks
-        ],
-    }
+    remarks = [
+        DoctorRemark(
+            step=remark.step,
+            weight=WEIGHTS[remark.verdict],
+            obstacle=None if remark.verdict is Verdict.PASS else remark.kind,
+            says=remark.statement,
+            remedy=remark.remedy,
+            said=remark.printed,
+        )
+        for remark in found.remarks
+    ]
+    return DoctorFields(first=first.statement if first else "", remarks=tuple(remarks))
 
 
 def verdict_of(found: Examination) -> str:

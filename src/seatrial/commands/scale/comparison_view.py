@@ -6,7 +6,6 @@ from seatrial.commands.scale.comparison import Beside, Difference, Pair
 from seatrial.commands.scale.judge import Judged
 from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
 from seatrial.render.escape import shorten
-from seatrial.render.fields import estimate_fields
 from seatrial.render.json import Json
 from seatrial.render.plots import Axis, Plot, Point, Series, log_steps, powers
 from seatrial.render.report import Block, Items, Paragraph, Table, columns
@@ -77,9 +76,9 @@ def beside_fields(both: Beside | None) -> Json | None:
         "sizes": [
             {
                 "size": pair.first.size,
-                "first": estimate_fields(pair.first.value),
-                "second": estimate_fields(pair.second.value),
-                "ratio": estimate_fields(pair.ratio),
+                "first": pair.first.value,
+                "second": pair.second.value,
+                "ratio": pair.ratio,
                 "difference": pair.difference.value,
             }
             for pair in both.pairs

@@ -21,7 +21,6 @@ from seatrial.model.subject import output as output_subject
 from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, some
-from seatrial.render.fields import estimate_fields
 from seatrial.render.headline import word_of
 from seatrial.render.json import Json, number
 from seatrial.render.plots import COLOURS
@@ -126,9 +125,9 @@ def _curve_fields(item: Judged) -> Json:
         "points": [
             {
                 "size": point.size,
-                "value": estimate_fields(point.value),
-                "speedup": estimate_fields(point.speedup),
-                "efficiency": estimate_fields(point.efficiency),
+                "value": point.value,
+                "speedup": point.speedup,
+                "efficiency": point.efficiency,
                 "per_result": number(point.per_result),
                 "of_own": number(point.of_own),
                 "own_bound": number(point.own_bound),
