@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from jsonschema import Draft202012Validator
 
-from seatrial.cli.schema.records import published_schema
+from seatrial.cli.json_schema import published_schema
 from seatrial.render.envelope import Envelope
 from seatrial.render.json import json_text
 

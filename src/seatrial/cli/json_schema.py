@@ -13,46 +13,91 @@ from typing import Any
 
 import msgspec
 
+from seatrial.archive.recovery import Recovery
+from seatrial.commands.acceptance.view import AcceptanceFields
 from seatrial.commands.baseline.view import BaselineListFields, BaselineSetFields, BaselineShowFields
+from seatrial.commands.benchmarks.view import BenchmarkFields, BenchmarkListFields
 from seatrial.commands.changepoints.view import ChangesFields
+from seatrial.commands.check.dry_run import Request, SubmittedCheck
 from seatrial.commands.check.fields import CheckFields
+from seatrial.commands.compare.view import ComparisonFields
 from seatrial.commands.curve.rails.view import RailsFields
 from seatrial.commands.curve.view import CurveFields
 from seatrial.commands.doctor.view import DoctorFields
 from seatrial.commands.fabric.view import FabricFields
+from seatrial.commands.facts.detached import FactsCollected, SubmittedFacts
 from seatrial.commands.facts.drift_view import DriftFields
 from seatrial.commands.facts.view import FactsFields
+from seatrial.commands.fleet.view import FleetFields
 from seatrial.commands.history.view import HistoriesFields
+from seatrial.commands.import_values.view import ImportedFields
 from seatrial.commands.limits.view import LimitsFields
+from seatrial.commands.locate.view import LocatedFields
 from seatrial.commands.nodes.view import NodesFields
+from seatrial.commands.placement.view import PlacementFields
 from seatrial.commands.plan.view import PlanFields
+from seatrial.commands.run.dry_run import RunPreview
+from seatrial.commands.run.view import RunFields
+from seatrial.commands.runs.view import RunListFields, RunShowFields, RunState
 from seatrial.commands.saturate.view import SaturationFields
+from seatrial.commands.scale.series_view import SeriesPreview
+from seatrial.commands.scale.view import ScalingFields
 from seatrial.commands.soak.view import SoakFields
+from seatrial.commands.swap.view import SwapFields
 from seatrial.commands.transports.view import TransportsByRailFields, TransportsFields
+from seatrial.lab.cluster.daemons import FaultListFields, LabStatusFields
+from seatrial.lab.simulator.view import SimulationFields
+from seatrial.lab.trial.trial import LabTrialFields
 from seatrial.model import formats
+from seatrial.render.benchmark_output import OutputFields
 from seatrial.render.envelope import ERROR, Envelope
+from seatrial.render.json import MetricName, SubjectText
 
 Schema = dict[str, Any]
 
 KINDS: Mapping[str, Any] = {
+    "acceptance run": AcceptanceFields,
     "baseline list": BaselineListFields,
     "baseline set": BaselineSetFields,
     "baseline show": BaselineShowFields,
+    "benchmarks list": BenchmarkListFields,
+    "benchmarks show": BenchmarkFields,
     "changepoints": ChangesFields,
     "check": CheckFields,
+    "compare": ComparisonFields,
     "curve": CurveFields | CheckFields,
     "doctor": DoctorFields,
     "drift": DriftFields,
+    "dry-run": Request | RunPreview | SeriesPreview,
     "fabric check": FabricFields,
     "fabric show": FabricFields,
     "facts": FactsFields,
+    "fleet": FleetFields,
     "history": HistoriesFields,
+    "import": ImportedFields,
+    "lab fault list": FaultListFields,
+    "lab simulate": SimulationFields,
+    "lab status": LabStatusFields,
+    "lab trial": LabTrialFields,
     "limits": LimitsFields,
+    "locate": LocatedFields,
     "nodes": NodesFields,
+    "parse": OutputFields,
+    "placement": PlacementFields | CheckFields,
     "plan": PlanFields,
     "rails": RailsFields | CheckFields,
+    "run": RunFields,
+    "runs collect": FactsCollected | RunState,
+    "runs list": RunListFields,
+    "runs recover": Recovery,
+    "runs show": RunShowFields,
     "saturate": SaturationFields | CheckFields,
+    "scale": ScalingFields,
     "soak": SoakFields,
+    "submitted": SubmittedCheck | SubmittedFacts,
+    "swap record": SwapFields,
+    "swap start": SwapFields,
+    "swap status": SwapFields,
     "transports": TransportsFields | TransportsByRailFields | CheckFields,
 }
 """What `data` holds, by `kind`. A run that is damaged, or that ended before it measured what its command is for, is
@@ -61,6 +106,8 @@ TITLE = f"The JSON object that every seatrial command prints with --json, format
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PLAIN: Mapping[Any, Schema] = {
     str: {"type": "string"},
+    SubjectText: {"type": "string"},
+    MetricName: {"type": "string"},
     Path: {"type": "string"},
     int: {"type": "integer"},
     float: {"type": ["number", "null"]},
@@ -73,10 +120,7 @@ PLAIN: Mapping[Any, Schema] = {
 def published_schema() -> Schema:
     """JSON Schema 2020-12 of every object that this version prints."""
     described = RecordTypes()
-    return schema_of(described, {kind: described.type(form) for kind, form in KINDS.items()})
-
-
-def schema_of(described: "RecordTypes", kinds: Mapping[str, Schema]) -> Schema:
+    kinds = {kind: described.type(form) for kind, form in KINDS.items()}
     frame = described.record(Envelope)
     frame["properties"]["kind"]["enum"] = [*kinds, ERROR]
     failed = {"data": {"type": "null"}, "error": {"type": "object"}, "findings": {"maxItems": 0}}

@@ -10,7 +10,7 @@ from seatrial.model.past import FactChange, Past, PastRatio
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Experiment, Finding, Verdict
 from seatrial.render import finding_text
-from seatrial.render.json import filled
+from seatrial.render.json import SubjectText, filled
 
 
 def _described(text: str) -> msgspec.Meta:
@@ -21,8 +21,8 @@ class FindingFields(msgspec.Struct, frozen=True, kw_only=True):
     """One finding; docs/report.md describes each field."""
 
     kind: Annotated[str, _described("One of the kinds in docs/findings.md.")]
-    subject: Annotated[str, _described("What is at fault: node:n3, uplink:leaf1, pair:n1>n2.")]
-    ambiguous_with: Annotated[tuple[str, ...], _described("Subjects that cannot be distinguished from it.")]
+    subject: Annotated[SubjectText, _described("What is at fault: node:n3, uplink:leaf1, pair:n1>n2.")]
+    ambiguous_with: Annotated[tuple[SubjectText, ...], _described("Subjects that cannot be distinguished from it.")]
     direction: Direction
     verdict: Verdict
     statement: Annotated[str, _described("What is wrong.")]
@@ -43,13 +43,7 @@ class FindingFields(msgspec.Struct, frozen=True, kw_only=True):
 
 def finding_fields(finding: Finding) -> FindingFields:
     """One finding, with the fields that docs/report.md describes."""
-    return filled(
-        FindingFields,
-        finding,
-        subject=finding.subject.text,
-        ambiguous_with=[subject.text for subject in finding.ambiguous_with],
-        brief=finding_text.brief(finding),
-    )
+    return filled(FindingFields, finding, brief=finding_text.brief(finding))
 
 
 class PastNode(msgspec.Struct, frozen=True, kw_only=True):

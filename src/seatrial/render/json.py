@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-Json = dict[str, Any]
 Form = TypeVar("Form", bound=msgspec.Struct)
 
 
@@ -53,6 +52,14 @@ def number(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
+class SubjectText(str):
+    """The text of a subject, `node:n3`, where the record that is printed has the subject itself."""
+
+
+class MetricName(str):
+    """The name of a metric, where the record that is printed has the metric itself."""
+
+
 def filled(form: type[Form], *records: object, **others: Any) -> Form:  # noqa: ANN401 - whatever its fields hold
     """A printed record: each field is the one of that name in `others`, or in the first record that has it.
 
@@ -60,9 +67,15 @@ def filled(form: type[Form], *records: object, **others: Any) -> Form:  # noqa: 
     msgspec.ValidationError if a value is not of the field's type.
     """
     fields = {
-        name: getattr(record, name)
-        for name in form.__struct_fields__
-        if name not in others
-        for record in [next(each for each in records if hasattr(each, name))]
+        printed: others[name]
+        if name in others
+        else next(getattr(each, name) for each in records if hasattr(each, name))
+        for name, printed in zip(form.__struct_fields__, form.__struct_encode_fields__, strict=True)
     }
-    return msgspec.convert({**fields, **others}, form, from_attributes=True)
+    return msgspec.convert(fields, form, from_attributes=True, dec_hook=_named)
+
+
+def _named(kind: type, value: Any) -> Any:  # noqa: ANN401 - any field that msgspec does not know
+    if kind is SubjectText:
+        return SubjectText(value.text)
+    return MetricName(value.name) if kind is MetricName else value

@@ -59,7 +59,7 @@ class NodeTrialFields(msgspec.Struct, frozen=True, kw_only=True):
     """Figures and limits of one node; docs/nodes.md describes each field."""
 
     node: str
-    figures: dict[Measure, Estimate]
+    values: dict[Measure, Estimate] = msgspec.field(name="figures")
     memory_bytes_per_s: dict[str, Estimate]
     numa_latency_s: dict[str, Estimate]
     flops_by_width: dict[int, Estimate]
@@ -74,7 +74,7 @@ class NodeTrialFields(msgspec.Struct, frozen=True, kw_only=True):
 class FigureComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One figure over the nodes of a peer group."""
 
-    figure: Measure
+    measure: Measure = msgspec.field(name="figure")
     nodes: tuple[str, ...]
     peers: float
     scatter: float
@@ -94,12 +94,8 @@ class TrialFields(msgspec.Struct, frozen=True, kw_only=True):
 
 def trial_fields(trials: NodeTrials) -> TrialFields:
     """What programs read of the trials; the fields of reports of nodes begin with them."""
-    nodes = [
-        filled(NodeTrialFields, figures, figures=figures.values, limits=trials.limits[figures.node])
-        for figures in trials.figures
-    ]
-    comparisons = [filled(FigureComparison, figures, figure=figures.measure) for figures in trials.comparisons]
-    return filled(TrialFields, trials, nodes=nodes, comparisons=comparisons)
+    nodes = [filled(NodeTrialFields, figures, limits=trials.limits[figures.node]) for figures in trials.figures]
+    return filled(TrialFields, trials, nodes=nodes)
 
 
 def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table | Lines]:

@@ -12,7 +12,7 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.run_values import RunSummary
 from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, some
-from seatrial.render.json import filled
+from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Items, Lines, Paragraph, Report, Table, columns
 
 MOST_RUNS = 5
@@ -70,8 +70,8 @@ class BaselineFields(msgspec.Struct, frozen=True, kw_only=True):
 class HiddenRegression(msgspec.Struct, frozen=True, kw_only=True):
     """A subject that is slower in the new runs than in the baseline that they replace."""
 
-    subject: str
-    metric: str
+    subject: SubjectText
+    metric: MetricName
     ratio: float
 
 
@@ -79,7 +79,7 @@ class BaselineSetFields(BaselineFields, frozen=True, kw_only=True):
     """What was written, and what it hides; docs/baseline.md describes each field."""
 
     replaced: int
-    not_compared: str
+    reason: str = msgspec.field(name="not_compared")
     hides: tuple[HiddenRegression, ...]
 
 
@@ -105,11 +105,7 @@ def set_report(written: Baseline, change: Replacement) -> Report:
             BaselineSetFields,
             written,
             change,
-            not_compared=change.reason,
-            hides=[
-                HiddenRegression(subject=row.subject.text, metric=row.metric.name, ratio=row.ratio.value)
-                for row in rows
-            ],
+            hides=[filled(HiddenRegression, row, ratio=row.ratio.value) for row in rows],
         ),
         terminal=lambda _: _set_blocks(written, change, rows),
     )

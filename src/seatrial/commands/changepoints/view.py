@@ -40,7 +40,7 @@ class LevelChange(msgspec.Struct, frozen=True, kw_only=True):
     ratio_interval: tuple[float | None, float | None]
     slope_before: float
     slope_after: float
-    p: float
+    p_value: float = msgspec.field(name="p")
     worse: bool
 
 
@@ -52,10 +52,10 @@ class SeriesFields(msgspec.Struct, frozen=True, kw_only=True):
     values: int
     missing: int
     trend: bool
-    residual_deviation: float
+    scale: float = msgspec.field(name="residual_deviation")
     autocorrelation: float
     detectable: float | None
-    small_changes: int
+    small: int = msgspec.field(name="small_changes")
     spikes: tuple[Spike, ...]
     pieces: tuple[Piece, ...]
     changes: tuple[LevelChange, ...]
@@ -108,8 +108,6 @@ def _series_fields(judged: JudgedSeries) -> SeriesFields:
         name=judged.series.name,
         values=len(present),
         missing=end - len(present),
-        residual_deviation=analysis.scale,
-        small_changes=judged.small,
         spikes=[Spike(index=place, time=judged.series.time(place)) for place in places],
         pieces=pieces,
         changes=[_change_fields(judged, change) for change in judged.changes],
@@ -125,7 +123,6 @@ def _change_fields(judged: JudgedSeries, change: Change) -> LevelChange:
         index_interval=(judged.place(change.low_index), judged.place(change.high_index)),
         time=judged.series.time(index),
         ratio_interval=(change.ratio_low, change.ratio_high),
-        p=change.p_value,
         worse=change is judged.worsened,
     )
 

@@ -59,7 +59,7 @@ class OwnJobFields(msgspec.Struct, frozen=True, kw_only=True):
     job: str
     machine: Literal["good", "bad", "undecided"]
     steps: tuple[str, ...]
-    ranks_of: str
+    line: str = msgspec.field(name="ranks_of")
     ranks: tuple[JobRank, ...]
     variables: dict[str, str]
     ticket: tuple[str, ...]
@@ -116,7 +116,6 @@ def _own_job(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts])
         own,
         machine=machine(judgement).name.lower(),
         steps=[step.text for step in own.steps],
-        ranks_of=own.line,
         ticket=ticket(run, own, judgement, facts),
     )
 

@@ -48,8 +48,8 @@ class SizeBreak(msgspec.Struct, frozen=True, kw_only=True):
     """A size between two at which one piece of a curve ends and the next begins."""
 
     at_bytes: int
-    above_bytes: int
-    at_most_bytes: int
+    last_bytes: int = msgspec.field(name="above_bytes")
+    first_bytes: int = msgspec.field(name="at_most_bytes")
     interval_bytes: tuple[float, float]
     jump: float
     found_share: float | None
@@ -76,7 +76,7 @@ class CurveFields(PairOutcome, frozen=True, kw_only=True):
     plateau: Plateau | None
     latency: SegmentationFields | None
     points: tuple[CurvePoint, ...]
-    ranks: CurvePlaces | None
+    places: CurvePlaces | None = msgspec.field(name="ranks")
     clock: ClockReading | None
 
 
@@ -93,7 +93,6 @@ def curve_report(run: RunInfo, curve: Curve) -> Report:
             run,
             limit_fields(curve.limit),
             latency=_segmentation(curve.latency) if curve.latency else None,
-            ranks=curve.places,
         ),
         terminal=lambda width: _terminal(curve, min(width, MOST_COLUMNS)),
         page=lambda: _page(run, curve),
@@ -118,8 +117,6 @@ def _break(gap: Break) -> SizeBreak:
         SizeBreak,
         gap,
         at_bytes=round(gap.at_bytes),
-        above_bytes=gap.last_bytes,
-        at_most_bytes=gap.first_bytes,
         interval_bytes=(gap.low_bytes, gap.high_bytes),
     )
 

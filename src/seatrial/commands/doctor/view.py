@@ -6,6 +6,7 @@ import msgspec
 
 from seatrial.model.launching import Examination
 from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Findings, Lines, Report
 
 WEIGHTS = {
@@ -23,10 +24,10 @@ class DoctorRemark(msgspec.Struct, frozen=True, kw_only=True):
 
     step: str
     weight: str
-    obstacle: FindingKind | None
-    says: str
+    kind: FindingKind | None = msgspec.field(name="obstacle")
+    statement: str = msgspec.field(name="says")
     remedy: str
-    said: str
+    printed: str = msgspec.field(name="said")
 
 
 class DoctorFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,17 +56,15 @@ def doctor_fields(found: Examination) -> DoctorFields:
     """What programs read of an examination."""
     first = first_of(found)
     remarks = [
-        DoctorRemark(
-            step=remark.step,
+        filled(
+            DoctorRemark,
+            remark,
             weight=WEIGHTS[remark.verdict],
-            obstacle=None if remark.verdict is Verdict.PASS else remark.kind,
-            says=remark.statement,
-            remedy=remark.remedy,
-            said=remark.printed,
+            kind=None if remark.verdict is Verdict.PASS else remark.kind,
         )
         for remark in found.remarks
     ]
-    return DoctorFields(first=first.statement if first else "", remarks=tuple(remarks))
+    return filled(DoctorFields, first=first.statement if first else "", remarks=remarks)
 
 
 def verdict_of(found: Examination) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from seatrial.fabric.link_problem import device_name, link_text
-from seatrial.fabric.table_check import TableReport
+from seatrial.fabric.table_check import TableReport, Uplinks
 from seatrial.model.errors import ExitCode
 from seatrial.model.fabric_map import DeviceKind, FabricMap
 from seatrial.model.hca import data_bits_per_s
@@ -44,20 +44,13 @@ class CableFields(msgspec.Struct, frozen=True, kw_only=True):
     data_bits_per_s: float | None
 
 
-class UplinkUse(msgspec.Struct, frozen=True, kw_only=True):
-    """How a leaf switch spreads its destinations over its ports."""
-
-    leaf: str
-    destinations: dict[int, int]
-
-
 class FabricRoutes(msgspec.Struct, frozen=True, kw_only=True):
     """What the forwarding tables do."""
 
-    arriving: int
+    reached: int = msgspec.field(name="arriving")
     ways: int
     statement: str
-    uplinks: tuple[UplinkUse, ...]
+    uplinks: tuple[Uplinks, ...]
 
 
 class FabricFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +60,7 @@ class FabricFields(msgspec.Struct, frozen=True, kw_only=True):
     devices: tuple[DeviceFields, ...]
     links: tuple[CableFields, ...]
     down: tuple[tuple[str, int], ...]
-    unknown_lines: tuple[str, ...]
+    unknown: tuple[str, ...] = msgspec.field(name="unknown_lines")
     routes: FabricRoutes | None
 
 
@@ -177,11 +170,5 @@ def fabric_fields(fabric: FabricMap, tables: TableReport | None = None) -> Fabri
         fabric,
         links=links,
         down=[(end.device, end.port) for end in fabric.down],
-        unknown_lines=fabric.unknown,
-        routes=_route_fields(tables) if tables else None,
+        routes=filled(FabricRoutes, tables) if tables else None,
     )
-
-
-def _route_fields(tables: TableReport) -> FabricRoutes:
-    uplinks = [UplinkUse(leaf=uplinks.leaf, destinations=uplinks.used) for uplinks in tables.uplinks]
-    return filled(FabricRoutes, tables, arriving=tables.reached, uplinks=uplinks)

@@ -12,7 +12,7 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.units import quantity, share
 from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count, some, verb
-from seatrial.render.json import filled
+from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
 from seatrial.statistics.change_points import Change
 
@@ -56,8 +56,8 @@ class HistoryChange(msgspec.Struct, frozen=True, kw_only=True):
 class HistoryFields(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of one subject over runs."""
 
-    metric: str
-    subject: str
+    metric: MetricName
+    subject: SubjectText
     unit: str
     verdict: Verdict
     enough: bool
@@ -186,9 +186,9 @@ def _fields(history: History) -> HistoryFields:
         HistoryFields,
         history.judged,
         analysis,
-        metric=history.metric.name,
-        subject=history.subject.text,
-        unit=history.metric.unit,
+        history.metric,
+        metric=history.metric,
+        subject=history.subject,
         detectable=_detectable(history),
         values=values,
         changes=[_change_fields(history, explained) for explained in history.changes],
@@ -200,9 +200,9 @@ def _change_fields(history: History, explained: Explained) -> HistoryChange:
     return filled(
         HistoryChange,
         explained,
+        change,
         run=history.runs[change.index].run,
         after_run=explained.before.run,
         until_run=explained.after.run,
         ratio=change.after / change.before,
-        p_value=change.p_value,
     )

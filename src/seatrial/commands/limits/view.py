@@ -19,32 +19,24 @@ MOST_NOTES = 8
 NOTHING = "No limits: nothing was requested, or nothing is known."
 
 
-class UnknownLimit(msgspec.Struct, frozen=True, kw_only=True):
+class UnknownLimit(NoLimit, frozen=True, kw_only=True):
     """A path whose limit is not known, and why."""
 
-    path: str
     limit_bytes_per_s: None = None
-    reason: str
 
 
-class PathLimit(msgspec.Struct, frozen=True, kw_only=True):
+class PathLimit(Limit, frozen=True, kw_only=True, gc=False):
     """The limit of a path, and the terms that it follows from."""
 
-    path: str
-    limit_bytes_per_s: float
-    binding: str
     nominal: bool
-    terms: tuple[LimitTerm, ...]
-    gate_bytes_per_s: float
-    unknown: tuple[str, ...]
 
 
 class ComputeLimit(msgspec.Struct, frozen=True, kw_only=True):
     """The limit of floating point operations of a node."""
 
     path: str
-    limit_flops_per_s: float
-    limit_flops_per_s_per_core: float
+    flops_per_s: float = msgspec.field(name="limit_flops_per_s")
+    flops_per_s_per_core: float = msgspec.field(name="limit_flops_per_s_per_core")
     flops_per_cycle: int
     cores: int
     hz: float
@@ -86,10 +78,9 @@ def limits_fields(limits: Sequence[AnyLimit]) -> LimitsFields:
 def _entry(limit: AnyLimit) -> PathLimit | UnknownLimit | ComputeLimit:
     match limit:
         case NoLimit():
-            return UnknownLimit(path=limit.path, reason=limit.reason)
+            return filled(UnknownLimit, limit, limit_bytes_per_s=None)
         case ComputePeak():
-            each = limit.flops_per_s_per_core
-            return filled(ComputeLimit, limit, limit_flops_per_s=limit.flops_per_s, limit_flops_per_s_per_core=each)
+            return filled(ComputeLimit, limit)
         case Limit():
             return filled(PathLimit, limit)
 

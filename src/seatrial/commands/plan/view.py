@@ -8,7 +8,7 @@ from seatrial.judgement.comparison.planning import FEWEST_RUNS, Claim, Need, Pla
 from seatrial.model.errors import ExitCode
 from seatrial.model.units import share
 from seatrial.model.words import count, some
-from seatrial.render.json import filled
+from seatrial.render.json import MetricName, filled
 from seatrial.render.report import Block, Lines, Report, Table, columns
 
 MOST_RUNS = 5
@@ -18,10 +18,10 @@ UNKNOWN = "> 1000"
 class PlanNeed(msgspec.Struct, frozen=True, kw_only=True):
     """What one claim in one metric needs."""
 
-    metric: str
+    metric: MetricName
     claim: str
     deviation: float
-    runs_each: int | None
+    runs: int | None = msgspec.field(name="runs_each")
     more_runs: int | None
     node_hours: float | None
 
@@ -42,7 +42,12 @@ def plan_report(plan: Plan) -> Report:
         answers=True,
         sentence=_sentence(plan),
         exit_code=ExitCode.PASS if plan.enough_known else ExitCode.INCOMPLETE,
-        payload=lambda: _fields(plan),
+        payload=lambda: filled(
+            PlanFields,
+            plan,
+            runs=[run.run for run in plan.runs],
+            needs=[filled(PlanNeed, need, claim=need.claim.name.lower().replace("_", "-")) for need in plan.needs],
+        ),
         terminal=lambda _: _blocks(plan),
     )
 
@@ -90,17 +95,3 @@ def _row(need: Need) -> tuple[str, ...]:
         str(need.more_runs or UNKNOWN),
         "" if need.node_hours is None else f"{need.node_hours:.3g}",
     )
-
-
-def _fields(plan: Plan) -> PlanFields:
-    needs = [
-        filled(
-            PlanNeed,
-            need,
-            metric=need.metric.name,
-            claim=need.claim.name.lower().replace("_", "-"),
-            runs_each=need.runs,
-        )
-        for need in plan.needs
-    ]
-    return filled(PlanFields, plan, runs=[run.run for run in plan.runs], needs=needs)

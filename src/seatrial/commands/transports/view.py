@@ -14,7 +14,7 @@ from seatrial.model import units
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
-from seatrial.model.transport import Carrier, Declared, Role, Variant
+from seatrial.model.transport import Carrier, Declared, Role
 from seatrial.model.verdict import Verdict
 from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import filled
@@ -44,19 +44,9 @@ READING = (
 )
 
 
-class VariantEffect(msgspec.Struct, frozen=True, kw_only=True):
+class VariantEffect(Effect, frozen=True, kw_only=True):
     """One variant against the default or the reference, and whether the difference matters."""
 
-    variant: Variant
-    starts: int
-    failure: str
-    unmeasured: bool
-    latency_s: Estimate | None
-    bandwidth_bytes_per_s: Estimate | None
-    latency_times: Estimate | None
-    bandwidth_times: Estimate | None
-    devices: tuple[str, ...] | None
-    wire_share: float | None
     changed: bool
     slower: bool
     faster: bool
@@ -68,7 +58,7 @@ class TransportAnswer(OutcomeFields, frozen=True, kw_only=True):
     carried_by: Carrier | None
     declared: Declared | None
     carriers: tuple[CarrierVerdict, ...]
-    variants: tuple[VariantEffect, ...]
+    effects: tuple[VariantEffect, ...] = msgspec.field(name="variants")
     limit_bytes_per_s: float | None
     limit_binding: str | None
     no_limit_because: str | None
@@ -129,7 +119,7 @@ def transports_fields(transports: Transports | TransportsByRail) -> TransportsFi
 
 
 def _answer(form: type[AnswerForm], transports: Transports) -> AnswerForm:
-    return filled(form, transports, limit_fields(transports.limit), variants=transports.effects)
+    return filled(form, transports, limit_fields(transports.limit))
 
 
 def headline(transports: Transports | TransportsByRail) -> str:

@@ -68,7 +68,7 @@ def test_a_pass_says_what_the_trials_would_have_seen() -> None:
     fields = check_fields(run.info, judgement, run.facts)
     assert fields.trials is not None
     assert [node.node for node in fields.trials.nodes] == [*FOUR]
-    assert {compared.figure for compared in fields.trials.comparisons} >= {Measure.TRIAD, Measure.FMA}
+    assert {compared.measure for compared in fields.trials.comparisons} >= {Measure.TRIAD, Measure.FMA}
 
 
 def tried_three_times(run: RecordedRun) -> RecordedRun:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from seatrial.commands.curve.judge import Plateau
 from seatrial.commands.curve.points import CurvePoint
 from seatrial.commands.curve.rails.curves import RailRatio
@@ -44,7 +46,7 @@ class RailsFields(PairOutcome, frozen=True, kw_only=True):
     """The rails of one pair compared with each other; docs/curve.md describes each field."""
 
     launcher: str
-    rails: tuple[RailCurveFields, ...]
+    curves: tuple[RailCurveFields, ...] = msgspec.field(name="rails")
     ratios: tuple[RailRatio, ...]
     gain: RailRatio | None
 
@@ -60,7 +62,7 @@ def rails_report(run: RunInfo, comparison: RailComparison) -> Report:
             RailsFields,
             comparison,
             run,
-            rails=[filled(RailCurveFields, curve, limit_fields(curve.limit)) for curve in comparison.curves],
+            curves=[filled(RailCurveFields, curve, limit_fields(curve.limit)) for curve in comparison.curves],
         ),
         terminal=lambda _: (*_findings(comparison), Lines(rows=tuple(summary(comparison)))),
         page=lambda: _page(run, comparison),
