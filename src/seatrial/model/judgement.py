@@ -86,6 +86,16 @@ class PairVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return own if own is not None and self.verdict is Verdict.SLOW else self.verdict
 
     @property
+    def limit_bytes_per_s(self) -> float | None:
+        """What physics permits between the two; None where it is not known."""
+        return self.limit.limit_bytes_per_s if self.limit else None
+
+    @property
+    def binding(self) -> str | None:
+        """The term that binds the limit."""
+        return self.limit.binding if self.limit else None
+
+    @property
     def of_limit(self) -> float | None:
         """Bandwidth as a share of the limit, 0 to 1; None where either is unknown."""
         if self.bandwidth_bytes_per_s is None or self.limit is None:

@@ -14,7 +14,6 @@ from seatrial.model.judgement import (
     Judgement,
     Loaded,
     NodeVerdict,
-    PairVerdict,
     Power,
     Threshold,
     Withheld,
@@ -40,7 +39,7 @@ class PairFields(msgspec.Struct, frozen=True, kw_only=True):
     bandwidth_bytes_per_s: Estimate | None
     latency_s: Estimate | None
     limit_bytes_per_s: float | None
-    limit_binding: str | None
+    binding: str | None = msgspec.field(name="limit_binding")
     of_limit: float | None
     retested: bool
 
@@ -98,7 +97,6 @@ def check_fields(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
         CheckFields,
         judgement,
         launcher=run.launcher,
-        pairs=[_pair(pair) for pair in judgement.pairs],
         trials=judgement.trials and trial_fields(judgement.trials),
         own_job=_own_job(run, judgement, facts),
         past=past_fields(run.past, judgement.past),
@@ -117,14 +115,4 @@ def _own_job(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts])
         machine=machine(judgement).name.lower(),
         steps=[step.text for step in own.steps],
         ticket=ticket(run, own, judgement, facts),
-    )
-
-
-def _pair(pair: PairVerdict) -> PairFields:
-    limit = pair.limit
-    return filled(
-        PairFields,
-        pair,
-        limit_bytes_per_s=limit.limit_bytes_per_s if limit else None,
-        limit_binding=limit.binding if limit else None,
     )
