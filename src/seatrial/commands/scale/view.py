@@ -70,7 +70,7 @@ class ScalingFields(msgspec.Struct, frozen=True, kw_only=True):
 
     curves: tuple[ScalingCurve, ...]
     beside: ScalingBeside | None
-    series: str
+    name: str = msgspec.field(name="series")
     left: tuple[str, ...]
     node_hours: float
     runs: tuple[ScalingRun, ...]
@@ -90,6 +90,7 @@ def scale_report(judged: Sequence[Judged], series: Series | None = None, both: B
     sentence = left[0] if left and not findings else _sentence(judged, findings, both)
 
     curves = [item for item in judged if item.points]
+    made = series or Series(name="", runs=())
 
     def blocks(width: int = PAGE_COLUMNS, *, drawn: bool = False) -> Iterator[Block]:
         yield from _blocks(curves, findings, width, both, drawn=drawn)
@@ -102,11 +103,10 @@ def scale_report(judged: Sequence[Judged], series: Series | None = None, both: B
         exit_code=code,
         payload=lambda: filled(
             ScalingFields,
-            series or Series(name="", runs=()),
+            made,
             curves=[_curve_fields(item) for item in judged],
             beside=beside_fields(both) if both else None,
-            series=series.name if series else "",
-            runs=[filled(ScalingRun, run, run.place) for run in series.runs] if series else (),
+            runs=[filled(ScalingRun, run, run.place) for run in made.runs],
         ),
         terminal=blocks,
         page=lambda: blocks(drawn=True),
