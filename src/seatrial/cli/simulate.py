@@ -118,7 +118,9 @@ def simulate(
         ]  # fmt: skip
     code = ExitCode.PASS if all(one.score.right for one in trials) else ExitCode.FINDINGS
     if as_json:
-        JSON_OUTPUT.print_report(Report(payload=lambda: simulator_view.as_data(topology, trials), exit_code=code))
+        JSON_OUTPUT.print_report(
+            Report(payload=lambda: simulator_view.simulation_fields(topology, trials), exit_code=code)
+        )
     else:
         _conclude(trials, archive)
     return code

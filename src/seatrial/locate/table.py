@@ -164,7 +164,7 @@ def _judged_sparse(
             measured_pairs=len(rows.log),
             expected_pairs=expected,
             complete=_even(rows),
-            usual=rows.median,
+            median=rows.median,
             directed=rows.directed,
         ),
     )

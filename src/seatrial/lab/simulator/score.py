@@ -58,7 +58,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """One finding of the check, or a set of subjects with at least one at fault."""
 
-    finding: str
+    kind: str
     subject: Subject
     direction: Direction
     ambiguous_with: tuple[Subject, ...]
@@ -103,7 +103,7 @@ def score(planted: Sequence[Planted], findings: Iterable[Finding], measured: Col
     slowed = _slowed(planted, namer)
     claims = tuple(
         Claim(
-            finding=one.kind,
+            kind=one.kind,
             subject=one.subject,
             direction=one.direction,
             ambiguous_with=one.ambiguous_with,

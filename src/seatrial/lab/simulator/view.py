@@ -4,12 +4,15 @@ from collections.abc import Sequence
 
 import msgspec
 
+from seatrial.fabric.parts import PartKind
 from seatrial.lab.simulator.score import Claim, Fault, Match, Truth
 from seatrial.lab.simulator.totals import Share, Totals, totals
-from seatrial.lab.simulator.trial import Trial
+from seatrial.lab.simulator.trial import Cost, Trial
 from seatrial.model.subject import Direction, Subject
+from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.escape import clean
+from seatrial.render.json import SubjectText, filled
 
 MEGABYTE = 1e6
 MATCHES = {
@@ -76,45 +79,53 @@ def totals_text(total: Totals) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_data(topology: str, trials: Sequence[Trial]) -> dict[str, object]:
-    """The JSON object of all trials."""
-    return {
-        "right": all(one.score.right for one in trials),
-        "topology": topology,
-        "totals": msgspec.to_builtins(totals(trials)),
-        "trials": [_trial_data(one) for one in trials],
-    }
+class PlantedFault(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault that was planted, and whether a finding names it."""
+
+    kind: PartKind
+    subject: SubjectText
+    direction: Direction
+    loss_ratio: float
+    match: Match
 
 
-def _trial_data(trial: Trial) -> dict[str, object]:
-    return {
-        "seed": trial.seed,
-        "nodes": trial.nodes,
-        "right": trial.score.right,
-        "verdict": trial.verdict.value,
-        "exit_code": int(trial.exit_code),
-        "planted": [
-            {
-                "kind": one.kind.value,
-                "subject": one.subject.text,
-                "direction": one.direction.value,
-                "loss_ratio": one.loss_ratio,
-                "match": one.match.value,
-            }
-            for one in trial.score.faults
-        ],
-        "findings": [
-            {
-                "kind": one.finding,
-                "subject": one.subject.text,
-                "direction": one.direction.value,
-                "ambiguous_with": [subject.text for subject in one.ambiguous_with],
-                "truth": one.truth.value,
-            }
-            for one in trial.score.claims
-        ],
-        "cost": msgspec.to_builtins(trial.cost),
-    }
+class ScoredFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding, and whether it is true."""
+
+    kind: str
+    subject: SubjectText
+    direction: Direction
+    ambiguous_with: tuple[SubjectText, ...]
+    truth: Truth
+
+
+class SimulatedTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """One check of the simulated fabric."""
+
+    seed: int
+    nodes: int
+    right: bool
+    verdict: Verdict
+    exit_code: int
+    faults: tuple[PlantedFault, ...] = msgspec.field(name="planted")
+    claims: tuple[ScoredFinding, ...] = msgspec.field(name="findings")
+    cost: Cost
+
+
+class SimulationFields(msgspec.Struct, frozen=True, kw_only=True):
+    """All trials of a simulation, and their totals; docs/simulator.md describes each field."""
+
+    right: bool
+    topology: str
+    totals: Totals
+    trials: tuple[SimulatedTrial, ...]
+
+
+def simulation_fields(topology: str, trials: Sequence[Trial]) -> SimulationFields:
+    """What programs read of all trials."""
+    rows = [filled(SimulatedTrial, trial, trial.score, exit_code=int(trial.exit_code)) for trial in trials]
+    right = all(trial.score.right for trial in trials)
+    return filled(SimulationFields, right=right, topology=topology, totals=totals(trials), trials=rows)
 
 
 def _planted(fault: Fault) -> str:
@@ -123,7 +134,7 @@ def _planted(fault: Fault) -> str:
 
 def _claim(claim: Claim) -> str:
     others = "".join(f", or {clean(one.text)}" for one in claim.ambiguous_with)
-    return f"{claim.finding} {_subject(claim.subject, claim.direction)}{others}: {claim.truth}"
+    return f"{claim.kind} {_subject(claim.subject, claim.direction)}{others}: {claim.truth}"
 
 
 def _subject(subject: Subject, direction: Direction) -> str:

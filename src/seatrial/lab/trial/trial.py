@@ -15,6 +15,7 @@ from seatrial.lab.trial.scenario import FaultSpec, Scenario
 from seatrial.lab.trial.score import CheckOutput, Score, score
 from seatrial.model.verdict import Verdict
 from seatrial.process.process import Completed
+from seatrial.render.json import filled
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +62,21 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.score is not None and self.score.right and fits and not self.problem
 
 
+class ScenarioCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of all runs of one scenario; their names are the columns of the table."""
+
+    runs: int
+    hits: int
+    misses: int
+    false_names: int
+    wrong_intervals: int
+    wrong_verdicts: int
+    wrong_exit_codes: int
+    late: int
+    broken_runs: int
+    median_seconds: float
+
+
 class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
     """All runs of one scenario."""
 
@@ -73,21 +89,21 @@ class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
         return all(run.right for run in self.runs)
 
     @property
-    def counts(self) -> dict[str, float]:
-        """The figures of the table, by the names of its columns."""
+    def counts(self) -> ScenarioCounts:
+        """The figures of the table."""
         scores = [run.score for run in self.runs if run.score]
-        return {
-            "runs": len(self.runs),
-            "hits": sum(len(one.hits) for one in scores),
-            "misses": sum(len(one.misses) for one in scores),
-            "false names": sum(len(one.false_names) for one in scores),
-            "wrong intervals": sum(len(one.wrong_intervals) for one in scores),
-            "wrong verdicts": sum(not run.verdict_right for run in self.runs),
-            "wrong exit codes": sum(not run.exit_code_right for run in self.runs),
-            "late": sum(not run.in_time for run in self.runs),
-            "broken runs": sum(run.score is None or bool(run.problem) for run in self.runs),
-            "median seconds": statistics.median(run.seconds for run in self.runs),
-        }
+        return ScenarioCounts(
+            runs=len(self.runs),
+            hits=sum(len(one.hits) for one in scores),
+            misses=sum(len(one.misses) for one in scores),
+            false_names=sum(len(one.false_names) for one in scores),
+            wrong_intervals=sum(len(one.wrong_intervals) for one in scores),
+            wrong_verdicts=sum(not run.verdict_right for run in self.runs),
+            wrong_exit_codes=sum(not run.exit_code_right for run in self.runs),
+            late=sum(not run.in_time for run in self.runs),
+            broken_runs=sum(run.score is None or bool(run.problem) for run in self.runs),
+            median_seconds=statistics.median(run.seconds for run in self.runs),
+        )
 
     @property
     def verdicts(self) -> dict[str, int]:
@@ -198,3 +214,47 @@ def complaints(result: RunResult) -> list[str]:
         lines += [f"false name: {one.kind} {one.subject} ({one.statement})" for one in result.score.false_names]
         lines += [f"wrong interval: {what}" for what in result.score.wrong_intervals]
     return lines
+
+
+class WrongRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that was not right, by its number from 1."""
+
+    run: int
+    kept: str
+    complaints: tuple[str, ...]
+
+
+class ScenarioRow(ScenarioCounts, frozen=True, kw_only=True):
+    """All runs of one scenario."""
+
+    name: str
+    right: bool
+    verdicts: dict[str, int]
+    wrong: tuple[WrongRun, ...]
+    results: tuple[RunResult, ...]
+
+
+class LabTrialFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Scenarios that were played, and their scores; docs/lab.md describes each field."""
+
+    right: bool
+    scenarios: tuple[ScenarioRow, ...]
+
+
+def trial_fields(results: Sequence[ScenarioResult]) -> LabTrialFields:
+    """What programs read of the scenarios."""
+    rows = [
+        filled(
+            ScenarioRow,
+            result.counts,
+            result,
+            wrong=[
+                WrongRun(run=number, kept=run.kept, complaints=tuple(complaints(run)))
+                for number, run in enumerate(result.runs, 1)
+                if not run.right
+            ],
+            results=result.runs,
+        )
+        for result in results
+    ]
+    return filled(LabTrialFields, right=all(result.right for result in results), scenarios=rows)
