@@ -52,7 +52,7 @@ def run_installed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[
 
 
 def library(requirement: str) -> str:
-    """`typer<0.29,>=0.15` -> typer."""
+    """`click>=8.5` -> click."""
     return re.split(r"[^\w-]", requirement, maxsplit=1)[0].lower()
 
 

@@ -2,19 +2,21 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 from msgspec.structs import replace
 
 from seatrial.archive import reader
 from seatrial.archive.inputs import SCENARIO_BYTES
 from seatrial.cli import benchmark_runs
 from seatrial.cli.benchmarks import benchmark_and_text, declared_in
-from seatrial.cli.options import AsJson, Html, Junit, Markdown, parse_nodes, read_text, time_text
-from seatrial.cli.outcome import Files, show
+from seatrial.cli.groups import Group
+from seatrial.cli.options import PATH, parse_nodes, read_text, time_text
+from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.parameters import argument
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import Shared, settings_of
+from seatrial.cli.site import SiteCommand, site_options
 from seatrial.commands.acceptance import judge as acceptance_judge
 from seatrial.commands.acceptance import spec as acceptance_spec
 from seatrial.commands.acceptance import view as acceptance_view
@@ -32,26 +34,22 @@ if TYPE_CHECKING:
     from seatrial.model.benchmark import Output
     from seatrial.model.run import RecordedRun
 
-SHARED = Shared(without=("replay", "round_timeout", "seed", "verify"), defaults={"budget": time_text(RUN_BUDGET_S)})
-app = typer.Typer(help="Run a site's list of benchmarks and compare them with thresholds.", no_args_is_help=True)
+
+@click.group(cls=Group)
+def acceptance() -> None:
+    """Run a site's list of benchmarks and compare them with thresholds."""
 
 
-@app.command("run", cls=SHARED.command_class())
-def run(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="The list of benchmarks in TOML.", metavar="SPEC")],
-    as_json: AsJson = False,
-    html: Html = None,
-    markdown: Markdown = None,
-    junit: Junit = None,
-) -> int:
+@acceptance.command("run", cls=SiteCommand)
+@argument("file", type=PATH, help="The list of benchmarks in TOML.", metavar="SPEC")
+@output_options("html", "markdown", "junit")
+@site_options(without=("replay", "round_timeout", "seed", "verify"), budget=time_text(RUN_BUDGET_S))
+def run(site: SiteSettings, file: Path, output: OutputForms) -> int:
     """Run all benchmarks of a file that have no complete run yet, and judge all by gates and thresholds."""
-    site = settings_of(context)
     spec = acceptance_spec.parse_spec(read_text(file, SCENARIO_BYTES), str(file))
     with progress_on(sys.stderr) as progress:
         result = carried_out(spec, file.absolute().parent, site, progress)
-    files = Files(html=html, markdown=markdown, junit=junit)
-    return show(acceptance_view.acceptance_report(result), as_json=as_json, files=files)
+    return output.show(acceptance_view.acceptance_report(result))
 
 
 def carried_out(spec: "Spec", folder: Path, site: SiteSettings, progress: "Progress") -> "Acceptance":

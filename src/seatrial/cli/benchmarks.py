@@ -1,14 +1,16 @@
 """seatrial benchmarks: which benchmarks are known, and what each declares."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from seatrial.archive.inputs import SCENARIO_BYTES
 from seatrial.benchmarks import catalogue, generic
-from seatrial.cli.options import AsJson, read_text
-from seatrial.cli.outcome import show as show_report
+from seatrial.cli.groups import Group
+from seatrial.cli.options import read_text
+from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.parameters import argument
 from seatrial.commands.benchmarks import view as benchmarks_view
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import RunSettings
@@ -17,28 +19,30 @@ if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
     from seatrial.model.run import RunInfo
 
-app = typer.Typer(
-    help="Known benchmarks: metrics, evidence of work, gates.",
-    no_args_is_help=True,
-)
+
+@click.group(cls=Group)
+def benchmarks() -> None:
+    """Known benchmarks: metrics, evidence of work, gates."""
+
+
 SUFFIX = ".toml"
 
 
-@app.command("list")
-def list_benchmarks(as_json: AsJson = False) -> int:
+@benchmarks.command("list")
+@output_options()
+def list_benchmarks(output: OutputForms) -> int:
     """List the benchmarks whose outputs are read."""
 
-    return show_report(benchmarks_view.list_report(catalogue.BENCHMARKS), as_json=as_json)
+    return output.show(benchmarks_view.list_report(catalogue.BENCHMARKS))
 
 
-@app.command("show")
-def show(
-    name: Annotated[str, typer.Argument(help="A benchmark, or the TOML file of your own.", metavar="NAME")],
-    as_json: AsJson = False,
-) -> int:
+@benchmarks.command("show")
+@argument("name", help="A benchmark, or the TOML file of your own.", metavar="NAME")
+@output_options()
+def show(name: str, output: OutputForms) -> int:
     """Show what a benchmark declares: requirements, metrics, evidence of work, gates, and signs of completeness."""
 
-    return show_report(benchmarks_view.benchmark_report(benchmark_of(name)), as_json=as_json)
+    return output.show(benchmarks_view.benchmark_report(benchmark_of(name)))
 
 
 def benchmark_of(name: str) -> "Benchmark":

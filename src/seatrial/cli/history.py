@@ -6,41 +6,20 @@ The names of metrics and subjects are those that `seatrial compare` prints, so t
 into this command.
 """
 
-from typing import Annotated
+from pathlib import Path
 
-import typer
+import click
 
-from seatrial.cli.options import Archive, AsJson, archive_folder
-from seatrial.cli.outcome import say, show
+from seatrial.cli.options import archive_option
+from seatrial.cli.outcome import OutputForms, output_options, say
+from seatrial.cli.parameters import Text, argument, option
 from seatrial.commands.history import run as history_run
 from seatrial.commands.history import view as history_view
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 
 
-def history(
-    metric: Annotated[
-        str, typer.Argument(help="Metric, or the beginning of its name: bandwidth, 'latency 8 B'.", metavar="METRIC")
-    ],
-    subject: Annotated[
-        str, typer.Option(help="A node (n3) or a pair ('n1>n2').  [default: all pairs together]", metavar="NAME")
-    ] = "",
-    runs: Annotated[
-        str,
-        typer.Option(
-            help="Runs, as compare takes them.  [default: all that were measured like the newest]", metavar="RUNS"
-        ),
-    ] = "",
-    archive: Archive = None,
-    as_json: AsJson = False,
-) -> int:
-    """Print a metric over the runs of the archive, where it changed, and which facts changed at that time."""
-    chosen = parse_subject(subject)
-    histories = history_run.read_history(archive_folder(archive), metric, chosen, say, runs)
-    return show(history_view.history_report(histories), as_json=as_json)
-
-
-def parse_subject(text: str) -> Subject:
+def parse_subject(text: str, what: str) -> Subject:
     """`n3`, `n1>n2`, or `node:n3`; empty: all pairs together. Raises UsageError."""
     if not text:
         return FABRIC
@@ -48,5 +27,25 @@ def parse_subject(text: str) -> Subject:
         try:
             return Subject.parse(text)
         except ValueError as error:
-            raise UsageError(f"--subject: {error}.") from error
+            raise UsageError(f"{what}: {error}.") from error
     return Subject(kind=SubjectKind.PAIR if ">" in text else SubjectKind.NODE, name=text)
+
+
+@click.command()
+@argument("metric", help="Metric, or the beginning of its name: bandwidth, 'latency 8 B'.", metavar="METRIC")
+@option(
+    "--subject",
+    type=Text(parse_subject),
+    default="",
+    help="A node (n3) or a pair ('n1>n2').  [default: all pairs together]",
+    metavar="NAME",
+)
+@option(
+    "--runs", help="Runs, as compare takes them.  [default: all that were measured like the newest]", metavar="RUNS"
+)
+@archive_option
+@output_options()
+def history(metric: str, subject: Subject, runs: str, archive: Path, output: OutputForms) -> int:
+    """Print a metric over the runs of the archive, where it changed, and which facts changed at that time."""
+    histories = history_run.read_history(archive, metric, subject, say, runs)
+    return output.show(history_view.history_report(histories))

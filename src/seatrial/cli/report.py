@@ -1,15 +1,16 @@
 """seatrial report: the verdicts and findings of a run, on the terminal or in files."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from seatrial.archive import reader
 from seatrial.archive.journal import ValuesImported, of_type
 from seatrial.cli.benchmarks import declared_in
-from seatrial.cli.options import Archive, AsJson, Html, Junit, Markdown, Nagios, archive_folder
-from seatrial.cli.outcome import Files, show
+from seatrial.cli.options import archive_option, run_argument
+from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.parameters import option
 from seatrial.cli.schema import records as schema_records
 from seatrial.commands.check import judge as check_judge
 from seatrial.commands.check import view as check_view
@@ -38,30 +39,18 @@ if TYPE_CHECKING:
     from seatrial.render.report import Report
 
 
-def report(
-    run: Annotated[str, typer.Argument(help="A run's name, the beginning of one, its folder, or `last`.")] = "last",
-    archive: Archive = None,
-    as_json: AsJson = False,
-    html: Html = None,
-    markdown: Markdown = None,
-    junit: Junit = None,
-    nagios: Nagios = False,
-    schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON Schema of what every command prints with --json.")
-    ] = False,
-) -> int:
+@click.command()
+@run_argument
+@archive_option
+@output_options("html", "markdown", "junit", "nagios")
+@option("--schema", is_flag=True, help="Print the JSON Schema of what every command prints with --json.")
+def report(run: str, archive: Path, schema: bool, output: OutputForms) -> int:
     """Print a run's verdicts and findings, or write them into files; exit code as of the command that measured."""
     if schema:
         print(json_text(schema_records.published_schema()), end="")
         return ExitCode.PASS
-    folder = reader.find_run(archive_folder(archive), run)
-    files = Files(html=html, markdown=markdown, junit=junit)
-    return show(report_of(folder), folder, as_json=as_json, nagios=nagios, files=files)
-
-
-def show_run(folder: Path, *, as_json: bool) -> int:
-    """Judge the run in `folder`, print it, and return the exit code."""
-    return show(report_of(folder), folder, as_json=as_json)
+    folder = reader.find_run(archive, run)
+    return output.show(report_of(folder), folder)
 
 
 def report_of(folder: Path) -> "Report":

@@ -5,15 +5,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from seatrial.archive import inputs
 from seatrial.cli.json_output import JSON_OUTPUT
-from seatrial.cli.options import AsJson, Html, RunName, run_name, seconds, share_of, time_text, width_and_colour
-from seatrial.cli.outcome import write_file
+from seatrial.cli.options import DURATION, PATH, share_of, time_text
+from seatrial.cli.outcome import OutputForms, output_options, width_and_colour, write_file
+from seatrial.cli.parameters import Text, Word, option
 from seatrial.cli.progress import progress_on
+from seatrial.cli.site import SHARED
 from seatrial.commands.check import view as check_view
 from seatrial.driver import progress as driver_progress
 from seatrial.fabric import ibnetdiscover
@@ -32,7 +34,6 @@ from seatrial.render.report import Report
 
 if TYPE_CHECKING:
     from seatrial.commands.check.run import CheckOutcome
-    from seatrial.lab.simulator.disturbances import Conditions
     from seatrial.lab.simulator.trial import SimulatedFabric, Trial, TrialSettings
     from seatrial.model.fabric_map import FabricMap
 
@@ -40,84 +41,120 @@ MOST_JOBS = 1000
 MOST_FAULTS = 1000
 
 
+def noise_share(text: str, what: str) -> float:
+    """A share as of other options, or none at all. Raises UsageError."""
+    return 0.0 if text.strip() in ("0", "0%") else share_of(text, what)
+
+
+NOISE = Text(noise_share)
+
+
+@click.command()
+@option(
+    "--topology",
+    required=True,
+    help="fat-tree:NODES, fat-tree3:NODES, dragonfly:NODES, or a file with the output of ibnetdiscover.",
+    metavar="SHAPE|FILE",
+)
+@option(
+    "--fault",
+    multiple=True,
+    help="node, link, uplink, spine or pair, and the share that is left: link:0.5. May be repeated.",
+    metavar="KIND:SHARE",
+)
+@option(
+    "--faults",
+    type=click.IntRange(min=0, max=MOST_FAULTS),
+    default=0,
+    help="Plant this many faults of random kinds that lose 5 to 50 %.",
+)
+@option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Seed; faults, pairs to measure and disturbances have independent streams.",
+)
+@option("--repeat", type=click.IntRange(min=1), default=1, help="Number of trials, each with the next seed.")
+@option("--routed", is_flag=True, help="Let the check know the cables and routes, as check --fabric does.")
+@option(
+    "--noise",
+    type=NOISE,
+    default="0.08%",
+    help="Noise of a pair from run to run, robust standard deviation.",
+    metavar="SHARE",
+)
+@option(
+    "--pair-noise",
+    type=NOISE,
+    default="0.05%",
+    help="Spread of the offset that each pair keeps for the whole run.",
+    metavar="SHARE",
+)
+@option("--drift", type=NOISE, default="0.1%", help="Spread of the slow drift of the whole fabric.", metavar="SHARE")
+@option(
+    "--jobs",
+    type=click.IntRange(min=0, max=MOST_JOBS),
+    default=0,
+    help="Background jobs that load cables part of the time.",
+)
+@option("--shared-nodes", is_flag=True, help="Background jobs also load the ports of the checked nodes.")
+@option(
+    "--design",
+    type=Word(DesignChoice),
+    default=DesignChoice.SPARSE.value,
+    help="Which pairs are measured, as in check --design.",
+)
+@option("--budget", type=DURATION, default=time_text(CHECK_BUDGET_S), help="Time budget of the check.", metavar="TIME")
+@option("--archive", type=PATH, help="Folder in which the runs are kept; without it they are deleted.", metavar="DIR")
+@output_options("html")
+@SHARED["run"]()
 def simulate(
-    topology: Annotated[
-        str,
-        typer.Option(
-            help="fat-tree:NODES, fat-tree3:NODES, dragonfly:NODES, or a file with the output of ibnetdiscover.",
-            metavar="SHAPE|FILE",
-        ),
-    ],
-    fault: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="node, link, uplink, spine or pair, and the share that is left: link:0.5. May be repeated.",
-            metavar="KIND:SHARE",
-        ),
-    ] = None,
-    faults: Annotated[
-        int, typer.Option(help="Plant this many faults of random kinds that lose 5 to 50 %.", min=0, max=MOST_FAULTS)
-    ] = 0,
-    seed: Annotated[
-        int, typer.Option(help="Seed; faults, pairs to measure and disturbances have independent streams.", min=0)
-    ] = 0,
-    repeat: Annotated[int, typer.Option(help="Number of trials, each with the next seed.", min=1)] = 1,
-    routed: Annotated[
-        bool, typer.Option("--routed", help="Let the check know the cables and routes, as check --fabric does.")
-    ] = False,
-    noise: Annotated[
-        str, typer.Option(help="Noise of a pair from run to run, robust standard deviation.", metavar="SHARE")
-    ] = "0.08%",
-    pair_noise: Annotated[
-        str, typer.Option(help="Spread of the offset that each pair keeps for the whole run.", metavar="SHARE")
-    ] = "0.05%",
-    drift: Annotated[str, typer.Option(help="Spread of the slow drift of the whole fabric.", metavar="SHARE")] = "0.1%",
-    jobs: Annotated[
-        int, typer.Option(help="Background jobs that load cables part of the time.", min=0, max=MOST_JOBS)
-    ] = 0,
-    shared_nodes: Annotated[
-        bool, typer.Option("--shared-nodes", help="Background jobs also load the ports of the checked nodes.")
-    ] = False,
-    design: Annotated[
-        DesignChoice, typer.Option(help="Which pairs are measured, as in check --design.")
-    ] = DesignChoice.SPARSE,
-    budget: Annotated[str, typer.Option(help="Time budget of the check.", metavar="TIME")] = time_text(CHECK_BUDGET_S),
-    archive: Annotated[
-        Path | None,
-        typer.Option(help="Folder in which the runs are kept; without it they are deleted.", metavar="DIR"),
-    ] = None,
-    html: Html = None,
-    run: RunName = "",
-    as_json: AsJson = False,
+    topology: str,
+    fault: tuple[str, ...],
+    faults: int,
+    seed: int,
+    repeat: int,
+    routed: bool,
+    noise: float,
+    pair_noise: float,
+    drift: float,
+    jobs: int,
+    shared_nodes: bool,
+    design: DesignChoice,
+    budget: float,
+    archive: Path | None,
+    run: str,
+    output: OutputForms,
 ) -> int:
     """Plant faults in a simulated fabric, let `seatrial check` measure it, and score its findings. Needs no root.
 
     The driver, the judgement and the archive are those of `seatrial check`; only the measurements are made up.
     """
 
-    if repeat > 1 and html is not None:
+    if repeat > 1 and output.files.html is not None:
         raise UsageError(f"--html cannot show {repeat} trials.", "Leave out --repeat or --html.")
     if run and archive is None:
         raise UsageError(f"--run {run!r} names a run that is deleted.", "Add --archive DIR, or leave out --run.")
     settings = simulator_trial.TrialSettings(
-        specs=tuple(simulator_faults.parse_fault(text) for text in fault or []),
+        specs=tuple(simulator_faults.parse_fault(text) for text in fault),
         random_faults=faults,
         routed=routed,
         design=design.value,
-        budget_s=seconds(budget, "--budget"),
-        conditions=_conditions(noise, pair_noise, drift, jobs, shared_nodes=shared_nodes),
+        budget_s=budget,
+        conditions=disturbances.Conditions(
+            noise=noise, pair_noise=pair_noise, drift=drift, jobs=jobs, shared_nodes=shared_nodes
+        ),
         command=tuple(sys.argv[1:]),
     )
-    name = run_name(run)
     fabric = simulator_trial.SimulatedFabric(_map(topology))
     with _folder(archive) as folder:
         trials = [
-            _trial(fabric, settings, seed + number, folder, _numbered(name, seed + number, repeat), html,
-                   alone=repeat == 1, quiet=as_json)
+            _trial(fabric, settings, seed + number, folder, _numbered(run, seed + number, repeat), output.files.html,
+                   alone=repeat == 1, quiet=output.as_json)
             for number in range(repeat)
         ]  # fmt: skip
     code = ExitCode.PASS if all(one.score.right for one in trials) else ExitCode.FINDINGS
-    if as_json:
+    if output.as_json:
         JSON_OUTPUT.print_report(Report(payload=lambda: simulator_view.as_data(topology, trials), exit_code=code))
     else:
         _conclude(trials, archive)
@@ -172,21 +209,6 @@ def _conclude(trials: "list[Trial]", archive: Path | None) -> None:
         print(simulator_view.totals_text(simulator_totals.totals(trials)), end="")
     if archive is not None:
         print(f"Archive: {archive}")
-
-
-def _conditions(noise: str, pair_noise: str, drift: str, jobs: int, *, shared_nodes: bool) -> "Conditions":
-
-    return disturbances.Conditions(
-        noise=_share(noise, "--noise"),
-        pair_noise=_share(pair_noise, "--pair-noise"),
-        drift=_share(drift, "--drift"),
-        jobs=jobs,
-        shared_nodes=shared_nodes,
-    )
-
-
-def _share(text: str, option: str) -> float:
-    return 0.0 if text.strip() in ("0", "0%") else share_of(text, option)
 
 
 def _numbered(name: str, seed: int, repeat: int) -> str:

@@ -206,13 +206,13 @@ def test_node_hours_cut_the_time_of_a_pair_and_say_so(archive: Path) -> None:
 
 @pytest.mark.parametrize(("text", "size"), [("4MiB", 4 << 20), ("64K", 65536), ("1500", 1500), ("1 GiB", 1 << 30)])
 def test_sizes_are_read(text: str, size: int) -> None:
-    assert message_size(text) == size
+    assert message_size(text, "--max-size") == size
 
 
 @pytest.mark.parametrize("text", ["", "4MB", "x", "-1", "0", "2GiB", "1.5MiB", "99999999999"])
 def test_sizes_that_are_none_are_shown(text: str) -> None:
     with pytest.raises(UsageError, match=f"--max-size '{text}'"):
-        message_size(text)
+        message_size(text, "--max-size")
 
 
 def test_names_of_runs_are_checked(archive: Path) -> None:
