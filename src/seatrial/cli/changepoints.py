@@ -56,10 +56,7 @@ def changepoints(
     else:
         series = value_series.read_series(read_text(file, TABLES_BYTES), column)
     judged = changes_judge.judge_series(
-        series,
-        better=changes_judge.Better(better),
-        effect=effect or 0.0,
-        error_rate=error_rate,
+        series, better=changes_judge.Better(better), effect=effect or 0.0, error_rate=error_rate
     )
     return output.show(changes_view.changes_report(judged))
 

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -101,26 +102,14 @@ from seatrial.render.report import Report
 @site_options(budget=time_text(DEFAULTS.budget_s))
 def check(
     site: SiteSettings,
-    nodes: tuple[str, ...],
-    design: str,
     detach: bool,
     dry_run: bool,
-    sample: int,
-    one_per_leaf: bool,
-    ranks: int,
-    pairs_at_once: int,
     no_loaded: bool,
     no_nodes: bool,
-    storage: Path | None,
-    fabric: str,
-    routes: str,
-    device: str,
-    leaves: str,
-    effect: float | None,
-    latency_effect: float | None,
     baseline: str,
     settings_file: Path | None,
     output: OutputForms,
+    **given: Any,
 ) -> int:
     """Measure latency and bandwidth over all pairs of nodes, judge them, and name what is at fault."""
     if settings_file is not None:
@@ -128,22 +117,11 @@ def check(
         files = Files(html=settings.html, markdown=settings.markdown, junit=settings.junit)
         return measure(settings, replace(output, files=files))
     settings = CheckSettings(
-        **{**asdict(site), "nodes": nodes, "ranks": ranks},
-        design=design,
+        **{**asdict(site), **given},
         answer_s=None if detach else answer_time(),
-        sample=sample,
-        one_per_leaf=one_per_leaf,
-        pairs_at_once=pairs_at_once,
         loaded=not no_loaded,
         node_trials=not no_nodes,
-        storage=storage,
-        fabric=fabric,
-        routes=routes,
-        device=device,
         baseline=known_baseline(site, baseline, RunKind.CHECK),
-        leaves=leaves,
-        effect=effect,
-        latency_effect=latency_effect,
     )
     if output.nagios and (dry_run or detach):
         raise UsageError("--nagios reports a check, and --dry-run and --detach have none.", "Leave one of them out.")

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -37,6 +38,7 @@ def message_size(text: str, what: str) -> int:
 @argument("target", type=NODE, default="", help="The node that receives.  [default: the only two nodes]", metavar="B]")
 @option(
     "--max-size",
+    "most_bytes",
     type=Text(message_size),
     default=f"{CURVE_MOST_BYTES >> 20}MiB",
     help="The largest message: 64KiB, 4MiB.",
@@ -59,26 +61,20 @@ def message_size(text: str, what: str) -> int:
 @output_options("html")
 @site_options()
 def curve(
-    site: SiteSettings,
-    source: str,
-    target: str,
-    max_size: int,
-    per_octave: int,
-    rails: tuple[str, ...] | None,
-    output: OutputForms,
+    site: SiteSettings, source: str, target: str, rails: tuple[str, ...] | None, output: OutputForms, **given: Any
 ) -> int:
     """Measure a pair over message sizes: pieces of the latency, protocol switches, plateau against the limit."""
     ends = tuple(end for end in (source, target) if end)
     if site.launcher != "local" and site.replay is None:
         site = replace(site, nodes=ends)
     if rails is not None:
-        wanted = RailsSettings(site=site, ends=ends, rails=rails, most_bytes=max_size, per_octave=per_octave)
+        wanted = RailsSettings(site=site, ends=ends, rails=rails, **given)
         with progress_on(sys.stderr) as progress:
             compared = rails_run.run_rails(wanted, progress)
         outcome = compared.outcome
         report = rails_view.rails_report(outcome.recorded.info, compared.comparison)
         return output.show(report, outcome.folder)
-    settings = CurveSettings(site=site, ends=ends, most_bytes=max_size, per_octave=per_octave)
+    settings = CurveSettings(site=site, ends=ends, **given)
     with progress_on(sys.stderr) as progress:
         result = curve_run.run_curve(settings, progress)
     report = curve_view.curve_report(result.outcome.recorded.info, result.curve)

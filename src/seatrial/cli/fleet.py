@@ -108,6 +108,5 @@ def _of_runs(archive: Path, runs: str, column: str) -> "fleets.FleetTable":
     table = node_values.metric_named(run_sets.load_tables([chosen], note=say), column)
     leaf_of = {name: leaf for run in chosen.summaries for name, leaf in run.leaf_of.items()}
     return fleets.one_stratum(
-        node_values.values_by_node(table, leaf_of),
-        sense=Sense.LOWER if table.metric.sign > 0 else Sense.HIGHER,
+        node_values.values_by_node(table, leaf_of), sense=Sense.LOWER if table.metric.sign > 0 else Sense.HIGHER
     )

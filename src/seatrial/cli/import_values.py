@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -39,9 +40,17 @@ def form_of(text: str, what: str) -> str:
     help="series, fleet, reframe or outputs.  [default: by the text]",
     metavar="FORM",
 )
-@option("--column", multiple=True, help="Only this column of values; of series may be repeated.", metavar="NAME")
+@option(
+    "--column", "columns", multiple=True, help="Only this column of values; of series may be repeated.", metavar="NAME"
+)
 @by_option
-@option("--part", multiple=True, help="Column of a part of a node: a GPU.  [default: by contents]", metavar="COLUMN")
+@option(
+    "--part",
+    "parts",
+    multiple=True,
+    help="Column of a part of a node: a GPU.  [default: by contents]",
+    metavar="COLUMN",
+)
 @option("--metric", help="Name of the metric of a series or fleet.", metavar="NAME")
 @option("--unit", help="Its unit: B/s, s, flop/s or any other.", metavar="UNIT")
 @option(
@@ -62,27 +71,14 @@ def form_of(text: str, what: str) -> str:
 @output_options()
 def import_values(
     files: tuple[Path, ...],
-    form: str,
-    column: tuple[str, ...],
-    by: tuple[str, ...],
-    part: tuple[str, ...],
-    metric: str,
-    unit: str,
     better: str | None,
     name: str,
     cluster: str,
     archive: Path,
     output: OutputForms,
+    **given: Any,
 ) -> int:
     """Write values that were measured elsewhere into the archive, for compare, history, plan, fleet, changepoints."""
-    wanted = import_batches.Wanted(
-        form=form,
-        columns=column,
-        by=by,
-        parts=part,
-        metric=metric,
-        unit=unit,
-        sense=SENSES[better] if better else None,
-    )
+    wanted = import_batches.Wanted(sense=SENSES[better] if better else None, **given)
     imported = import_run.import_files(archive, files, wanted, name=name, cluster=cluster, command=sys.argv[1:])
     return output.show(import_view.import_report(imported))

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -74,43 +74,15 @@ name_option = option("--name", default="lab", help="Which lab.", metavar="LAB")
 )
 @option("--accounts", is_flag=True, help="Enforce accounts and QOS by slurmdbd; nodes have a GRES.")
 @option("--ssh", is_flag=True, help="Also start an sshd on every node, for launching without Slurm.")
-def up(
-    nodes: int,
-    name: str,
-    leaves: int | None,
-    rate: str,
-    uplink_rate: str | None,
-    mtu: int,
-    rails: int,
-    share: tuple[Path, ...],
-    mpi_settings: str,
-    suspend_after: float | None,
-    second_rate: str | None,
-    accounts: bool,
-    ssh: bool,
-) -> int:
+def up(name: str, share: tuple[Path, ...], suspend_after: float | None, **given: Any) -> int:
     """Start a lab; returns when every node is idle."""
     shared = _existing(share)
     folders = tuple(sorted({*cluster_start.needed_folders(), *shared}))
-    plan = cluster_plan.make_plan(
-        name=name,
-        nodes=nodes,
-        leaves=leaves,
-        rate=rate,
-        uplink_rate=uplink_rate,
-        mtu=mtu,
-        folders=folders,
-        mpi_settings=mpi_settings,
-        rails=rails,
-        suspend_after_s=round(suspend_after or 0),
-        ssh=ssh,
-        accounts=accounts,
-        second_rate=second_rate,
-    )
+    plan = cluster_plan.make_plan(name=name, folders=folders, suspend_after_s=round(suspend_after or 0), **given)
     began = time.monotonic()
     cluster_start.raise_lab(plan)
     print(
-        f"Lab {name}: {count(nodes, 'node')} on {count(plan.leaves, 'leaf', 'leaves')}, "
+        f"Lab {name}: {count(plan.nodes, 'node')} on {count(plan.leaves, 'leaf', 'leaves')}, "
         f"{cluster_plan.rate_text(plan.rate_bit_per_s)} "
         f"links{_rails(plan)}, "
         f"up in {time.monotonic() - began:.1f} s. Try: seatrial lab run --name {name} -- sinfo"
@@ -214,25 +186,11 @@ def direction_of(text: str, what: str) -> Direction:
     metavar="TIME",
 )
 def fault_add(
-    kind: str,
-    subject: str,
-    name: str,
-    percent: float | None,
-    rate: str | None,
-    direction: Direction | None,
-    mtu: int | None,
-    rail: str | None,
-    after: float | None,
-    every: float | None,
+    kind: str, subject: str, name: str, rate: str | None, after: float | None, every: float | None, **given: Any
 ) -> int:
     """Plant one fault in a lab."""
-    parameters = faults_base.Parameters(
-        percent=percent,
-        rate_bit_per_s=None if rate is None else cluster_plan.parse_rate(rate),
-        direction=direction,
-        mtu=mtu,
-        rail=rail,
-    )
+    rate_bit_per_s = None if rate is None else cluster_plan.parse_rate(rate)
+    parameters = faults_base.Parameters(rate_bit_per_s=rate_bit_per_s, **given)
     after_s, every_s = after or 0.0, every or 0.0
     faults_base.check_timing(catalogue.fault_named(kind), after_s=after_s, every_s=every_s)
     planting.planned(name, kind, subject, parameters, every_s)

@@ -83,7 +83,7 @@ def seatrial() -> None:
 LONG_WORD = re.compile(r"(\S{200})\S{40,}(\S{60})")
 LONG_WORD_CUT = r"\1…\2"
 """A value of thousands of characters would hide what is wrong with it."""
-SURPLUS = re.compile(r"(extra arguments \((?:\S+ ){7}\S+) .*\)", re.DOTALL)
+SURPLUS = re.compile(r"\A(Got unexpected extra arguments \((?:\S+ ){7}\S+) .*\)", re.DOTALL)
 """Such as the files of a shell's pattern."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 REFUSED = (

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from pathlib import Path
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -50,22 +50,11 @@ def trials_of(text: str, what: str, choices: tuple[Trial, ...] = tuple(Trial)) -
 @baseline_option
 @output_options("html", "markdown", "junit")
 @site_options(without=("seed",))
-def nodes(
-    site: SiteSettings,
-    names: tuple[str, ...],
-    trials: tuple[Trial, ...],
-    storage: Path | None,
-    repetitions: int,
-    baseline: str,
-    output: OutputForms,
-) -> int:
+def nodes(site: SiteSettings, names: tuple[str, ...], baseline: str, output: OutputForms, **given: Any) -> int:
     """Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes."""
     processors = max(len(os.sched_getaffinity(0)), 1)
     site = replace(site, nodes=() if site.replay else names, ranks=processors)
-    settings = NodesSettings(
-        site=site, trials=trials, repetitions=repetitions, storage=storage,
-        baseline=known_baseline(site, baseline, RunKind.NODES),
-    )  # fmt: skip
+    settings = NodesSettings(site=site, baseline=known_baseline(site, baseline, RunKind.NODES), **given)
     with progress_on(sys.stderr) as progress:
         outcome = nodes_run.run_nodes(settings, progress)
     report = nodes_view.nodes_report(outcome.recorded.info, outcome.result)

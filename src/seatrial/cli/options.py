@@ -3,7 +3,11 @@
 import re
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from seatrial.archive.inputs import MAP_BYTES, TABLES_BYTES, argument_text, read_input
 from seatrial.cli.parameters import (
@@ -176,11 +180,13 @@ baseline_option = option(
 )
 runs_option = option("--runs", help="Instead of files: runs of the archive, as compare takes them.", metavar="RUNS")
 by_option = option(
-    "--by",
-    multiple=True,
-    help="Column of a condition; may be repeated.  [default: by contents]",
-    metavar="COLUMN",
+    "--by", multiple=True, help="Column of a condition; may be repeated.  [default: by contents]", metavar="COLUMN"
 )
+
+
+def part_of(given: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Those of the values that are fields of a record."""
+    return {name: given[name] for name in kind.__struct_fields__ if name in given}
 
 
 def read_text(path: Path, most_bytes: int = MAP_BYTES) -> str:

@@ -93,7 +93,7 @@ def output_options(*forms: str) -> Callable[[Callable[..., int]], Callable[..., 
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(function)
-        def with_output(**values: Any) -> int:  # noqa: ANN401 - the values of all parameters
+        def with_output(**values: Any) -> int:
             files = Files(**{name: values.pop(name) for name in Files.__struct_fields__ if name in forms})
             output = OutputForms(as_json=values.pop("as_json"), nagios=values.pop("nagios", False), files=files)
             return function(output=output, **values)

@@ -43,7 +43,7 @@ class Checked(click.Parameter):
     more than 64 bits, and paths that are empty or too long.
     """
 
-    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:  # noqa: ANN401 - as click declares it
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
         """The value of the words. Raises BadParameter for a word that is refused."""
         for word in [value] if isinstance(value, str) else value or () if isinstance(value, list | tuple) else ():
             if isinstance(word, str) and (wrong := trouble(word, self.type, of_line=self.nargs == -1)):
@@ -54,7 +54,7 @@ class Checked(click.Parameter):
 class Option(Checked, click.Option):
     """An option; one for text is empty where it is not given, and help then shows no default."""
 
-    def __init__(self, param_decls: Sequence[str], **settings: Any) -> None:  # noqa: ANN401 - as click declares it
+    def __init__(self, param_decls: Sequence[str], **settings: Any) -> None:
         text = not settings.keys() & {"type", "is_flag", "multiple", "nargs"}
         if text and not settings.get("required"):
             settings.setdefault("default", "")
@@ -136,7 +136,7 @@ class Text(click.ParamType[Any]):
         self.parse = parse
         self.names = names
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value of the text; what was a value already is returned."""
         return self.parse(value, called(param)) if isinstance(value, str) else value
 
@@ -157,7 +157,7 @@ class Word(click.Choice[str]):
         super().__init__([word.value for word in words])
         self._words = words
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> enum.StrEnum:  # noqa: ANN401
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> enum.StrEnum:
         """The member of the enumeration."""
         return self._words(super().convert(value, param, ctx))
 
@@ -169,7 +169,7 @@ class PathType(click.Path):
         super().__init__(path_type=Path)
         self._absolute = absolute
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path."""
         path: Any = super().convert(value, param, ctx)
         return path.absolute() if self._absolute else path
@@ -178,7 +178,7 @@ class PathType(click.Path):
 class ReportFile(PathType):
     """Where a report is to be written: refused before anything is measured if it cannot be written there."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ANN401
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path. Raises UsageError."""
         path = Path(value)
         given = f"{called(param)} {str(path)!r}"

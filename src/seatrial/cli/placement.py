@@ -1,6 +1,7 @@
 """seatrial placement: where the ranks of a launch line really run, and where they should."""
 
 import sys
+from typing import Any
 
 import click
 
@@ -33,12 +34,10 @@ from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings, SiteSet
 )
 @output_options("html")
 @site_options(without=("launcher", "partition", *JOB, "mpi", "start", "replay", "mpirun_options"))
-def placement(
-    site: SiteSettings, line: tuple[str, ...], program: str, cores: int | None, starts: int, output: OutputForms
-) -> int:
+def placement(site: SiteSettings, line: tuple[str, ...], output: OutputForms, **given: Any) -> int:
     """Start a launch line with the probe in place of its program: where its ranks are, and what would be better."""
 
-    settings = PlacementSettings(site=site, words=line, program=program, cores=cores, starts=starts)
+    settings = PlacementSettings(site=site, words=line, **given)
     with progress_on(sys.stderr) as progress:
         result = placement_run.run_placement(settings, progress)
     report = placement_view.placement_report(result.recorded.info, result.placement)

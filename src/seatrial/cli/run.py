@@ -1,7 +1,7 @@
 """seatrial run: a benchmark, its output judged and kept."""
 
 import sys
-from pathlib import Path
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -70,32 +70,21 @@ def run(
     site: SiteSettings,
     benchmark: str,
     nodes: tuple[str, ...],
-    node_count: int,
-    ranks: int,
     parameter: tuple[tuple[str, str], ...],
-    program: str,
-    case: Path | None,
-    scratch: Path | None,
-    keep: bool,
     limit: tuple[tuple[str, str], ...],
     dry_run: bool,
     output: OutputForms,
+    **given: Any,
 ) -> int:
     """Run a benchmark on the nodes, judge its output by evidence of work and gates, and keep it."""
-    site = replace(site, nodes=nodes)
     declared, text = benchmark_and_text(benchmark)
     settings = RunSettings(
-        site=site,
+        site=replace(site, nodes=nodes),
         benchmark=benchmark,
         definition=text,
-        program=program,
-        node_count=node_count,
-        ranks=ranks,
         parameters=dict(parameter),
         limits=limits_of(declared, limit),
-        case=case,
-        scratch=scratch,
-        keep=keep,
+        **given,
     )
     with progress_on(sys.stderr) as progress:
         if dry_run:

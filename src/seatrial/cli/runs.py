@@ -106,10 +106,7 @@ def recover_runs(run: str, force: bool, archive: Path, output: OutputForms) -> i
 
     with progress_on(sys.stderr) as progress:
         found = recovery.recover_runs(
-            archive,
-            run,
-            force=force,
-            waiting=lambda seconds, runs: progress.stage(recovery.watching(seconds, runs)),
+            archive, run, force=force, waiting=lambda seconds, runs: progress.stage(recovery.watching(seconds, runs))
         )
     code = ExitCode.INCOMPLETE if found.damaged else ExitCode.PASS
     if output.as_json:

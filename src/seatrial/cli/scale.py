@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from seatrial.benchmarks.declaration import AUTO
 from seatrial.cli import scale_files, scale_run
 from seatrial.cli.benchmarks import benchmark_and_text
-from seatrial.cli.options import NODES, PATH, time_text
+from seatrial.cli.options import NODES, PATH, part_of, time_text
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Text, argument, option
 from seatrial.cli.progress import progress_on
@@ -113,34 +113,16 @@ def scale(
     site: SiteSettings,
     words: tuple[str, ...],
     source: tuple[Path, ...],
-    nodes: tuple[int, ...],
-    cores: tuple[int, ...],
-    spread: int,
-    ranks_per_node: int,
     nodelist: tuple[str, ...],
-    repeat: int,
-    own: bool,
     parameter: tuple[tuple[str, str], ...],
-    program: str,
-    case: Path | None,
-    scratch: Path | None,
-    benchmark: str,
-    metric: str,
-    over: str,
-    sizes: str,
-    by: str,
     beside: str,
-    weak: bool,
-    own_rates: Path | None,
     dry_run: bool,
     output: OutputForms,
+    **given: Any,
 ) -> int:
     """Judge scaling of a benchmark, by runs or by outputs: speed-up, efficiency, and whether all did the same work."""
     if source:
-        sources = scale_files.Sources(
-            paths=(*source, *map(Path, words)), benchmark=benchmark, metric=metric, over=over, sizes=sizes, by=by,
-            own_rates=own_rates, weak=weak,
-        )  # fmt: skip
+        sources = scale_files.Sources(paths=(*source, *map(Path, words)), **part_of(given, scale_files.Sources))
         return _show_files(sources, beside, output)
     if beside:
         raise UsageError(f"--beside {beside}: it compares files.", "Give them with --from.")
@@ -149,27 +131,15 @@ def scale(
             "seatrial scale needs one benchmark, or --from.",
             "seatrial scale hpl --weak --nodes 1,2,4 measures, seatrial scale --from run-*.out reads outputs.",
         )
-    wanted = scale_series.Wanted(
-        cores=cores,
-        nodes=nodes,
-        ranks_per_node=ranks_per_node,
-        spread=spread,
-        own=own,
-        weak=weak,
-        repeat=repeat,
-        seed=site.seed,
-    )
+    wanted = scale_series.Wanted(seed=site.seed, **part_of(given, scale_series.Wanted))
     declared, text = benchmark_and_text(words[0])
     settings = RunSettings(
         site=replace(site, nodes=nodelist),
-        benchmark=words[0],
         definition=text,
-        program=program,
         parameters=dict(parameter),
-        case=case,
-        scratch=scratch,
+        **{**part_of(given, RunSettings), "benchmark": words[0]},
     )
-    return _measure(settings, declared, wanted, metric, output, dry_run=dry_run)
+    return _measure(settings, declared, wanted, given["metric"], output, dry_run=dry_run)
 
 
 def _show_files(sources: scale_files.Sources, beside: str, output: OutputForms) -> int:

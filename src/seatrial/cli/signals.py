@@ -51,7 +51,7 @@ class Interruptions:
         with contextlib.suppress(OSError):  # nobody reads it
             os.write(2, PATIENCE)
 
-    def _swallowed(self, what: Any) -> None:  # noqa: ANN401 - sys.UnraisableHookArgs, which cannot be imported
+    def _swallowed(self, what: Any) -> None:
         """An interrupt within a destructor or a callback is lost, with a traceback: send it again."""
         if not (what.exc_type and issubclass(what.exc_type, KeyboardInterrupt)):
             sys.__unraisablehook__(what)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -115,16 +115,12 @@ def simulate(
     seed: int,
     repeat: int,
     routed: bool,
-    noise: float,
-    pair_noise: float,
-    drift: float,
-    jobs: int,
-    shared_nodes: bool,
     design: DesignChoice,
     budget: float,
     archive: Path | None,
     run: str,
     output: OutputForms,
+    **given: Any,
 ) -> int:
     """Plant faults in a simulated fabric, let `seatrial check` measure it, and score its findings. Needs no root.
 
@@ -141,9 +137,7 @@ def simulate(
         routed=routed,
         design=design.value,
         budget_s=budget,
-        conditions=disturbances.Conditions(
-            noise=noise, pair_noise=pair_noise, drift=drift, jobs=jobs, shared_nodes=shared_nodes
-        ),
+        conditions=disturbances.Conditions(**given),
         command=tuple(sys.argv[1:]),
     )
     fabric = simulator_trial.SimulatedFabric(_map(topology))

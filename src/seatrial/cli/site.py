@@ -190,7 +190,7 @@ def site_options(
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(function)
-        def with_site(**values: Any) -> int:  # noqa: ANN401 - the values of all parameters
+        def with_site(**values: Any) -> int:
             return function(site=site_settings({name: values.pop(name) for name in offered}), **values)
 
         decorated: Callable[..., int] = with_site
@@ -206,11 +206,7 @@ class SiteCommand(click.Command):
     """A command whose options the site's files may set."""
 
     def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,  # noqa: ANN401
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Parse the command line, with the defaults of the site's files. Raises UsageError for these."""
         shared = click.command()(site_options()(lambda **_: 0)).params

@@ -1,6 +1,7 @@
 """seatrial transports: which transport carries the messages, proved by taking it away."""
 
 import sys
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -35,17 +36,10 @@ from seatrial.model.settings import TRANSPORTS_STARTS, SiteSettings, TransportsS
 )
 @output_options("html")
 @site_options()
-def transports(
-    site: SiteSettings,
-    nodes: tuple[str, ...],
-    within: str,
-    rails: tuple[str, ...] | None,
-    starts: int,
-    output: OutputForms,
-) -> int:
+def transports(site: SiteSettings, nodes: tuple[str, ...], within: str, output: OutputForms, **given: Any) -> int:
     """Find out which transport carries the data: take each away, slow it, force it, and see what changes."""
     site = replace(site, nodes=nodes or ((within,) if within else ()))
-    settings = TransportsSettings(site=site, ends=nodes, within=within, starts=starts, rails=rails)
+    settings = TransportsSettings(site=site, ends=nodes, within=within, **given)
     with progress_on(sys.stderr) as progress:
         outcome = transports_run.run_transports(settings, progress)
     report = transports_view.transports_report(outcome.run, outcome.found)

@@ -32,7 +32,7 @@ class RecordTypes:
         self.definitions: dict[str, Schema] = {}
         self._types: dict[str, Any] = {}
 
-    def type(self, hint: Any) -> Schema:  # noqa: ANN401 - any type
+    def type(self, hint: Any) -> Schema:
         """Of one type. Raises NotImplementedError for one that is not printed."""
         if typing.get_origin(hint) is typing.Annotated:
             hint = typing.get_args(hint)[0]
@@ -47,7 +47,7 @@ class RecordTypes:
             return self._reference(hint)
         raise NotImplementedError(f"{hint} has no schema")
 
-    def _container(self, origin: Any, parts: tuple[Any, ...]) -> Schema:  # noqa: ANN401 - any type
+    def _container(self, origin: Any, parts: tuple[Any, ...]) -> Schema:
         if origin is tuple and parts[-1] is not ...:
             ends = {"minItems": len(parts), "maxItems": len(parts)}
             return {"type": "array", "prefixItems": [self.type(each) for each in parts], **ends}
@@ -57,7 +57,7 @@ class RecordTypes:
             return {"type": "object", "additionalProperties": self.type(parts[1])}
         raise NotImplementedError(f"{origin} has no schema")
 
-    def _reference(self, hint: Any) -> Schema:  # noqa: ANN401 - a record or an enumeration
+    def _reference(self, hint: Any) -> Schema:
         name = hint.__name__
         if self._types.setdefault(name, hint) is not hint:
             name = f"{hint.__module__.rpartition('.')[2]}.{name}"
@@ -67,7 +67,7 @@ class RecordTypes:
             self.definitions[name] = {"title": name, "description": " ".join((hint.__doc__ or "").split()), **made}
         return {"$ref": f"#/$defs/{name}"}
 
-    def _record(self, hint: Any) -> Schema:  # noqa: ANN401 - a record
+    def _record(self, hint: Any) -> Schema:
         config = hint.__struct_config__
         described = msgspec.structs.fields(hint)
         fields = {config.tag_field: {"const": config.tag}} if config.tag is not None else {}
