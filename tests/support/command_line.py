@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import click
 import pytest
 
-from seatrial.cli.main import invoke, run
 from seatrial.cli.main import seatrial as program
+from seatrial.frame.command_line import invoke, run
 from tests.support.json_objects import frame, parsed
 
 FLAGS = {"as_json": "json"}
@@ -81,7 +81,7 @@ def words_of(options: dict[str, Value]) -> list[str]:
 def call(command: str, *arguments: str, **options: Value) -> int:
     """Carry out `seatrial COMMAND ARGUMENTS OPTIONS`; its exit code.
 
-    Raises SeatrialError and the parser's own errors, which `seatrial.cli.main.run` would print.
+    Raises SeatrialError and the parser's own errors, which `seatrial.frame.command_line.run` would print.
     """
     return invoke([command, *arguments, *words_of(options)])
 

@@ -21,7 +21,7 @@ import sys
 sys.modules["duckdb"] = None
 import seatrial
 assert seatrial.__file__.startswith({folder!r}), seatrial.__file__
-from seatrial.cli.entry import main
+from seatrial.frame.entry import main
 main()
 """
 

@@ -11,10 +11,9 @@ import sys
 import click
 from click.shell_completion import FishComplete, add_completion_class, get_completion_class, shell_complete
 
+from seatrial.cli.main import ASKED, seatrial
 from seatrial.cli.parameters import argument
 
-ASKED = "_SEATRIAL_COMPLETE"
-"""Set by the script: `bash_complete`."""
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -33,13 +32,13 @@ def completion(shell: str) -> int:
     """Print a script that lets the shell complete commands, options, nodes, partitions and runs."""
     script = get_completion_class(shell)
     assert script is not None  # noqa: S101 - click knows all three
-    print(script(click.get_current_context().find_root().command, {}, "seatrial", ASKED).source())
+    print(script(seatrial, {}, "seatrial", ASKED).source())
     return 0
 
 
-def answer(command: click.Command) -> None:
+def answer() -> None:
     """Print the possible next words for the shell that asks."""
     with contextlib.suppress(Exception):  # see above
-        shell_complete(command, {}, "seatrial", ASKED, os.environ[ASKED])
+        shell_complete(seatrial, {}, "seatrial", ASKED, os.environ[ASKED])
     with contextlib.suppress(OSError):
         sys.stdout.flush()

@@ -15,8 +15,8 @@ from seatrial.cli.benchmarks import benchmark_of
 from seatrial.cli.options import NAMED_VALUE, PATH, read_text
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Text, argument, option
-from seatrial.cli.time_limit import PARSE_S, limited
 from seatrial.model.errors import UsageError
+from seatrial.process.time_limit import PARSE_S, limited
 from seatrial.render import benchmark_output
 
 if TYPE_CHECKING:

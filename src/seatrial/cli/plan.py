@@ -22,7 +22,13 @@ from seatrial.model.settings import PRACTICAL
     help="A command that measures (check, curve, ...), or a metric: bandwidth, 'latency 8 B'.",
     metavar="BENCHMARK",
 )
-@option("--detect", type=SHARE, default=f"{PRACTICAL:.0%}", help="The change that is to be shown.", metavar="SHARE")
+@option(
+    "--detect",
+    type=SHARE,
+    default=f"{PRACTICAL:.0%}",
+    help="The change that is to be shown.",
+    metavar="SHARE",
+)
 @option(
     "--runs",
     help="Runs to learn from, as compare takes them.  [default: all that were measured like the newest]",

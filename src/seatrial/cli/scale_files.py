@@ -11,12 +11,12 @@ import msgspec
 from seatrial.archive.inputs import TABLES_BYTES
 from seatrial.cli import parse
 from seatrial.cli.options import read_text
-from seatrial.cli.time_limit import PARSE_S, limited
 from seatrial.commands.scale import judge as scale_judge
 from seatrial.commands.scale import points as scale_points
 from seatrial.commands.scale import series as scale_series
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, some
+from seatrial.process.time_limit import PARSE_S, limited
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark

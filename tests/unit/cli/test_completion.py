@@ -10,6 +10,7 @@ import click
 import pytest
 
 from seatrial.cli import completion
+from seatrial.cli.main import ASKED
 from seatrial.cli.main import seatrial as program
 from seatrial.cli.parameters import Text, node_names
 from seatrial.model.errors import ExitCode
@@ -70,11 +71,11 @@ def test_bash_offers(programs: Path, words: tuple[str, ...], offered: list[str])
 
 def answered(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, shell: str) -> str:
     """What is printed for a shell that asks about the last word of the line."""
-    monkeypatch.setenv(completion.ASKED, f"{shell}_complete")
+    monkeypatch.setenv(ASKED, f"{shell}_complete")
     monkeypatch.setenv("COMP_WORDS", line)
     monkeypatch.setenv("COMP_CWORD", line.rpartition(" ")[2] if shell == "fish" else str(line.count(" ")))
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(ARCHIVES))
-    completion.answer(program)
+    completion.answer()
     return capsys.readouterr().out
 
 

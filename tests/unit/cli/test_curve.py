@@ -13,8 +13,8 @@ from seatrial.archive.export import export
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_info, read_run, run_folders
 from seatrial.cli.curve import message_size
-from seatrial.cli.main import run
 from seatrial.commands.curve.judge import judge_curve
+from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.measurement import Kernel, Round
 from seatrial.model.run import Ending

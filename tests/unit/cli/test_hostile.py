@@ -12,8 +12,8 @@ import pytest
 from seatrial.archive import run_sets
 from seatrial.archive.export import samples_or_problems
 from seatrial.archive.run_values import read_tables
-from seatrial.cli.main import run
 from seatrial.cli.site import SHARED
+from seatrial.frame.command_line import run
 from seatrial.model.node_list import expand, node_list
 from tests.support.builders import Cluster, names, record
 from tests.support.command_line import Seatrial, commands

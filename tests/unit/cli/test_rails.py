@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from seatrial.archive.reader import read_info, read_run
-from seatrial.cli.main import run
 from seatrial.cli.options import rail_names
 from seatrial.commands.curve.rails.judge import judge_rails
 from seatrial.commands.curve.rails.view import rails_report
+from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.verdict import FindingKind
 from seatrial.render.html import as_html

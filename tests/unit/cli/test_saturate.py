@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.archive.reader import read_run
-from seatrial.cli.main import run
 from seatrial.cli.saturate import rank_counts
 from seatrial.commands.saturate.judge import AtSize, Saturation, judge_saturation
 from seatrial.commands.saturate.view import bandwidth_plot, saturation_report
+from seatrial.frame.command_line import run
 from seatrial.launch.probe_text import nodes_by_rank
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.limit import NoLimit

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from seatrial.cli.main import run
 from seatrial.cli.site import OF_A_SITE, SHARED, SiteCommand, site_options
+from seatrial.frame.command_line import run
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import CheckSettings, SiteSettings
 from tests.support.command_line import Seatrial

@@ -17,9 +17,9 @@ def loaded_by(*lines: Sequence[str]) -> set[str]:
     """Names of the modules that commands execute, in a process of their own."""
     text = f"""
         import sys
-        from seatrial.cli import lazy
+        from seatrial.frame import lazy
         lazy.install()
-        from seatrial.cli.main import run
+        from seatrial.frame.command_line import run
         for line in {[list(line) for line in lines]!r}:
             run(line)
         done = [name for name, one in list(sys.modules.items()) if type(one) is not lazy.LazyModule]
@@ -58,7 +58,7 @@ def test_the_table_has_the_help_of_every_command(name: str) -> None:
 
 
 LAZILY = """
-from seatrial.cli import lazy
+from seatrial.frame import lazy
 lazy.install()
 import sys
 sys.path.insert(0, {folder!r})

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from seatrial.cli.entry import ENDINGS
+from seatrial.frame.entry import ENDINGS
 
 PATIENCE = b"""
 seatrial: The run is being closed. Ctrl-C once more leaves at once; `seatrial runs recover` then closes the run.
@@ -51,7 +51,7 @@ class Interruptions:
         with contextlib.suppress(OSError):  # nobody reads it
             os.write(2, PATIENCE)
 
-    def _swallowed(self, what: Any) -> None:
+    def _swallowed(self, what: Any) -> None:  # noqa: ANN401 - sys.UnraisableHookArgs, which cannot be imported
         """An interrupt within a destructor or a callback is lost, with a traceback: send it again."""
         if not (what.exc_type and issubclass(what.exc_type, KeyboardInterrupt)):
             sys.__unraisablehook__(what)
