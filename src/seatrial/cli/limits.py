@@ -5,13 +5,14 @@ from pathlib import Path
 import click
 
 from seatrial.cli.node_sources import from_option, nodes_argument, read_facts, say_silent
-from seatrial.cli.options import NODE, parse_nodes
+from seatrial.cli.options import NODE
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import option
 from seatrial.cli.site import HOSTS, QUEUE, SiteCommand, site_options
 from seatrial.commands.limits import answer, paths
 from seatrial.commands.limits import view as limits_view
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.node_list import parse_nodes
 from seatrial.model.settings import SiteSettings
 
 

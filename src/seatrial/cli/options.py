@@ -21,7 +21,7 @@ from seatrial.cli.parameters import (
     run_names,
 )
 from seatrial.model.errors import UsageError
-from seatrial.model.node_list import expand
+from seatrial.model.node_list import parse_nodes
 from seatrial.model.words import count
 from seatrial.render.escape import clean
 
@@ -66,20 +66,6 @@ def run_name(text: str, what: str) -> str:
     if len(text) > LONGEST_RUN:
         raise UsageError(f"{what} {text!r} is too long.", f"Use at most {LONGEST_RUN} characters.")
     return text
-
-
-def parse_nodes(text: str, what: str = "--nodes") -> tuple[str, ...]:
-    """n[1-3],n7 -> its nodes. `what`: the option that gave them. Raises UsageError that shows the text."""
-    if not text:
-        return ()
-
-    try:
-        nodes = expand(text)
-    except ValueError as error:
-        raise UsageError(f"{what} {text!r} is not a valid list of nodes: {error}.", "Write n[1-4] or n1,n3.") from error
-    if not nodes:
-        raise UsageError(f"{what} {text!r} names no node.", "Write n[1-4] or n1,n3.")
-    return nodes
 
 
 def mpirun_words(text: str, what: str) -> tuple[str, ...]:

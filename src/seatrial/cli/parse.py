@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING
 import click
 
 from seatrial.archive.inputs import TABLES_BYTES
-from seatrial.benchmarks import catalogue, gates
-from seatrial.benchmarks.declaration import AUTO
-from seatrial.cli.benchmarks import benchmark_of
+from seatrial.benchmarks import gates
 from seatrial.cli.options import NAMED_VALUE, PATH, read_text
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Text, argument, option
+from seatrial.driver.benchmark import definition
 from seatrial.model.errors import UsageError
 from seatrial.process.time_limit import PARSE_S, limited
 from seatrial.render import benchmark_output
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
-    from seatrial.model.benchmark import Output
 
 SIZE = re.compile(r"(?P<number>[0-9]{1,15})(?P<unit>B|KiB|MiB|GiB|)")
 SIZES = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -73,18 +71,10 @@ def parse(
     """Read one output of a benchmark and judge it: numbers, evidence of work, validity gates."""
     text = read_text(file, TABLES_BYTES)
     with limited(PARSE_S, f"Reading {file}"):
-        declared, result = parsed(benchmark, text, largest)
+        declared, result = definition.parsed(benchmark, text, largest)
     if declared is not None:
         result = gates.judge(declared, result, limits_of(declared, limit), dict(expect))
     return output.show(benchmark_output.output_report(file.name, declared, result))
-
-
-def parsed(name: str, text: str, largest_bytes: int = 0) -> "tuple[Benchmark | None, Output]":
-    """The benchmark of that name, file or `auto`, and the output. Raises UsageError."""
-    if name == AUTO:
-        return catalogue.parse_auto(text, largest_bytes)
-    benchmark = benchmark_of(name)
-    return benchmark, catalogue.parse_as(benchmark, text, largest_bytes)
 
 
 def limits_of(declared: "Benchmark", given: Sequence[tuple[str, str]]) -> dict[str, float]:

@@ -7,7 +7,6 @@ import click
 
 from seatrial.archive import reader
 from seatrial.archive.journal import ValuesImported, of_type
-from seatrial.cli.benchmarks import declared_in
 from seatrial.cli.options import archive_option, run_argument
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import option
@@ -23,7 +22,6 @@ from seatrial.commands.nodes import judge as nodes_judge
 from seatrial.commands.nodes import view as nodes_view
 from seatrial.commands.placement import judge as placement_judge
 from seatrial.commands.placement import view as placement_view
-from seatrial.commands.run import judge as run_judge
 from seatrial.commands.run import view as run_view
 from seatrial.commands.saturate import judge as saturate_judge
 from seatrial.commands.saturate import view as saturate_view
@@ -31,6 +29,8 @@ from seatrial.commands.soak import judge as soak_judge
 from seatrial.commands.soak import view as soak_view
 from seatrial.commands.transports import run as transports_run
 from seatrial.commands.transports import view as transports_view
+from seatrial.driver.benchmark import definition
+from seatrial.judgement import benchmark_result
 from seatrial.model.errors import ExitCode
 from seatrial.model.run import RunKind, run_kind
 from seatrial.render.json import json_text
@@ -73,7 +73,7 @@ def report_of(folder: Path) -> "Report":
         case RunKind.SOAK:
             made = soak_view.soak_report(info, soak_judge.judge_soak(recorded))
         case RunKind.RUN:
-            made = run_view.run_report(info, run_judge.judge_run(recorded, declared_in(info)))
+            made = run_view.run_report(info, benchmark_result.judge_run(recorded, definition.declared_in(info)))
         case RunKind.IMPORT:
             made = import_view.imported_run_report(info, of_type(reader.read_entries(folder), ValuesImported))
         case RunKind.CHECK:

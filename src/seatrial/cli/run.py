@@ -6,7 +6,6 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from seatrial.cli.benchmarks import benchmark_and_text
 from seatrial.cli.options import FOLDER, NAMED_VALUE, NODES, time_text
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import argument, option
@@ -14,8 +13,9 @@ from seatrial.cli.parse import limits_of
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, site_options
 from seatrial.commands.run import dry_run as run_dry_run
-from seatrial.commands.run import run as run_run
 from seatrial.commands.run import view as run_view
+from seatrial.driver.benchmark import definition
+from seatrial.driver.benchmark import run as benchmark_run
 from seatrial.model.settings import RUN_BUDGET_S, RunSettings, SiteSettings
 
 parameter_option = option(
@@ -77,7 +77,7 @@ def run(
     **given: Any,
 ) -> int:
     """Run a benchmark on the nodes, judge its output by evidence of work and gates, and keep it."""
-    declared, text = benchmark_and_text(benchmark)
+    declared, text = definition.benchmark_and_text(benchmark)
     settings = RunSettings(
         site=replace(site, nodes=nodes),
         benchmark=benchmark,
@@ -90,6 +90,6 @@ def run(
         if dry_run:
             shown = run_dry_run.preview(settings, declared, progress)
             return output.show(run_dry_run.preview_report(shown))
-        outcome = run_run.run_benchmark(settings, declared, progress)
+        outcome = benchmark_run.run_benchmark(settings, declared, progress)
     report = run_view.run_report(outcome.recorded.info, outcome.result)
     return output.show(report, outcome.folder)

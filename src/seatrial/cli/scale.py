@@ -8,21 +8,22 @@ import click
 from msgspec.structs import replace
 
 from seatrial.benchmarks.declaration import AUTO
-from seatrial.cli import scale_files, scale_run
-from seatrial.cli.benchmarks import benchmark_and_text
-from seatrial.cli.options import NODES, PATH, part_of, time_text
+from seatrial.cli.options import NODES, PATH, part_of, say_waiting, time_text
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Text, argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.run import case_option, parameter_option, program_option, scratch_option
 from seatrial.cli.site import SiteCommand, site_options
 from seatrial.commands.scale import comparison as scale_comparison
+from seatrial.commands.scale import files as scale_files
 from seatrial.commands.scale import judge as scale_judge
 from seatrial.commands.scale import measured as scale_measured
 from seatrial.commands.scale import points as scale_points
+from seatrial.commands.scale import run as scale_run
 from seatrial.commands.scale import series as scale_series
 from seatrial.commands.scale import series_view
 from seatrial.commands.scale import view as scale_view
+from seatrial.driver.benchmark import definition
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import MOST_REPETITIONS, RUN_BUDGET_S, RunSettings, SiteSettings
 
@@ -122,7 +123,9 @@ def scale(
 ) -> int:
     """Judge scaling of a benchmark, by runs or by outputs: speed-up, efficiency, and whether all did the same work."""
     if source:
-        sources = scale_files.Sources(paths=(*source, *map(Path, words)), **part_of(given, scale_files.Sources))
+        sources = scale_files.Sources(
+            paths=(*source, *map(Path, words)), waiting=say_waiting, **part_of(given, scale_files.Sources)
+        )
         return _show_files(sources, beside, output)
     if beside:
         raise UsageError(f"--beside {beside}: it compares files.", "Give them with --from.")
@@ -132,7 +135,7 @@ def scale(
             "seatrial scale hpl --weak --nodes 1,2,4 measures, seatrial scale --from run-*.out reads outputs.",
         )
     wanted = scale_series.Wanted(seed=site.seed, **part_of(given, scale_series.Wanted))
-    declared, text = benchmark_and_text(words[0])
+    declared, text = definition.benchmark_and_text(words[0])
     settings = RunSettings(
         site=replace(site, nodes=nodelist),
         definition=text,
@@ -142,7 +145,7 @@ def scale(
     return _measure(settings, declared, wanted, given["metric"], output, dry_run=dry_run)
 
 
-def _show_files(sources: scale_files.Sources, beside: str, output: OutputForms) -> int:
+def _show_files(sources: "scale_files.Sources", beside: str, output: OutputForms) -> int:
     """The curves of files, and two of them side by side."""
     if not beside:
         return output.show(scale_view.scale_report(scale_files.judged_curves(sources)))

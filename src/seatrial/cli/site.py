@@ -24,7 +24,6 @@ from seatrial.cli.options import (
     RUN_NAME,
     archive_option,
     mpirun_words,
-    parse_nodes,
     read_text,
     time_text,
 )
@@ -33,6 +32,7 @@ from seatrial.cli.site_file import site_defaults
 from seatrial.driver import left_settings
 from seatrial.launch.hosts.host_file import parse_host_file
 from seatrial.model.errors import UsageError
+from seatrial.model.node_list import parse_nodes
 from seatrial.model.run import RunKind
 from seatrial.model.settings import DEFAULTS, PAIR_BUDGET_S, SiteSettings, SlurmRequest, Start
 from seatrial.render.escape import clean

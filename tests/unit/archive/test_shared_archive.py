@@ -10,7 +10,7 @@ import pytest
 
 from seatrial.archive import layout, swaps
 from seatrial.archive.writer import RunWriter
-from seatrial.commands.run.scratch import own_scratch
+from seatrial.driver.benchmark.scratch import own_scratch
 from seatrial.files import owners
 from seatrial.files.writing import Foreign, new_folder, open_named, own_folder, shared_folder
 from seatrial.frame.command_line import run

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator
 
 from seatrial.commands.run.job_view import job_blocks, job_fields, phases_text
-from seatrial.commands.run.judge import RunResult
+from seatrial.judgement.benchmark_result import RunResult
 from seatrial.model import units
 from seatrial.model.benchmark import Better
 from seatrial.model.benchmark_run import StepResult
