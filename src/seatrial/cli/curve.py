@@ -7,9 +7,9 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from seatrial.cli.options import NODE, RAILS
+from seatrial.cli.options import RAILS, receiver_argument, sender_argument
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import Text, argument, option
+from seatrial.cli.parameters import Text, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, site_options
 from seatrial.commands.curve import run as curve_run
@@ -34,8 +34,8 @@ def message_size(text: str, what: str) -> int:
 
 
 @click.command(cls=SiteCommand)
-@argument("source", type=NODE, default="", help="The node that sends.", metavar="[A")
-@argument("target", type=NODE, default="", help="The node that receives.  [default: the only two nodes]", metavar="B]")
+@sender_argument
+@receiver_argument
 @option(
     "--max-size",
     "most_bytes",

@@ -44,7 +44,6 @@ live_option = option("--live", is_flag=True, help="Query the live fabric with ib
 @output_options()
 def show(file: Path | None, live: bool, routes: str, output: OutputForms) -> int:
     """Show switches, adapters and cables with the rates they trained to, and how routes use the uplinks."""
-
     cables = read_map(file, live)
     return output.show(fabric_view.map_report(cables, read_routes(cables, routes)))
 
@@ -71,7 +70,6 @@ def check(
     output: OutputForms,
 ) -> int:
     """Name cables that trained below their peers, ends that disagree, missing cables, rising errors, bad routes."""
-
     if watch and not live:
         raise UsageError("--watch reads the counters of a live fabric.", "Add --live, or give --counters.")
     cables = read_map(file, live)
@@ -86,7 +84,6 @@ def check(
 
 def read_map(file: Path | None, live: bool) -> "FabricMap":
     """From the file or the live fabric. Raises UsageError unless exactly one of the two is given."""
-
     if (file is None) != live:
         raise UsageError(
             "Exactly one source of the fabric is needed.", "Give a FILE with the output of ibnetdiscover, or --live."
@@ -105,7 +102,6 @@ def read_routes(fabric: "FabricMap", routes: str) -> "TableReport | None":
 
 def risen(fabric: "FabricMap", before: str, after: str) -> "tuple[Finding, ...]":
     """Errors that rose between two readings of the counters. Raises UsageError where they have nothing in common."""
-
     first, second = counter_readings.read_counter_text(before), counter_readings.read_counter_text(after)
     if first.errors_only != second.errors_only:
         raise UsageError("One of the two readings is of ibqueryerrors.", "Read both with the same tool.")
@@ -130,7 +126,6 @@ def port_names(fabric: "FabricMap", ports: Iterable[tuple[int | str, int]]) -> d
 
 def watched(fabric: "FabricMap", apart_s: float) -> "tuple[Finding, ...]":
     """Errors that rise between two live readings."""
-
     lids = sorted({device.lid for device in fabric.devices if device.lid})
     before = site_outputs.read_counters(lids)
     print(f"Read the counters of {count(len(lids), 'device')}; reading them again in {apart_s:.0f} s.", file=sys.stderr)

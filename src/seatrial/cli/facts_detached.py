@@ -27,7 +27,6 @@ def leave_to_the_queue(
     nodes: tuple[str, ...], site: "SiteSettings", *, at_once: bool, source: Path | None, as_json: bool
 ) -> int:
     """Submit the jobs and print how to collect them. Raises UsageError for options that do not fit together."""
-
     if source is not None or at_once:
         raise UsageError(
             "--detach reads the facts later; --from, --drift, --since and --with-login need them now.",
@@ -79,6 +78,5 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
 
 def _lines(what: str, why: Mapping[str, str]) -> None:
     """`waits     n[3-5]: PENDING (Resources)`: each reason once, with the nodes that have it."""
-
     for reason, nodes in by_text(why.items()).items():
         print(clean(f"  {what:9} {node_list(nodes)}: {reason}"))

@@ -27,7 +27,7 @@ class Group(click.Group):
 class LazyGroup(Group):
     """A group that imports a command's module when the command is called; help and completion need only summaries.
 
-    The module is called as the command, or as `modules` says; the command in it has the name of the module.
+    The module is called as the command, or as `modules` says; the command in it has its own name or that of the module.
     """
 
     def __init__(
@@ -50,7 +50,8 @@ class LazyGroup(Group):
         if cmd_name not in self._summaries:
             return None
         name = self._modules.get(cmd_name, cmd_name)
-        command: click.Command = getattr(importlib.import_module(f"seatrial.cli.{name}"), name)
+        module = importlib.import_module(f"seatrial.cli.{name}")
+        command: click.Command = getattr(module, cmd_name, None) or getattr(module, name)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

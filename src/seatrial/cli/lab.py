@@ -106,7 +106,6 @@ def _existing(folders: Sequence[Path]) -> list[str]:
 @option("--all", "every", is_flag=True, help="Every lab on this machine.")
 def down(name: str, every: bool) -> int:
     """Remove a lab, running or incomplete: processes, namespaces, mounts, files. A missing lab is not an error."""
-
     requirements.require_root()
     cluster_plan.check_name(name)
     for one in state.lab_names() if every else [name]:
@@ -122,7 +121,6 @@ def down(name: str, every: bool) -> int:
 @option("--on", default="login", help="On which host: login or a node.", metavar="HOST")
 def run(command: tuple[str, ...], name: str, on: str) -> None:
     """Run a command as a user of the cluster would, on the login node or on a node, in this same folder."""
-
     requirements.require_lab()
     argv = host_argv.as_user(state.standing(name).plan, command, host=on)
     os.execvp(argv[0], argv)  # noqa: S606
@@ -132,7 +130,6 @@ def run(command: tuple[str, ...], name: str, on: str) -> None:
 @output_options()
 def status(output: OutputForms) -> int:
     """Show the running labs: nodes with their Slurm states, design rates, planted faults."""
-
     requirements.require_root()
     labs = daemons.all_labs()
     if output.as_json:
@@ -146,7 +143,6 @@ def status(output: OutputForms) -> int:
 
 
 def _status_lines(status: "LabStatus") -> list[str]:
-
     if status.plan is None or not status.standing:
         return [f"Lab {status.name}: incomplete. Remove it with: seatrial lab down --name {status.name}"]
     plan = status.plan
@@ -204,7 +200,6 @@ def fault_add(
 
 def _flap(name: str, planted: "Planted") -> None:
     """Let a planted fault flap in the foreground; an interrupt clears it."""
-
     try:
         disturbances.flap(planted.every_s, lambda on: planting.switch(name, planted, on), threading.Event().wait)
     except KeyboardInterrupt:
@@ -230,7 +225,6 @@ def fault_clear(subject: str | None, kind: str | None, name: str) -> int:
 @output_options()
 def fault_list(output: OutputForms) -> int:
     """List the kinds of faults, and those planted now."""
-
     planted = {name: found.planted for name in state.lab_names() if (found := state.read(name))}
     kinds = [{"kind": one.kind, "takes": one.takes, "needs": one.needs, "may": one.may} for one in catalogue.FAULTS]
     about = [{**kind, "description": one.description} for kind, one in zip(kinds, catalogue.FAULTS, strict=True)]
@@ -256,7 +250,6 @@ def _fault_blocks(planted: "Mapping[str, Sequence[Planted]]") -> Iterator[Block]
 @output_options()
 def trial(files: tuple[Path, ...], repeat: int, keep: Path | None, output: OutputForms) -> int:
     """Start a lab for each scenario, plant its faults, run `check`, and score what it named."""
-
     scenarios = [trial_scenario.read_scenario(path) for path in files]
     requirements.require_lab()
     stage = trial_stage.real_stage(keep)
@@ -280,7 +273,6 @@ def trial(files: tuple[Path, ...], repeat: int, keep: Path | None, output: Outpu
 
 
 def _row(result: "ScenarioResult") -> dict[str, object]:
-
     counts = {name.replace(" ", "_"): count for name, count in result.counts.items()}
     wrong = [
         {"run": number, "kept": run.kept, "complaints": trial_trial.complaints(run)} for number, run in _wrong(result)

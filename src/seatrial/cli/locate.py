@@ -87,7 +87,6 @@ def locate(
 
 def leaves_of(topology: Path, nodes: tuple[str, ...]) -> dict[str, str]:
     """Node -> leaf switch. Raises UsageError for a text that is invalid, or knows none of the table's nodes."""
-
     text = read_text(topology)
     if slurm_topology.is_leaf_file(text):
         try:
@@ -112,7 +111,6 @@ def leaves_of(topology: Path, nodes: tuple[str, ...]) -> dict[str, str]:
 
 def leaf_groups(leaf_of: Mapping[str, str], nodes: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """The table's nodes by leaf switch."""
-
     groups: dict[str, list[str]] = {}
     for node in nodes:
         if node in leaf_of:
@@ -122,7 +120,6 @@ def leaf_groups(leaf_of: Mapping[str, str], nodes: tuple[str, ...]) -> tuple[tup
 
 def wiring_of(topology: Path | None, routes: str, nodes: tuple[str, ...]) -> "RoutedFabric":
     """The cables of the table's nodes. Raises UsageError where map or tables are invalid, or know none of the nodes."""
-
     if topology is None:
         raise UsageError(
             f"--routes {routes} needs the fabric map that it belongs to.", "Add --topology, ibnetdiscover's output."

@@ -55,7 +55,7 @@ SUMMARIES = {
 @click.group(
     cls=LazyGroup,
     summaries=SUMMARIES,
-    modules={"import": "import_values"},
+    modules={"benchmarks": "parse", "import": "import_values", "plan": "history"},
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 @click.version_option(

@@ -68,6 +68,5 @@ def refuse_hosts(site: "SiteSettings", why: str) -> None:
 
 def say_silent(silent: Mapping[str, str]) -> None:
     """Say on standard error which nodes gave no facts, and why."""
-
     for node in natural_sorted(silent):
         print(clean(f"seatrial: {node} gave no facts: {silent[node]}"), file=sys.stderr)

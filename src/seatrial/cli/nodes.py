@@ -7,9 +7,9 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from seatrial.cli.options import NODES, baseline_option, storage_option
+from seatrial.cli.options import baseline_option, storage_option, tried_argument
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import Text, argument, option
+from seatrial.cli.parameters import Text, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, known_baseline, site_options
 from seatrial.commands.nodes import run as nodes_run
@@ -31,13 +31,7 @@ def trials_of(text: str, what: str, choices: tuple[Trial, ...] = tuple(Trial)) -
 
 
 @click.command(cls=SiteCommand)
-@argument(
-    "names",
-    type=NODES,
-    default="",
-    help="n[1-4] or n1,n3.  [default: all idle nodes, or this machine]",
-    metavar="[NODES]",
-)
+@tried_argument
 @option("--trials", type=Text(trials_of), default=ALL, help="What to try, separated by commas.", metavar="LIST")
 @storage_option
 @option(

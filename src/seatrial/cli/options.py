@@ -145,6 +145,17 @@ archive_option = option(
 run_argument = argument(
     "run", type=RUN, default="last", help="A run's name, the beginning of one, its folder, or `last`.  [default: last]"
 )
+sender_argument = argument("source", type=NODE, default="", help="The node that sends.", metavar="[A")
+receiver_argument = argument(
+    "target", type=NODE, default="", help="The node that receives.  [default: the only two nodes]", metavar="B]"
+)
+tried_argument = argument(
+    "names",
+    type=NODES,
+    default="",
+    help="n[1-4] or n1,n3.  [default: all idle nodes, or this machine]",
+    metavar="[NODES]",
+)
 nodes_option = option(
     "--nodes", "-w", type=NODES, default="", help="Only these nodes: n[1-4] or n1,n3.", metavar="NODES"
 )

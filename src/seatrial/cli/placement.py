@@ -36,7 +36,6 @@ from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings, SiteSet
 @site_options(without=("launcher", "partition", *JOB, "mpi", "start", "replay", "mpirun_options"))
 def placement(site: SiteSettings, line: tuple[str, ...], output: OutputForms, **given: Any) -> int:
     """Start a launch line with the probe in place of its program: where its ranks are, and what would be better."""
-
     settings = PlacementSettings(site=site, words=line, **given)
     with progress_on(sys.stderr) as progress:
         result = placement_run.run_placement(settings, progress)

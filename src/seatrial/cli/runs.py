@@ -50,7 +50,6 @@ KERNEL_FIELDS = (
 @output_options()
 def list_runs(failed: bool, node: str, archive: Path, output: OutputForms) -> int:
     """Print all runs with their verdicts, newest first, including those that were cut off or are damaged."""
-
     judged = archived_headlines.judged(listing.list_archive(archive, node))
     rows = [row for row in judged if not failed or row.exit_code != 0]
     which = (f" of {node}" if node else "") + " that did not pass" * failed
@@ -63,7 +62,6 @@ def list_runs(failed: bool, node: str, archive: Path, output: OutputForms) -> in
 @output_options()
 def show_run(run: str, archive: Path, output: OutputForms) -> int:
     """Print what a run is: run.json, and a line for each kernel measured."""
-
     folder = reader.find_run(archive, run)
     info = reader.read_info(folder)
     damage = reader.damage_of(folder, info)
@@ -85,7 +83,6 @@ def show_run(run: str, archive: Path, output: OutputForms) -> int:
 @archive_option
 def export_run(run: str, output: Path, form: ExportFormat, archive: Path) -> int:
     """Write a run's raw samples, one row each, for other programs."""
-
     folder = reader.find_run(archive, run)
     damage = reader.damage_of(folder, reader.read_info(folder))
     count = archive_export.export([folder], output, form)
@@ -103,7 +100,6 @@ def export_run(run: str, output: Path, form: ExportFormat, archive: Path) -> int
 @output_options()
 def recover_runs(run: str, force: bool, archive: Path, output: OutputForms) -> int:
     """Close runs that were cut off, with every sample delivered before. Runs still being written are left alone."""
-
     with progress_on(sys.stderr) as progress:
         found = recovery.recover_runs(
             archive, run, force=force, waiting=lambda seconds, runs: progress.stage(recovery.watching(seconds, runs))
@@ -117,7 +113,6 @@ def recover_runs(run: str, force: bool, archive: Path, output: OutputForms) -> i
 
 
 def _tell(found: "Recovery") -> None:
-
     for one in found.recovered:
         torn = f", {count(one.torn_lines, 'torn line')} kept in logs" if one.torn_lines else ""
         print(clean(f"{one.run}: {one.measurements} measurements, {one.samples} samples{torn}"))
@@ -142,7 +137,6 @@ def _tell(found: "Recovery") -> None:
 @output_options()
 def collect_run(run: str, archive: Path, output: OutputForms) -> int:
     """Show the state of a detached check or facts job; a finished check is reported and sets the exit code."""
-
     folder, submitted = driver_submitted.find_submitted(archive, run)
     if submitted.what == facts_detached.WHAT:
         return tell_facts(facts_detached.collect_facts(folder, submitted), as_json=output.as_json)

@@ -6,9 +6,9 @@ import sys
 import click
 from msgspec.structs import replace
 
-from seatrial.cli.options import NODE
+from seatrial.cli.options import receiver_argument, sender_argument
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import Text, argument, option
+from seatrial.cli.parameters import Text, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, site_options
 from seatrial.commands.saturate import run as saturate_run
@@ -31,8 +31,8 @@ def rank_counts(text: str, what: str) -> tuple[int, ...]:
 
 
 @click.command(cls=SiteCommand)
-@argument("source", type=NODE, default="", help="The node that sends.", metavar="[A")
-@argument("target", type=NODE, default="", help="The node that receives.  [default: the only two nodes]", metavar="B]")
+@sender_argument
+@receiver_argument
 @option(
     "--ranks",
     type=Text(rank_counts),
@@ -44,7 +44,6 @@ def rank_counts(text: str, what: str) -> tuple[int, ...]:
 @site_options(without=("launcher",))
 def saturate(site: SiteSettings, source: str, target: str, ranks: tuple[int, ...], output: OutputForms) -> int:
     """Let 1, 2, 4, ... ranks of one node send to another node at once: how many drive the port."""
-
     ends = tuple(end for end in (source, target) if end)
     launcher = "ssh" if site.hosts or in_other_job(os.environ) else "slurm"
     site = replace(site, launcher=launcher, nodes=() if site.replay else ends)

@@ -1,15 +1,13 @@
 """seatrial lab simulate: faults planted in a simulated fabric, and what `seatrial check` names there."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from seatrial.archive import inputs
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import DURATION, PATH, share_of, time_text
 from seatrial.cli.outcome import OutputForms, output_options, width_and_colour, write_file
@@ -18,7 +16,6 @@ from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SHARED
 from seatrial.commands.check import view as check_view
 from seatrial.driver import progress as driver_progress
-from seatrial.fabric import ibnetdiscover
 from seatrial.lab.simulator import disturbances
 from seatrial.lab.simulator import faults as simulator_faults
 from seatrial.lab.simulator import topology as simulator_topology
@@ -34,8 +31,6 @@ from seatrial.render.report import Report
 
 if TYPE_CHECKING:
     from seatrial.commands.check.run import CheckOutcome
-    from seatrial.lab.simulator.trial import SimulatedFabric, Trial, TrialSettings
-    from seatrial.model.fabric_map import FabricMap
 
 MOST_JOBS = 1000
 MOST_FAULTS = 1000
@@ -140,94 +135,40 @@ def simulate(
         conditions=disturbances.Conditions(**given),
         command=tuple(sys.argv[1:]),
     )
-    fabric = simulator_trial.SimulatedFabric(_map(topology))
-    with _folder(archive) as folder:
-        trials = [
-            _trial(fabric, settings, seed + number, folder, _numbered(run, seed + number, repeat), output.files.html,
-                   alone=repeat == 1, quiet=output.as_json)
-            for number in range(repeat)
-        ]  # fmt: skip
+    fabric = simulator_trial.SimulatedFabric(simulator_topology.read_topology(topology))
+    trials = []
+    with TemporaryDirectory(prefix="seatrial-simulate-") as passing:
+        folder = archive.absolute() if archive else Path(passing)
+        for number in range(seed, seed + repeat):
+            name = f"{run}-{number}" if run and repeat > 1 else run
+            planted = fabric.plant(settings, number)
+            with progress_on(sys.stderr) if repeat == 1 else nullcontext(driver_progress.Silent()) as progress:
+                trial, outcome = simulator_trial.run_trial(
+                    fabric, settings, planted, seed=number, archive=folder, run=name, progress=progress
+                )
+            trials.append(trial)
+            if repeat == 1:
+                _report(outcome, output)
+            if not output.as_json:
+                line = simulator_view.trial_text(trial) if repeat == 1 else simulator_view.trial_line(trial) + "\n"
+                print(line, end="", flush=True)
     code = ExitCode.PASS if all(one.score.right for one in trials) else ExitCode.FINDINGS
     if output.as_json:
         JSON_OUTPUT.print_report(Report(payload=lambda: simulator_view.as_data(topology, trials), exit_code=code))
-    else:
-        _conclude(trials, archive)
-    return code
-
-
-def _trial(
-    fabric: "SimulatedFabric",
-    settings: "TrialSettings",
-    seed: int,
-    folder: Path,
-    run: str,
-    html: Path | None,
-    *,
-    alone: bool,
-    quiet: bool,
-) -> "Trial":
-    """One trial; prints the report of the check where it is the only one, else a line, and neither with `quiet`."""
-
-    planted = fabric.plant(settings, seed)
-    if alone:
-        with progress_on(sys.stderr) as progress:
-            trial, outcome = simulator_trial.run_trial(
-                fabric, settings, planted, seed=seed, archive=folder, run=run, progress=progress
-            )
-        _report(outcome, html, quiet=quiet)
-    else:
-        trial, _ = simulator_trial.run_trial(
-            fabric, settings, planted, seed=seed, archive=folder, run=run, progress=driver_progress.Silent()
-        )
-    if not quiet:
-        print(
-            simulator_view.trial_text(trial) if alone else simulator_view.trial_line(trial) + "\n", end="", flush=True
-        )
-    return trial
-
-
-def _report(outcome: "CheckOutcome", html: Path | None, *, quiet: bool) -> None:
-    recorded = outcome.recorded
-    report = check_view.check_report(recorded.info, outcome.judgement, recorded.facts)
-    if not quiet:
-        width, colour = width_and_colour()
-        print(render_text.as_text(report, width=width, colour=colour))
-    if html is not None:
-        write_file(html, render_html.as_html(report))
-
-
-def _conclude(trials: "list[Trial]", archive: Path | None) -> None:
-    """The result of all trials, and where they are kept."""
-
+        return code
     if len(trials) > 1:
         print(simulator_view.totals_text(simulator_totals.totals(trials)), end="")
     if archive is not None:
         print(f"Archive: {archive}")
+    return code
 
 
-def _numbered(name: str, seed: int, repeat: int) -> str:
-    """The name of one run; with the seed where there are several."""
-    return f"{name}-{seed}" if name and repeat > 1 else name
-
-
-@contextmanager
-def _folder(archive: Path | None) -> Iterator[Path]:
-    """Where runs are written: as given, else a temporary folder."""
-    if archive is not None:
-        yield archive.absolute()
-        return
-    with TemporaryDirectory(prefix="seatrial-simulate-") as folder:
-        yield Path(folder)
-
-
-def _map(topology: str) -> "FabricMap":
-
-    if topology.partition(":")[0] in simulator_topology.SHAPES:
-        return simulator_topology.parse_topology(topology)
-    try:
-        return ibnetdiscover.parse_fabric(inputs.argument_text(Path(topology), inputs.MAP_BYTES))
-    except inputs.BadInput as error:
-        raise UsageError(
-            f"--topology {topology}: {error.what}",
-            f"Give a file of ibnetdiscover, or {', '.join(f'{one}:NODES' for one in simulator_topology.SHAPES)}.",
-        ) from None
+def _report(outcome: "CheckOutcome", output: OutputForms) -> None:
+    """Print the report of the check, unless an object is printed, and write its page."""
+    recorded = outcome.recorded
+    report = check_view.check_report(recorded.info, outcome.judgement, recorded.facts)
+    if not output.as_json:
+        width, colour = width_and_colour()
+        print(render_text.as_text(report, width=width, colour=colour))
+    if output.files.html is not None:
+        write_file(output.files.html, render_html.as_html(report))

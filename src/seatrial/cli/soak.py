@@ -7,9 +7,9 @@ import click
 from msgspec.structs import replace
 
 from seatrial.cli.nodes import trials_of
-from seatrial.cli.options import NODES
+from seatrial.cli.options import tried_argument
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import Text, argument, option
+from seatrial.cli.parameters import Text, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, site_options
 from seatrial.commands.soak import run as soak_run
@@ -21,13 +21,7 @@ LEAST_MINUTES = 0.1
 
 
 @click.command(cls=SiteCommand)
-@argument(
-    "names",
-    type=NODES,
-    default="",
-    help="n[1-4] or n1,n3.  [default: all idle nodes, or this machine]",
-    metavar="[NODES]",
-)
+@tried_argument
 @option(
     "--minutes",
     type=click.FloatRange(min=LEAST_MINUTES, max=MOST_MINUTES),
