@@ -52,14 +52,27 @@ name_option = option("--name", default="lab", help="Which lab.", metavar="LAB")
 
 
 @lab.command()
-@option("--nodes", type=int, required=True, help="Number of nodes.")
+@option("--nodes", type=int, required=True, help="Number of nodes.", metavar="N")
 @name_option
-@option("--leaves", type=int, help="Number of leaf switches below the spine.  [default: 2, or 1 for one node]")
-@option("--rate", default="1gbit", help="Design rate of each node's link, as in 600mbit.")
-@option("--uplink-rate", default=None, help="Design rate of each trunk between leaf and spine.  [default: --rate]")
-@option("--mtu", type=int, default=1500, help="MTU of every interface, in bytes.")
-@option("--rails", type=int, default=1, help="Networks to which every node is connected: 1 or 2.")
-@option("--share", type=PATH, multiple=True, help="A folder under /tmp that the nodes must see; may be repeated.")
+@option(
+    "--leaves", type=int, help="Number of leaf switches below the spine.  [default: 2, or 1 for one node]", metavar="N"
+)
+@option("--rate", default="1gbit", help="Design rate of each node's link, as in 600mbit.", metavar="RATE")
+@option(
+    "--uplink-rate",
+    default=None,
+    help="Design rate of each trunk between leaf and spine.  [default: --rate]",
+    metavar="RATE",
+)
+@option("--mtu", type=int, default=1500, help="MTU of every interface, in bytes.", metavar="BYTES")
+@option("--rails", type=int, default=1, help="Networks to which every node is connected: 1 or 2.", metavar="N")
+@option(
+    "--share",
+    type=PATH,
+    multiple=True,
+    help="A folder under /tmp that the nodes must see; may be repeated.",
+    metavar="DIR",
+)
 @option(
     "--mpi-settings", default="tcp", help="tcp: make Open MPI use TCP; none: leave the choice to it.", metavar="CHOICE"
 )
@@ -70,7 +83,10 @@ name_option = option("--name", default="lab", help="Which lab.", metavar="LAB")
     metavar="TIME",
 )
 @option(
-    "--second-rate", default=None, help="Design rate of the second half of the nodes, as in 500mbit.  [default: --rate]"
+    "--second-rate",
+    default=None,
+    help="Design rate of the second half of the nodes, as in 500mbit.  [default: --rate]",
+    metavar="RATE",
 )
 @option("--accounts", is_flag=True, help="Enforce accounts and QOS by slurmdbd; nodes have a GRES.")
 @option("--ssh", is_flag=True, help="Also start an sshd on every node, for launching without Slurm.")
@@ -169,10 +185,10 @@ def direction_of(text: str, what: str) -> Direction:
 @argument("kind", help="Which kind; `fault list` shows them.")
 @argument("subject", help="Target node or leaf switch: n3, leaf2.")
 @name_option
-@option("--percent", type=float, help="Share of the design rate that is left, or of frames lost.")
-@option("--rate", default=None, help="Rate that is left, as in 600mbit.")
-@option("--direction", type=Text(direction_of), help="Seen from the node: out, in or both.")
-@option("--mtu", type=int, help="MTU in bytes.")
+@option("--percent", type=float, help="Share of the design rate that is left, or of frames lost.", metavar="P")
+@option("--rate", default=None, help="Rate that is left, as in 600mbit.", metavar="RATE")
+@option("--direction", type=Text(direction_of), help="Seen from the node: out, in or both.", metavar="D")
+@option("--mtu", type=int, help="MTU in bytes.", metavar="BYTES")
 @option("--rail", default=None, help="Which of the node's links: eth0 or eth1.  [default: eth0]", metavar="NAME")
 @option("--after", type=DURATION, help="Wait this long before the fault begins.", metavar="TIME")
 @option(
@@ -209,7 +225,7 @@ def _flap(name: str, planted: "Planted") -> None:
 
 @fault.command("clear")
 @argument("subject", default=None, help="Only faults of this node or leaf.")
-@option("--kind", default=None, help="Only faults of this kind.")
+@option("--kind", default=None, help="Only faults of this kind.", metavar="KIND")
 @name_option
 def fault_clear(subject: str | None, kind: str | None, name: str) -> int:
     """Clear planted faults, by default all of them; the design state is restored when this returns."""
@@ -245,7 +261,7 @@ def _fault_blocks(planted: "Mapping[str, Sequence[Planted]]") -> Iterator[Block]
 
 @lab.command()
 @argument("files", type=PATH, nargs=-1, required=True, help="Scenario files.", metavar="FILE...")
-@option("--repeat", type=click.IntRange(min=1), default=1, help="Number of runs of each scenario.")
+@option("--repeat", type=click.IntRange(min=1), default=1, help="Number of runs of each scenario.", metavar="N")
 @option("--keep", type=PATH, help="Folder for the archives of runs with a wrong result.", metavar="DIR")
 @output_options()
 def trial(files: tuple[Path, ...], repeat: int, keep: Path | None, output: OutputForms) -> int:

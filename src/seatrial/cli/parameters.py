@@ -44,11 +44,14 @@ class Checked(click.Parameter):
     """
 
     def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
-        """The value of the words. Raises BadParameter for a word that is refused."""
+        """The value of the words. Raises UsageError that shows them where they are refused."""
         for word in [value] if isinstance(value, str) else value or () if isinstance(value, list | tuple) else ():
             if isinstance(word, str) and (wrong := trouble(word, self.type, of_line=self.nargs == -1)):
-                raise click.BadParameter(wrong, ctx=ctx, param=self)
-        return super().type_cast_value(ctx, value)
+                raise UsageError(f"{called(self)} {word!r}: {wrong}")
+        try:
+            return super().type_cast_value(ctx, value)
+        except click.BadParameter as error:
+            raise UsageError(f"{called(self)} {value!r}: {error.message}") from error
 
 
 class Option(Checked, click.Option):

@@ -62,14 +62,18 @@ NOISE = Text(noise_share)
     type=click.IntRange(min=0, max=MOST_FAULTS),
     default=0,
     help="Plant this many faults of random kinds that lose 5 to 50 %.",
+    metavar="N",
 )
 @option(
     "--seed",
     type=click.IntRange(min=0),
     default=0,
     help="Seed; faults, pairs to measure and disturbances have independent streams.",
+    metavar="N",
 )
-@option("--repeat", type=click.IntRange(min=1), default=1, help="Number of trials, each with the next seed.")
+@option(
+    "--repeat", type=click.IntRange(min=1), default=1, help="Number of trials, each with the next seed.", metavar="N"
+)
 @option("--routed", is_flag=True, help="Let the check know the cables and routes, as check --fabric does.")
 @option(
     "--noise",
@@ -91,6 +95,7 @@ NOISE = Text(noise_share)
     type=click.IntRange(min=0, max=MOST_JOBS),
     default=0,
     help="Background jobs that load cables part of the time.",
+    metavar="N",
 )
 @option("--shared-nodes", is_flag=True, help="Background jobs also load the ports of the checked nodes.")
 @option(

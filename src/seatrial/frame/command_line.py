@@ -63,7 +63,7 @@ def run(arguments: list[str]) -> int:
     try:
         return invoke(arguments)
     except (Exception, KeyboardInterrupt) as error:
-        failure = explain(error, arguments)
+        failure = explain(error)
         if failure.kind is ErrorKind.INTERNAL and INTERRUPTIONS.count:  # what a library made of the interrupt
             failure = explain(KeyboardInterrupt())
         if failure.kind is ErrorKind.INTERNAL and os.environ.get("SEATRIAL_DEBUG"):
@@ -92,24 +92,20 @@ def invoke(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else ExitCode.PASS
 
 
-def explain(error: BaseException, arguments: Sequence[str] = ()) -> Failure:
+def explain(error: BaseException) -> Failure:
     """What ended a command, and the exit code that follows."""
     match error:
         case SeatrialError():
             return failure_of(error)
         case click.Abort() | KeyboardInterrupt():
             return _incomplete(ErrorKind.INTERRUPTED, "Interrupted.")
+        case click.UsageError():
+            what = SURPLUS.sub(r"\1 …)", error.format_message())
+            where = error.ctx.command_path if error.ctx else "seatrial"
+            remedy = "" if what.startswith("Usage:") else f"Try `{where} --help`."
+            return Failure(exit_code=ExitCode.USAGE, kind=ErrorKind.USAGE, what=what, remedy=remedy)
     if (outside := _scarce(error) or _refused(error)) is not None:
         return outside
-    if (
-        isinstance(error, click.BadParameter)
-        and error.param
-        and (given := _given(error.param.opts, arguments)) is not None
-    ):
-        return _wrong_use(f"{error.param.opts[0]} {given!r}: {error.message.rstrip('.')}.")
-    if isinstance(error, click.UsageError):
-        said = SURPLUS.sub(r"\1 …)", error.format_message())
-        return _wrong_use(said, "" if said.startswith("Usage:") else f"Try `{_where(error)} --help`.")
     return Failure(
         exit_code=ExitCode.INTERNAL,
         kind=ErrorKind.INTERNAL,
@@ -138,21 +134,3 @@ def _refused(error: BaseException) -> Failure | None:
 
 def _incomplete(kind: ErrorKind, what: str, remedy: str = "") -> Failure:
     return Failure(exit_code=ExitCode.INCOMPLETE, kind=kind, what=what, remedy=remedy)
-
-
-def _wrong_use(what: str, remedy: str = "") -> Failure:
-    return Failure(exit_code=ExitCode.USAGE, kind=ErrorKind.USAGE, what=what, remedy=remedy)
-
-
-def _where(error: object) -> str:
-    context = getattr(error, "ctx", None)
-    return str(context.command_path) if context else "seatrial"
-
-
-def _given(options: Sequence[str], arguments: Sequence[str]) -> str | None:
-    """The value that the command line gives to an option; None where it gives none."""
-    for place, word in enumerate(arguments):
-        name, equals, value = word.partition("=")
-        if name in options and (equals or place + 1 < len(arguments)):
-            return value if equals else arguments[place + 1]
-    return None

@@ -80,6 +80,15 @@ def test_root_takes_no_programs_from_the_file_of_a_user(monkeypatch: pytest.Monk
         assert as_user(OTHER, lambda: settings().mpicc) == f"{folder}/evil"
 
 
+def test_the_environment_comes_before_the_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "system.toml").write_text('archive = "/filed"\nwrap = "inside"\n')
+    monkeypatch.delenv("SEATRIAL_ARCHIVE", raising=False)
+    assert (settings().archive, settings().wrap) == (Path("/filed"), "inside")
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", "/there")
+    monkeypatch.setenv("SEATRIAL_WRAP", "outside")
+    assert (settings().archive, settings().wrap) == (Path("/there"), "outside")
+
+
 def test_a_command_ignores_what_it_does_not_have(home: Path) -> None:
     (home / "system.toml").write_text('account = "ops"\nwait = "3m"\n')
     given = settings(only=("wait",))

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
+from seatrial import __version__
 from seatrial.cli.main import SUMMARIES
 from seatrial.cli.main import seatrial as program
 from seatrial.cli.options import seconds, time_text
@@ -128,6 +129,10 @@ def test_short_help_is_help(words: list[str], seatrial: Seatrial) -> None:
     short = seatrial(*words).out
     assert short == seatrial(*words[:-1], "--help").out
     assert "-h, --help" in short
+
+
+def test_short_version_is_version(seatrial: Seatrial) -> None:
+    assert seatrial("-V").out == seatrial("--version").out == f"seatrial {__version__}\n"
 
 
 def test_the_list_of_commands_has_whole_summaries(seatrial: Seatrial) -> None:
