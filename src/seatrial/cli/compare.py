@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from seatrial.cli.options import BETTER, SHARE, archive_option, seconds
+from seatrial.cli.options import BETTER, RUN, SHARE, archive_option, seconds
 from seatrial.cli.outcome import OutputForms, output_options, say
 from seatrial.cli.parameters import argument, option
 from seatrial.cli.progress import progress_on
@@ -33,8 +33,8 @@ RUNS = "a run, `last`, a folder, several joined by commas, dates (2026-11-01..20
 
 
 @click.command(cls=SiteCommand)
-@argument("first", default="", help=f"Before: {RUNS}; with --toggle the benchmark's words.", metavar="[A]")
-@argument("second", default="", help="After: the same.", metavar="[B]")
+@argument("first", type=RUN, default="", help=f"Before: {RUNS}; with --toggle the benchmark's words.", metavar="[A]")
+@argument("second", type=RUN, default="", help="After: the same.", metavar="[B]")
 @argument("rest", nargs=-1, help="More words of a benchmark.", metavar="[WORD]...")
 @option(
     "--effect",

@@ -126,28 +126,23 @@ def _failure(report: Report, failures: Sequence[SeatrialError]) -> Failure | Non
 
 
 def _write_files(report: Report, files: Files) -> tuple[list[tuple[str, Path]], list[SeatrialError]]:
-    """What was written, and why the rest could not be."""
+    """What was written, and why the rest could not be. Renderers are loaded only where they are needed."""
+    forms = (
+        ("Page", "The page", "--html", files.html, lambda: render_html.as_html(report)),
+        ("Markdown", "The Markdown report", "--markdown", files.markdown, lambda: render_markdown.as_markdown(report)),
+        ("JUnit", "The JUnit report", "--junit", files.junit, lambda: render_junit.as_junit(report)),
+    )
     written, failures = [], []
-    for form, name, path, render in _wanted(files):
+    for form, what, name, path, render in forms:
+        if path is None:
+            continue
         try:
-            write_file(path, render(report), f"The {form.lower() if form == 'Page' else f'{form} report'}", name)
+            write_file(path, render(), what, name)
         except SeatrialError as failure:
             failures.append(failure)
         else:
             written.append((form, path))
     return written, failures
-
-
-def _wanted(files: Files) -> list[tuple[str, str, Path, Callable[[Report], str]]]:
-    """Name of the form, option, path and renderer. Renderers are loaded only where they are needed."""
-    wanted: list[tuple[str, str, Path, Callable[[Report], str]]] = []
-    if files.html is not None:
-        wanted.append(("Page", "--html", files.html, render_html.as_html))
-    if files.markdown is not None:
-        wanted.append(("Markdown", "--markdown", files.markdown, render_markdown.as_markdown))
-    if files.junit is not None:
-        wanted.append(("JUnit", "--junit", files.junit, render_junit.as_junit))
-    return wanted
 
 
 def write_file(path: Path, text: str, what: str = "The page", name: str = "--html") -> None:

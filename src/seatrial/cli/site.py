@@ -39,6 +39,7 @@ from seatrial.render.escape import clean
 
 BRACKETED = re.compile(r"\[([0-9A-Fa-f.]*:[0-9A-Fa-f:.%\w]*)\]")
 """An IPv6 address as URLs have it, which would be read as a range of numbers."""
+Decorator = Callable[[Callable[..., int]], Callable[..., int]]
 OURS = (
     "nodes", "N", "nodelist", "w", "ntasks", "n", "ntasks-per-node", "time", "t", "partition", "p", "job-name", "J",
     "jobid", "account", "A", "qos", "q", "reservation", "constraint", "C", "exclude", "x", "gres", "immediate", "I",
@@ -78,97 +79,59 @@ def node_hours_limit(_: click.Context, param: click.Parameter, given: float | No
     return given or 0.0
 
 
-SHARED: dict[str, Callable[..., Callable[[Callable[..., int]], Callable[..., int]]]] = {
-    "budget": partial(
-        option, "--budget", type=DURATION, default=time_text(PAIR_BUDGET_S),
-        help="Time budget for measuring: 90s, 10m, 1h.", metavar="TIME",
-    ),
-    "archive": lambda: archive_option,
-    "launcher": partial(
-        option, "--launcher", default=DEFAULTS.launcher, help="auto, slurm, local or ssh.", metavar="NAME"
-    ),
-    "hosts": partial(
-        option, "--hosts", type=Text(host_names, node_names), default="",
-        help="Hosts to measure over ssh, without Slurm: n[1-4] or n1,n3.", metavar="HOSTS",
-    ),
-    "hostfile": partial(
-        option, "--hostfile", type=PATH, help="The same from a host file of Open MPI or MPICH.", metavar="FILE"
-    ),
-    "mpirun_options": partial(
-        option, "--mpirun-options", type=Text(mpirun_words), default="", envvar="SEATRIAL_MPIRUN_OPTIONS",
-        help="More options for the MPI's own launcher: '--bind-to none'.", metavar="WORDS",
-    ),
-    "partition": partial(
-        option, "--partition", "-p", type=Text(names=partition_names), default="",
-        help="Slurm partition.  [default: the cluster's]", metavar="NAME",
-    ),
-    "account": partial(option, "--account", "-A", help="Account of the job.", metavar="NAME"),
-    "qos": partial(option, "--qos", "-q", help="Quality of service of the job.", metavar="NAME"),
-    "reservation": partial(
-        option, "--reservation", help="Reservation to run in; its nodes are taken.", metavar="NAME"
-    ),
-    "constraint": partial(
-        option, "--constraint", "-C", help="Only nodes with these features: hdr&(rome|milan).", metavar="FEATURES"
-    ),
-    "exclude": partial(
-        option, "--exclude", "-x", type=NODES, default="", help="Never these nodes: n[7-9].", metavar="NODES"
-    ),
-    "gres": partial(option, "--gres", help="Generic resources to ask for: gpu:4.", metavar="LIST"),
-    "slurm_arg": partial(
-        option, "--slurm-arg", type=Text(slurm_argument), multiple=True,
-        help="Argument for salloc, sbatch and srun: --comment=x. May be repeated.", metavar="ARG",
-    ),
-    "mpi": partial(option, "--mpi", help="srun's --mpi.  [default: the site's]", metavar="TYPE"),
-    "start": partial(
-        option, "--start", type=Word(Start), default=DEFAULTS.start.value,
-        help="What starts ranks through Slurm: srun, mpiexec (the MPI's own launcher inside the allocation), or auto: "
-        "srun, and mpiexec where none of its --mpi works.",
-    ),
-    "mpicc": partial(option, "--mpicc", help="MPI compiler to build the probe with.", metavar="FILE"),
-    "probe": partial(option, "--probe", type=PATH, help="A prebuilt probe.", metavar="FILE"),
-    "probe_dir": partial(
-        option, "--probe-dir", type=PATH, help="Where to build the probe; all nodes must see it.", metavar="DIR"
-    ),
-    "environment": partial(
-        option, "--environment", envvar="SEATRIAL_ENVIRONMENT",
-        help="Environment to build and start the probe in: module:gcc openmpi.", metavar="SPEC",
-    ),
-    "wrap": partial(
-        option, "--wrap", default=DEFAULTS.wrap, envvar="SEATRIAL_WRAP",
-        help="Where the environment is entered: inside or outside of srun; auto: as its kind needs.", metavar="WHERE",
-    ),
-    "round_timeout": partial(
-        option, "--round-timeout", type=DURATION, default=time_text(DEFAULTS.round_timeout_s),
-        help="Treat a round as hung after this long without output.", metavar="TIME",
-    ),
-    "wait": partial(
-        option, "--wait", type=DURATION, default=time_text(DEFAULTS.wait_s),
-        help="Maximum time to wait in the Slurm queue.", metavar="TIME",
-    ),
-    "idle_only": partial(
-        option, "--idle-only", is_flag=True, help="Only nodes that are free now; never wait in the queue."
-    ),
-    "node_hours": partial(
-        option, "--node-hours", type=float, callback=node_hours_limit,
-        help="Node-hour limit; nodes or time are reduced to stay within it.  [default: no limit]", metavar="N",
-    ),
-    "replay": partial(
-        option, "--replay", type=RUN, default="", help="Play a recorded run instead of measuring.", metavar="RUN"
-    ),
-    "run": partial(
-        option, "--run", type=RUN_NAME, default="",
-        help="Name of the run.  [default: time and four digits]", metavar="NAME",
-    ),
-    "seed": partial(
-        option, "--seed", type=click.IntRange(min=0), default=DEFAULTS.seed,
-        help="Seed for the random order of rounds.", metavar="N",
-    ),
-    "verify": partial(
-        option, "--verify", is_flag=True,
-        help="Compare the data of as many iterations as are timed, not only of the first and the last.",
-    ),
-}  # fmt: skip
-"""The shared options in their order; each makes a decorator, with the keywords of `click.option` where it differs."""
+def shared(name: str, *short: str, **settings: Any) -> tuple[str, Callable[..., Decorator]]:
+    """The name of a parameter, and what makes its option with other keywords of `click.option`."""
+    return name[2:].replace("-", "_"), partial(option, name, *short, **settings)
+
+
+SHARED = dict([
+    shared("--budget", type=DURATION, default=time_text(PAIR_BUDGET_S),
+           help="Time budget for measuring: 90s, 10m, 1h.", metavar="TIME"),
+    ("archive", lambda: archive_option),
+    shared("--launcher", default=DEFAULTS.launcher, help="auto, slurm, local or ssh.", metavar="NAME"),
+    shared("--hosts", type=Text(host_names, node_names), default="",
+           help="Hosts to measure over ssh, without Slurm: n[1-4] or n1,n3.", metavar="HOSTS"),
+    shared("--hostfile", type=PATH, help="The same from a host file of Open MPI or MPICH.", metavar="FILE"),
+    shared("--mpirun-options", type=Text(mpirun_words), default="", envvar="SEATRIAL_MPIRUN_OPTIONS",
+           help="More options for the MPI's own launcher: '--bind-to none'.", metavar="WORDS"),
+    shared("--partition", "-p", type=Text(names=partition_names), default="",
+           help="Slurm partition.  [default: the cluster's]", metavar="NAME"),
+    shared("--account", "-A", help="Account of the job.", metavar="NAME"),
+    shared("--qos", "-q", help="Quality of service of the job.", metavar="NAME"),
+    shared("--reservation", help="Reservation to run in; its nodes are taken.", metavar="NAME"),
+    shared("--constraint", "-C", help="Only nodes with these features: hdr&(rome|milan).", metavar="FEATURES"),
+    shared("--exclude", "-x", type=NODES, default="", help="Never these nodes: n[7-9].", metavar="NODES"),
+    shared("--gres", help="Generic resources to ask for: gpu:4.", metavar="LIST"),
+    shared("--slurm-arg", type=Text(slurm_argument), multiple=True,
+           help="Argument for salloc, sbatch and srun: --comment=x. May be repeated.", metavar="ARG"),
+    shared("--mpi", help="srun's --mpi.  [default: the site's]", metavar="TYPE"),
+    shared("--start", type=Word(Start), default=DEFAULTS.start.value,
+           help="What starts ranks through Slurm: srun, mpiexec (the MPI's own launcher inside the allocation), or "
+                "auto: srun, and mpiexec where none of its --mpi works."),
+    shared("--mpicc", help="MPI compiler to build the probe with.", metavar="FILE"),
+    shared("--probe", type=PATH, help="A prebuilt probe.", metavar="FILE"),
+    shared("--probe-dir", type=PATH, help="Where to build the probe; all nodes must see it.", metavar="DIR"),
+    shared("--environment", envvar="SEATRIAL_ENVIRONMENT",
+           help="Environment to build and start the probe in: module:gcc openmpi.", metavar="SPEC"),
+    shared("--wrap", default=DEFAULTS.wrap, envvar="SEATRIAL_WRAP",
+           help="Where the environment is entered: inside or outside of srun; auto: as its kind needs.",
+           metavar="WHERE"),
+    shared("--round-timeout", type=DURATION, default=time_text(DEFAULTS.round_timeout_s),
+           help="Treat a round as hung after this long without output.", metavar="TIME"),
+    shared("--wait", type=DURATION, default=time_text(DEFAULTS.wait_s),
+           help="Maximum time to wait in the Slurm queue.", metavar="TIME"),
+    shared("--idle-only", is_flag=True, help="Only nodes that are free now; never wait in the queue."),
+    shared("--node-hours", type=float, callback=node_hours_limit,
+           help="Node-hour limit; nodes or time are reduced to stay within it.  [default: no limit]", metavar="N"),
+    shared("--replay", type=RUN, default="", help="Play a recorded run instead of measuring.", metavar="RUN"),
+    shared("--run", type=RUN_NAME, default="", help="Name of the run.  [default: time and four digits]",
+           metavar="NAME"),
+    shared("--seed", type=click.IntRange(min=0), default=DEFAULTS.seed,
+           help="Seed for the random order of rounds.", metavar="N"),
+    shared("--verify", is_flag=True,
+           help="Compare the data of as many iterations as are timed, not only of the first and the last."),
+])  # fmt: skip
+"""The shared options in their order."""
 HOSTS = ("hosts", "hostfile")
 """The options that name hosts without Slurm."""
 JOB = ("account", "qos", "reservation", "constraint", "exclude", "gres", "slurm_arg")
@@ -179,9 +142,7 @@ OF_A_SITE = (*SHARED, "leaves", "baseline", "storage")
 """Options that a site's file may set: the shared ones, and some of a single command."""
 
 
-def site_options(
-    *, only: Sequence[str] = tuple(SHARED), without: Sequence[str] = (), **defaults: str
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def site_options(*, only: Sequence[str] = tuple(SHARED), without: Sequence[str] = (), **defaults: str) -> Decorator:
     """Decorator: the function gets `site`, the settings that these options make; write it below all other options.
 
     `defaults`: those that differ from the ones of `SHARED`. An option that is not offered has that of the settings.
