@@ -1,5 +1,5 @@
 """`python -m seatrial` is the command `seatrial`."""
 
-from seatrial.cli.entry import main
+from seatrial.frame.entry import main
 
 main()

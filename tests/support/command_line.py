@@ -1,16 +1,36 @@
 """Command lines as a test writes them: what they print, or words and keywords with errors raised as they are."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import pytest
 
-from seatrial.cli.main import invoke, run
+from seatrial.cli.main import seatrial as program
+from seatrial.frame.command_line import invoke, run
 from tests.support.json_objects import frame, parsed
 
 FLAGS = {"as_json": "json"}
 """Parameters whose option has another name."""
 Value = str | int | float | Path | bool | None
+
+
+def commands(command: click.Command = program, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command that is no group, with the words that call it."""
+    if not isinstance(command, click.Group):
+        yield path, command
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        child = command.get_command(context, name)
+        assert child
+        yield from commands(child, *path, name)
+
+
+def default_of(option: click.Parameter) -> Any:
+    """The default of an option, None where it has none."""
+    return option.to_info_dict()["default"]
 
 
 class Printed(NamedTuple):
@@ -61,7 +81,7 @@ def words_of(options: dict[str, Value]) -> list[str]:
 def call(command: str, *arguments: str, **options: Value) -> int:
     """Carry out `seatrial COMMAND ARGUMENTS OPTIONS`; its exit code.
 
-    Raises SeatrialError and the parser's own errors, which `seatrial.cli.main.run` would print.
+    Raises SeatrialError and the parser's own errors, which `seatrial.frame.command_line.run` would print.
     """
     return invoke([command, *arguments, *words_of(options)])
 

@@ -21,7 +21,7 @@ from tests.support.paths import ROOT
 
 TIMEOUT_S = 120.0
 PRELOADED = (
-    "seatrial.cli.main", "seatrial.archive.reader", "seatrial.archive.listing", "seatrial.archive.recovery",
+    "seatrial.frame.command_line", "seatrial.archive.reader", "seatrial.archive.listing", "seatrial.archive.recovery",
     "seatrial.fabric.map_check", "seatrial.commands.locate.view", "seatrial.render.text", "seatrial.render.html",
 )  # fmt: skip
 """With what they import. Modules that are missing here are loaded by the commands that need them."""
@@ -99,7 +99,7 @@ def carry_out(request: dict[str, Any]) -> NoReturn:
     os.environ.update(request["environment"])
     resource.setrlimit(resource.RLIMIT_AS, (request["memory_bytes"],) * 2)
     sys.argv = ["seatrial", *request["words"]]
-    from seatrial.cli.entry import main
+    from seatrial.frame.entry import main
 
     main()
 

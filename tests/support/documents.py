@@ -1,6 +1,5 @@
 """Reads the documents as a reader does: sections by heading, tables by row; and says what is wrong with them."""
 
-import enum
 import functools
 import re
 from collections import Counter
@@ -135,7 +134,7 @@ def default_text(option: Any) -> str:
     said = DEFAULT_IN_HELP.search(option.help or "")
     if said:
         return str(said.group(1))
-    value = option.default.value if isinstance(option.default, enum.Enum) else option.default
+    value = option.to_info_dict()["default"]
     return "" if value is None or value is False or value == "" else f"`{value}`"
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import click
 import msgspec
 
 from tests.support import wording
@@ -134,7 +135,7 @@ def _outside_comprehensions(node: ast.AST) -> Iterator[ast.AST]:
 def unused_names(modules: Mapping[str, ast.Module], templates: str = "") -> tuple[str, ...]:
     """`locate/table.py: medians`: what a module defines, and no module names and no template.
 
-    Commands are used by Typer, and methods of two underscores by Python.
+    Commands and methods that override its own are used by click, and methods of two underscores by Python.
     """
     used = set(re.findall(r"\w+", templates)) | {name for module in modules.values() for name in _names_used(module)}
     return tuple(
@@ -148,10 +149,11 @@ def unused_names(modules: Mapping[str, ast.Module], templates: str = "") -> tupl
 def _names_defined(holder: ast.Module | ast.ClassDef) -> Iterator[str]:
     for item in holder.body:
         if isinstance(item, ast.FunctionDef | ast.ClassDef):
-            if not any(".command(" in ast.unparse(decorator) for decorator in item.decorator_list):
+            if not any(re.search(r"\.(command|group)\(", ast.unparse(decorator)) for decorator in item.decorator_list):
                 yield item.name
             if isinstance(item, ast.ClassDef):
-                yield from (each.name for each in item.body if isinstance(each, ast.FunctionDef))
+                methods = (each.name for each in item.body if isinstance(each, ast.FunctionDef))
+                yield from (name for name in methods if not hasattr(click.Group, name))
         elif isinstance(holder, ast.Module) and isinstance(item, ast.Assign | ast.AnnAssign):
             targets = item.targets if isinstance(item, ast.Assign) else [item.target]
             yield from (target.id for target in targets if isinstance(target, ast.Name))

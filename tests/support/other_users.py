@@ -24,7 +24,7 @@ import duckdb, numpy, numpy.ma, seatrial, tests.support.builders
 for module in pkgutil.walk_packages(seatrial.__path__, "seatrial."):  # another user may not read this installation
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 duckdb.sql("SELECT 1").fetchnumpy()
 for encoding in ("ascii", "latin-1", "utf-16", "idna"):
     codecs.lookup(encoding)

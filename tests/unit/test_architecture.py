@@ -173,12 +173,13 @@ class TestTheseTestsCanFail:
             ("1. `driver.measurer.Measurer.vanish`: x", "driver.measurer.Measurer.vanish: does not exist"),
             ("1. `nowhere.at.all`: x", "nowhere.at.all: does not exist"),
             (
-                "1. `statistics.estimates.median`: x\n   1. `cli.main.run`: x",
-                "statistics.estimates.median -> cli.main.run: goes up a layer",
+                "1. `statistics.estimates.median`: x\n   1. `frame.command_line.run`: x",
+                "statistics.estimates.median -> frame.command_line.run: goes up a layer",
             ),
             (
-                "1. `cli.main.run`: x\n   1. `node.frame.parse_frame`: x",
-                "cli.main.run -> node.frame.parse_frame: seatrial.cli.main does not import seatrial.node.frame",
+                "1. `frame.command_line.run`: x\n   1. `node.frame.parse_frame`: x",
+                "frame.command_line.run -> node.frame.parse_frame: "
+                "seatrial.frame.command_line does not import seatrial.node.frame",
             ),
         ],
     )

@@ -21,7 +21,7 @@ import sys
 sys.modules["duckdb"] = None
 import seatrial
 assert seatrial.__file__.startswith({folder!r}), seatrial.__file__
-from seatrial.cli.entry import main
+from seatrial.frame.entry import main
 main()
 """
 
@@ -52,7 +52,7 @@ def run_installed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[
 
 
 def library(requirement: str) -> str:
-    """`typer<0.29,>=0.15` -> typer."""
+    """`click>=8.5` -> click."""
     return re.split(r"[^\w-]", requirement, maxsplit=1)[0].lower()
 
 

@@ -1,1 +1,1 @@
-"""One file per command; the only package that prints and exits."""
+"""One file per command; the only package that prints results."""

@@ -10,9 +10,9 @@ import msgspec
 from seatrial.archive import headlines, listing
 from seatrial.archive.headlines import Headline
 from seatrial.cli import report
-from seatrial.cli.time_limit import TimeUp, timed
 from seatrial.files.owners import is_own
 from seatrial.model.errors import SeatrialError
+from seatrial.process.time_limit import TimeUp, timed
 
 ALL_S, OTHERS_S = 60.0, 1.0
 """Seconds that a list spends on judging this user's runs, and on those of others, whose owners did not do it."""

@@ -7,14 +7,14 @@ Exit code 1 means that something became slower, so that a script can stop an upg
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from seatrial.cli.options import Archive, AsJson, Html, Markdown, archive_folder, seconds, share_of
-from seatrial.cli.outcome import Files, say, show
+from seatrial.cli.options import BETTER, RUN, SHARE, archive_option, seconds
+from seatrial.cli.outcome import OutputForms, output_options, say
+from seatrial.cli.parameters import argument, option
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import HOSTS, JOB, Shared, settings_of
+from seatrial.cli.site import HOSTS, JOB, SiteCommand, site_options
 from seatrial.commands.compare import prove as compare_prove
 from seatrial.commands.compare import restoration as compare_restoration
 from seatrial.commands.compare import run as compare_run
@@ -24,7 +24,7 @@ from seatrial.driver import node_selection
 from seatrial.judgement.comparison import records
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.imported import SENSES
-from seatrial.model.settings import PRACTICAL
+from seatrial.model.settings import PRACTICAL, SiteSettings
 from seatrial.model.words import count
 from seatrial.render.escape import clean
 
@@ -32,81 +32,89 @@ RUNS = "a run, `last`, a folder, several joined by commas, dates (2026-11-01..20
 """What both arguments may be."""
 
 
-SHARED = Shared(only=("launcher", *HOSTS, "partition", *JOB))
-"""How --prove reaches nodes; what an archive says of it counts only for the caller's own runs."""
-
-
+@click.command(cls=SiteCommand)
+@argument("first", type=RUN, default="", help=f"Before: {RUNS}; with --toggle the benchmark's words.", metavar="[A]")
+@argument("second", type=RUN, default="", help="After: the same.", metavar="[B]")
+@argument("rest", nargs=-1, help="More words of a benchmark.", metavar="[WORD]...")
+@option(
+    "--effect",
+    type=SHARE,
+    default=f"{PRACTICAL:.0%}",
+    help="Practical threshold: a smaller change does not matter.",
+    metavar="SHARE",
+)
+@option(
+    "--across",
+    multiple=True,
+    help="Permit that this condition differs: mpi-library. May be repeated.",
+    metavar="CONDITION",
+)
+@option(
+    "--toggle",
+    nargs=2,
+    help="Measure now, in the order A B B A: two commands that set and unset a change.",
+    metavar="CMD_A CMD_B",
+)
+@option("--prove", is_flag=True, help="Take the likely cause back for some runs, measure, and restore it; as root.")
+@option("--dry-run", is_flag=True, help="With --prove: say what would be changed, and change nothing.")
+@option("--restore", is_flag=True, help="Restore settings that a killed --toggle or --prove left changed.")
+@option(
+    "--blocks",
+    type=click.IntRange(min=1),
+    default=3,
+    help="With --toggle and --prove: blocks of four runs.",
+    metavar="N",
+)
+@option(
+    "--better",
+    type=BETTER,
+    default="higher",
+    help="With --toggle: which numbers of an unknown benchmark are good.",
+    metavar="WHICH",
+)
+@archive_option
+@output_options("html", "markdown")
+@site_options(only=("launcher", *HOSTS, "partition", *JOB))
 def compare(
-    context: typer.Context,
-    first: Annotated[
-        str, typer.Argument(help=f"Before: {RUNS}; with --toggle the benchmark's words.", metavar="A")
-    ] = "",
-    second: Annotated[str, typer.Argument(help="After: the same.", metavar="B")] = "",
-    rest: Annotated[
-        list[str] | None, typer.Argument(help="More words of a benchmark.", metavar="[WORD]...", hidden=True)
-    ] = None,
-    effect: Annotated[
-        str, typer.Option(help="Practical threshold: a smaller change does not matter.", metavar="SHARE")
-    ] = f"{PRACTICAL:.0%}",
-    across: Annotated[
-        list[str] | None,
-        typer.Option(help="Permit that this condition differs: mpi-library. May be repeated.", metavar="CONDITION"),
-    ] = None,
-    toggle: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            help="Measure now, in the order A B B A: two commands that set and unset a change.", metavar="CMD_A CMD_B"
-        ),
-    ] = None,
-    prove: Annotated[
-        bool,
-        typer.Option("--prove", help="Take the likely cause back for some runs, measure, and restore it; as root."),
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --prove: say what would be changed, and change nothing.")
-    ] = False,
-    restore: Annotated[
-        bool, typer.Option("--restore", help="Restore settings that a killed --toggle or --prove left changed.")
-    ] = False,
-    blocks: Annotated[
-        int, typer.Option(help="With --toggle and --prove: blocks of four runs.", min=1, metavar="N")
-    ] = 3,
-    better: Annotated[
-        str, typer.Option(help="With --toggle: which numbers of an unknown benchmark are good.", metavar="WHICH")
-    ] = "higher",
-    archive: Archive = None,
-    as_json: AsJson = False,
-    html: Html = None,
-    markdown: Markdown = None,
+    site: SiteSettings,
+    first: str,
+    second: str,
+    rest: tuple[str, ...],
+    effect: float,
+    across: tuple[str, ...],
+    toggle: tuple[str, str] | None,
+    prove: bool,
+    dry_run: bool,
+    restore: bool,
+    blocks: int,
+    better: str,
+    archive: Path,
+    output: OutputForms,
 ) -> int:
     """Say what became slower, faster or stayed the same between two sets of runs, and which facts changed with it."""
-    folder, threshold = archive_folder(archive), share_of(effect, "--effect")
-    files = Files(html=html, markdown=markdown)
-    words = (*filter(None, (first, second)), *(rest or ()))
+    words = (*filter(None, (first, second)), *rest)
     _refuse_both(toggle, prove=prove, dry_run=dry_run, restore=restore)
     if restore:
-        return _restored(words, as_json=as_json)
+        return _restored(words, output)
     if toggle is not None:
-        if better not in SENSES:
-            raise UsageError(f"--better {better!r} is not known.", "Write higher or lower.")
         wanted = compare_toggle.toggle_of(*toggle, words, blocks, SENSES[better])
-        return _toggled(folder, wanted, time_of_run(words), threshold, across or (), as_json=as_json, files=files)
+        return _toggled(archive, wanted, time_of_run(words), effect, across, output)
     if len(words) != 2 and not (prove and len(words) > 2):
         raise UsageError(f"{count(len(words), 'set')} of runs are named; compare takes two.", "Write compare A B.")
-    comparison = compare_run.run_comparison(folder, first, second, threshold=threshold, across=across or ())
+    comparison = compare_run.run_comparison(archive, first, second, threshold=effect, across=across)
     if prove:
         request = compare_prove.Request(
-            archive=folder,
+            archive=archive,
             first=first,
             second=second,
             benchmark=words[2:],
             run_s=time_of_run(words[2:]),
             blocks=blocks,
             dry_run=dry_run,
-            site=settings_of(context),
+            site=site,
         )
-        return _proved(request, comparison, as_json=as_json, files=files)
-    return show(compare_view.comparison_report(comparison), as_json=as_json, files=files)
+        return _proved(request, comparison, output)
+    return output.show(compare_view.comparison_report(comparison))
 
 
 def _refuse_both(toggle: object, *, prove: bool, dry_run: bool, restore: bool) -> None:
@@ -126,9 +134,9 @@ def time_of_run(words: Sequence[str]) -> float:
     return compare_toggle.UNKNOWN_RUN_S
 
 
-def _restored(words: Sequence[str], *, as_json: bool) -> int:
+def _restored(words: Sequence[str], output: OutputForms) -> int:
     """Restore what is left, or what is noted under one name. Raises UsageError."""
-    if len(words) > 1 or as_json:
+    if len(words) > 1 or output.as_json:
         raise UsageError("--restore takes at most the name of one change, and prints text.", "Write compare --restore.")
     restored = compare_restoration.restore_left(*words)
     for line in restored.lines:
@@ -136,11 +144,11 @@ def _restored(words: Sequence[str], *, as_json: bool) -> int:
     return int(ExitCode.INCOMPLETE if restored.failed else ExitCode.PASS)
 
 
-def _proved(request: "compare_prove.Request", comparison: "records.Comparison", *, as_json: bool, files: Files) -> int:
+def _proved(request: "compare_prove.Request", comparison: "records.Comparison", output: OutputForms) -> int:
     """Take suspects back. A setting that was not restored is never a success."""
     with progress_on(sys.stderr) as progress:
         proved = compare_prove.run_proof(request, comparison, progress, say)
-    code = show(compare_view.comparison_report(proved.comparison), as_json=as_json, files=files)
+    code = output.show(compare_view.comparison_report(proved.comparison))
     return _with_warning(proved.unrestored, code)
 
 
@@ -157,9 +165,7 @@ def _toggled(
     run_s: float,
     threshold: float,
     across: Sequence[str],
-    *,
-    as_json: bool,
-    files: Files,
+    output: OutputForms,
 ) -> int:
     """Measure both settings, and compare them. A setting that was not restored is never a success."""
     with progress_on(sys.stderr) as progress:
@@ -172,5 +178,5 @@ def _toggled(
         across=across,
         names=toggle.texts,
     )
-    code = show(compare_view.comparison_report(comparison), as_json=as_json, files=files)
+    code = output.show(compare_view.comparison_report(comparison))
     return _with_warning(toggled.unrestored, code)

@@ -4,14 +4,15 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from seatrial.archive.inputs import ROUTES_BYTES
-from seatrial.cli.options import AsJson, Junit, Nagios, RoutesFile, read_text, seconds
-from seatrial.cli.outcome import Files
-from seatrial.cli.outcome import show as show_report
+from seatrial.cli.groups import Group
+from seatrial.cli.options import DURATION, PATH, read_text, routes_option
+from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.parameters import argument, option
 from seatrial.commands.fabric import view as fabric_view
 from seatrial.fabric import counter_readings, forwarding, ibnetdiscover, map_check, table_check
 from seatrial.fabric import counters as fabric_counters
@@ -24,56 +25,65 @@ if TYPE_CHECKING:
     from seatrial.model.fabric_map import FabricMap
     from seatrial.model.verdict import Finding
 
-app = typer.Typer(help="The InfiniBand fabric: its map, and what is wrong with its cables.", no_args_is_help=True)
-File = Annotated[Path | None, typer.Argument(help="Output of ibnetdiscover, or of ibnetdiscover -p.", metavar="FILE")]
-Live = Annotated[bool, typer.Option("--live", help="Query the live fabric with ibnetdiscover.")]
+
+@click.group(cls=Group)
+def fabric() -> None:
+    """The InfiniBand fabric: its map, and what is wrong with its cables."""
 
 
-@app.command("show")
-def show(file: File = None, live: Live = False, routes: RoutesFile = "", as_json: AsJson = False) -> int:
+file_argument = argument(
+    "file", type=PATH, default=None, help="Output of ibnetdiscover, or of ibnetdiscover -p.", metavar="[FILE]"
+)
+live_option = option("--live", is_flag=True, help="Query the live fabric with ibnetdiscover.")
+
+
+@fabric.command("show")
+@file_argument
+@live_option
+@routes_option
+@output_options()
+def show(file: Path | None, live: bool, routes: str, output: OutputForms) -> int:
     """Show switches, adapters and cables with the rates they trained to, and how routes use the uplinks."""
+    cables = read_map(file, live)
+    return output.show(fabric_view.map_report(cables, read_routes(cables, routes)))
 
-    fabric = read_map(file, live)
-    return show_report(fabric_view.map_report(fabric, read_routes(fabric, routes)), as_json=as_json)
 
-
-@app.command("check")
+@fabric.command("check")
+@file_argument
+@live_option
+@option(
+    "--counters",
+    nargs=2,
+    type=PATH,
+    help="Two readings by perfquery, ibqueryerrors, ibdiagnet or opapmaquery; reports errors that rose.",
+    metavar="BEFORE AFTER",
+)
+@option("--watch", type=DURATION, help="With --live: read the error counters twice, this far apart.", metavar="TIME")
+@routes_option
+@output_options("junit", "nagios")
 def check(
-    file: File = None,
-    live: Live = False,
-    counters: Annotated[
-        tuple[Path, Path] | None,
-        typer.Option(
-            help="Two readings by perfquery, ibqueryerrors, ibdiagnet or opapmaquery; reports errors that rose.",
-            metavar="BEFORE AFTER",
-        ),
-    ] = None,
-    watch: Annotated[
-        str, typer.Option(help="With --live: read the error counters twice, this far apart.", metavar="TIME")
-    ] = "",
-    routes: RoutesFile = "",
-    as_json: AsJson = False,
-    junit: Junit = None,
-    nagios: Nagios = False,
+    file: Path | None,
+    live: bool,
+    counters: tuple[Path, Path] | None,
+    watch: float | None,
+    routes: str,
+    output: OutputForms,
 ) -> int:
     """Name cables that trained below their peers, ends that disagree, missing cables, rising errors, bad routes."""
-
     if watch and not live:
-        raise UsageError(f"--watch {watch} reads the counters of a live fabric.", "Add --live, or give --counters.")
-    fabric = read_map(file, live)
-    tables = read_routes(fabric, routes)
-    problems: list[Finding] = [*map_check.check_map(fabric), *(tables.problems if tables else ())]
+        raise UsageError("--watch reads the counters of a live fabric.", "Add --live, or give --counters.")
+    cables = read_map(file, live)
+    tables = read_routes(cables, routes)
+    problems: list[Finding] = [*map_check.check_map(cables), *(tables.problems if tables else ())]
     if counters is not None:
-        problems += risen(fabric, read_text(counters[0]), read_text(counters[1]))
+        problems += risen(cables, read_text(counters[0]), read_text(counters[1]))
     if watch:
-        problems += watched(fabric, seconds(watch, "--watch"))
-    report = fabric_view.problems_report(fabric, problems, tables)
-    return show_report(report, as_json=as_json, nagios=nagios, files=Files(junit=junit))
+        problems += watched(cables, watch)
+    return output.show(fabric_view.problems_report(cables, problems, tables))
 
 
 def read_map(file: Path | None, live: bool) -> "FabricMap":
     """From the file or the live fabric. Raises UsageError unless exactly one of the two is given."""
-
     if (file is None) != live:
         raise UsageError(
             "Exactly one source of the fabric is needed.", "Give a FILE with the output of ibnetdiscover, or --live."
@@ -92,7 +102,6 @@ def read_routes(fabric: "FabricMap", routes: str) -> "TableReport | None":
 
 def risen(fabric: "FabricMap", before: str, after: str) -> "tuple[Finding, ...]":
     """Errors that rose between two readings of the counters. Raises UsageError where they have nothing in common."""
-
     first, second = counter_readings.read_counter_text(before), counter_readings.read_counter_text(after)
     if first.errors_only != second.errors_only:
         raise UsageError("One of the two readings is of ibqueryerrors.", "Read both with the same tool.")
@@ -117,7 +126,6 @@ def port_names(fabric: "FabricMap", ports: Iterable[tuple[int | str, int]]) -> d
 
 def watched(fabric: "FabricMap", apart_s: float) -> "tuple[Finding, ...]":
     """Errors that rise between two live readings."""
-
     lids = sorted({device.lid for device in fabric.devices if device.lid})
     before = site_outputs.read_counters(lids)
     print(f"Read the counters of {count(len(lids), 'device')}; reading them again in {apart_s:.0f} s.", file=sys.stderr)

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.node_sources import refuse_hosts
-from seatrial.cli.options import parse_nodes
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import refuse_idle_only
+from seatrial.cli.site import refuse_idle_only
 from seatrial.commands.facts import detached as facts_detached
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.node_list import node_list
@@ -23,9 +22,10 @@ if TYPE_CHECKING:
     from seatrial.model.settings import SiteSettings
 
 
-def leave_to_the_queue(nodes: str, site: "SiteSettings", *, at_once: bool, source: Path | None, as_json: bool) -> int:
+def leave_to_the_queue(
+    nodes: tuple[str, ...], site: "SiteSettings", *, at_once: bool, source: Path | None, as_json: bool
+) -> int:
     """Submit the jobs and print how to collect them. Raises UsageError for options that do not fit together."""
-
     if source is not None or at_once:
         raise UsageError(
             "--detach reads the facts later; --from, --drift, --since and --with-login need them now.",
@@ -33,11 +33,10 @@ def leave_to_the_queue(nodes: str, site: "SiteSettings", *, at_once: bool, sourc
         )
     refuse_idle_only(site)
     refuse_hosts(site, "--detach submits Slurm jobs, and --hosts are read over ssh.")
-    wanted = parse_nodes(nodes, "NODES")
-    if not wanted:
+    if not nodes:
         raise UsageError("--detach submits a Slurm job for each node.", "Name NODES: n[1-4] or n1,n3.")
     with progress_on(sys.stderr) as progress:
-        submitted = facts_detached.submit_facts(replace(site, nodes=wanted), progress)
+        submitted = facts_detached.submit_facts(replace(site, nodes=nodes), progress)
     if as_json:
         JSON_OUTPUT.print_report(facts_detached.submitted_report(submitted))
         return ExitCode.PASS
@@ -68,6 +67,5 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
 
 def _lines(what: str, why: Mapping[str, str]) -> None:
     """`waits     n[3-5]: PENDING (Resources)`: each reason once, with the nodes that have it."""
-
     for reason, nodes in by_text(why.items()).items():
         print(clean(f"  {what:9} {node_list(nodes)}: {reason}"))

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from seatrial.archive import run_sets
 from seatrial.archive.inputs import TABLES_BYTES
 from seatrial.benchmarks import catalogue
-from seatrial.cli.options import Archive, AsJson, Junit, Runs, archive_folder, read_text, read_texts, share_of
-from seatrial.cli.outcome import Files, say, show
+from seatrial.cli.options import BETTER, PATH, RUN, SHARE, archive_option, by_option, read_text, read_texts, runs_option
+from seatrial.cli.outcome import OutputForms, output_options, say
+from seatrial.cli.parameters import argument, option
 from seatrial.commands.fleet import judge as fleet_judge
 from seatrial.commands.fleet import outputs as fleet_outputs
 from seatrial.commands.fleet import strata as fleet_strata
@@ -27,48 +28,50 @@ if TYPE_CHECKING:
     from seatrial.model.facts import NodeFacts
 
 
+@click.command()
+@argument(
+    "files", type=PATH, nargs=-1, help="CSV or JSON with nodes and values, or a folder of outputs.", metavar="[FILE]..."
+)
+@option("--column", help="Column of the values; of STREAM Copy, Scale, Add or Triad.", metavar="NAME")
+@by_option
+@option(
+    "--part",
+    multiple=True,
+    help="Column of a part of a node: a GPU, a socket.  [default: by contents]",
+    metavar="COLUMN",
+)
+@option(
+    "--better", type=BETTER, help="Which values are good: higher or lower.  [default: by the metric]", metavar="WHICH"
+)
+@option("--effect", type=SHARE, default="2%", help="Smallest loss of a node that matters.", metavar="SHARE")
+@option(
+    "--facts",
+    type=RUN,
+    default="",
+    help="Facts of the nodes: a recording, or a run of the archive.  [default: those of --runs]",
+    metavar="RUN|PATH",
+)
+@runs_option
+@archive_option
+@output_options("junit")
 def fleet(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(help="CSV or JSON with nodes and values, or a folder of outputs.", metavar="FILE..."),
-    ] = None,
-    column: Annotated[
-        str, typer.Option(help="Column of the values; of STREAM Copy, Scale, Add or Triad.", metavar="NAME")
-    ] = "",
-    by: Annotated[
-        list[str] | None,
-        typer.Option(help="Column of a condition; may be repeated.  [default: by contents]", metavar="COLUMN"),
-    ] = None,
-    part: Annotated[
-        list[str] | None,
-        typer.Option(help="Column of a part of a node: a GPU, a socket.  [default: by contents]", metavar="COLUMN"),
-    ] = None,
-    better: Annotated[
-        str,
-        typer.Option(help="Which values are good: higher or lower.  [default: by the metric]", metavar="WHICH"),
-    ] = "",
-    effect: Annotated[str, typer.Option(help="Smallest loss of a node that matters.", metavar="SHARE")] = "2%",
-    facts: Annotated[
-        str,
-        typer.Option(
-            help="Facts of the nodes: a recording, or a run of the archive.  [default: those of --runs]",
-            metavar="RUN|PATH",
-        ),
-    ] = "",
-    runs: Runs = "",
-    archive: Archive = None,
-    as_json: AsJson = False,
-    junit: Junit = None,
+    files: tuple[Path, ...],
+    column: str,
+    by: tuple[str, ...],
+    part: tuple[str, ...],
+    better: str | None,
+    effect: float,
+    facts: str,
+    runs: str,
+    archive: Path,
+    output: OutputForms,
 ) -> int:
     """Judge one benchmark's values from many nodes: which are slow, which had single bad runs, what would be found."""
-    if better and better not in SENSES:
-        raise UsageError(f"--better {better!r} is not known.", "Write higher or lower.")
-    folder = archive_folder(archive)
     if bool(files) == bool(runs):
         raise UsageError("Either files or --runs must be given.", "Give one of them.")
-    tables = {runs: _of_runs(folder, runs, column)} if runs else {}
+    tables = {runs: _of_runs(archive, runs, column)} if runs else {}
     outputs: dict[str, str] = {}
-    for file in files or ():
+    for file in files:
         if file.is_dir():
             texts = read_texts(file)
             table = fleet_outputs.table_of_outputs(texts, column)
@@ -76,20 +79,20 @@ def fleet(
         elif catalogue.detected(text := read_text(file, TABLES_BYTES)):
             outputs[file.name if file.name not in outputs else str(file)] = text
         else:
-            tables[str(file)] = fleets.read_fleet_table(text, column, by or (), part or ())
+            tables[str(file)] = fleets.read_fleet_table(text, column, by, part)
     if table := fleet_outputs.table_of_outputs(outputs, column):
         tables[count(len(outputs), "output")] = table
-    chosen, smallest = SENSES.get(better), share_of(effect, "--effect")
-    facts_of = _facts(folder, facts, runs)
+    chosen = SENSES[better] if better else None
+    facts_of = _facts(archive, facts, runs)
     if fleet_strata.is_divided(tables):
-        divided = fleet_strata.judge_strata(tables, chosen, effect=smallest)
+        divided = fleet_strata.judge_strata(tables, chosen, effect=effect)
         divided = fleet_strata.facts_of_strata(divided, facts_of) if facts_of else divided
         report = fleet_strata_view.strata_report(divided, tables)
     else:
-        judged = fleet_judge.judge_tables(tables, chosen, effect=smallest)
+        judged = fleet_judge.judge_tables(tables, chosen, effect=effect)
         judged = fleet_judge.with_facts(judged, facts_of) if facts_of else judged
         report = fleet_view.fleet_report(judged, tables)
-    return show(report, as_json=as_json, files=Files(junit=junit))
+    return output.show(report)
 
 
 def _facts(archive: Path, facts: str, runs: str) -> "Mapping[str, NodeFacts]":
@@ -105,6 +108,5 @@ def _of_runs(archive: Path, runs: str, column: str) -> "fleets.FleetTable":
     table = node_values.metric_named(run_sets.load_tables([chosen], note=say), column)
     leaf_of = {name: leaf for run in chosen.summaries for name, leaf in run.leaf_of.items()}
     return fleets.one_stratum(
-        node_values.values_by_node(table, leaf_of),
-        sense=Sense.LOWER if table.metric.sign > 0 else Sense.HIGHER,
+        node_values.values_by_node(table, leaf_of), sense=Sense.LOWER if table.metric.sign > 0 else Sense.HIGHER
     )

@@ -2,45 +2,45 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 from msgspec.structs import replace
 
-from seatrial.cli.node_sources import From, refuse_for_this_machine, refuse_hosts, say_silent
-from seatrial.cli.options import parse_nodes
+from seatrial.cli.node_sources import from_option, refuse_for_this_machine, refuse_hosts, say_silent
+from seatrial.cli.options import NODES, PATH
+from seatrial.cli.parameters import argument, option
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import HOSTS, QUEUE, Shared, settings_of
+from seatrial.cli.site import HOSTS, QUEUE, SiteCommand, site_options
 from seatrial.commands.gather import run as gather_run
 from seatrial.driver import clock as driver_clock
 from seatrial.driver import site as driver_site
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
 
-SHARED = Shared(only=("launcher", *HOSTS, *QUEUE))
 
-
-def gather(
-    context: typer.Context,
-    nodes: Annotated[
-        str,
-        typer.Argument(help="n[1-4] or n1,n3.  [default: all hosts or idle nodes, or this machine]", metavar="NODES"),
-    ] = "",
-    source: From = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            help="File name that ends in .tar.gz, or a folder.  [default: made from the time]", metavar="PATH"
-        ),
-    ] = None,
-    scrub: Annotated[bool, typer.Option("--scrub", help="Replace names of hosts, servers and users.")] = False,
-) -> int:
+@click.command(cls=SiteCommand)
+@argument(
+    "nodes",
+    type=NODES,
+    default="",
+    help="n[1-4] or n1,n3.  [default: all hosts or idle nodes, or this machine]",
+    metavar="[NODES]",
+)
+@from_option
+@option(
+    "--output",
+    type=PATH,
+    help="File name that ends in .tar.gz, or a folder.  [default: made from the time]",
+    metavar="PATH",
+)
+@option("--scrub", is_flag=True, help="Replace names of hosts, servers and users.")
+@site_options(only=("launcher", *HOSTS, *QUEUE))
+def gather(site: SiteSettings, nodes: tuple[str, ...], source: Path | None, output: Path | None, scrub: bool) -> int:
     """Record raw facts of the nodes, for `--from` and to share with others."""
-
-    site = settings_of(context)
     if site.launcher not in driver_site.LAUNCHERS:
         raise UsageError(f"--launcher {site.launcher} is not one of {', '.join(driver_site.LAUNCHERS)}.")
-    site = replace(site, nodes=parse_nodes(nodes, "NODES"))
+    site = replace(site, nodes=nodes)
     if site.launcher == "local":
         if site.nodes or site.partition or site.hosts:
             raise UsageError(

@@ -1,46 +1,28 @@
-"""seatrial history: a metric over the runs of an archive, where it changed, and which facts changed then.
+"""seatrial history and plan: what the runs of an archive show of a metric, and how many more a claim needs.
 
-Nothing is measured here: runs come from the archive. Exit code 1 means that a metric is now worse than it was, 2 that
-nothing could be decided.
+Nothing is measured here. Exit code 1 of history means that a metric is now worse than it was, 2 that nothing could be
+decided; 2 of plan means that there are too few runs.
 The names of metrics and subjects are those that `seatrial compare` prints, so that a line of its report can be copied
-into this command.
+into `history`.
 """
 
-from typing import Annotated
+from pathlib import Path
 
-import typer
+import click
 
-from seatrial.cli.options import Archive, AsJson, archive_folder
-from seatrial.cli.outcome import say, show
+from seatrial.cli.options import SHARE, archive_option
+from seatrial.cli.outcome import OutputForms, output_options, say
+from seatrial.cli.parameters import Text, argument, option
 from seatrial.commands.history import run as history_run
 from seatrial.commands.history import view as history_view
+from seatrial.commands.plan import run as plan_run
+from seatrial.commands.plan import view as plan_view
 from seatrial.model.errors import UsageError
+from seatrial.model.settings import PRACTICAL
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 
 
-def history(
-    metric: Annotated[
-        str, typer.Argument(help="Metric, or the beginning of its name: bandwidth, 'latency 8 B'.", metavar="METRIC")
-    ],
-    subject: Annotated[
-        str, typer.Option(help="A node (n3) or a pair ('n1>n2').  [default: all pairs together]", metavar="NAME")
-    ] = "",
-    runs: Annotated[
-        str,
-        typer.Option(
-            help="Runs, as compare takes them.  [default: all that were measured like the newest]", metavar="RUNS"
-        ),
-    ] = "",
-    archive: Archive = None,
-    as_json: AsJson = False,
-) -> int:
-    """Print a metric over the runs of the archive, where it changed, and which facts changed at that time."""
-    chosen = parse_subject(subject)
-    histories = history_run.read_history(archive_folder(archive), metric, chosen, say, runs)
-    return show(history_view.history_report(histories), as_json=as_json)
-
-
-def parse_subject(text: str) -> Subject:
+def parse_subject(text: str, what: str) -> Subject:
     """`n3`, `n1>n2`, or `node:n3`; empty: all pairs together. Raises UsageError."""
     if not text:
         return FABRIC
@@ -48,5 +30,45 @@ def parse_subject(text: str) -> Subject:
         try:
             return Subject.parse(text)
         except ValueError as error:
-            raise UsageError(f"--subject: {error}.") from error
+            raise UsageError(f"{what}: {error}.") from error
     return Subject(kind=SubjectKind.PAIR if ">" in text else SubjectKind.NODE, name=text)
+
+
+@click.command()
+@argument("metric", help="Metric, or the beginning of its name: bandwidth, 'latency 8 B'.", metavar="METRIC")
+@option(
+    "--subject",
+    type=Text(parse_subject),
+    default="",
+    help="A node (n3) or a pair ('n1>n2').  [default: all pairs together]",
+    metavar="NAME",
+)
+@option(
+    "--runs", help="Runs, as compare takes them.  [default: all that were measured like the newest]", metavar="RUNS"
+)
+@archive_option
+@output_options()
+def history(metric: str, subject: Subject, runs: str, archive: Path, output: OutputForms) -> int:
+    """Print a metric over the runs of the archive, where it changed, and which facts changed at that time."""
+    histories = history_run.read_history(archive, metric, subject, say, runs)
+    return output.show(history_view.history_report(histories))
+
+
+@click.command()
+@argument(
+    "wanted",
+    help="A command that measures (check, curve, ...), or a metric: bandwidth, 'latency 8 B'.",
+    metavar="BENCHMARK",
+)
+@option("--detect", type=SHARE, default=f"{PRACTICAL:.0%}", help="The change that is to be shown.", metavar="SHARE")
+@option(
+    "--runs",
+    help="Runs to learn from, as compare takes them.  [default: all that were measured like the newest]",
+    metavar="RUNS",
+)
+@archive_option
+@output_options()
+def plan(wanted: str, detect: float, runs: str, archive: Path, output: OutputForms) -> int:
+    """Say how many runs, nodes and node-hours it takes to show a change, from the variance of the runs there are."""
+    found_plan = plan_run.plan(archive, wanted, detect, say, runs)
+    return output.show(plan_view.plan_report(found_plan))

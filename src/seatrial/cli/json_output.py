@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import click
+
 from seatrial.driver import clock
 from seatrial.render import envelope, json, nagios
 
@@ -23,13 +25,13 @@ class JsonOutput:
         """For the next command line."""
         self.wanted = is_wanted(arguments)
         self.nagios = is_wanted(arguments, NAGIOS)
-        self.command = ""
-        """As it is typed, such as `fabric check`; empty until it is known."""
         self._printed = False
 
     def print_report(self, report: "Report", error: "Failure | None" = None) -> None:
         """The object of a report. `error`: what could not be written beside it."""
-        text = json.json_text(envelope.envelope(report, command=self.command, time=clock.now_text(), error=error))
+        context = click.get_current_context(silent=True)
+        command = context.command_path.partition(" ")[2] if context else ""
+        text = json.json_text(envelope.envelope(report, command=command, time=clock.now_text(), error=error))
         self._printed = True
         print(text, end="")
 

@@ -144,7 +144,7 @@ class RecordTypes:
         self.definitions: dict[str, Schema] = {}
         self._types: dict[str, Any] = {}
 
-    def type(self, hint: Any) -> Schema:  # noqa: ANN401 - any type
+    def type(self, hint: Any) -> Schema:
         """The schema of one type. Raises NotImplementedError for one that is not printed."""
         origin, parts = typing.get_origin(hint), typing.get_args(hint)
         if origin is typing.Annotated:
@@ -165,7 +165,7 @@ class RecordTypes:
             return self._reference(hint)
         raise NotImplementedError(f"{hint} has no schema")
 
-    def _container(self, origin: Any, parts: tuple[Any, ...]) -> Schema:  # noqa: ANN401 - any type
+    def _container(self, origin: Any, parts: tuple[Any, ...]) -> Schema:
         if origin is tuple and parts[-1] is not ...:
             ends = {"minItems": len(parts), "maxItems": len(parts)}
             return {"type": "array", "prefixItems": [self.type(each) for each in parts], **ends}
@@ -175,7 +175,7 @@ class RecordTypes:
             return {"type": "object", "additionalProperties": self.type(parts[1])}
         raise NotImplementedError(f"{origin} has no schema")
 
-    def _reference(self, hint: Any) -> Schema:  # noqa: ANN401 - a record or an enumeration
+    def _reference(self, hint: Any) -> Schema:
         name = hint.__name__
         if self._types.setdefault(name, hint) is not hint:
             name = f"{hint.__module__.rpartition('.')[2]}.{name}"
@@ -185,7 +185,7 @@ class RecordTypes:
             self.definitions[name] = {"title": name, "description": " ".join((hint.__doc__ or "").split()), **made}
         return {"$ref": f"#/$defs/{name}"}
 
-    def record(self, hint: Any) -> Schema:  # noqa: ANN401 - a record
+    def record(self, hint: Any) -> Schema:
         """An object with all fields of a record, and no other."""
         config = hint.__struct_config__
         described = msgspec.structs.fields(hint)

@@ -6,14 +6,16 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 from msgspec import structs
 
+from seatrial.cli.groups import Group
 from seatrial.cli.json_output import JSON_OUTPUT
-from seatrial.cli.options import AsJson, seconds
-from seatrial.cli.outcome import show
+from seatrial.cli.options import DURATION, PATH
+from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.parameters import Text, argument, option
 from seatrial.cli.simulate import simulate
 from seatrial.lab.cluster import daemons, host_argv, planting, requirements, state, stop
 from seatrial.lab.cluster import plan as cluster_plan
@@ -36,77 +38,69 @@ if TYPE_CHECKING:
     from seatrial.lab.faults.base import Planted
     from seatrial.lab.trial.trial import ScenarioCounts
 
-app = typer.Typer(
-    help="A virtual cluster on this machine, planted faults, and trials of `check` against them.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+
+@click.group(cls=Group)
+def lab() -> None:
+    """A virtual cluster on this machine, planted faults, and trials of `check` against them."""
+
+
+@lab.group(cls=Group)
+def fault() -> None:
+    """Plant faults in a lab, list them, clear them."""
+
+
+lab.add_command(simulate)
+name_option = option("--name", default="lab", help="Which lab.", metavar="LAB")
+
+
+@lab.command()
+@option("--nodes", type=int, required=True, help="Number of nodes.", metavar="N")
+@name_option
+@option(
+    "--leaves", type=int, help="Number of leaf switches below the spine.  [default: 2, or 1 for one node]", metavar="N"
 )
-fault_app = typer.Typer(
-    help="Plant faults in a lab, list them, clear them.", no_args_is_help=True, rich_markup_mode=None
+@option("--rate", default="1gbit", help="Design rate of each node's link, as in 600mbit.", metavar="RATE")
+@option(
+    "--uplink-rate",
+    default=None,
+    help="Design rate of each trunk between leaf and spine.  [default: --rate]",
+    metavar="RATE",
 )
-app.add_typer(fault_app, name="fault")
-app.command("simulate")(simulate)
-
-Name = Annotated[str, typer.Option(help="Which lab.", metavar="LAB")]
-
-
-@app.command()
-def up(
-    nodes: Annotated[int, typer.Option(help="Number of nodes.")],
-    name: Name = "lab",
-    leaves: Annotated[
-        int | None, typer.Option(help="Number of leaf switches below the spine.  [default: 2, or 1 for one node]")
-    ] = None,
-    rate: Annotated[str, typer.Option(help="Design rate of each node's link, as in 600mbit.")] = "1gbit",
-    uplink_rate: Annotated[
-        str | None, typer.Option(help="Design rate of each trunk between leaf and spine.  [default: --rate]")
-    ] = None,
-    mtu: Annotated[int, typer.Option(help="MTU of every interface, in bytes.")] = 1500,
-    rails: Annotated[int, typer.Option(help="Networks to which every node is connected: 1 or 2.")] = 1,
-    share: Annotated[
-        list[Path] | None, typer.Option(help="A folder under /tmp that the nodes must see; may be repeated.")
-    ] = None,
-    mpi_settings: Annotated[
-        str,
-        typer.Option(help="tcp: make Open MPI use TCP; none: leave the choice to it.", metavar="CHOICE"),
-    ] = "tcp",
-    suspend_after: Annotated[
-        str, typer.Option(help="Slurm suspends nodes after this time idle.  [default: never]", metavar="TIME")
-    ] = "",
-    second_rate: Annotated[
-        str | None,
-        typer.Option(help="Design rate of the second half of the nodes, as in 500mbit.  [default: --rate]"),
-    ] = None,
-    accounts: Annotated[
-        bool, typer.Option("--accounts", help="Enforce accounts and QOS by slurmdbd; nodes have a GRES.")
-    ] = False,
-    ssh: Annotated[
-        bool, typer.Option("--ssh", help="Also start an sshd on every node, for launching without Slurm.")
-    ] = False,
-) -> int:
+@option("--mtu", type=int, default=1500, help="MTU of every interface, in bytes.", metavar="BYTES")
+@option("--rails", type=int, default=1, help="Networks to which every node is connected: 1 or 2.", metavar="N")
+@option(
+    "--share",
+    type=PATH,
+    multiple=True,
+    help="A folder under /tmp that the nodes must see; may be repeated.",
+    metavar="DIR",
+)
+@option(
+    "--mpi-settings", default="tcp", help="tcp: make Open MPI use TCP; none: leave the choice to it.", metavar="CHOICE"
+)
+@option(
+    "--suspend-after",
+    type=DURATION,
+    help="Slurm suspends nodes after this time idle.  [default: never]",
+    metavar="TIME",
+)
+@option(
+    "--second-rate",
+    default=None,
+    help="Design rate of the second half of the nodes, as in 500mbit.  [default: --rate]",
+    metavar="RATE",
+)
+@option("--accounts", is_flag=True, help="Enforce accounts and QOS by slurmdbd; nodes have a GRES.")
+@option("--ssh", is_flag=True, help="Also start an sshd on every node, for launching without Slurm.")
+def up(name: str, share: tuple[Path, ...], suspend_after: float | None, **given: Any) -> int:
     """Start a lab; returns when every node is idle."""
-
-    shared = _existing(share or [])
+    shared = _existing(share)
     folders = tuple(sorted({*cluster_start.needed_folders(), *shared}))
-    plan = cluster_plan.make_plan(
-        name=name,
-        nodes=nodes,
-        leaves=leaves,
-        rate=rate,
-        uplink_rate=uplink_rate,
-        mtu=mtu,
-        folders=folders,
-        mpi_settings=mpi_settings,
-        rails=rails,
-        suspend_after_s=round(seconds(suspend_after, "--suspend-after")) if suspend_after else 0,
-        ssh=ssh,
-        accounts=accounts,
-        second_rate=second_rate,
-    )
+    plan = cluster_plan.make_plan(name=name, folders=folders, suspend_after_s=round(suspend_after or 0), **given)
     began = time.monotonic()
     cluster_start.raise_lab(plan)
     print(
-        f"Lab {name}: {count(nodes, 'node')} on {count(plan.leaves, 'leaf', 'leaves')}, "
+        f"Lab {name}: {count(plan.nodes, 'node')} on {count(plan.leaves, 'leaf', 'leaves')}, "
         f"{cluster_plan.rate_text(plan.rate_bit_per_s)} "
         f"links{_rails(plan)}, "
         f"up in {time.monotonic() - began:.1f} s. Try: seatrial lab run --name {name} -- sinfo"
@@ -118,20 +112,18 @@ def _rails(plan: "LabPlan") -> str:
     return f" on {plan.rails} rails" if plan.rails > 1 else ""
 
 
-def _existing(folders: list[Path]) -> list[str]:
+def _existing(folders: Sequence[Path]) -> list[str]:
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"--share {folder} is not a folder.", "Give one that exists.")
     return [str(folder.absolute()) for folder in folders]
 
 
-@app.command()
-def down(
-    name: Name = "lab",
-    every: Annotated[bool, typer.Option("--all", help="Every lab on this machine.")] = False,
-) -> int:
+@lab.command()
+@name_option
+@option("--all", "every", is_flag=True, help="Every lab on this machine.")
+def down(name: str, every: bool) -> int:
     """Remove a lab, running or incomplete: processes, namespaces, mounts, files. A missing lab is not an error."""
-
     requirements.require_root()
     cluster_plan.check_name(name)
     for one in state.lab_names() if every else [name]:
@@ -141,89 +133,79 @@ def down(
     return ExitCode.PASS
 
 
-@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-def run(
-    command: Annotated[list[str], typer.Argument(help="What to run, after --.", metavar="-- COMMAND...")],
-    name: Name = "lab",
-    on: Annotated[str, typer.Option(help="On which host: login or a node.", metavar="HOST")] = "login",
-) -> None:
+@lab.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@argument("command", nargs=-1, required=True, help="What to run, after --.", metavar="-- COMMAND...")
+@name_option
+@option("--on", default="login", help="On which host: login or a node.", metavar="HOST")
+def run(command: tuple[str, ...], name: str, on: str) -> None:
     """Run a command as a user of the cluster would, on the login node or on a node, in this same folder."""
-
     requirements.require_lab()
     argv = host_argv.as_user(state.standing(name).plan, command, host=on)
     os.execvp(argv[0], argv)  # noqa: S606
 
 
-@app.command()
-def status(as_json: AsJson = False) -> int:
+@lab.command()
+@output_options()
+def status(output: OutputForms) -> int:
     """Show the running labs: nodes with their Slurm states, design rates, planted faults."""
-
     requirements.require_root()
     labs = daemons.all_labs()
-    if as_json:
+    if output.as_json:
         JSON_OUTPUT.print_report(Report(payload=lambda: daemons.LabStatusFields(labs=tuple(labs))))
         return ExitCode.PASS
     if not labs:
         print("No lab is running. Start one with: seatrial lab up --nodes 4")
-    for lab in labs:
-        for line in _status_lines(lab):
-            print(line)
+    for line in (line for lab_status in labs for line in _status_lines(lab_status)):
+        print(line)
     return ExitCode.PASS
 
 
-def _status_lines(lab: "LabStatus") -> list[str]:
-
-    if lab.plan is None or not lab.standing:
-        return [f"Lab {lab.name}: incomplete. Remove it with: seatrial lab down --name {lab.name}"]
-    plan = lab.plan
+def _status_lines(status: "LabStatus") -> list[str]:
+    if status.plan is None or not status.standing:
+        return [f"Lab {status.name}: incomplete. Remove it with: seatrial lab down --name {status.name}"]
+    plan = status.plan
     lines = [
-        f"Lab {lab.name}: {count(plan.nodes, 'node')}, "
+        f"Lab {status.name}: {count(plan.nodes, 'node')}, "
         f"links {cluster_plan.rate_text(plan.rate_bit_per_s)}{_rails(plan)}, "
         f"trunks {cluster_plan.rate_text(plan.uplink_rate_bit_per_s)}, MTU {plan.mtu}"
     ]
     for leaf in plan.leaf_names:
-        states = ", ".join(f"{node} {lab.node_states.get(node, 'unknown')}" for node in plan.members(leaf))
+        states = ", ".join(f"{node} {status.node_states.get(node, 'unknown')}" for node in plan.members(leaf))
         lines.append(f"  {leaf}: {states}")
-    faults = [f"  fault {one.text}" for one in lab.planted]
+    faults = [f"  fault {one.text}" for one in status.planted]
     return lines + faults
 
 
-@fault_app.command("add")
+def direction_of(text: str, what: str) -> Direction:
+    """A direction. Raises UsageError for another word."""
+    if text not in list(Direction):
+        raise UsageError(f"{what} {text!r} is not a direction.", f"Give one of {', '.join(Direction)}.")
+    return Direction(text)
+
+
+@fault.command("add")
+@argument("kind", help="Which kind; `fault list` shows them.")
+@argument("subject", help="Target node or leaf switch: n3, leaf2.")
+@name_option
+@option("--percent", type=float, help="Share of the design rate that is left, or of frames lost.", metavar="P")
+@option("--rate", default=None, help="Rate that is left, as in 600mbit.", metavar="RATE")
+@option("--direction", type=Text(direction_of), help="Seen from the node: out, in or both.", metavar="D")
+@option("--mtu", type=int, help="MTU in bytes.", metavar="BYTES")
+@option("--rail", default=None, help="Which of the node's links: eth0 or eth1.  [default: eth0]", metavar="NAME")
+@option("--after", type=DURATION, help="Wait this long before the fault begins.", metavar="TIME")
+@option(
+    "--every",
+    type=DURATION,
+    help="Let it flap: on for this long, then off for as long, until Ctrl-C, fault clear or lab down.",
+    metavar="TIME",
+)
 def fault_add(
-    kind: Annotated[str, typer.Argument(help="Which kind; `fault list` shows them.")],
-    subject: Annotated[str, typer.Argument(help="Target node or leaf switch: n3, leaf2.")],
-    name: Name = "lab",
-    percent: Annotated[
-        float | None, typer.Option(help="Share of the design rate that is left, or of frames lost.")
-    ] = None,
-    rate: Annotated[str | None, typer.Option(help="Rate that is left, as in 600mbit.")] = None,
-    direction: Annotated[str | None, typer.Option(help="Seen from the node: out, in or both.")] = None,
-    mtu: Annotated[int | None, typer.Option(help="MTU in bytes.")] = None,
-    rail: Annotated[
-        str | None, typer.Option(help="Which of the node's links: eth0 or eth1.  [default: eth0]", metavar="NAME")
-    ] = None,
-    after: Annotated[str, typer.Option(help="Wait this long before the fault begins.", metavar="TIME")] = "",
-    every: Annotated[
-        str,
-        typer.Option(
-            help="Let it flap: on for this long, then off for as long, until Ctrl-C, fault clear or lab down.",
-            metavar="TIME",
-        ),
-    ] = "",
+    kind: str, subject: str, name: str, rate: str | None, after: float | None, every: float | None, **given: Any
 ) -> int:
     """Plant one fault in a lab."""
-
-    if direction is not None and direction not in list(Direction):
-        raise UsageError(f"--direction {direction!r} is not a direction.", f"Give one of {', '.join(Direction)}.")
-    parameters = faults_base.Parameters(
-        percent=percent,
-        rate_bit_per_s=None if rate is None else cluster_plan.parse_rate(rate),
-        direction=None if direction is None else Direction(direction),
-        mtu=mtu,
-        rail=rail,
-    )
-    after_s = seconds(after, "--after") if after else 0.0
-    every_s = seconds(every, "--every") if every else 0.0
+    rate_bit_per_s = None if rate is None else cluster_plan.parse_rate(rate)
+    parameters = faults_base.Parameters(rate_bit_per_s=rate_bit_per_s, **given)
+    after_s, every_s = after or 0.0, every or 0.0
     faults_base.check_timing(catalogue.fault_named(kind), after_s=after_s, every_s=every_s)
     planting.planned(name, kind, subject, parameters, every_s)
     time.sleep(after_s)
@@ -236,7 +218,6 @@ def fault_add(
 
 def _flap(name: str, planted: "Planted") -> None:
     """Let a planted fault flap in the foreground; an interrupt clears it."""
-
     try:
         disturbances.flap(planted.every_s, lambda on: planting.switch(name, planted, on), threading.Event().wait)
     except KeyboardInterrupt:
@@ -244,14 +225,12 @@ def _flap(name: str, planted: "Planted") -> None:
     print(f"Lab {name}: cleared {planted.kind} on {planted.subject}")
 
 
-@fault_app.command("clear")
-def fault_clear(
-    subject: Annotated[str | None, typer.Argument(help="Only faults of this node or leaf.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Only faults of this kind.")] = None,
-    name: Name = "lab",
-) -> int:
+@fault.command("clear")
+@argument("subject", default=None, help="Only faults of this node or leaf.")
+@option("--kind", default=None, help="Only faults of this kind.", metavar="KIND")
+@name_option
+def fault_clear(subject: str | None, kind: str | None, name: str) -> int:
     """Clear planted faults, by default all of them; the design state is restored when this returns."""
-
     cleared = planting.clear(name, planting.bare(subject) if subject else None, kind)
     for one in cleared:
         print(f"Lab {name}: cleared {one.kind} on {one.subject}")
@@ -260,16 +239,16 @@ def fault_clear(
     return ExitCode.PASS
 
 
-@fault_app.command("list")
-def fault_list(as_json: AsJson = False) -> int:
+@fault.command("list")
+@output_options()
+def fault_list(output: OutputForms) -> int:
     """List the kinds of faults, and those planted now."""
-
     planted = {name: found.planted for name in state.lab_names() if (found := state.read(name))}
     made = Report(
         payload=lambda: filled(daemons.FaultListFields, kinds=catalogue.FAULTS, planted=planted),
         terminal=lambda _: _fault_blocks(planted),
     )
-    return show(made, as_json=as_json)
+    return output.show(made)
 
 
 def _fault_blocks(planted: "Mapping[str, Sequence[Planted]]") -> Iterator[Block]:
@@ -283,17 +262,13 @@ def _fault_blocks(planted: "Mapping[str, Sequence[Planted]]") -> Iterator[Block]
             yield Paragraph(text=f"Planted in {name}: {fault.text}", tight=True)
 
 
-@app.command()
-def trial(
-    files: Annotated[list[Path], typer.Argument(help="Scenario files.", metavar="FILE...")],
-    repeat: Annotated[int, typer.Option(help="Number of runs of each scenario.", min=1)] = 1,
-    keep: Annotated[
-        Path | None, typer.Option(help="Folder for the archives of runs with a wrong result.", metavar="DIR")
-    ] = None,
-    as_json: AsJson = False,
-) -> int:
+@lab.command()
+@argument("files", type=PATH, nargs=-1, required=True, help="Scenario files.", metavar="FILE...")
+@option("--repeat", type=click.IntRange(min=1), default=1, help="Number of runs of each scenario.", metavar="N")
+@option("--keep", type=PATH, help="Folder for the archives of runs with a wrong result.", metavar="DIR")
+@output_options()
+def trial(files: tuple[Path, ...], repeat: int, keep: Path | None, output: OutputForms) -> int:
     """Start a lab for each scenario, plant its faults, run `check`, and score what it named."""
-
     scenarios = [trial_scenario.read_scenario(path) for path in files]
     requirements.require_lab()
     stage = trial_stage.real_stage(keep)
@@ -308,7 +283,7 @@ def trial(
         results.append(trial_trial.run_scenario(scenario, repeat, stage, said))
     right = all(result.right for result in results)
     code = ExitCode.PASS if right else ExitCode.FINDINGS
-    if as_json:
+    if output.as_json:
         JSON_OUTPUT.print_report(Report(payload=lambda: trial_trial.trial_fields(results), exit_code=code))
     else:
         _print_table({one.name: one.counts for one in results})

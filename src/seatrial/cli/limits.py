@@ -1,36 +1,37 @@
 """seatrial limits: what physics permits inside nodes and between them."""
 
-from typing import Annotated
+from pathlib import Path
 
-import typer
+import click
 
-from seatrial.cli.node_sources import From, Nodes, read_facts, say_silent
-from seatrial.cli.options import AsJson, Html
-from seatrial.cli.outcome import Files, show
-from seatrial.cli.site_options import HOSTS, QUEUE, Shared, settings_of
+from seatrial.cli.node_sources import from_option, nodes_argument, read_facts, say_silent
+from seatrial.cli.options import NODE
+from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.parameters import option
+from seatrial.cli.site import HOSTS, QUEUE, SiteCommand, site_options
 from seatrial.commands.limits import answer, paths
 from seatrial.commands.limits import view as limits_view
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.node_list import parse_nodes
+from seatrial.model.settings import SiteSettings
 
-SHARED = Shared(only=(*HOSTS, *QUEUE))
 
-
+@click.command(cls=SiteCommand)
+@nodes_argument
+@option("--pair", nargs=2, type=NODE, help="Only the two directions between these nodes.", metavar="A B")
+@from_option
+@output_options("html")
+@option("--sources", is_flag=True, help="Also show the formula, the inputs and their sources.")
+@site_options(only=(*HOSTS, *QUEUE))
 def limits(
-    context: typer.Context,
-    nodes: Nodes = "",
-    pair: Annotated[
-        tuple[str, str] | None, typer.Option(help="Only the two directions between these nodes.", metavar="A B")
-    ] = None,
-    source: From = None,
-    as_json: AsJson = False,
-    html: Html = None,
-    sources: Annotated[
-        bool, typer.Option("--sources", help="Also show the formula, the inputs and their sources.")
-    ] = False,
+    site: SiteSettings,
+    nodes: tuple[str, ...],
+    pair: tuple[str, str] | None,
+    source: Path | None,
+    sources: bool,
+    output: OutputForms,
 ) -> int:
     """Print the limit of every path inside the nodes and between them, and which term binds."""
-
-    site = settings_of(context)
     read = read_facts(_with_pair(nodes, pair, recorded=source is not None), source, site)
     say_silent(read.silent)
     for node in pair or ():
@@ -46,11 +47,11 @@ def limits(
     exit_code = ExitCode.INCOMPLETE if read.silent or paths.nothing_known(found) else ExitCode.PASS
     first = answer.answer_of_pair(*between) if between else answer.answer_of(read.facts, found)
     report = limits_view.limits_report(found, answer=first, sources=sources, exit_code=exit_code)
-    return show(report, as_json=as_json, files=Files(html=html))
+    return output.show(report)
 
 
-def _with_pair(nodes: str, pair: tuple[str, str] | None, *, recorded: bool) -> str:
+def _with_pair(nodes: tuple[str, ...], pair: tuple[str, str] | None, *, recorded: bool) -> tuple[str, ...]:
     """The nodes to read: those named, or else the pair; of a recording the whole."""
     if pair and len(set(pair)) < 2:
         raise UsageError(f"--pair {pair[0]} {pair[1]} names one node.", "A path between nodes needs two.")
-    return ",".join(pair) if pair and not nodes and not recorded else nodes
+    return parse_nodes(",".join(pair), "--pair") if pair and not nodes and not recorded else nodes

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from seatrial.archive.inputs import MATRIX_BYTES, ROUTES_BYTES, open_argument
-from seatrial.cli.options import AsJson, RoutesFile, read_text, read_texts, say_waiting, share_of
-from seatrial.cli.outcome import show
+from seatrial.cli.options import PATH, SHARE, read_text, read_texts, routes_option, say_waiting
+from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.parameters import argument, option
 from seatrial.commands.locate import view as locate_view
 from seatrial.fabric import forwarding, ibnetdiscover, slurm_topology
 from seatrial.fabric import routed_fabric as routed
@@ -30,38 +31,40 @@ EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
 """Any other verdict names nothing and is not a PASS."""
 
 
+@click.command()
+@argument("file", type=PATH, help="The other tool's output: a file, or a folder of files.", metavar="FILE")
+@option("--format", "form", default="auto", help="Format of FILE; auto recognises it.", metavar="NAME")
+@option(
+    "--topology",
+    type=PATH,
+    help="Leaf switches: topology.conf or topology.yaml of Slurm, or ibnetdiscover's output.",
+    metavar="FILE",
+)
+@routes_option
+@option(
+    "--effect",
+    type=SHARE,
+    help="Smallest loss of bandwidth to report: 0.4%.  [default: 0.75 to 3 %, by the table's scatter]",
+    metavar="SHARE",
+)
+@option(
+    "--latency-effect",
+    type=SHARE,
+    help="Smallest excess of latency to report.  [default: 9 % to 10 % or 0.3 µs, by scatter]",
+    metavar="SHARE",
+)
+@output_options()
 def locate(
-    file: Annotated[
-        Path, typer.Argument(help="The other tool's output: a file, or a folder of files.", metavar="FILE")
-    ],
-    form: Annotated[str, typer.Option("--format", help="Format of FILE; auto recognises it.", metavar="NAME")] = "auto",
-    topology: Annotated[
-        Path | None,
-        typer.Option(
-            help="Leaf switches: topology.conf or topology.yaml of Slurm, or ibnetdiscover's output.",
-            metavar="FILE",
-        ),
-    ] = None,
-    routes: RoutesFile = "",
-    effect: Annotated[
-        str,
-        typer.Option(
-            help="Smallest loss of bandwidth to report: 0.4%.  [default: 0.75 to 3 %, by the table's scatter]",
-            metavar="SHARE",
-        ),
-    ] = "",
-    latency_effect: Annotated[
-        str,
-        typer.Option(
-            help="Smallest excess of latency to report.  [default: 9 % to 10 % or 0.3 µs, by scatter]",
-            metavar="SHARE",
-        ),
-    ] = "",
-    as_json: AsJson = False,
+    file: Path,
+    form: str,
+    topology: Path | None,
+    routes: str,
+    effect: float | None,
+    latency_effect: float | None,
+    output: OutputForms,
 ) -> int:
     """Name the slow and late nodes, uplinks and cables in an n×n table of latency or bandwidth measured elsewhere."""
-
-    asked = _asked(effect, latency_effect)
+    asked = {metric: share for metric, share in ((BANDWIDTH, effect), (LATENCY, latency_effect)) if share is not None}
     if file.is_dir():
         table = formats.read_matrix_files(read_texts(file), form)
     else:
@@ -79,22 +82,11 @@ def locate(
     located = locate_table.locate_in_table(table, groups, wiring, asked=asked)
     located = locate_table.with_switch_names(located, groups, leaf_of)
     code = EXIT_CODES.get(located.verdict, ExitCode.INCOMPLETE)
-    return show(locate_view.located_report(table, located, groups, classes, code), as_json=as_json)
-
-
-def _asked(effect: str, latency_effect: str) -> dict[str, float]:
-    """The practical effects that the command line sets, by metric."""
-    asked = {}
-    if effect:
-        asked[BANDWIDTH] = share_of(effect, "--effect")
-    if latency_effect:
-        asked[LATENCY] = share_of(latency_effect, "--latency-effect")
-    return asked
+    return output.show(locate_view.located_report(table, located, groups, classes, code))
 
 
 def leaves_of(topology: Path, nodes: tuple[str, ...]) -> dict[str, str]:
     """Node -> leaf switch. Raises UsageError for a text that is invalid, or knows none of the table's nodes."""
-
     text = read_text(topology)
     if slurm_topology.is_leaf_file(text):
         try:
@@ -119,7 +111,6 @@ def leaves_of(topology: Path, nodes: tuple[str, ...]) -> dict[str, str]:
 
 def leaf_groups(leaf_of: Mapping[str, str], nodes: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """The table's nodes by leaf switch."""
-
     groups: dict[str, list[str]] = {}
     for node in nodes:
         if node in leaf_of:
@@ -129,7 +120,6 @@ def leaf_groups(leaf_of: Mapping[str, str], nodes: tuple[str, ...]) -> tuple[tup
 
 def wiring_of(topology: Path | None, routes: str, nodes: tuple[str, ...]) -> "RoutedFabric":
     """The cables of the table's nodes. Raises UsageError where map or tables are invalid, or know none of the nodes."""
-
     if topology is None:
         raise UsageError(
             f"--routes {routes} needs the fabric map that it belongs to.", "Add --topology, ibnetdiscover's output."

@@ -3,12 +3,12 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from msgspec.structs import replace
 
-from seatrial.cli.options import parse_nodes
+from seatrial.cli.options import NODES, PATH
+from seatrial.cli.parameters import argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.driver import facts_reading
 from seatrial.model.errors import UsageError
@@ -19,47 +19,45 @@ if TYPE_CHECKING:
     from seatrial.driver.facts_reading import FactsRead
     from seatrial.model.settings import SiteSettings
 
-Nodes = Annotated[
-    str,
-    typer.Argument(
-        help="n[1-4] or n1,n3, through Slurm or over ssh.  [default: all --hosts, or this machine]", metavar="NODES"
-    ),
-]
-From = Annotated[
-    Path | None,
-    typer.Option("--from", help="A recorded machine or cluster instead: see docs/recordings.md.", metavar="PATH"),
-]
+nodes_argument = argument(
+    "nodes",
+    type=NODES,
+    default="",
+    help="n[1-4] or n1,n3, through Slurm or over ssh.  [default: all --hosts, or this machine]",
+    metavar="[NODES]",
+)
+from_option = option(
+    "--from", "source", type=PATH, help="A recorded machine or cluster instead: see docs/recordings.md.", metavar="PATH"
+)
 
 
-def read_facts(nodes: str, source: Path | None, site: "SiteSettings") -> "FactsRead":
+def read_facts(nodes: tuple[str, ...], source: Path | None, site: "SiteSettings") -> "FactsRead":
     """The facts that the options ask for; of a recording, those of the nodes that are named.
 
     Raises UsageError for options that do not fit together and nodes that a recording does not have.
     """
-
-    wanted = parse_nodes(nodes, "NODES")
     if source is not None:
         refuse_hosts(site, "--from reads a recording, not hosts over ssh.")
         with progress_on(sys.stderr) as progress:
             read = facts_reading.read_recording(source, progress)
-        return facts_reading.only(read, wanted, source) if wanted else read
-    if not wanted and not site.hosts:
+        return facts_reading.only(read, nodes, source) if nodes else read
+    if not nodes and not site.hosts:
         refuse_for_this_machine(site)
         return facts_reading.read_here()
     with progress_on(sys.stderr) as progress:
-        return facts_reading.read_cluster(replace(site, nodes=wanted), progress)
+        return facts_reading.read_cluster(replace(site, nodes=nodes), progress)
 
 
 def refuse_for_this_machine(site: "SiteSettings") -> None:
     """Raises UsageError for an option that means nothing where this machine is read."""
-    for option, given in (
+    for name, given in (
         ("--partition", site.partition),
         *site.slurm.options,
         ("--idle-only", site.idle_only),
         ("--node-hours", site.node_hours),
     ):
-        if given and option not in site.from_site:
-            raise UsageError(f"{option} needs nodes from Slurm.", "Name NODES, or leave it out.")
+        if given and name not in site.from_site:
+            raise UsageError(f"{name} needs nodes from Slurm.", "Name NODES, or leave it out.")
 
 
 def refuse_hosts(site: "SiteSettings", why: str) -> None:
@@ -70,6 +68,5 @@ def refuse_hosts(site: "SiteSettings", why: str) -> None:
 
 def say_silent(silent: Mapping[str, str]) -> None:
     """Say on standard error which nodes gave no facts, and why."""
-
     for node in natural_sorted(silent):
         print(clean(f"seatrial: {node} gave no facts: {silent[node]}"), file=sys.stderr)

@@ -1,17 +1,20 @@
 """Shows a report: text or JSON on standard output, other forms in files."""
 
 import errno
+import functools
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from seatrial.archive import headlines
 from seatrial.cli.json_output import JSON_OUTPUT
-from seatrial.cli.options import width_and_colour
+from seatrial.cli.parameters import ReportFile, option
 from seatrial.files.writing import open_named
 from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
 from seatrial.render import html as render_html
@@ -31,35 +34,82 @@ class Files(msgspec.Struct, frozen=True, kw_only=True):
     junit: Path | None = None
 
 
-def show(
-    report: Report, folder: Path | None = None, *, as_json: bool, nagios: bool = False, files: Files = Files()
-) -> int:
-    """Write the files, print JSON or text, and return the exit code. `folder`: where the run is kept.
+class OutputForms(msgspec.Struct, frozen=True, kw_only=True):
+    """The forms in which a command line wants its report."""
 
-    A file that cannot be written does not hide the result; findings stay the exit code. `nagios`: print a plugin's line
-    instead, and return its exit code.
-    """
-    written, failures = _write_files(report, files)
-    if folder is not None and report.word:
-        headlines.keep_headline(folder, report.word, report.headline, int(report.exit_code))
-    failure = _failure(report, failures)
-    if nagios:
+    as_json: bool = False
+    nagios: bool = False
+    """A plugin's line in place of the report, and its exit code."""
+    files: Files = Files()
+
+    def show(self, report: Report, folder: Path | None = None) -> int:
+        """Write the files, print JSON or text, and return the exit code. `folder`: where the run is kept.
+
+        A file that cannot be written does not hide the result; findings stay the exit code.
+        """
+        written, failures = _write_files(report, self.files)
+        if folder is not None and report.word:
+            headlines.keep_headline(folder, report.word, report.headline, int(report.exit_code))
+        failure = _failure(report, failures)
+        if self.nagios:
+            for error in failures:
+                say(str(error))
+            return JSON_OUTPUT.print_nagios(report)
+        if self.as_json:
+            JSON_OUTPUT.print_report(report, failure)
+        else:
+            width, colour = width_and_colour()
+            shown = replace(report, wrapped=True) if sys.stdout.isatty() else report
+            print(render_text.as_text(shown, width=width, colour=colour), end="")
+            if folder is not None:
+                print(clean(f"Archive: {folder}"))
+            for form, path in written:
+                print(clean(f"{form}: {path}"))
         for error in failures:
             say(str(error))
-        return JSON_OUTPUT.print_nagios(report)
-    if as_json:
-        JSON_OUTPUT.print_report(report, failure)
-    else:
-        width, colour = width_and_colour()
-        shown = replace(report, wrapped=True) if sys.stdout.isatty() else report
-        print(render_text.as_text(shown, width=width, colour=colour), end="")
-        if folder is not None:
-            print(clean(f"Archive: {folder}"))
-        for form, path in written:
-            print(clean(f"{form}: {path}"))
-    for error in failures:
-        say(str(error))
-    return failure.exit_code if failure else int(report.exit_code)
+        return failure.exit_code if failure else int(report.exit_code)
+
+
+FORMS = {
+    "json": option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text."),
+    "html": option("--html", type=ReportFile(), help="Also write the report as an HTML page.", metavar="FILE"),
+    "markdown": option(
+        "--markdown",
+        type=ReportFile(),
+        help="Also write the report as Markdown, for a ticket or a wiki.",
+        metavar="FILE",
+    ),
+    "junit": option(
+        "--junit", type=ReportFile(), help="Also write the findings as JUnit XML, for a CI system.", metavar="FILE"
+    ),
+    "nagios": option(
+        "--nagios", is_flag=True, help="Print one line as a monitoring plugin, and exit with its code: 0 to 3."
+    ),
+}
+
+
+def output_options(*forms: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Decorator: --json and the options of these `FORMS`; the function gets them as `output`."""
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(function)
+        def with_output(**values: Any) -> int:
+            files = Files(**{name: values.pop(name) for name in Files.__struct_fields__ if name in forms})
+            output = OutputForms(as_json=values.pop("as_json"), nagios=values.pop("nagios", False), files=files)
+            return function(output=output, **values)
+
+        decorated: Callable[..., int] = with_output
+        for form in reversed(("json", *forms)):
+            decorated = FORMS[form](decorated)
+        return decorated
+
+    return decorate
+
+
+def width_and_colour() -> tuple[int, bool]:
+    """Columns of the terminal, and whether it wants colour (NO_COLOR is heeded)."""
+    terminal = sys.stdout.isatty()
+    return shutil.get_terminal_size((100, 40)).columns, terminal and not os.environ.get("NO_COLOR")
 
 
 def say(text: str) -> None:
@@ -76,11 +126,18 @@ def _failure(report: Report, failures: Sequence[SeatrialError]) -> Failure | Non
 
 
 def _write_files(report: Report, files: Files) -> tuple[list[tuple[str, Path]], list[SeatrialError]]:
-    """What was written, and why the rest could not be."""
+    """What was written, and why the rest could not be. Renderers are loaded only where they are needed."""
+    forms: tuple[tuple[str, str, str, Path | None, Callable[[], str]], ...] = (
+        ("Page", "The page", "--html", files.html, lambda: render_html.as_html(report)),
+        ("Markdown", "The Markdown report", "--markdown", files.markdown, lambda: render_markdown.as_markdown(report)),
+        ("JUnit", "The JUnit report", "--junit", files.junit, lambda: render_junit.as_junit(report)),
+    )
     written, failures = [], []
-    for form, option, path, render in _wanted(files):
+    for form, what, name, path, render in forms:
+        if path is None:
+            continue
         try:
-            write_file(path, render(report), f"The {form.lower() if form == 'Page' else f'{form} report'}", option)
+            write_file(path, render(), what, name)
         except SeatrialError as failure:
             failures.append(failure)
         else:
@@ -88,19 +145,7 @@ def _write_files(report: Report, files: Files) -> tuple[list[tuple[str, Path]], 
     return written, failures
 
 
-def _wanted(files: Files) -> list[tuple[str, str, Path, Callable[[Report], str]]]:
-    """Name of the form, option, path and renderer. Renderers are loaded only where they are needed."""
-    wanted: list[tuple[str, str, Path, Callable[[Report], str]]] = []
-    if files.html is not None:
-        wanted.append(("Page", "--html", files.html, render_html.as_html))
-    if files.markdown is not None:
-        wanted.append(("Markdown", "--markdown", files.markdown, render_markdown.as_markdown))
-    if files.junit is not None:
-        wanted.append(("JUnit", "--junit", files.junit, render_junit.as_junit))
-    return wanted
-
-
-def write_file(path: Path, text: str, what: str = "The page", option: str = "--html") -> None:
+def write_file(path: Path, text: str, what: str = "The page", name: str = "--html") -> None:
     """Write the text. Raises SeatrialError with the reason."""
     try:
         with os.fdopen(open_named(path), "w", encoding="utf-8") as file:
@@ -109,4 +154,4 @@ def write_file(path: Path, text: str, what: str = "The page", option: str = "--h
         unread = error.errno == errno.ENXIO  # of open(2), for a pipe; also for a socket
         why = "no program reads from it" if unread else error.strerror
         reason = f"{what} {path} cannot be written: {why}."
-        raise SeatrialError(reason, f"Name another file with {option}.") from error
+        raise SeatrialError(reason, f"Name another file with {name}.") from error

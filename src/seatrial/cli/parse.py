@@ -1,91 +1,89 @@
-"""seatrial parse: read and judge one output of a benchmark."""
+"""seatrial parse and benchmarks: outputs of benchmarks, read and judged, and which benchmarks are known."""
 
 import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from seatrial.archive.inputs import TABLES_BYTES
 from seatrial.benchmarks import catalogue, gates
-from seatrial.benchmarks.declaration import AUTO
-from seatrial.cli.benchmarks import benchmark_of
-from seatrial.cli.options import AsJson, read_text
-from seatrial.cli.outcome import show
-from seatrial.cli.time_limit import PARSE_S, limited
+from seatrial.cli.groups import Group
+from seatrial.cli.options import NAMED_VALUE, PATH, read_text
+from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.parameters import Text, argument, option
+from seatrial.commands.benchmarks import view as benchmarks_view
+from seatrial.driver.benchmark import definition
 from seatrial.model.errors import UsageError
+from seatrial.process.time_limit import PARSE_S, limited
 from seatrial.render import benchmark_output
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
-    from seatrial.model.benchmark import Output
 
 SIZE = re.compile(r"(?P<number>[0-9]{1,15})(?P<unit>B|KiB|MiB|GiB|)")
 SIZES = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-Limits = Annotated[
-    list[str] | None,
-    typer.Option("--limit", help="Most (of times: least) that a metric can be, in base units.", metavar="METRIC=VALUE"),
-]
-Expected = Annotated[
-    list[str] | None,
-    typer.Option("--expect", help="What was requested: ranks=64, nodes=2, iterations=100.", metavar="NAME=VALUE"),
-]
-Largest = Annotated[
-    str,
-    typer.Option(
-        "--largest", help="Largest message of an OSU or NetPIPE run that was started with -m or -u.", metavar="SIZE"
-    ),
-]
 
 
+def size_bytes(text: str, what: str) -> int:
+    """`64KiB` to 65536; 0 for an empty text. Raises UsageError."""
+    if not text:
+        return 0
+    match = SIZE.fullmatch(text)
+    if not match or not int(match["number"]):
+        raise UsageError(f"{what} {text!r} is not a size.", "Write 65536 or 64KiB.")
+    return int(match["number"]) * SIZES[match["unit"]]
+
+
+@click.command()
+@argument("benchmark", help="auto, the name of a benchmark, or the TOML file of your own.", metavar="BENCHMARK")
+@argument("file", type=PATH, help="The output of the benchmark.", metavar="FILE")
+@option(
+    "--limit",
+    type=NAMED_VALUE,
+    multiple=True,
+    help="Most (of times: least) that a metric can be, in base units.",
+    metavar="METRIC=VALUE",
+)
+@option(
+    "--expect",
+    type=NAMED_VALUE,
+    multiple=True,
+    help="What was requested: ranks=64, nodes=2, iterations=100.",
+    metavar="NAME=VALUE",
+)
+@option(
+    "--largest",
+    type=Text(size_bytes),
+    default="",
+    help="Largest message of an OSU or NetPIPE run that was started with -m or -u.",
+    metavar="SIZE",
+)
+@output_options()
 def parse(
-    benchmark: Annotated[
-        str, typer.Argument(help="auto, the name of a benchmark, or the TOML file of your own.", metavar="BENCHMARK")
-    ],
-    file: Annotated[Path, typer.Argument(help="The output of the benchmark.", metavar="FILE")],
-    limit: Limits = None,
-    expect: Expected = None,
-    largest: Largest = "",
-    as_json: AsJson = False,
+    benchmark: str,
+    file: Path,
+    limit: tuple[tuple[str, str], ...],
+    expect: tuple[tuple[str, str], ...],
+    largest: int,
+    output: OutputForms,
 ) -> int:
     """Read one output of a benchmark and judge it: numbers, evidence of work, validity gates."""
-
-    expected = named_values(expect or (), "--expect")
-    largest_bytes = _bytes(largest)
     text = read_text(file, TABLES_BYTES)
     with limited(PARSE_S, f"Reading {file}"):
-        declared, output = parsed(benchmark, text, largest_bytes)
+        declared, result = definition.parsed(benchmark, text, largest)
     if declared is not None:
-        output = gates.judge(declared, output, limits_of(declared, limit or ()), expected)
-    return show(benchmark_output.output_report(file.name, declared, output), as_json=as_json)
+        result = gates.judge(declared, result, limits_of(declared, limit), dict(expect))
+    return output.show(benchmark_output.output_report(file.name, declared, result))
 
 
-def parsed(name: str, text: str, largest_bytes: int = 0) -> "tuple[Benchmark | None, Output]":
-    """The benchmark of that name, file or `auto`, and the output. Raises UsageError."""
-    if name == AUTO:
-        return catalogue.parse_auto(text, largest_bytes)
-    benchmark = benchmark_of(name)
-    return benchmark, catalogue.parse_as(benchmark, text, largest_bytes)
-
-
-def named_values(words: Sequence[str], option: str) -> dict[str, str]:
-    """NAME=VALUE by name. Raises UsageError."""
-    pairs = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not (name and equals and value):
-            raise UsageError(f"{option} {word!r} is not NAME=VALUE.", f"Write {option} ranks=64, for example.")
-        pairs[name] = value
-    return pairs
-
-
-def limits_of(declared: "Benchmark", words: Sequence[str]) -> dict[str, float]:
+def limits_of(declared: "Benchmark", given: Sequence[tuple[str, str]]) -> dict[str, float]:
     """Limits by metric. Raises UsageError for what is not a number, or not a metric of the benchmark."""
     limits = {}
     metrics = [metric.name for metric in declared.metrics]
-    for name, value in named_values(words, "--limit").items():
+    for name, value in given:
         if name not in metrics:
             raise UsageError(f"--limit {name}: {declared.name} has no such metric.", f"It has {', '.join(metrics)}.")
         try:
@@ -97,11 +95,21 @@ def limits_of(declared: "Benchmark", words: Sequence[str]) -> dict[str, float]:
     return limits
 
 
-def _bytes(text: str) -> int:
-    """`64KiB` to 65536; 0 for an empty text. Raises UsageError."""
-    if not text:
-        return 0
-    match = SIZE.fullmatch(text)
-    if not match or not int(match["number"]):
-        raise UsageError(f"--largest {text!r} is not a size.", "Write 65536 or 64KiB.")
-    return int(match["number"]) * SIZES[match["unit"]]
+@click.group(cls=Group)
+def benchmarks() -> None:
+    """Known benchmarks: metrics, evidence of work, gates."""
+
+
+@benchmarks.command("list")
+@output_options()
+def list_benchmarks(output: OutputForms) -> int:
+    """List the benchmarks whose outputs are read."""
+    return output.show(benchmarks_view.list_report(catalogue.BENCHMARKS))
+
+
+@benchmarks.command("show")
+@argument("name", help="A benchmark, or the TOML file of your own.", metavar="NAME")
+@output_options()
+def show(name: str, output: OutputForms) -> int:
+    """Show what a benchmark declares: requirements, metrics, evidence of work, gates, and signs of completeness."""
+    return output.show(benchmarks_view.benchmark_report(definition.benchmark_of(name)))

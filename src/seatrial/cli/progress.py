@@ -94,7 +94,7 @@ def progress_on(stream: IO[str]) -> Iterator[Progress]:
     class TimeLeft(TimeRemainingColumn):
         """Never more than the budget still permits."""
 
-        def render(self, task: Any) -> Any:  # noqa: ANN401 - a task, or what has the same attributes
+        def render(self, task: Any) -> Any:
             """The time left of a task."""
             left = time_left_s(task.time_remaining, task.fields.get("deadline_s", math.inf), task.get_time())
             return super().render(SimpleNamespace(finished=False, total=task.total, time_remaining=left))  # type: ignore[arg-type]

@@ -1,16 +1,16 @@
 """seatrial report: the verdicts and findings of a run, on the terminal or in files."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from seatrial.archive import reader
 from seatrial.archive.journal import ValuesImported, of_type
 from seatrial.cli import json_schema
-from seatrial.cli.benchmarks import declared_in
-from seatrial.cli.options import Archive, AsJson, Html, Junit, Markdown, Nagios, archive_folder
-from seatrial.cli.outcome import Files, show
+from seatrial.cli.options import archive_option, run_argument
+from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.parameters import option
 from seatrial.commands.check import judge as check_judge
 from seatrial.commands.check import view as check_view
 from seatrial.commands.curve import judge as curve_judge
@@ -22,7 +22,6 @@ from seatrial.commands.nodes import judge as nodes_judge
 from seatrial.commands.nodes import view as nodes_view
 from seatrial.commands.placement import judge as placement_judge
 from seatrial.commands.placement import view as placement_view
-from seatrial.commands.run import judge as run_judge
 from seatrial.commands.run import view as run_view
 from seatrial.commands.saturate import judge as saturate_judge
 from seatrial.commands.saturate import view as saturate_view
@@ -30,6 +29,8 @@ from seatrial.commands.soak import judge as soak_judge
 from seatrial.commands.soak import view as soak_view
 from seatrial.commands.transports import run as transports_run
 from seatrial.commands.transports import view as transports_view
+from seatrial.driver.benchmark import definition
+from seatrial.judgement import benchmark_result
 from seatrial.model.errors import ExitCode
 from seatrial.model.run import RunKind, run_kind
 from seatrial.render.json import json_text
@@ -38,30 +39,18 @@ if TYPE_CHECKING:
     from seatrial.render.report import Report
 
 
-def report(
-    run: Annotated[str, typer.Argument(help="A run's name, the beginning of one, its folder, or `last`.")] = "last",
-    archive: Archive = None,
-    as_json: AsJson = False,
-    html: Html = None,
-    markdown: Markdown = None,
-    junit: Junit = None,
-    nagios: Nagios = False,
-    schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON Schema of what every command prints with --json.")
-    ] = False,
-) -> int:
+@click.command()
+@run_argument
+@archive_option
+@output_options("html", "markdown", "junit", "nagios")
+@option("--schema", is_flag=True, help="Print the JSON Schema of what every command prints with --json.")
+def report(run: str, archive: Path, schema: bool, output: OutputForms) -> int:
     """Print a run's verdicts and findings, or write them into files; exit code as of the command that measured."""
     if schema:
         print(json_text(json_schema.published_schema()), end="")
         return ExitCode.PASS
-    folder = reader.find_run(archive_folder(archive), run)
-    files = Files(html=html, markdown=markdown, junit=junit)
-    return show(report_of(folder), folder, as_json=as_json, nagios=nagios, files=files)
-
-
-def show_run(folder: Path, *, as_json: bool) -> int:
-    """Judge the run in `folder`, print it, and return the exit code."""
-    return show(report_of(folder), folder, as_json=as_json)
+    folder = reader.find_run(archive, run)
+    return output.show(report_of(folder), folder)
 
 
 def report_of(folder: Path) -> "Report":
@@ -84,7 +73,7 @@ def report_of(folder: Path) -> "Report":
         case RunKind.SOAK:
             made = soak_view.soak_report(info, soak_judge.judge_soak(recorded))
         case RunKind.RUN:
-            made = run_view.run_report(info, run_judge.judge_run(recorded, declared_in(info)))
+            made = run_view.run_report(info, benchmark_result.judge_run(recorded, definition.declared_in(info)))
         case RunKind.IMPORT:
             made = import_view.imported_run_report(info, of_type(reader.read_entries(folder), ValuesImported))
         case RunKind.CHECK:

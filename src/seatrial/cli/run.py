@@ -1,98 +1,95 @@
 """seatrial run: a benchmark, its output judged and kept."""
 
 import sys
-from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 from msgspec.structs import replace
 
-from seatrial.cli.benchmarks import benchmark_and_text
-from seatrial.cli.options import AsJson, Html, Junit, Markdown, parse_nodes, time_text
-from seatrial.cli.outcome import Files, show
-from seatrial.cli.parse import limits_of, named_values
+from seatrial.cli.options import FOLDER, NAMED_VALUE, NODES, time_text
+from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.parameters import argument, option
+from seatrial.cli.parse import limits_of
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site_options import Shared, settings_of
+from seatrial.cli.site import SiteCommand, site_options
 from seatrial.commands.run import dry_run as run_dry_run
-from seatrial.commands.run import run as run_run
 from seatrial.commands.run import view as run_view
-from seatrial.model.settings import RUN_BUDGET_S, RunSettings
+from seatrial.driver.benchmark import definition
+from seatrial.driver.benchmark import run as benchmark_run
+from seatrial.model.settings import RUN_BUDGET_S, RunSettings, SiteSettings
 
-SHARED = Shared(without=("replay", "round_timeout", "seed", "verify"), defaults={"budget": time_text(RUN_BUDGET_S)})
+parameter_option = option(
+    "--set",
+    "parameter",
+    type=NAMED_VALUE,
+    multiple=True,
+    help="A parameter; `benchmarks show` lists them. May be repeated.",
+    metavar="NAME=VALUE",
+)
+program_option = option("--program", help="The benchmark's program.  [default: the first on PATH]", metavar="FILE")
+case_option = option("--case", type=FOLDER, help="Folder with the input of the benchmark; it is copied.", metavar="DIR")
+scratch_option = option(
+    "--scratch", type=FOLDER, help="Where it runs; all nodes must see it.  [default: in the archive]", metavar="DIR"
+)
 
-SetParameter = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="A parameter; `benchmarks show` lists them. May be repeated.", metavar="NAME=VALUE"),
-]
-Program = Annotated[str, typer.Option(help="The benchmark's program.  [default: the first on PATH]", metavar="FILE")]
-Case = Annotated[Path | None, typer.Option(help="Folder with the input of the benchmark; it is copied.", metavar="DIR")]
-Scratch = Annotated[
-    Path | None, typer.Option(help="Where it runs; all nodes must see it.  [default: in the archive]", metavar="DIR")
-]
 
-
+@click.command(cls=SiteCommand)
+@argument("benchmark", help="The name of a benchmark, or the TOML file of your own.", metavar="BENCHMARK")
+@option("--nodes", "-w", type=NODES, default="", help="On these nodes: n[1-4] or n1,n3.", metavar="NODES")
+@option(
+    "--node-count",
+    type=click.IntRange(min=0),
+    default=0,
+    help="On this many of them.  [default: all named ones, else as the benchmark declares]",
+    metavar="N",
+)
+@option(
+    "--ranks",
+    "-n",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Ranks on all nodes together.  [default: as the benchmark declares, else one for each core]",
+    metavar="N",
+)
+@parameter_option
+@program_option
+@case_option
+@scratch_option
+@option("--keep", is_flag=True, help="Leave the scratch folder as it is at the end.")
+@option(
+    "--limit",
+    type=NAMED_VALUE,
+    multiple=True,
+    help="Most (of times: least) that a metric can be.",
+    metavar="METRIC=VALUE",
+)
+@option("--dry-run", is_flag=True, help="Print nodes, programs and inputs; start nothing.")
+@output_options("html", "markdown", "junit")
+@site_options(without=("replay", "round_timeout", "seed", "verify"), budget=time_text(RUN_BUDGET_S))
 def run(
-    context: typer.Context,
-    benchmark: Annotated[
-        str, typer.Argument(help="The name of a benchmark, or the TOML file of your own.", metavar="BENCHMARK")
-    ],
-    nodes: Annotated[str, typer.Option(help="On these nodes: n[1-4] or n1,n3.", metavar="NODES")] = "",
-    node_count: Annotated[
-        int,
-        typer.Option(
-            help="On this many of them.  [default: all named ones, else as the benchmark declares]",
-            min=0,
-            metavar="N",
-            show_default=False,
-        ),
-    ] = 0,
-    ranks: Annotated[
-        int,
-        typer.Option(
-            help="Ranks on all nodes together.  [default: as the benchmark declares, else one for each core]",
-            min=0,
-            metavar="N",
-            show_default=False,
-        ),
-    ] = 0,
-    parameter: SetParameter = None,
-    program: Program = "",
-    case: Case = None,
-    scratch: Scratch = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the scratch folder as it is at the end.")] = False,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option("--limit", help="Most (of times: least) that a metric can be.", metavar="METRIC=VALUE"),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print nodes, programs and inputs; start nothing.")
-    ] = False,
-    as_json: AsJson = False,
-    html: Html = None,
-    markdown: Markdown = None,
-    junit: Junit = None,
+    site: SiteSettings,
+    benchmark: str,
+    nodes: tuple[str, ...],
+    parameter: tuple[tuple[str, str], ...],
+    limit: tuple[tuple[str, str], ...],
+    dry_run: bool,
+    output: OutputForms,
+    **given: Any,
 ) -> int:
     """Run a benchmark on the nodes, judge its output by evidence of work and gates, and keep it."""
-    site = replace(settings_of(context), nodes=parse_nodes(nodes))
-    declared, text = benchmark_and_text(benchmark)
+    declared, text = definition.benchmark_and_text(benchmark)
     settings = RunSettings(
-        site=site,
+        site=replace(site, nodes=nodes),
         benchmark=benchmark,
         definition=text,
-        program=program,
-        node_count=node_count,
-        ranks=ranks,
-        parameters=named_values(parameter or (), "--set"),
-        limits=limits_of(declared, limit or ()),
-        case=case.absolute() if case else None,
-        scratch=scratch.absolute() if scratch else None,
-        keep=keep,
+        parameters=dict(parameter),
+        limits=limits_of(declared, limit),
+        **given,
     )
-    files = Files(html=html, markdown=markdown, junit=junit)
     with progress_on(sys.stderr) as progress:
         if dry_run:
             shown = run_dry_run.preview(settings, declared, progress)
-            return show(run_dry_run.preview_report(shown), as_json=as_json, files=files)
-        outcome = run_run.run_benchmark(settings, declared, progress)
+            return output.show(run_dry_run.preview_report(shown))
+        outcome = benchmark_run.run_benchmark(settings, declared, progress)
     report = run_view.run_report(outcome.recorded.info, outcome.result)
-    return show(report, outcome.folder, as_json=as_json, files=files)
+    return output.show(report, outcome.folder)

@@ -2,18 +2,20 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from seatrial.archive import export as archive_export
 from seatrial.archive import listing, reader, recovery, run_files, samples
 from seatrial.archive.layout import ExportFormat
 from seatrial.cli import archived_headlines, report
 from seatrial.cli.facts_detached import tell_facts
+from seatrial.cli.groups import Group
 from seatrial.cli.json_output import JSON_OUTPUT
-from seatrial.cli.options import Archive, AsJson, archive_folder
-from seatrial.cli.outcome import show
+from seatrial.cli.options import NODE, PATH, RUN, archive_option, run_argument
+from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.parameters import Word, argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.commands.facts import detached as facts_detached
 from seatrial.commands.runs import view as runs_view
@@ -27,32 +29,32 @@ from seatrial.render.report import Report
 if TYPE_CHECKING:
     from seatrial.archive.recovery import Recovery
 
-app = typer.Typer(
-    help="List, show, export, recover and collect archived runs.", no_args_is_help=True, rich_markup_mode=None
-)
-Run = Annotated[str, typer.Argument(help="A run's name, the beginning of one, its folder, or `last`.")]
+
+@click.group(cls=Group)
+def runs() -> None:
+    """List, show, export, recover and collect archived runs."""
 
 
-@app.command("list")
-def list_runs(
-    failed: Annotated[bool, typer.Option("--failed", help="Only runs that did not pass.")] = False,
-    node: Annotated[str, typer.Option(help="Only runs of this node.", metavar="NODE")] = "",
-    archive: Archive = None,
-    as_json: AsJson = False,
-) -> int:
+@runs.command("list")
+@option("--failed", is_flag=True, help="Only runs that did not pass.")
+@option("--node", type=NODE, default="", help="Only runs of this node.", metavar="NODE")
+@archive_option
+@output_options()
+def list_runs(failed: bool, node: str, archive: Path, output: OutputForms) -> int:
     """Print all runs with their verdicts, newest first, including those that were cut off or are damaged."""
-
-    judged = archived_headlines.judged(listing.list_archive(archive_folder(archive), node))
+    judged = archived_headlines.judged(listing.list_archive(archive, node))
     rows = [row for row in judged if not failed or row.exit_code != 0]
     which = (f" of {node}" if node else "") + " that did not pass" * failed
-    return show(runs_view.list_report(rows, f"No runs{which} in {archive_folder(archive)}."), as_json=as_json)
+    return output.show(runs_view.list_report(rows, f"No runs{which} in {archive}."))
 
 
-@app.command("show")
-def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
+@runs.command("show")
+@run_argument
+@archive_option
+@output_options()
+def show_run(run: str, archive: Path, output: OutputForms) -> int:
     """Print what a run is: run.json, and a line for each kernel measured."""
-
-    folder = reader.find_run(archive_folder(archive), run)
+    folder = reader.find_run(archive, run)
     info = reader.read_info(folder)
     damage = reader.damage_of(folder, info)
     kernels: list[tuple[Any, ...]] = []
@@ -63,19 +65,17 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
         problem = str(error)
     code = ExitCode.INCOMPLETE if damage or problem else ExitCode.PASS
     made = runs_view.show_report(info, kernels, damage=damage, problem=problem, exit_code=code)
-    return show(made, as_json=as_json)
+    return output.show(made)
 
 
-@app.command("export")
-def export_run(
-    run: Run = "last",
-    output: Annotated[Path, typer.Option(help="File to write.", metavar="FILE")] = Path("samples.csv"),
-    form: Annotated[ExportFormat, typer.Option("--format", help="csv, jsonl or parquet.")] = ExportFormat.CSV,
-    archive: Archive = None,
-) -> int:
+@runs.command("export")
+@run_argument
+@option("--output", type=PATH, default=Path("samples.csv"), help="File to write.", metavar="FILE")
+@option("--format", "form", type=Word(ExportFormat), default=ExportFormat.CSV.value, help="csv, jsonl or parquet.")
+@archive_option
+def export_run(run: str, output: Path, form: ExportFormat, archive: Path) -> int:
     """Write a run's raw samples, one row each, for other programs."""
-
-    folder = reader.find_run(archive_folder(archive), run)
+    folder = reader.find_run(archive, run)
     damage = reader.damage_of(folder, reader.read_info(folder))
     count = archive_export.export([folder], output, form)
     print(f"{count} samples in {output}")
@@ -85,26 +85,19 @@ def export_run(
     return ExitCode.PASS
 
 
-@app.command("recover")
-def recover_runs(
-    run: Annotated[str, typer.Argument(help="Only this run.  [default: all that were cut off]", metavar="[RUN]")] = "",
-    force: Annotated[
-        bool, typer.Option("--force", help="Also runs that are still being written; their drivers then end.")
-    ] = False,
-    archive: Archive = None,
-    as_json: AsJson = False,
-) -> int:
+@runs.command("recover")
+@argument("run", type=RUN, default="", help="Only this run.  [default: all that were cut off]", metavar="[RUN]")
+@option("--force", is_flag=True, help="Also runs that are still being written; their drivers then end.")
+@archive_option
+@output_options()
+def recover_runs(run: str, force: bool, archive: Path, output: OutputForms) -> int:
     """Close runs that were cut off, with every sample delivered before. Runs still being written are left alone."""
-
     with progress_on(sys.stderr) as progress:
         found = recovery.recover_runs(
-            archive_folder(archive),
-            run,
-            force=force,
-            waiting=lambda seconds, runs: progress.stage(recovery.watching(seconds, runs)),
+            archive, run, force=force, waiting=lambda seconds, runs: progress.stage(recovery.watching(seconds, runs))
         )
     code = ExitCode.INCOMPLETE if found.damaged else ExitCode.PASS
-    if as_json:
+    if output.as_json:
         JSON_OUTPUT.print_report(Report(payload=lambda: found, exit_code=code))
     else:
         _tell(found)
@@ -112,7 +105,6 @@ def recover_runs(
 
 
 def _tell(found: "Recovery") -> None:
-
     for one in found.recovered:
         torn = f", {count(one.torn_lines, 'torn line')} kept in logs" if one.torn_lines else ""
         print(clean(f"{one.run}: {one.measurements} measurements, {one.samples} samples{torn}"))
@@ -131,19 +123,21 @@ def _tell(found: "Recovery") -> None:
         print("Nothing to recover.")
 
 
-@app.command("collect")
-def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False) -> int:
+@runs.command("collect")
+@run_argument
+@archive_option
+@output_options()
+def collect_run(run: str, archive: Path, output: OutputForms) -> int:
     """Show the state of a detached check or facts job; a finished check is reported and sets the exit code."""
-
-    folder, submitted = driver_submitted.find_submitted(archive_folder(archive), run)
+    folder, submitted = driver_submitted.find_submitted(archive, run)
     if submitted.what == facts_detached.WHAT:
-        return tell_facts(facts_detached.collect_facts(folder, submitted), as_json=as_json)
+        return tell_facts(facts_detached.collect_facts(folder, submitted), as_json=output.as_json)
     with progress_on(sys.stderr) as progress:
         found = driver_detached.collect(folder, submitted, progress)
     if found.folder is None:
-        if as_json:
+        if output.as_json:
             JSON_OUTPUT.print_report(runs_view.waiting_report(submitted.run, found.state))
         else:
             print(clean(found.state))
         return ExitCode.INCOMPLETE
-    return report.show_run(found.folder, as_json=as_json)
+    return output.show(report.report_of(found.folder), found.folder)

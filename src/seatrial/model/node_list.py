@@ -4,6 +4,8 @@ import math
 import re
 from collections.abc import Sequence
 
+from seatrial.model.errors import UsageError
+
 MOST_NODES = 65_536
 """Slurm reads no longer range of nodes (MAX_RANGE in its hostlist.c)."""
 
@@ -127,3 +129,19 @@ def _expanded(text: str) -> tuple[str, ...]:
         return tuple(NodeSet(text, resolver=RESOLVER_NOGROUP))
     except (NodeSetException, RangeSetException, ArithmeticError, LookupError, ValueError) as error:
         raise ValueError(str(error)) from error
+
+
+def parse_nodes(text: str, what: str = "--nodes") -> tuple[str, ...]:
+    """n[1-3],n7 -> its nodes; none for an empty text. `what`: the option that gave them.
+
+    Raises UsageError that shows the text.
+    """
+    if not text:
+        return ()
+    try:
+        nodes = expand(text)
+    except ValueError as error:
+        raise UsageError(f"{what} {text!r} is not a valid list of nodes: {error}.", "Write n[1-4] or n1,n3.") from error
+    if not nodes:
+        raise UsageError(f"{what} {text!r} names no node.", "Write n[1-4] or n1,n3.")
+    return nodes

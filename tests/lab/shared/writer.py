@@ -13,9 +13,9 @@ from pathlib import Path
 from seatrial.archive import lease
 from seatrial.archive.journal import Entry, encode
 from seatrial.archive.writer import RunWriter
-from seatrial.cli.main import explain
-from seatrial.cli.main import run as command_line
 from seatrial.commands.check.run import run_check
+from seatrial.frame.command_line import explain
+from seatrial.frame.command_line import run as command_line
 from seatrial.model.settings import CheckSettings
 from tests.support.builders import Cluster, names
 from tests.support.scripted import ScriptedLauncher

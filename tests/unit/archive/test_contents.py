@@ -11,10 +11,10 @@ from seatrial.archive.reader import read_info, read_run
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_recovery import recover
 from seatrial.archive.writer import RunWriter
-from seatrial.cli.main import run
 from seatrial.commands.check.headline import headline, overall
 from seatrial.commands.check.judge import judge
 from seatrial.driver.site import replay_launcher
+from seatrial.frame.command_line import run
 from seatrial.model.errors import ExitCode
 from seatrial.model.run import Design, Ending
 from seatrial.model.settings import CheckSettings

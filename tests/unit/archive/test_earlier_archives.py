@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seatrial.archive.reader import damage_of, read_info, run_folders
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
 from tests.support.paths import DATA

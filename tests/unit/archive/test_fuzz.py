@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from seatrial.archive.reader import read_run
-from seatrial.cli.main import run
 from seatrial.commands.check.judge import judge
 from seatrial.commands.curve.judge import judge_curve
 from seatrial.commands.saturate.judge import judge_saturation
+from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError
 from tests.support.builders import Cluster, as_closed_by_earlier_version, leaves, names, record, slow_part
 from tests.support.launchers import launching_with

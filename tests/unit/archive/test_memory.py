@@ -17,8 +17,8 @@ from seatrial.archive.reader import read_info, read_run
 from seatrial.archive.run_recovery import partial_folders, recover
 from seatrial.archive.samples import TooLittleMemory, opened
 from seatrial.archive.writer import ArchiveError, RunWriter
-from seatrial.cli import memory
-from seatrial.cli.main import explain, run
+from seatrial.frame import memory
+from seatrial.frame.command_line import explain, run
 from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
 from tests.support.builders import Cluster, described_again, fill, info_of, names, record, sail
 from tests.support.json_objects import parsed

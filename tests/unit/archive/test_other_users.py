@@ -45,7 +45,7 @@ def note(event, args):
             names.add(os.path.basename(os.fsdecode(path)))
 sys.addaudithook(note)
 from seatrial.archive.writer import RunWriter
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from tests.support.builders import Cluster, abandoned, fill, info_of, names as nodes, record, sail
 cluster = Cluster(nodes=nodes(3))
 record(cluster, Path(archive), "run")

@@ -19,13 +19,13 @@ from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_sets import find_runs
 from seatrial.archive.working_folder import remove_leftovers
 from seatrial.archive.writer import RunTaken, RunWriter
-from seatrial.cli.main import run
 from seatrial.commands.compare.reach import writing
-from seatrial.commands.run.scratch import own_scratch
 from seatrial.driver import detached
+from seatrial.driver.benchmark.scratch import own_scratch
 from seatrial.driver.progress import Silent
 from seatrial.driver.submitted import Submitted, find_submitted, submission, write_submitted
 from seatrial.files.writing import open_own
+from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, described_again, fill, info_of, names, record, sail
@@ -49,7 +49,7 @@ def fstat(handle):
         os.mkfifo(path)
     return status
 os.fstat = fstat
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 code = run(sys.argv[2:])
 print("EXCHANGED", path.is_fifo(), code)
 """

@@ -19,7 +19,7 @@ from seatrial.archive.recovery import recover_runs
 from seatrial.archive.run_recovery import TORN_FILE, Recovered, recover
 from seatrial.archive.samples import query_samples
 from seatrial.archive.writer import RunWriter
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from seatrial.model.errors import UsageError
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail

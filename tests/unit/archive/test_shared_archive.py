@@ -10,10 +10,10 @@ import pytest
 
 from seatrial.archive import layout, swaps
 from seatrial.archive.writer import RunWriter
-from seatrial.cli.main import run
-from seatrial.commands.run.scratch import own_scratch
+from seatrial.driver.benchmark.scratch import own_scratch
 from seatrial.files import owners
 from seatrial.files.writing import Foreign, new_folder, open_named, own_folder, shared_folder
+from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, sail
 from tests.support.other_users import FIRST, SECOND, carried_out, give, public, snapshot

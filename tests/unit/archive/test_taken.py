@@ -202,7 +202,7 @@ def wait_until(true: Callable[[], bool], timeout_s: float = 30.0) -> None:
 CHECK = """
 import sys
 from seatrial.archive import lease
-from seatrial.cli import entry
+from seatrial.frame import entry
 lease.BEAT_S = 0.1
 sys.argv[0] = "seatrial"
 entry.main()

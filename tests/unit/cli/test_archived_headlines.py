@@ -14,7 +14,7 @@ from seatrial.archive import headlines, layout, reader_cache
 from seatrial.archive.headlines import Headline, keep_headline, read_headline
 from seatrial.archive.reader_cache import kept_file
 from seatrial.cli import archived_headlines, report
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from tests.support.builders import Cluster, names, record
 
 CLUSTER = Cluster(nodes=names(3))

@@ -10,7 +10,7 @@ import pytest
 
 from seatrial.archive import layout
 from seatrial.archive.run_sets import MOST_NOTES
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from tests.support.run_archives import healthy_run
 
 Read = pytest.CaptureFixture[str]

@@ -10,8 +10,8 @@ import pytest
 
 from seatrial.archive import baselines
 from seatrial.archive.run_sets import find_runs
-from seatrial.cli.main import run
 from seatrial.commands.baseline.run import write
+from seatrial.frame.command_line import run
 from seatrial.model import formats
 from seatrial.model.errors import SeatrialError
 from tests.support.command_line import Seatrial

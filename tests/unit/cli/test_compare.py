@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from tests.support.command_line import Seatrial
 from tests.support.documents import own_lines
 from tests.support.json_objects import FRAME, parsed

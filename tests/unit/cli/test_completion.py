@@ -5,11 +5,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
+import click
 import pytest
 
-from seatrial.cli import completion, main
+from seatrial.cli import completion
+from seatrial.cli.main import ASKED
+from seatrial.cli.main import seatrial as program
+from seatrial.cli.parameters import Text, node_names
 from seatrial.model.errors import ExitCode
 from tests.support.command_line import Seatrial
 from tests.support.paths import ROOT
@@ -58,6 +61,8 @@ def in_bash(programs: Path, *words: str, script: str = "") -> list[str]:
         (("runs", "sho"), ["show"]),
         (("runs", "show", "sat"), ["saturate"]),
         (("report", "la"), ["last"]),
+        (("compare", "sat"), ["saturate"]),
+        (("curve", "n1", "n"), ["n1", "n2", "n10"]),
         (("check", "--run", "sat"), []),
     ],
 )
@@ -67,12 +72,12 @@ def test_bash_offers(programs: Path, words: tuple[str, ...], offered: list[str])
 
 
 def answered(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, shell: str) -> str:
-    """What is printed for a shell that passes the line as one text."""
-    monkeypatch.setenv(completion.ASKED, f"complete_{shell}")
-    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", line)
-    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    """What is printed for a shell that asks about the last word of the line."""
+    monkeypatch.setenv(ASKED, f"{shell}_complete")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", line.rpartition(" ")[2] if shell == "fish" else str(line.count(" ")))
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(ARCHIVES))
-    completion.answer(main.command)
+    completion.answer()
     return capsys.readouterr().out
 
 
@@ -86,32 +91,30 @@ def test_other_shells_are_answered_too(
 
 def test_a_name_that_a_shell_would_expand_is_not_offered(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(programs), prepend=":")
-    assert completion.nodes({}) == ["n1", "n2", "n3$(id)", "n10"]
-    context = type("Context", (), {"params": {}})
-    assert [word.value for word in completion.complete(completion.nodes, context, "n")] == ["n1", "n2", "n10"]
+    assert node_names({}) == ["n1", "n2", "n3$(id)", "n10"]
+    context, argument = click.Context(program), click.Argument(["nodes"])
+    offered = Text(names=node_names).shell_complete(context, argument, "n")
+    assert [word.value for word in offered] == ["n1", "n2", "n10"]
 
 
 def test_what_fails_is_answered_by_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert answered(monkeypatch, capsys, "seatrial facts n", "zsh").strip() in ("", "_files")
+    assert answered(monkeypatch, capsys, "seatrial facts n", "zsh").strip() == ""
     monkeypatch.setenv("SEATRIAL_SITE", str(tmp_path))  # a folder in place of a file
     answered(monkeypatch, capsys, "seatrial check --parti", "zsh")
     assert capsys.readouterr().err == ""
 
 
-def test_every_table_names_parameters_that_exist() -> None:
-    leaves = [one for group in _groups(main.command()) for one in group.params]
-    known = {(one.param_type_name, one.name) for one in leaves}
-    assert set(completion.NAMES) <= known
-    assert {name for name, _ in main.SHORT} <= {one.name for one in leaves if "-" in "".join(one.opts)}
-    assert completion.ASKED == main.COMPLETION_ASKED
-
-
-def _groups(command: Any) -> list[Any]:
-    children = getattr(command, "commands", {}).values()
-    return [command, *(leaf for child in children for leaf in _groups(child))]
+@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish")
+def test_fish_offers_a_list_as_one_word(programs: Path) -> None:
+    script = "seatrial completion fish | source; complete --do-complete 'seatrial check -w n1,n'"
+    environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["/usr/bin/env", "fish", "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.split() == ["n1,n1", "n1,n2", "n1,n10"]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from seatrial.archive.export import export
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_info, read_run, run_folders
 from seatrial.cli.curve import message_size
-from seatrial.cli.main import run
 from seatrial.commands.curve.judge import judge_curve
+from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.measurement import Kernel, Round
 from seatrial.model.run import Ending
@@ -206,13 +206,13 @@ def test_node_hours_cut_the_time_of_a_pair_and_say_so(archive: Path) -> None:
 
 @pytest.mark.parametrize(("text", "size"), [("4MiB", 4 << 20), ("64K", 65536), ("1500", 1500), ("1 GiB", 1 << 30)])
 def test_sizes_are_read(text: str, size: int) -> None:
-    assert message_size(text) == size
+    assert message_size(text, "--max-size") == size
 
 
 @pytest.mark.parametrize("text", ["", "4MB", "x", "-1", "0", "2GiB", "1.5MiB", "99999999999"])
 def test_sizes_that_are_none_are_shown(text: str) -> None:
     with pytest.raises(UsageError, match=f"--max-size '{text}'"):
-        message_size(text)
+        message_size(text, "--max-size")
 
 
 def test_names_of_runs_are_checked(archive: Path) -> None:

@@ -14,10 +14,10 @@ from seatrial.archive import recovery
 from seatrial.archive.reader import run_folders
 from seatrial.archive.run_recovery import Recovered, recover
 from seatrial.archive.writer import ArchiveError, RunWriter
-from seatrial.cli import main
 from seatrial.driver import detached
 from seatrial.driver.detached import SCRIPT, settings_within
 from seatrial.driver.submitted import read_settings, write_settings
+from seatrial.frame import command_line
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import Ending
 from seatrial.model.settings import CheckSettings
@@ -40,7 +40,7 @@ def slurm(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Slu
 
 
 def submit(*options: str) -> int:
-    code: int = main.run(["check", "--detach", "--run", "later", "--probe", "/bin/true", *options])
+    code: int = command_line.run(["check", "--detach", "--run", "later", "--probe", "/bin/true", *options])
     return code
 
 
@@ -97,15 +97,15 @@ def test_a_check_starts_with_the_settings_of_a_file(
     monkeypatch.setattr("seatrial.commands.check.run.run_check", run_check)
     submit("--effect", "2%", "--design", "sparse")
     file = submitted_settings(archive)
-    assert main.run(["check", "--settings", str(file)]) == 2
+    assert command_line.run(["check", "--settings", str(file)]) == 2
     assert (seen[0].effect, seen[0].design, seen[0].run) == (0.02, "sparse", "later")
     good = file.read_bytes()
     for changed in (b"{", good.replace(b'"/bin/true"', b'"/bin/evil"')):
         file.write_bytes(changed)
-        assert main.run(["check", "--settings", str(file)]) == 2
+        assert command_line.run(["check", "--settings", str(file)]) == 2
     aside = file.rename(file.with_name("settings.json"))
     aside.write_bytes(good)
-    assert main.run(["check", "--settings", str(aside)]) == 2
+    assert command_line.run(["check", "--settings", str(aside)]) == 2
     assert len(seen) == 1, "settings that were not submitted say what is executed"
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli import main
 from seatrial.commands.facts import detached
 from seatrial.commands.facts.detached import SCRIPT
 from seatrial.driver.submitted import find_submitted
+from seatrial.frame import command_line
 from tests.support.command_line import Seatrial
 from tests.support.json_objects import parsed
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
@@ -28,14 +28,14 @@ def slurm(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Slu
 
 
 def submit(*options: str, nodes: str = "n[1-3]") -> int:
-    code: int = main.run(["facts", nodes, "--detach", "--run", "later", *options])
+    code: int = command_line.run(["facts", nodes, "--detach", "--run", "later", *options])
     return code
 
 
 def collect(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     """What `runs collect --json` says, with its exit code."""
     capsys.readouterr()
-    code = main.run(["runs", "collect", "later", "--json"])
+    code = command_line.run(["runs", "collect", "later", "--json"])
     return {**parsed(capsys.readouterr().out), "code": code}
 
 
@@ -119,7 +119,7 @@ def test_how_far_it_is(slurm: SlurmScripts, archive: Path, capsys: pytest.Captur
     found = collect(capsys)
     assert (found["code"], found["read"]) == (2, ["n1"])
     assert found["waiting"] == {"n2": "RUNNING", "n3": "PENDING: other jobs use the nodes (Resources)"}
-    assert main.run(["runs", "collect", "later"]) == 2
+    assert command_line.run(["runs", "collect", "later"]) == 2
     out = capsys.readouterr().out
     assert out.startswith("later: 1 of 3 nodes read.\n")
     _, submitted = find_submitted(archive, "later")

@@ -2,23 +2,21 @@
 
 import os
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-import typer
 
 from seatrial.archive import run_sets
 from seatrial.archive.export import samples_or_problems
 from seatrial.archive.run_values import read_tables
-from seatrial.cli import main
-from seatrial.cli.main import application, run
-from seatrial.cli.site_options import SharedOptions
+from seatrial.cli.site import SHARED
+from seatrial.frame.command_line import run
 from seatrial.model.node_list import expand, node_list
 from tests.support.builders import Cluster, names, record
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, commands
 
 HOSTILE = (
     "", " ", "-1", "0", "nan", "inf", "-inf", "1e999", "1e-320", "5e-324", "99999999999999999999", "9" * 5000, "1_0",
@@ -33,15 +31,7 @@ FEW = ("", "9" * 5000, "٣", "nan", "@x:y", "\udcff", "a\x00b")
 """For options that many commands share, and that one of them is given in full."""
 
 
-def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if hasattr(command, "commands"):
-        for name, child in command.commands.items():
-            yield from leaves(child, (*path, name))
-    else:
-        yield path, command
-
-
-LEAVES = dict(leaves(typer.main.get_command(application())))
+LEAVES = dict(commands())
 CHANGING = {("lab", "up"), ("lab", "down"), ("lab", "run"), ("lab", "trial"), ("lab", "status")}
 """They would change this machine, or ask for root before they look at their options."""
 WITH = {
@@ -49,7 +39,6 @@ WITH = {
     ("placement",): ["--", "srun", "-n2", "app"],
     ("lab", "simulate"): ["--topology", "fat-tree:4"],
 }
-SHARED = SharedOptions._fields
 
 
 @pytest.fixture(scope="module")
@@ -57,15 +46,6 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile") / "archive"
     record(Cluster(nodes=names(2)), folder, "good")
     return folder
-
-
-COMMAND = main.command
-
-
-@cache
-def parser(name: str) -> Any:
-    """Of one command or group of commands: making it takes as long as refusing a value."""
-    return COMMAND((name, "-"))
 
 
 READ_TABLES, SAMPLES_FILES = cache(read_tables), cache(samples_or_problems)
@@ -80,7 +60,6 @@ def alone(tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("SEATRIAL_ARCHIVE", str(archive))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(main, "command", lambda arguments: parser(arguments[0]))
     monkeypatch.setattr(run_sets, "read_tables", lambda files, *_: READ_TABLES(tuple(files)))
     monkeypatch.setattr(run_sets, "samples_or_problems", lambda folders: SAMPLES_FILES(tuple(folders)))
     Path("table").write_text("n1 n2\n")
@@ -124,7 +103,7 @@ NUMBERS = [
     (path, one)
     for path, command in LEAVES.items()
     for one in command.params
-    if one.type.name.startswith(("int", "float"))
+    if isinstance(one.type, click.types.IntParamType | click.types.FloatParamType)
 ]
 
 
@@ -133,7 +112,7 @@ NUMBERS = [
 def test_numbers_are_digits_from_0_to_9_and_finite(
     path: tuple[str, ...], parameter: Any, value: str, seatrial: Seatrial
 ) -> None:
-    if value == "9" * 20 and parameter.type.name.startswith("float"):
+    if value == "9" * 20 and isinstance(parameter.type, click.types.FloatParamType):
         pytest.skip("a number like others")
     code, out, err = seatrial(
         *words_of(path, parameter, value), *(["n1", "n2"] if path == ("lab", "fault", "add") else []), code=None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from tests.support.builders import Cluster, names, record, slow_part
 from tests.support.command_line import Seatrial
 from tests.support.json_objects import frame

@@ -80,12 +80,14 @@ def test_an_error_after_the_result_adds_no_second_object(seatrial: Seatrial, mon
     def broken(*_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("seatrial.cli.report.show", broken_after(monkeypatch, broken))
+    monkeypatch.setattr("seatrial.cli.outcome.OutputForms.show", broken_after(monkeypatch, broken))
     assert seatrial("report", "run", "--json", code=2).object["kind"] == "check"
 
 
 def broken_after(monkeypatch: pytest.MonkeyPatch, broken: Any) -> Any:
-    from seatrial.cli.outcome import show
+    from seatrial.cli.outcome import OutputForms
+
+    show = OutputForms.show
 
     def both(*arguments: Any, **options: Any) -> int:
         show(*arguments, **options)

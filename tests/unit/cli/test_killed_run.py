@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive import working_folder
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from tests.support.builders import Cluster
 from tests.support.collecting import program
 from tests.support.command_line import Seatrial
@@ -22,7 +22,7 @@ from tests.support.program_launcher import ProgramLauncher
 WAIT_S = 60.0
 DRIVER = """
 import sys
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from seatrial.process import file_output
 from tests.support.builders import Cluster
 from tests.support.launchers import use_launcher

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from seatrial.importers.fields import pieces
 from seatrial.importers.formats import read_matrix
 from seatrial.importers.mpigraph import parse_mpigraph

@@ -78,8 +78,8 @@ def test_a_report_names_the_slow_node_in_every_form(archive: Path, seatrial: Sea
 
 
 def test_trials_are_taken_in_their_order_and_others_refused(seatrial: Seatrial) -> None:
-    assert trials_of("pipe, memory") == (Trial.MEMORY, Trial.PIPE)
+    assert trials_of("pipe, memory", "--trials") == (Trial.MEMORY, Trial.PIPE)
     with pytest.raises(UsageError, match="'gpu' is not a valid trial"):
-        trials_of("memory,gpu")
+        trials_of("memory,gpu", "--trials")
     ran = seatrial("nodes", "--trials", "gpu", code=64)
     assert "Choose from memory,arithmetic,noise,pipe,scheduler,collectives,storage" in ran.err

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from seatrial.model.errors import ExitCode
 from tests.support.benchmark_outputs import hpl, imb, openfoam, osu, stream
 from tests.support.command_line import Seatrial

@@ -11,7 +11,7 @@ import pytest
 
 from seatrial.archive.journal import SessionStarted, of_type
 from seatrial.archive.reader import find_run, read_entries, read_info
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from seatrial.launch.launch_line import compiler_beside, dialect_of, program_hint
 from seatrial.launch.line_options import Dialect
 from seatrial.launch.line_parser import parse_line

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from seatrial.archive.reader import read_info, read_run
-from seatrial.cli.main import run
 from seatrial.cli.options import rail_names
 from seatrial.commands.curve.rails.judge import judge_rails
 from seatrial.commands.curve.rails.view import rails_report
+from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.verdict import FindingKind
 from seatrial.render.html import as_html
@@ -203,12 +203,12 @@ def test_names_cannot_harm_the_page(capsys: pytest.CaptureFixture[str], archive:
 
 
 def test_lists_of_rails_are_read() -> None:
-    assert rail_names("auto") == ()
-    assert rail_names("eth0, eth1") == ("eth0", "eth1")
-    assert rail_names("mlx5_0:1,mlx5_1:1") == ("mlx5_0:1", "mlx5_1:1")
+    assert rail_names("auto", "--rails") == ()
+    assert rail_names("eth0, eth1", "--rails") == ("eth0", "eth1")
+    assert rail_names("mlx5_0:1,mlx5_1:1", "--rails") == ("mlx5_0:1", "mlx5_1:1")
 
 
 @pytest.mark.parametrize("text", ["eth0", "eth0,", "eth0,$(x)", "eth0+eth1", "eth0,é"])
 def test_lists_that_are_none_are_shown(text: str) -> None:
     with pytest.raises(UsageError, match="--rails"):
-        rail_names(text)
+        rail_names(text, "--rails")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli import main
 from seatrial.driver.node_selection import allocate_available, sampled
 from seatrial.driver.submitted import read_settings
+from seatrial.frame import command_line
 from seatrial.launch.contract import Hosts
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
@@ -40,7 +40,7 @@ def test_a_dry_run_prints_nodes_time_and_node_hours_and_asks_for_nothing(
 
 def test_a_detached_check_asks_alike_and_its_job_decides_the_nodes(slurm: SlurmScripts, tmp_path: Path) -> None:
     words = ["--account", "ops", "--qos", "high", "--slurm-arg=--comment=x", "--sample", "2", "--html", "page.html"]
-    assert main.run(["check", "--detach", "--run", "later", "--probe", "/bin/true", *words]) == 0
+    assert command_line.run(["check", "--detach", "--run", "later", "--probe", "/bin/true", *words]) == 0
     asked = slurm.asked("sbatch")
     assert {"--account=ops", "--qos=high", "--comment=x", "--nodes=2"} <= set(asked)
     settings = read_settings(Path(asked[-1]))

@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.archive.reader import read_run
-from seatrial.cli.main import run
 from seatrial.cli.saturate import rank_counts
 from seatrial.commands.saturate.judge import AtSize, Saturation, judge_saturation
 from seatrial.commands.saturate.view import bandwidth_plot, saturation_report
+from seatrial.frame.command_line import run
 from seatrial.launch.probe_text import nodes_by_rank
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.limit import NoLimit
@@ -107,14 +107,14 @@ def test_the_text_names_each_number_of_ranks(capsys: pytest.CaptureFixture[str],
 def test_numbers_of_ranks() -> None:
     assert [doubling(most) for most in (1, 2, 6, 8)] == [(1,), (1, 2), (1, 2, 4, 6), (1, 2, 4, 8)]
     assert place_pairs(("a", "b"), 2) == (("a:0", "b:0"), ("a:1", "b:1"))
-    assert rank_counts("4, 1,2,4") == (1, 2, 4)
-    assert rank_counts("") == ()
+    assert rank_counts("4, 1,2,4", "--ranks") == (1, 2, 4)
+    assert rank_counts("", "--ranks") == ()
 
 
 @pytest.mark.parametrize("text", ["0", "x", "1,", "-1", "1;2", "2000", "²"])
 def test_what_is_no_list_of_numbers_is_shown(text: str) -> None:
     with pytest.raises(UsageError, match=f"--ranks '{text}'"):
-        rank_counts(text)
+        rank_counts(text, "--ranks")
 
 
 def test_several_ranks_a_node_get_places_in_the_order_of_ranks() -> None:

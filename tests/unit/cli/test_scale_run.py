@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from tests.support.builders import Cluster
 from tests.support.collecting import program
 from tests.support.command_line import Seatrial

@@ -2,13 +2,14 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import click
 import pytest
 
-from seatrial.cli.main import run
-from seatrial.cli.site_options import OF_A_SITE, Shared, settings_of
+from seatrial.cli.site import OF_A_SITE, SHARED, SiteCommand, site_options
+from seatrial.frame.command_line import run
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import CheckSettings, SiteSettings
 from tests.support.command_line import Seatrial
@@ -27,15 +28,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     os.umask(before)
 
 
-def settings(*words: str, shared: Shared = Shared()) -> SiteSettings:  # noqa: B008
-    import typer
-
+def settings(*words: str, only: Sequence[str] = tuple(SHARED)) -> SiteSettings:
     found: list[SiteSettings] = []
-    app = typer.Typer(add_completion=False)
-    app.command(cls=shared.command_class())(lambda context: found.append(settings_of(context)))
-    app.registered_commands[0].callback.__annotations__["context"] = typer.Context
-    with typer.main.get_command(app).make_context("command", list(words)) as context:
-        context.command.invoke(context)
+
+    def function(site: SiteSettings) -> int:
+        found.append(site)
+        return 0
+
+    command = click.command(cls=SiteCommand)(site_options(only=only)(function))
+    with command.make_context("command", list(words)) as context:
+        command.invoke(context)
     return found[0]
 
 
@@ -78,9 +80,18 @@ def test_root_takes_no_programs_from_the_file_of_a_user(monkeypatch: pytest.Monk
         assert as_user(OTHER, lambda: settings().mpicc) == f"{folder}/evil"
 
 
+def test_the_environment_comes_before_the_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "system.toml").write_text('archive = "/filed"\nwrap = "inside"\n')
+    monkeypatch.delenv("SEATRIAL_ARCHIVE", raising=False)
+    assert (settings().archive, settings().wrap) == (Path("/filed"), "inside")
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", "/there")
+    monkeypatch.setenv("SEATRIAL_WRAP", "outside")
+    assert (settings().archive, settings().wrap) == (Path("/there"), "outside")
+
+
 def test_a_command_ignores_what_it_does_not_have(home: Path) -> None:
     (home / "system.toml").write_text('account = "ops"\nwait = "3m"\n')
-    given = settings(shared=Shared(only=("wait",)))
+    given = settings(only=("wait",))
     assert (given.slurm.account, given.wait_s) == ("", 180.0)
 
 
@@ -102,7 +113,7 @@ def test_the_leaf_switches_of_a_site(home: Path, monkeypatch: pytest.MonkeyPatch
     """An option of one command only, which other commands ignore."""
     asked: list[CheckSettings] = []
 
-    def measure(settings: CheckSettings, **_: object) -> int:
+    def measure(settings: CheckSettings, _: object) -> int:
         asked.append(settings)
         return 0
 

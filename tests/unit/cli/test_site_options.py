@@ -1,25 +1,25 @@
 """The options that commands share: offered alike, own ones first, and turned into settings in one place."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import click
 import pytest
-import typer
 
-from seatrial.cli import main
-from seatrial.cli.main import application
+from seatrial import __version__
+from seatrial.cli.main import SUMMARIES
+from seatrial.cli.main import seatrial as program
 from seatrial.cli.options import seconds, time_text
-from seatrial.cli.site_options import HOSTS, JOB, Shared, SharedOptions, settings_of
+from seatrial.cli.site import HOSTS, JOB, SHARED, SiteCommand, site_options
 from seatrial.driver.node_selection import allocation_s
 from seatrial.model.errors import UsageError
 from seatrial.model.launching import Examination
 from seatrial.model.settings import DEFAULTS, CheckSettings, SiteSettings
 from seatrial.slurm.argv import minutes
-from tests.support.command_line import Seatrial, call
+from tests.support.command_line import Seatrial, call, commands, default_of
 
-COMMANDS = typer.main.get_command(application()).commands  # type: ignore[attr-defined]
-OFFERED = set(SharedOptions._fields)
+LEAVES = dict(commands())
+COMMANDS = {path[0]: command for path, command in LEAVES.items() if len(path) == 1}
+OFFERED = set(SHARED)
 NEEDS = {
     "check": OFFERED,
     "curve": OFFERED,
@@ -46,7 +46,7 @@ def test_each_command_offers_what_it_needs_behind_its_own(command: str) -> None:
     ("command", "option", "default"), [("check", "budget", "10m"), ("curve", "budget", "5m"), ("doctor", "wait", "60s")]
 )
 def test_defaults_differ_where_they_should(command: str, option: str, default: str) -> None:
-    assert next(one.default for one in COMMANDS[command].params if one.name == option) == default
+    assert next(default_of(one) for one in COMMANDS[command].params if one.name == option) == default
 
 
 def test_the_doctor_judges_the_time_that_a_check_asks_slurm_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +58,7 @@ def test_the_doctor_judges_the_time_that_a_check_asks_slurm_for(monkeypatch: pyt
 
     monkeypatch.setattr("seatrial.commands.doctor.run.examine", examine)
     call("doctor")
-    budget = next(one.default for one in COMMANDS["check"].params if one.name == "budget")
+    budget = next(default_of(one) for one in COMMANDS["check"].params if one.name == "budget")
     assert minutes(allocation_s(asked[0].budget_s)) == minutes(allocation_s(seconds(budget, "--budget"))) == 30
     assert asked[0].wait_s == 60
 
@@ -80,7 +80,8 @@ def test_every_default_is_that_of_the_settings(command: str) -> None:
     for option in COMMANDS[command].params:
         if option.name not in differ and hasattr(DEFAULTS, option.name):
             default = getattr(DEFAULTS, option.name)
-            assert option.default in (default, None if default is None else str(default)), option.name
+            shown = default_of(option)
+            assert (shown or None) in (default or None, str(default)), option.name
 
 
 @pytest.mark.parametrize(("text", "value"), [("60s", 60), ("90s", 90), ("2m", 120), ("10m", 600), ("20s", 20)])
@@ -91,43 +92,32 @@ def test_a_default_is_shown_as_it_is_read(text: str, value: float) -> None:
 
 def test_what_is_given_becomes_settings_and_the_rest_its_default(tmp_path: Path) -> None:
     seen: list[SiteSettings] = []
-    app = typer.Typer(add_completion=False)
 
-    def command(context: typer.Context, word: str = "") -> int:
-        seen.append(settings_of(context))
+    def function(site: SiteSettings, word: str) -> int:
+        seen.append(site)
         return len(word)
 
-    shared = Shared(without=("launcher",), defaults={"wait": "60s"})
-    app.command(cls=shared.command_class())(command)
+    options = site_options(without=("launcher",), wait="60s")
+    command = click.command(cls=SiteCommand)(click.option("--word")(options(function)))
     words = ["--word", "four", "--archive", str(tmp_path), "--node-hours", "2", "--idle-only"]
-    with typer.main.get_command(app).make_context("command", words) as context:
-        assert context.command.invoke(context) == 4
+    with command.make_context("command", words) as context:
+        assert command.invoke(context) == 4
     (site,) = seen
     assert (site.archive, site.node_hours, site.idle_only, site.wait_s) == (tmp_path, 2.0, True, 60.0)
     assert site.launcher == "auto"
 
 
 def test_commands_do_not_share_their_defaults() -> None:
-    """Each has its own copy of the options: the minute of one must not become the default of the next."""
-    hasty, patient = Shared(defaults={"wait": "60s"}), Shared()
-    for shared, default in ((hasty, "60s"), (patient, "10m")):
-        app = typer.Typer(add_completion=False)
-        app.command(cls=shared.command_class())(lambda: 0)
-        found = typer.main.get_command(app)
-        assert next(one.default for one in found.params if one.name == "wait") == default
+    """The minute of one must not become the default of the next."""
+    for options, default in ((site_options(wait="60s"), "60s"), (site_options(), "10m")):
+        command = click.command()(options(lambda **_: 0))
+        assert next(default_of(one) for one in command.params if one.name == "wait") == default
 
 
-def leaves(command: Any) -> Iterator[Any]:
-    children = getattr(command, "commands", {}).values()
-    if not children:
-        yield command
-    for child in children:
-        yield from leaves(child)
-
-
-@pytest.mark.parametrize("command", list(leaves(typer.main.get_command(application()))), ids=lambda one: one.name)
-def test_no_option_shows_two_defaults(command: Any) -> None:
-    with command.make_context(command.name, [], resilient_parsing=True) as context:
+@pytest.mark.parametrize("command", LEAVES.values(), ids=lambda one: one.name)
+def test_no_option_shows_two_defaults(command: click.Command) -> None:
+    parent = program.make_context("seatrial", [], resilient_parsing=True)
+    with command.make_context(command.name, [], parent, resilient_parsing=True) as context:
         for option in command.params:
             row = option.get_help_record(context)
             shown = row[1] if row else ""
@@ -141,10 +131,14 @@ def test_short_help_is_help(words: list[str], seatrial: Seatrial) -> None:
     assert "-h, --help" in short
 
 
+def test_short_version_is_version(seatrial: Seatrial) -> None:
+    assert seatrial("-V").out == seatrial("--version").out == f"seatrial {__version__}\n"
+
+
 def test_the_list_of_commands_has_whole_summaries(seatrial: Seatrial) -> None:
     shown = " ".join(seatrial("--help").out.split())
-    for command in main.COMMANDS:
-        assert " ".join(command.help.split()) in shown
+    for summary in SUMMARIES.values():
+        assert summary in shown
 
 
 class TestHosts:
@@ -153,7 +147,7 @@ class TestHosts:
     def site(self, monkeypatch: pytest.MonkeyPatch, *words: str) -> SiteSettings:
         found: list[CheckSettings] = []
 
-        def measured(settings: CheckSettings, **_: object) -> int:
+        def measured(settings: CheckSettings, _: object) -> int:
             found.append(settings)
             return 0
 

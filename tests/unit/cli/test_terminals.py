@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from seatrial.cli import progress
-from seatrial.cli.main import run
 from seatrial.driver.clock import clock
+from seatrial.frame.command_line import run
 from tests.support.builders import Cluster, names, record, slow_part
 from tests.support.command_line import Seatrial
 from tests.support.command_server import server

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli.main import run
 from seatrial.driver import named_hosts as named
 from seatrial.driver.facts_reading import read_cluster
 from seatrial.driver.progress import Silent
+from seatrial.frame.command_line import run
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.settings import SiteSettings, SlurmRequest
 from tests.support import fake_ssh

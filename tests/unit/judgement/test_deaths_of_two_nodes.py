@@ -9,8 +9,8 @@ import pytest
 
 from seatrial.archive.journal import SessionLost, of_type
 from seatrial.archive.reader import read_entries
-from seatrial.cli.main import run
 from seatrial.commands.transports import run as transports_run
+from seatrial.frame.command_line import run
 from seatrial.model.errors import ProbeLost
 from seatrial.model.loss import Loss, LossCause, RankDeath
 from seatrial.model.measurement import Phase, Round

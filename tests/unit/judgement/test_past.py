@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.cli.main import run
 from seatrial.commands.check.headline import headline
 from seatrial.commands.check.judge import judge
+from seatrial.frame.command_line import run
 from seatrial.model.own_job import EarlierRun
 from seatrial.model.past import FactChange, Past
 from seatrial.model.run import RecordedRun

@@ -21,7 +21,7 @@ from tests.support.paths import ROOT
 def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of others that is the current one, with modules named as those that are imported first."""
     marker = tmp_path / "executed"
-    for name in ("msgspec", "typer", "time"):
+    for name in ("msgspec", "click", "time"):
         (tmp_path / f"{name}.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
     monkeypatch.chdir(tmp_path)
     return marker

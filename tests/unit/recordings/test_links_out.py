@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 
 PRIVATE = "of nobody else"
 

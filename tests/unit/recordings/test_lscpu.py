@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from seatrial.node.frame import FactsFormatError
 from seatrial.recordings.command_text import facts_from_text, is_translated
 from tests.support.command_line import Seatrial

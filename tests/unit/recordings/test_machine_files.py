@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli import main
 from seatrial.driver.facts_reading import read_recording
+from seatrial.frame import command_line
 from seatrial.limits.node import node_limits
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
@@ -260,11 +260,11 @@ def test_drift_and_limits_of_a_fleet_of_texts(tmp_path: Path, capsys: pytest.Cap
     for before, after in changes:
         other = other.replace(before, after)
     (tmp_path / "n7.txt").write_text(other)
-    assert main.run(["facts", "--from", str(tmp_path), "--drift", "--json"]) == 1
+    assert command_line.run(["facts", "--from", str(tmp_path), "--drift", "--json"]) == 1
     (finding,) = parsed(capsys.readouterr().out)["findings"]
     assert finding["kind"] == "machine-differs"
     assert "Node n7: 1 of 56 is a different machine" in finding["statement"]
-    assert main.run(["limits", "--from", str(tmp_path), "--json"]) == 0
+    assert command_line.run(["limits", "--from", str(tmp_path), "--json"]) == 0
     limits = parsed(capsys.readouterr().out)["limits"]
     memory = {limit["limit_bytes_per_s"] for limit in limits if "memory" in limit["path"]}
     assert memory == {6 * 2666e6 * 8, 4 * 2400e6 * 8}

@@ -5,9 +5,9 @@ import shlex
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.commands.run.nodes import by_places, chosen_nodes, request_of, site_of
-from seatrial.commands.run.run import launch_of, programs_of
-from seatrial.commands.run.scratch import free_bytes, read_case
+from seatrial.driver.benchmark.nodes import by_places, chosen_nodes, request_of, site_of
+from seatrial.driver.benchmark.run import launch_of, programs_of
+from seatrial.driver.benchmark.scratch import free_bytes, read_case
 from seatrial.driver.facts_reading import read_here
 from seatrial.driver.node_selection import node_hours_of, within_node_hours
 from seatrial.driver.progress import Progress

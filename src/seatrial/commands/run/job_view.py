@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from seatrial.commands.run.job import Job, NodeView, Phase
 from seatrial.drift.flat_fields import ranges
+from seatrial.judgement.job import Job, NodeView, Phase
 from seatrial.model import units
 from seatrial.model.node_list import node_list
 from seatrial.model.words import count, verb

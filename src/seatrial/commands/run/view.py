@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from seatrial.commands.run.job import Phase
 from seatrial.commands.run.job_view import JobNode, job_blocks, job_nodes, phases_text
-from seatrial.commands.run.judge import RunResult
+from seatrial.judgement.benchmark_result import RunResult
+from seatrial.judgement.job import Phase
 from seatrial.model import units
 from seatrial.model.benchmark import Better
 from seatrial.model.benchmark_run import Plan, StepResult

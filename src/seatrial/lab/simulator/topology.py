@@ -4,7 +4,10 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
+from seatrial.archive import inputs
+from seatrial.fabric import ibnetdiscover
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind, End, FabricDevice, FabricLink, FabricMap
 
@@ -12,6 +15,19 @@ MOST_NODES = 20_000
 MOST_PER_LEAF = 32
 """Half of the 64 ports of a switch of today (NDR)."""
 WIDTH, SPEED = 4, "NDR"
+
+
+def read_topology(text: str) -> FabricMap:
+    """A shape, or a file with the output of ibnetdiscover. Raises UsageError that shows what is wrong."""
+    if text.partition(":")[0] in SHAPES:
+        return parse_topology(text)
+    try:
+        return ibnetdiscover.parse_fabric(inputs.argument_text(Path(text), inputs.MAP_BYTES))
+    except inputs.BadInput as error:
+        raise UsageError(
+            f"--topology {text}: {error.what}",
+            f"Give a file of ibnetdiscover, or {', '.join(f'{shape}:NODES' for shape in SHAPES)}.",
+        ) from None
 
 
 def parse_topology(text: str) -> FabricMap:

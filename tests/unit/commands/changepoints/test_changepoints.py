@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seatrial.cli.main import run
 from seatrial.commands.changepoints.view import changes_report
+from seatrial.frame.command_line import run
 from seatrial.importers.series import ValueSeries
 from seatrial.judgement.series_changes import Better, judge_series
 from seatrial.model.verdict import Verdict

@@ -9,10 +9,10 @@ import pytest
 
 from seatrial.archive import layout
 from seatrial.archive.reader import read_info
-from seatrial.cli import main
 from seatrial.commands.compare.prove import run_proof
 from seatrial.commands.compare.repetition import announcement, benchmark_of, repeatable
 from seatrial.driver.progress import Silent
+from seatrial.frame import command_line
 from seatrial.model.errors import UsageError
 from seatrial.model.run import RunInfo
 from seatrial.model.settings import CheckSettings, SiteSettings, SlurmRequest
@@ -124,7 +124,7 @@ def test_a_proof_executes_nothing_of_another_users_archive(
         os.chown(folder, OTHER, OTHER)
     # the order of the runs is A B B A
     sets = (f"{runs[0]},{runs[3]}", f"{runs[1]},{runs[2]}")
-    assert main.run(["compare", *sets, "--prove", "--archive", str(node.archive)]) == 64
+    assert command_line.run(["compare", *sets, "--prove", "--archive", str(node.archive)]) == 64
     assert "--prove -- seatrial run -- sh -c 'touch pwned'" in capsys.readouterr().err
     request = msgspec.structs.replace(request_of(node.archive, ()), first=runs[0], second=runs[1])
     said: list[str] = []

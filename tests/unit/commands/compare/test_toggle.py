@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli.main import run
 from seatrial.commands.compare.toggle import order_of, toggle_of
+from seatrial.frame.command_line import run
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense
 from tests.support.command_line import Seatrial

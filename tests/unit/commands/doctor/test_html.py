@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli import main
 from seatrial.commands.doctor import run
 from seatrial.commands.doctor.starts import StartTrial, judge_ways, last_words
 from seatrial.commands.doctor.view import doctor_report
+from seatrial.frame import command_line
 from seatrial.model.launching import MOST_LINES, Examination, blocked, fine, last_lines, noted, untried
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.render.html import as_html
@@ -61,10 +61,10 @@ def test_the_command_writes_it(
 ) -> None:
     found = Examination(remarks=(blocked("start", FindingKind.NO_START, "Broken.", "Mend."),))
     monkeypatch.setattr(run, "examine", lambda *_: found)
-    assert main.run(["doctor", "--html", str(tmp_path / "x.html")]) == 1
+    assert command_line.run(["doctor", "--html", str(tmp_path / "x.html")]) == 1
     assert "Page: " in capsys.readouterr().out
     assert "Broken." in (tmp_path / "x.html").read_text()
-    assert main.run(["doctor", "--html", "/proc/x.html"]) == 1
+    assert command_line.run(["doctor", "--html", "/proc/x.html"]) == 1
     assert "cannot be written" in capsys.readouterr().err
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from seatrial.cli import main
 from seatrial.commands.doctor import node_identity, starts
 from seatrial.commands.doctor.view import doctor_report
+from seatrial.frame import command_line
 from seatrial.launch.environments.judge import Tried
 from seatrial.launch.environments.report import TaskReport
 from seatrial.launch.environments.spec import parse_environment
@@ -185,8 +185,8 @@ def test_the_command_where_there_is_nothing(
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    assert main.run(["doctor", "--json"]) == 1
+    assert command_line.run(["doctor", "--json"]) == 1
     obstacles = [one["obstacle"] for one in parsed(capsys.readouterr().out)["remarks"]]
     assert obstacles == ["no-slurm", "no-mpi"]
-    assert main.run(["doctor", "--launcher", "slurm"]) == 1
+    assert command_line.run(["doctor", "--launcher", "slurm"]) == 1
     assert "Slurm's commands (sinfo) are not installed here" in capsys.readouterr().out

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli.main import run
 from seatrial.commands.fleet.judge import judge_nodes, with_facts
 from seatrial.commands.fleet.view import fleet_report
+from seatrial.frame.command_line import run
 from seatrial.importers.fleets import read_fleet_table, read_outputs
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict

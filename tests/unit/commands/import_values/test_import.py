@@ -13,8 +13,8 @@ import pytest
 
 from seatrial.archive import closing
 from seatrial.archive.lease import parse
-from seatrial.cli.main import run
 from seatrial.files.writing import rename_folder
+from seatrial.frame.command_line import run
 from tests.support.benchmark_outputs import hpl, imb, osu, stream
 from tests.support.command_line import Seatrial
 from tests.support.fleet_tables import nccl_summary, per_gpu

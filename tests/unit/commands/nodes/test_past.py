@@ -9,9 +9,9 @@ import pytest
 from seatrial.archive.journal import GroupDelivered
 from seatrial.archive.run_sets import find_runs, load_tables
 from seatrial.archive.writer import RunWriter, ended
-from seatrial.cli.main import run
 from seatrial.commands.nodes.judge import judge_nodes
 from seatrial.driver.past import find_past, with_past
+from seatrial.frame.command_line import run
 from seatrial.model.own_job import EarlierRun
 from seatrial.model.past import Past
 from seatrial.model.run import Ending, RecordedRun, RunKind

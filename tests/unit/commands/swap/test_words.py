@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.cli.main import run
+from seatrial.frame.command_line import run
 from tests.support.command_line import Seatrial
 
 PLACES = ["node=n1,slot=s1,card=c1,cable=k1", "node=n2,slot=s2,card=c2,cable=k2"]

@@ -1,14 +1,14 @@
 """seatrial lab simulate: what it prints, and its exit codes."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seatrial.cli.json_output import JSON_OUTPUT
-from seatrial.cli.simulate import simulate
 from seatrial.model.errors import UsageError
+from tests.support.command_line import Value, call
 from tests.support.fabrics import fabric_text
 from tests.support.json_objects import parsed
 
@@ -16,7 +16,12 @@ from tests.support.json_objects import parsed
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(JSON_OUTPUT, "command", "lab simulate")
+
+
+def simulate(topology: str, fault: Sequence[str] = (), **options: Value) -> int:
+    """`seatrial lab simulate`."""
+    words = [word for planted in fault for word in ("--fault", planted)]
+    return call("lab", "simulate", "--topology", topology, *words, **options)
 
 
 def test_one_trial_prints_the_report_of_the_check_and_the_score(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,8 +13,8 @@ import select
 import sys
 from collections.abc import Sequence
 
-from seatrial.cli.entry import UNKNOWN
 from seatrial.cli.json_output import NAGIOS, is_wanted
+from seatrial.frame.entry import UNKNOWN
 from seatrial.model.errors import ExitCode
 
 GONE = (errno.EPIPE, errno.EIO, errno.EBADF)
@@ -48,7 +48,7 @@ class Outlet(io.FileIO):
             return size
         try:
             while (written := super().write(data)) is None:  # another process made the stream non-blocking
-                _wait_for(self.fileno())
+                select.select([], [self.fileno()], [])
         except OSError as error:
             self.failure = self.failure or error
             return size
@@ -117,8 +117,3 @@ def _text(outlet: Outlet, like: "io.TextIOWrapper | object | None", errors: str)
         errors=errors,
         line_buffering=errors == "backslashreplace" or outlet.isatty(),
     )
-
-
-def _wait_for(number: int) -> None:
-
-    select.select([], [number], [])

@@ -8,9 +8,9 @@ from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import BENCHMARKS, detected
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.line_prefixes import plain
-from seatrial.commands.run.job import Job, job_of
 from seatrial.failures.start_failure import explain
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
+from seatrial.judgement.job import Job, job_of
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.rank_notes import first_ranks
 from seatrial.limits.path import path_limit

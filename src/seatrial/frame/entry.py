@@ -26,17 +26,17 @@ def main() -> "NoReturn":
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, _leave_at_once)
     try:
-        from seatrial.cli import lazy
+        from seatrial.frame import lazy
 
         lazy.install()
-        from seatrial.cli import streams
+        from seatrial.frame import streams
 
         output = streams.secure()
-        from seatrial.cli.main import command_line
+        from seatrial.frame.command_line import leave
     except BaseException as error:
         _say(f"seatrial: {_cannot_load(error)}")
         os._exit(_code(INCOMPLETE if isinstance(error, MemoryError | ImportError | OSError) else INTERNAL))
-    command_line(output)
+    leave(output)
 
 
 def _leave_at_once(*_: "int | FrameType | None") -> None:
@@ -52,7 +52,7 @@ def _code(code: int) -> int:
 def _cannot_load(error: BaseException) -> str:
     """Why not even the program's own modules could be loaded; the memory of this shell may be limited."""
     try:
-        from seatrial.cli.memory import REMEDY, starved
+        from seatrial.frame.memory import REMEDY, starved
 
         said = starved(error)
         said = said and f"{said} {REMEDY}"

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from seatrial.benchmarks.catalogue import BENCHMARKS
-from seatrial.commands.run.judge import RunResult, judge_run
 from seatrial.commands.run.view import run_report
+from seatrial.judgement.benchmark_result import RunResult, judge_run
 from seatrial.model.benchmark_run import Plan, Step, StepResult
 from seatrial.model.errors import ExitCode
 from seatrial.model.run import Ending, RecordedRun, RunKind

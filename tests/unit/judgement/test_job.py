@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import BENCHMARKS
-from seatrial.commands.run.job import Job, job_of, phases_of
 from seatrial.commands.run.job_view import job_blocks, job_nodes, phases_text
+from seatrial.judgement.job import Job, job_of, phases_of
 from seatrial.model.benchmark import Output
 from seatrial.model.benchmark_run import StepResult
 from seatrial.model.facts import NetworkInterface, NodeFacts

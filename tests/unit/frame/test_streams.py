@@ -99,7 +99,7 @@ def test_a_stream_that_does_not_wait_gets_everything() -> None:
     """Another process on the same pipe may have made it non-blocking."""
     read, write = os.pipe()
     os.set_blocking(write, False)
-    command = [PYTHON, "-c", "from seatrial.cli import streams; streams.secure(); print('x' * 1000000, flush=True)"]
+    command = [PYTHON, "-c", "from seatrial.frame import streams; streams.secure(); print('x' * 1000000, flush=True)"]
     with subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE) as child:
         os.close(write)
         time.sleep(0.5)

@@ -2,21 +2,20 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from seatrial.archive.inputs import TABLES_BYTES
-from seatrial.cli import parse
-from seatrial.cli.options import read_text
-from seatrial.cli.time_limit import PARSE_S, limited
+from seatrial.archive.inputs import TABLES_BYTES, argument_text
 from seatrial.commands.scale import judge as scale_judge
 from seatrial.commands.scale import points as scale_points
 from seatrial.commands.scale import series as scale_series
+from seatrial.driver.benchmark.definition import parsed
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count, some
+from seatrial.process.time_limit import PARSE_S, limited
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
@@ -39,13 +38,19 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     by: str
     own_rates: Path | None
     weak: bool
+    waiting: Callable[[str], None]
+    """Says what is waited for."""
+
+    def text(self, path: Path) -> str:
+        """The text of a file or pipe. Raises UsageError."""
+        return argument_text(path, TABLES_BYTES, self.waiting)
 
 
 def judged_curves(sources: Sources) -> "list[Judged]":
     """The curves of all files. Raises UsageError."""
     if len(sources.paths) > MOST_FILES:
         raise UsageError(f"{count(len(sources.paths), 'file')} are too many.", f"Give at most {MOST_FILES}.")
-    own = _own_rates(sources.own_rates)
+    own = _own_rates(sources)
     with limited(PARSE_S, "Reading the files"):
         curves = _tables(sources)
         outputs = [path for path in sources.paths if path.suffix.lower() != TABLE]
@@ -62,7 +67,7 @@ def two_curves(sources: Sources, words: str) -> "tuple[Judged, Judged]":
     names = [word for word in words.split(",") if word]
     if len(names) != 2 or names[0] == names[1]:
         raise UsageError(f"--beside {words}: it takes two different words.", "Write --beside july,november.")
-    own = _own_rates(sources.own_rates)
+    own = _own_rates(sources)
     outputs = [path for path in sources.paths if path.suffix.lower() != TABLE]
     groups: dict[str, list[Path]] = {name: [] for name in names}
     for path in outputs:
@@ -116,9 +121,7 @@ def _tables(sources: Sources) -> "list[Curve]":
         curve
         for path in sources.paths
         if path.suffix.lower() == TABLE
-        for curve in scale_points.curves_of_table(
-            read_text(path, TABLES_BYTES), path.name, sources.over, names, sources.metric
-        )
+        for curve in scale_points.curves_of_table(sources.text(path), path.name, sources.over, names, sources.metric)
     ]
 
 
@@ -127,7 +130,7 @@ def _curve(sources: Sources, paths: Sequence[Path]) -> "Curve":
     outputs: dict[str, Output] = {}
     declared: Benchmark | None = None
     for path in paths:
-        benchmark, output = parse.parsed(sources.benchmark, read_text(path, TABLES_BYTES))
+        benchmark, output = parsed(sources.benchmark, sources.text(path))
         if benchmark is None:
             raise UsageError(f"{path} ends before it shows which benchmark it is of.", "Leave it out.")
         if declared is not None and declared.name != benchmark.name:
@@ -140,14 +143,15 @@ def _curve(sources: Sources, paths: Sequence[Path]) -> "Curve":
     return scale_points.curve_of_outputs(declared, outputs, sources.over, shown, sources.metric)
 
 
-def _own_rates(path: Path | None) -> dict[str, float]:
+def _own_rates(sources: Sources) -> dict[str, float]:
     """Lines node,value. Raises UsageError for anything else."""
+    path = sources.own_rates
     if path is None:
         return {}
     remedy = "Write lines of node,value."
     rates = {}
     try:
-        rows = list(csv.reader(io.StringIO(read_text(path, TABLES_BYTES))))
+        rows = list(csv.reader(io.StringIO(sources.text(path))))
     except csv.Error as error:
         raise UsageError(f"{path} is not CSV: {error}.", remedy) from error
     for row in rows:

@@ -12,9 +12,8 @@ from seatrial.archive.journal import BenchmarkPlanned, StepEnded
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.benchmarks.declaration import Benchmark, Launch
 from seatrial.benchmarks.parameters import completed
-from seatrial.commands.run.judge import RunResult, judge_run
-from seatrial.commands.run.nodes import by_places, chosen_nodes, request_of, site_of
-from seatrial.commands.run.scratch import (
+from seatrial.driver.benchmark.nodes import by_places, chosen_nodes, request_of, site_of
+from seatrial.driver.benchmark.scratch import (
     Scratch,
     case_hash,
     copy_case,
@@ -29,6 +28,7 @@ from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run
+from seatrial.judgement.benchmark_result import RunResult, judge_run
 from seatrial.launch.contract import Launcher, Manner, StartsPrograms
 from seatrial.model.benchmark_run import Plan, Request, Step, StepResult
 from seatrial.model.errors import LaunchError, UsageError

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from seatrial.cli import benchmark_runs
-from seatrial.commands.run import nodes as run_nodes
-from seatrial.commands.run import run as run_run
 from seatrial.commands.scale import measured as scale_measured
 from seatrial.commands.scale import series as scale_series
 from seatrial.driver import clock, node_selection, site
+from seatrial.driver.benchmark import nodes as benchmark_nodes
+from seatrial.driver.benchmark import run as benchmark_run
+from seatrial.driver.benchmark import series as benchmark_series
 from seatrial.launch.contract import Hosts
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.node_list import node_list
@@ -19,10 +19,10 @@ from seatrial.model.words import count, verb
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
-    from seatrial.commands.run.judge import RunResult
     from seatrial.commands.scale.measured import Measured, Series
     from seatrial.commands.scale.series import Place, Planned, Wanted
     from seatrial.driver.progress import Progress
+    from seatrial.judgement.benchmark_result import RunResult
     from seatrial.model.run import RecordedRun
 
 INTERRUPTED = "interrupted"
@@ -41,7 +41,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
 
 def prepared(settings: RunSettings, benchmark: "Benchmark", wanted: "Wanted", progress: "Progress") -> Preview:
     """Nodes and order of all runs. Raises UsageError for what the benchmark cannot do, SeatrialError for nodes."""
-    run_run.launch_of(benchmark, settings)
+    benchmark_run.launch_of(benchmark, settings)
     scale_series.check(benchmark, wanted, settings.parameters)
     progress.stage("Looking for nodes")
     launcher = site.choose_launcher(replace(settings.site, ranks=max(1, *wanted.cores, wanted.ranks_per_node)))
@@ -59,7 +59,7 @@ def prepared(settings: RunSettings, benchmark: "Benchmark", wanted: "Wanted", pr
 
 def _nodes(hosts: Hosts, wanted: "Wanted") -> tuple[str, ...]:
     """The nodes of the largest point; nothing where all ranks are on this machine. Raises where there are too few."""
-    if run_nodes.by_places(hosts.nodes):
+    if benchmark_nodes.by_places(hosts.nodes):
         if wanted.nodes or wanted.spread > 1:
             raise UsageError("There are no nodes here, only this machine.", "Give --cores 1,2,4.")
         return ()
@@ -84,17 +84,17 @@ def carried_out(preview: Preview, settings: RunSettings, benchmark: "Benchmark",
     for number, item in enumerate(preview.planned, 1):
         name = item.name(preview.name)
         own = settings_of(settings, benchmark, item)
-        kept = benchmark_runs.kept_run(settings.site.archive, name, own, benchmark)
+        kept = benchmark_series.kept_run(settings.site.archive, name, own, benchmark)
         if kept is None:
             if item.place.label in left or (not runs and len(left) >= MOST_FAILURES):
                 continue
             nodes = len(item.place.nodes) or 1
-            if why := benchmark_runs.beyond(settings.site.node_hours, used, own, nodes):
+            if why := benchmark_series.beyond(settings.site.node_hours, used, own, nodes):
                 left[item.place.label] = f"{name}: {why}"
                 continue
             progress.stage(f"{name}, run {number} of {len(preview.planned)}")
             try:
-                made = benchmark_runs.new_run(name, own, benchmark, progress)
+                made = benchmark_series.new_run(name, own, benchmark, progress)
             except SeatrialError as error:
                 left[item.place.label] = f"{name}: {error}"
                 continue
@@ -144,15 +144,15 @@ def measured(
     earlier: bool,
 ) -> "Measured":
     """A run as its curve sees it."""
-    launch = run_run.launch_of(benchmark, settings)
-    per_node = run_nodes.ranks_per_node(settings, launch, recorded.info.nodes, recorded.facts)
-    on_machine = run_nodes.by_places(recorded.info.nodes)
+    launch = benchmark_run.launch_of(benchmark, settings)
+    per_node = benchmark_nodes.ranks_per_node(settings, launch, recorded.info.nodes, recorded.facts)
+    on_machine = benchmark_nodes.by_places(recorded.info.nodes)
     return scale_measured.Measured(
         run=recorded.info.run,
         place=place,
         ranks=per_node if on_machine else per_node * len(recorded.info.nodes),
         output=result.output,
         inputs=recorded.plan.inputs if recorded.plan else "",
-        node_hours=benchmark_runs.node_hours_of(recorded),
+        node_hours=benchmark_series.node_hours_of(recorded),
         earlier=earlier,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive.reader import read_info
-from seatrial.cli.signals import Interruptions
+from seatrial.frame.signals import Interruptions
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, names, record
 from tests.support.command_line import Seatrial
@@ -17,7 +17,7 @@ from tests.support.command_line import Seatrial
 PYTHON = f"{sys.prefix}/bin/python"
 MARKED = """
 import os, signal
-from seatrial.cli.entry import ENDINGS, main
+from seatrial.frame.entry import ENDINGS, main
 
 def listen(number, handler, real=signal.signal):
     found = real(number, handler)
@@ -32,7 +32,7 @@ main()
 SLOW = """
 import os, sys, time
 import seatrial.archive.closing as closing, seatrial.driver.measurer as measurer
-from seatrial.cli.entry import main
+from seatrial.frame.entry import main
 
 def measure(*_, **__):
     os.write(1, b"m")
@@ -112,7 +112,7 @@ def test_an_interrupt_that_a_destructor_swallows_is_sent_again(hook_s: float) ->
     """Also where the machine is so busy that the hook which noticed the loss is still at work by then."""
     script = f"""
 import os, signal, threading, time
-from seatrial.cli.signals import Interruptions
+from seatrial.frame.signals import Interruptions
 
 def start(self, real=threading.Thread.start):
     real(self)
@@ -140,10 +140,10 @@ except KeyboardInterrupt:
 
 
 def test_what_a_library_makes_of_an_interrupt_is_no_bug(monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
-    from seatrial.cli import main
+    from seatrial.frame import command_line
 
     heard = Interruptions()
     heard.count = 1
-    monkeypatch.setattr(main, "INTERRUPTIONS", heard)
+    monkeypatch.setattr(command_line, "INTERRUPTIONS", heard)
     monkeypatch.setattr("seatrial.archive.reader.run_folders", lambda _: 1 / 0)
     assert seatrial("runs", "list", code=2).err == "seatrial: Interrupted.\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.commands.run.scratch import case_hash, copy_case, read_case
+from seatrial.driver.benchmark.scratch import case_hash, copy_case, read_case
 from seatrial.model.errors import SeatrialError, UsageError
 
 

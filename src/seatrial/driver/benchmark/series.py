@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from seatrial.archive import reader
-from seatrial.commands.run import judge as run_judge
-from seatrial.commands.run import run as run_run
 from seatrial.driver import node_selection
+from seatrial.driver.benchmark import run as benchmark_run
+from seatrial.judgement import benchmark_result
 from seatrial.model.errors import UsageError
 from seatrial.model.run import Ending
 from seatrial.model.settings import RunSettings
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
-    from seatrial.commands.run.judge import RunResult
     from seatrial.driver.progress import Progress
+    from seatrial.judgement.benchmark_result import RunResult
     from seatrial.model.run import RecordedRun
 
 SECONDS = 3600.0
@@ -43,7 +43,7 @@ def kept_run(
                 f"The run {folder.name} was made with other settings than now: {differing}.",
                 "Use another name for the whole, with --run.",
             )
-        result = run_judge.judge_run(recorded, benchmark)
+        result = benchmark_result.judge_run(recorded, benchmark)
         if result.output.complete and not result.failure:
             return recorded, result
     return None
@@ -84,7 +84,7 @@ def new_run(
     taken = {path.name.removesuffix(".partial") for path in archive.iterdir()} if archive.is_dir() else set()
     names = [name, *(f"{name}.{number}" for number in range(2, 1000))]
     free = next(word for word in names if word not in taken)
-    outcome = run_run.run_benchmark(replace(settings, site=replace(settings.site, run=free)), benchmark, progress)
+    outcome = benchmark_run.run_benchmark(replace(settings, site=replace(settings.site, run=free)), benchmark, progress)
     if outcome.recorded.info.ending is Ending.INTERRUPTED:
         raise KeyboardInterrupt
     return outcome.recorded, outcome.result

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from seatrial.cli.entry import ENDINGS
+from seatrial.frame.entry import ENDINGS
 
 PATIENCE = b"""
 seatrial: The run is being closed. Ctrl-C once more leaves at once; `seatrial runs recover` then closes the run.

@@ -1,0 +1,223 @@
+"""Options and arguments as every command declares them: click's own, with checks that hold for every value.
+
+The types below turn words into values, so that a command's function gets nodes, seconds and paths.
+"""
+
+import enum
+import math
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from seatrial.archive import layout, reader
+from seatrial.files.home_folders import state_folder
+from seatrial.model.errors import UsageError
+from seatrial.model.words import natural_sorted
+from seatrial.process import process
+from seatrial.slurm import argv
+
+WHOLE = re.compile(r"[+-]?[0-9]+")
+REAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
+MOST = 2**63 - 1
+MOST_DIGITS = 20
+LONGEST_NAME_BYTES = 255
+LONGEST_PATH_BYTES = 4095
+"""NAME_MAX and PATH_MAX of Linux, the latter without its NUL."""
+PATIENCE_S = 3.0
+"""Whoever asked for a completion does not wait longer for a controller."""
+HARMLESS = re.compile(r"[\w.+:/-]+", re.ASCII)
+"""Names that mean nothing special to a shell; zsh evaluates the answer."""
+
+
+class Checked(click.Parameter):
+    """A parameter that refuses words which Python's int() and float() or a file system would take differently.
+
+    Refused are bytes that are not UTF-8, control characters, digits other than 0 to 9, NaN, infinity, whole numbers of
+    more than 64 bits, and paths that are empty or too long.
+    """
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """The value of the words. Raises UsageError that shows them where they are refused."""
+        for word in [value] if isinstance(value, str) else value or () if isinstance(value, list | tuple) else ():
+            if isinstance(word, str) and (wrong := trouble(word, self.type, of_line=self.nargs == -1)):
+                raise UsageError(f"{called(self)} {word!r}: {wrong}")
+        try:
+            return super().type_cast_value(ctx, value)
+        except click.BadParameter as error:
+            raise UsageError(f"{called(self)} {value!r}: {error.message}") from error
+
+
+class Option(Checked, click.Option):
+    """An option; one for text is empty where it is not given, and help then shows no default."""
+
+    def __init__(self, param_decls: Sequence[str], **settings: Any) -> None:
+        text = not settings.keys() & {"type", "is_flag", "multiple", "nargs"}
+        if text and not settings.get("required"):
+            settings.setdefault("default", "")
+        unsaid = "[default: " not in settings["help"]
+        settings.setdefault("show_default", unsaid and settings.get("default") != "")
+        super().__init__(param_decls, show_envvar=unsaid and "envvar" in settings, **settings)
+
+
+class Argument(Checked, click.Argument):
+    """An argument."""
+
+
+option = partial(click.option, cls=Option)
+argument = partial(click.argument, cls=Argument)
+
+
+def trouble(word: str, kind: click.ParamType[Any], *, of_line: bool = False) -> str:
+    """Why the word cannot be used as a value of that kind; empty where it can.
+
+    `of_line`: it is part of another program's command line, which may have line breaks.
+    """
+    if any(unicodedata.category(character) == "Cs" for character in word):
+        return "It has bytes that are not UTF-8. Write it in UTF-8."
+    if "\0" in word or (not of_line and any(unicodedata.category(character) == "Cc" for character in word)):
+        return "It has control characters. Leave them out."
+    match kind:
+        case click.types.IntParamType():
+            return _not_whole(word.strip())
+        case click.types.FloatParamType():
+            return _not_real(word.strip())
+        case click.Path():
+            return path_trouble(word)
+    return ""
+
+
+def _not_whole(word: str) -> str:
+    if not WHOLE.fullmatch(word):
+        return "It is not a whole number. Write digits from 0 to 9."
+    return "" if len(word) < MOST_DIGITS and abs(int(word)) <= MOST else f"It is beyond {MOST}. Give a smaller number."
+
+
+def _not_real(word: str) -> str:
+    if not REAL.fullmatch(word):
+        return "It is not a number. Write digits from 0 to 9, as in 2.5."
+    return "" if math.isfinite(float(word)) else "It is too large. Give a smaller number."
+
+
+def path_trouble(word: str) -> str:
+    """Why no file or folder can have that path; empty where one can."""
+    if not word:
+        return "It is empty. Name a file or folder, or leave the option out."
+    parts = os.fsencode(word).split(b"/")
+    if max(map(len, parts)) > LONGEST_NAME_BYTES or sum(map(len, parts)) + len(parts) > LONGEST_PATH_BYTES:
+        return (
+            f"It is too long: a name may have {LONGEST_NAME_BYTES} bytes, and a whole path {LONGEST_PATH_BYTES}. "
+            "Give a shorter one."
+        )
+    return ""
+
+
+def called(param: click.Parameter | None) -> str:
+    """How messages name a parameter: `--budget`, `NODES`."""
+    if param is None:
+        return "The value"
+    return param.opts[0] if isinstance(param, click.Option) else (param.metavar or param.opts[0]).strip("[]")
+
+
+class Text(click.ParamType[Any]):
+    """A text. A shell is offered the names that `names` finds, which gets the values before it on the command line."""
+
+    name = "text"
+
+    def __init__(
+        self,
+        parse: Callable[[str, str], Any] = lambda text, _: text,
+        names: Callable[[dict[str, Any]], Sequence[str]] = lambda _: (),
+    ) -> None:
+        """`parse`: makes the value of the text and of the name of its parameter; it raises UsageError."""
+        self.parse = parse
+        self.names = names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value of the text; what was a value already is returned."""
+        return self.parse(value, called(param)) if isinstance(value, str) else value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """What the word could be; of a list with commas its last part is completed.
+
+        A name that a shell would expand is never offered.
+        """
+        before, comma, last = incomplete.rpartition(",")
+        fitting = [name for name in self.names(ctx.params) if name.startswith(last) and HARMLESS.fullmatch(name)]
+        return [CompletionItem(f"{before}{comma}{name}") for name in fitting]
+
+
+class Word(click.Choice[str]):
+    """One of the words of an enumeration."""
+
+    def __init__(self, words: type[enum.StrEnum]) -> None:
+        super().__init__([word.value for word in words])
+        self._words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> enum.StrEnum:
+        """The member of the enumeration."""
+        return self._words(super().convert(value, param, ctx))
+
+
+class PathType(click.Path):
+    """A path. `absolute`: from the root, since jobs may start elsewhere."""
+
+    def __init__(self, *, absolute: bool = False) -> None:
+        super().__init__(path_type=Path)
+        self._absolute = absolute
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        path: Any = super().convert(value, param, ctx)
+        return path.absolute() if self._absolute else path
+
+
+class ReportFile(PathType):
+    """Where a report is to be written: refused before anything is measured if it cannot be written there."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path. Raises UsageError."""
+        path = Path(value)
+        given = f"{called(param)} {str(path)!r}"
+        if path.is_dir():
+            raise UsageError(f"{given} is a folder.", "Name a file in it.")
+        if path.is_socket() or path.is_block_device():
+            raise UsageError(f"{given} is {'a socket' if path.is_socket() else 'a disk'}.", "Name another file.")
+        if not path.parent.is_dir():
+            raise UsageError(f"{given}: there is no folder {str(path.parent)!r}.", "Make it, or name another file.")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise UsageError(f"{given} cannot be written: permission denied.", "Name another file.")
+        return path
+
+
+def archive_folder() -> Path:
+    """The folder of runs where no option names one: $SEATRIAL_ARCHIVE, else XDG state; absolute."""
+    named = os.environ.get("SEATRIAL_ARCHIVE")
+    return Path(named).absolute() if named else state_folder() / "seatrial" / "runs"
+
+
+def node_names(_: dict[str, Any]) -> list[str]:
+    """The nodes that Slurm knows; none where it does not answer in time."""
+    return _slurm_names(argv.NODE_NAMES)
+
+
+def partition_names(_: dict[str, Any]) -> list[str]:
+    """The partitions that Slurm knows."""
+    return _slurm_names(argv.PARTITION_NAMES)
+
+
+def _slurm_names(question: Sequence[str]) -> list[str]:
+    done = process.run(question, timeout_s=PATIENCE_S)
+    return natural_sorted(set(done.stdout.split())) if done.ok else []
+
+
+def run_names(given: dict[str, Any]) -> list[str]:
+    """The runs of the archive that the command line names, newest first, and `last`."""
+    folders = reader.run_folders(given.get("archive") or archive_folder())
+    return [*(layout.run_of(folder) for folder in reversed(folders)), "last"]
