@@ -21,7 +21,7 @@ from seatrial.benchmarks import (
     stream,
 )
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.line_prefixes import SHARE, plain
+from seatrial.benchmarks.reading import SHARE, plain
 from seatrial.importers.other_outputs import recognised
 from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError

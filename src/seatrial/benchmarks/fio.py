@@ -5,10 +5,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.fio_plan import FIO
+from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, check_space, size_bytes, whole
 from seatrial.benchmarks.reading import START, Line, Reading, json_objects
 from seatrial.model.benchmark import Better, Label, Metric, Output, Result
+from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.errors import UsageError
 from seatrial.model.number_text import number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -59,6 +60,59 @@ FEWEST_TICKS = 20
 """Milliseconds, in which fio counts: fewer make its rates uncertain by more than 5 %."""
 AGREEMENT = 0.05
 DIRECTIONS = ("read", "write", "trim", MIXED)
+
+
+MODES = ("write", "read", "randwrite", "randread", "rw", "randrw")
+MIB = 1 << 20
+
+
+def fio_plan(request: Request) -> Plan:
+    """One job in the scratch folder, past the page cache where `direct` says so. Raises UsageError for a parameter."""
+    parameters = request.parameters
+    mode = parameters["mode"]
+    if mode not in MODES:
+        raise UsageError(f"--set mode={mode} is not a valid mode.", f"Choose from {', '.join(MODES)}.")
+    direct = whole(parameters, "direct", 0, 1)
+    jobs = whole(parameters, "jobs", 1, 1024)
+    block = size_bytes(parameters, "block")
+    size, note = _size(request, direct=bool(direct))
+    check_space(request, size * jobs, f"{jobs} files of {size / 1e9:.1f} GB")
+    words = [
+        f"--name={mode}", f"--rw={mode}", f"--size={size}", f"--bs={block}", f"--direct={direct}",
+        f"--numjobs={jobs}", "--group_reporting", "--directory=.", "--end_fsync=1", "--output-format=json",
+        f"--runtime={whole(parameters, 'seconds', 1, 86400)}",
+    ]  # fmt: skip
+    return Plan(steps=(Step(name="fio", argv=(request.program, *words), mpi=False),), notes=(note,))
+
+
+def _size(request: Request, *, direct: bool) -> tuple[int, str]:
+    """Bytes of a file, and a sentence on it. Through the page cache it is twice the memory."""
+    if request.parameters["size"] != AUTO:
+        size = size_bytes(request.parameters, "size")
+        cached = not direct and 0 < size < 2 * request.memory_bytes
+        doubt = " It is less than twice the memory: the page cache may serve it." if cached else ""
+        return size, f"A file of {size / 1e9:.2f} GB as requested.{doubt}"
+    size = (4096 * MIB) if direct else 2 * request.memory_bytes
+    if not size:
+        raise UsageError("The memory of the node is not known.", "Give the size: --set size=64GiB.")
+    why = "past the page cache" if direct else "twice the memory, so that the page cache cannot serve it"
+    return size, f"A file of {size / 1e9:.2f} GB: {why}."
+
+
+FIO = Launch(
+    programs=("fio",),
+    package="fio",
+    plan=fio_plan,
+    ranks_per_node=1,
+    parameters=(
+        Parameter(name="mode", default="write", meaning=", ".join(MODES)),
+        Parameter(name="size", default=AUTO, meaning="of the file; auto: 4GiB, twice the memory with direct=0"),
+        Parameter(name="block", default="1MiB", meaning="bytes of one operation"),
+        Parameter(name="jobs", default="1", meaning="processes at once, each with its own file"),
+        Parameter(name="direct", default="1", meaning="1: past the page cache, 0: through it"),
+        Parameter(name="seconds", default="60", meaning="longest time"),
+    ),
+)
 
 
 def parse(text: str) -> Output:

@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.hpl import GATES, read_hpl
-from seatrial.benchmarks.hpl_plan import HPCC
+from seatrial.benchmarks.hpl import GATES, HPCC, read_hpl
 from seatrial.benchmarks.reading import Line, Reading, rule_of
 from seatrial.benchmarks.stream import read_stream
 from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output

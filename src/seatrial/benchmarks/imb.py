@@ -5,10 +5,11 @@ import re
 
 import msgspec
 
-from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.message_plans import IMB
+from seatrial.benchmarks.declaration import AUTO, PAIR, PAIR_BYTES, Benchmark, Launch, Parameter, largest_message
 from seatrial.benchmarks.reading import Line, Reading
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
+from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.errors import UsageError
 from seatrial.model.number_text import is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -34,6 +35,45 @@ MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
 TELLING_BYTES = 1 << 16
 """From this size on rounding of time and rate cannot hide the difference between 10⁶ and 2²⁰."""
 AGREEMENT = 0.02
+
+
+IMB_TEST = re.compile(r"[A-Za-z][A-Za-z_]{1,40}")
+IMB_PAIR = ("pingpong", "pingping", "pingpongspecificsource", "pingpingspecificsource", "pingponganysource",
+            "pinganysource", "unidir_put", "unidir_get", "bidir_put", "bidir_get")  # fmt: skip
+"""Tests that always run on two ranks, while others wait."""
+
+
+def imb_plan(request: Request) -> Plan:
+    """One test of an IMB program, on all ranks at once. Raises UsageError for a parameter."""
+    test = request.parameters["test"]
+    if not IMB_TEST.fullmatch(test):
+        raise UsageError(f"--set test={test} is not a test of IMB.", "Give PingPong, Allreduce, Sendrecv, ...")
+    ranks = PAIR if test.lower() in IMB_PAIR else request.ranks
+    if request.ranks < PAIR:
+        raise UsageError("IMB needs two ranks at least.", "Give --ranks 2.")
+    largest = largest_message(request, PAIR_BYTES)
+    power = largest.bit_length() - 1
+    if largest != 1 << power:
+        raise UsageError(f"--set largest={largest}: IMB's sizes are powers of two.", "Give 4MiB.")
+    step = Step(
+        name=test, argv=(request.program, test, "-npmin", str(request.ranks), "-msglog", str(power)),
+    )  # fmt: skip
+    return Plan(steps=(step,), expected={"ranks": str(ranks)})
+
+
+IMB = Launch(
+    programs=("IMB-MPI1",),
+    program_parameter="program",
+    package="",
+    plan=imb_plan,
+    nodes=2,
+    ranks_per_node=1,
+    parameters=(
+        Parameter(name="program", default="IMB-MPI1", meaning="IMB-MPI1, IMB-P2P, IMB-NBC, IMB-RMA, ..."),
+        Parameter(name="test", default="PingPong", meaning="PingPong, Allreduce, Biband, ..."),
+        Parameter(name="largest", default=AUTO, meaning="largest message; auto: 4MiB"),
+    ),
+)
 
 
 class Table(msgspec.Struct):

@@ -2,8 +2,7 @@
 
 import re
 
-from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling
-from seatrial.benchmarks.parameters import whole
+from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import Line, Reading
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step

@@ -3,8 +3,7 @@
 import itertools
 import re
 
-from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter
-from seatrial.benchmarks.parameters import size_bytes, whole
+from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, size_bytes, whole
 from seatrial.benchmarks.reading import Line, Reading
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step

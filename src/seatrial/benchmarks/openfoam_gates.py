@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from seatrial.benchmarks.openfoam_log import Step
+from seatrial.benchmarks.openfoam_log import ProgramLog
 from seatrial.benchmarks.reading import Line, Reading
 from seatrial.model.number_text import number_of
 from seatrial.model.verdict import FindingKind
@@ -51,7 +51,7 @@ WITHOUT_STEPS = ("potentialFoam",)
 """Programs that solve once, without steps of time."""
 
 
-def judge_solver(reading: Reading, step: Step) -> None:
+def judge_solver(reading: Reading, step: ProgramLog) -> None:
     """All gates on the iterations of a solver."""
     _numbers(reading, step)
     _diverged(reading, step)
@@ -76,7 +76,7 @@ def judge_solver(reading: Reading, step: Step) -> None:
         )
 
 
-def _duration(reading: Reading, step: Step) -> None:
+def _duration(reading: Reading, step: ProgramLog) -> None:
     """The iterations took as long as their clock can show, and as the cells need; none is missing between them."""
     timed = [item for item in step.iterations if item.execution_s is not None]
     taken_s = (timed[-1].execution_s or 0.0) if timed else 0.0
@@ -106,7 +106,7 @@ def _duration(reading: Reading, step: Step) -> None:
             break
 
 
-def _numbers(reading: Reading, step: Step) -> None:
+def _numbers(reading: Reading, step: ProgramLog) -> None:
     """Residuals are finite, and every field is solved in every iteration."""
     for field, history in step.residuals.items():
         for line, initial, final, _ in history:
@@ -120,7 +120,7 @@ def _numbers(reading: Reading, step: Step) -> None:
                 break
 
 
-def _diverged(reading: Reading, step: Step) -> None:
+def _diverged(reading: Reading, step: ProgramLog) -> None:
     """Continuity errors are finite, and residuals did not grow beyond any solution."""
     for line, errors in reading.matches(CONTINUITY.pattern, step.lines):
         if not (_finite(errors["local"]) and _finite(errors["whole"])):
@@ -145,7 +145,7 @@ def _finite(printed: str) -> bool:
         return False
 
 
-def _coefficients(reading: Reading, step: Step) -> None:
+def _coefficients(reading: Reading, step: ProgramLog) -> None:
     """A function that computes force coefficients prints them in each iteration, and they are not all zero."""
     done = [item for item in step.iterations if item.execution_s is not None]
     for line, name in step.declared[:1]:
@@ -165,7 +165,7 @@ def _coefficients(reading: Reading, step: Step) -> None:
             reading.note(f"{name} is printed {len(values)} times in {len(done)} iterations of {functions} functions.")
 
 
-def _clock(reading: Reading, step: Step) -> None:
+def _clock(reading: Reading, step: ProgramLog) -> None:
     """Times rise from iteration to iteration."""
     before = None
     for item in step.iterations:
@@ -187,7 +187,7 @@ def _clock(reading: Reading, step: Step) -> None:
         before = item
 
 
-def _constant(reading: Reading, step: Step) -> None:
+def _constant(reading: Reading, step: ProgramLog) -> None:
     """Residuals or coefficients that never change in many iterations were not computed."""
     for field, history in step.residuals.items():
         printed = {(initial, final) for _, initial, final, _ in history}
@@ -220,7 +220,7 @@ def _large(printed: str) -> bool:
     return _finite(printed) and number_of(printed) > CONVERGED_RESIDUAL
 
 
-def judge_warnings(reading: Reading, step: Step) -> None:
+def judge_warnings(reading: Reading, step: ProgramLog) -> None:
     """Errors, and warnings that mean that patches or functions were left out."""
     for place, line in enumerate(step.lines):
         if ERROR.search(line.text):

@@ -5,11 +5,12 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.message_plans import OSU
+from seatrial.benchmarks.declaration import AUTO, PAIR, PAIR_BYTES, Benchmark, Launch, Parameter, largest_message, whole
 from seatrial.benchmarks.reading import Line, Reading
 from seatrial.importers.osu import COLUMN
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
+from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, is_number, is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -37,6 +38,47 @@ ROUNDING = 0.01
 """Bandwidth and message rate of one row agree this well, besides the rounding of two decimals."""
 FEWEST_CONSTANT = 6
 MOST_DIGITS = 15
+
+
+OSU_TEST = re.compile(r"osu_[a-z0-9_]{1,40}")
+OSU_PAIR = re.compile(r"osu_(?:i?bi?bw|latency|bw|put|get|acc|cas|fop|multi_lat|mbw_mr)")
+OSU_MULTIPLE = ("osu_mbw_mr", "osu_multi_lat")
+OSU_ONE_ROW = re.compile(r"osu_(?:i?barrier|init|hello|cas_latency|fop_latency)")
+COLLECTIVE_BYTES = 1 << 20
+
+
+def osu_plan(request: Request) -> Plan:
+    """One OSU test up to a largest message. Raises UsageError for a parameter, and for ranks that it cannot use."""
+    test = request.parameters["test"]
+    if not OSU_TEST.fullmatch(test):
+        raise UsageError(f"--set test={test} is not a test of OSU.", "Give osu_bw, osu_latency, osu_allreduce, ...")
+    pair = bool(OSU_PAIR.match(test))
+    if pair and test not in OSU_MULTIPLE and request.ranks != PAIR:
+        raise UsageError(f"{test} runs on two ranks, and {request.ranks} were requested.", "Give --ranks 2.")
+    if test in OSU_MULTIPLE and request.ranks % PAIR:
+        raise UsageError(f"{test} needs pairs, and {request.ranks} ranks were requested.", "Give an even number.")
+    words = ["-c"] if whole(request.parameters, "verify", 0, 1) else []
+    expected = {"pairs": str(request.ranks // PAIR)} if test in OSU_MULTIPLE else {}
+    if OSU_ONE_ROW.match(test):
+        return Plan(steps=(Step(name=test, argv=(request.program, *words)),), expected=expected)
+    largest = largest_message(request, PAIR_BYTES if pair else COLLECTIVE_BYTES)
+    step = Step(name=test, argv=(request.program, "-m", str(largest), *words))
+    return Plan(steps=(step,), expected=expected, largest_bytes=largest)
+
+
+OSU = Launch(
+    programs=("osu_bw",),
+    program_parameter="test",
+    package="",
+    plan=osu_plan,
+    nodes=2,
+    ranks_per_node=1,
+    parameters=(
+        Parameter(name="test", default="osu_bw", meaning="the program: osu_latency, osu_mbw_mr, osu_allreduce, ..."),
+        Parameter(name="largest", default=AUTO, meaning="largest message; auto: 4MiB, of collectives 1MiB"),
+        Parameter(name="verify", default="0", meaning="1: compare the received data (-c, from version 6)"),
+    ),
+)
 
 
 class Table(msgspec.Struct):

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.node_plans import STREAM
+from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
 from seatrial.benchmarks.reading import Line, Reading, rule_of
 from seatrial.model.benchmark import Better, Label, Metric, Output
+from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.number_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -32,6 +32,23 @@ UNITS = {"MB/s": 1e6, "GB/s": 1e9}
 FEWEST_TICKS = 20
 """Below it the program's own text calls the result unreliable."""
 AGREEMENT = 0.02
+
+
+def stream_plan(request: Request) -> Plan:
+    """Its arrays are as it was compiled; the ranks of the node are its threads."""
+    threads = request.ranks_per_node
+    argv = ("env", f"OMP_NUM_THREADS={threads}", request.program)
+    expected = {"threads": str(threads)} if threads > 1 else {}
+    return Plan(
+        steps=(Step(name="stream", argv=argv, mpi=False),),
+        expected=expected,
+        notes=(f"{threads} threads. The arrays should be four times as large as the caches: "
+               f"{4 * request.cache_bytes / 1e6:.0f} MB each.",) if request.cache_bytes else (f"{threads} threads.",),
+    )  # fmt: skip
+
+
+STREAM = Launch(programs=("stream", "stream_c", "stream_c.exe", "stream_omp", "stream.exe"), package="",
+                plan=stream_plan)  # fmt: skip
 
 
 def parse(text: str) -> Output:

@@ -7,8 +7,7 @@ import pytest
 
 from seatrial.benchmarks import reading
 from seatrial.benchmarks.catalogue import parse_auto
-from seatrial.benchmarks.line_prefixes import plain
-from seatrial.benchmarks.reading import Line, lines_of
+from seatrial.benchmarks.reading import Line, lines_of, plain
 from tests.support import benchmark_outputs as outputs
 
 LARGE = 500_000

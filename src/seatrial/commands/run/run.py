@@ -10,8 +10,7 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.journal import BenchmarkPlanned, StepEnded
 from seatrial.archive.writer import ArchiveError, RunWriter
-from seatrial.benchmarks.declaration import Benchmark, Launch
-from seatrial.benchmarks.parameters import completed
+from seatrial.benchmarks.declaration import Benchmark, Launch, completed
 from seatrial.commands.run.judge import RunResult, judge_run
 from seatrial.commands.run.nodes import by_places, chosen_nodes, request_of, site_of
 from seatrial.commands.run.scratch import (
