@@ -14,7 +14,7 @@ from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import AsJson, seconds
 from seatrial.cli.outcome import show
 from seatrial.cli.simulate import simulate
-from seatrial.lab.cluster import daemons, host_argv, planting, requirements, state, stop
+from seatrial.lab.cluster import daemons, host_argv, planting, processes, state, stop
 from seatrial.lab.cluster import plan as cluster_plan
 from seatrial.lab.cluster import start as cluster_start
 from seatrial.lab.faults import base as faults_base
@@ -130,7 +130,7 @@ def down(
 ) -> int:
     """Remove a lab, running or incomplete: processes, namespaces, mounts, files. A missing lab is not an error."""
 
-    requirements.require_root()
+    processes.require_root()
     cluster_plan.check_name(name)
     for one in state.lab_names() if every else [name]:
         there = stop.exists(one)
@@ -147,7 +147,7 @@ def run(
 ) -> None:
     """Run a command as a user of the cluster would, on the login node or on a node, in this same folder."""
 
-    requirements.require_lab()
+    processes.require_lab()
     argv = host_argv.as_user(state.standing(name).plan, command, host=on)
     os.execvp(argv[0], argv)  # noqa: S606
 
@@ -156,7 +156,7 @@ def run(
 def status(as_json: AsJson = False) -> int:
     """Show the running labs: nodes with their Slurm states, design rates, planted faults."""
 
-    requirements.require_root()
+    processes.require_root()
     labs = daemons.all_labs()
     if as_json:
         JSON_OUTPUT.print_report(Report(payload=lambda: {"labs": labs}))
@@ -292,7 +292,7 @@ def trial(
     """Start a lab for each scenario, plant its faults, run `check`, and score what it named."""
 
     scenarios = [trial_scenario.read_scenario(path) for path in files]
-    requirements.require_lab()
+    processes.require_lab()
     stage = trial_stage.real_stage(keep)
     results = []
     for scenario in scenarios:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.failures.plain_text import plain
+from seatrial.failures.cause import plain
 from seatrial.model.loss import Loss, LossCause, RankDeath
 from seatrial.model.node_list import expand
 

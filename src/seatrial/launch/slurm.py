@@ -10,7 +10,7 @@ from pathlib import Path
 from seatrial.fabric.slurm_topology import parse_topology
 from seatrial.failures.start_failure import explain
 from seatrial.launch.collector import EXTRA_S_PER_NODE, QUICK_FACTS, Patience, collector
-from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
+from seatrial.launch.contract import MPIEXEC, PLAIN, Command, FactsReading, Hosts, Manner, StartWays
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask
 from seatrial.launch.mpi import Mpi
@@ -23,7 +23,6 @@ from seatrial.launch.mpiexec import (
     placed_argv,
 )
 from seatrial.launch.session import PipeSession, look
-from seatrial.launch.start_ways import MPIEXEC, StartWays
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.node_list import expand, node_list
@@ -37,9 +36,8 @@ from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
 from seatrial.slurm.allocation import Allocation, NodesLost, obtain, with_request
-from seatrial.slurm.held_nodes import HELD_JOB
+from seatrial.slurm.held_nodes import HELD_JOB, see_own_job
 from seatrial.slurm.job import job_around, refuse_clusters, refuse_over
-from seatrial.slurm.job_ranks import see_own_job
 from seatrial.slurm.presence import (
     COMMAND_TIMEOUT_S,
     answer,

@@ -10,10 +10,51 @@ from seatrial.model.hardware import PciDevice, PciHop
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.pcie import link_bytes_per_s, links_of, links_text
 from seatrial.model.words import Unknown
-from seatrial.node.hwloc_document import infos
+from seatrial.node.frame import FactsFormatError
 from seatrial.node.pci import ADDRESS, pci_kind
 from seatrial.node.port_rate import port_family
 from seatrial.node.processor_sets import masked
+
+DOCTYPE = re.compile(r"""<!DOCTYPE\s+topology\s+SYSTEM\s+(?:"[\w.]*"|'[\w.]*')\s*>""")
+"""The only one that hwloc writes. A declaration with more in it could define entities that grow without end."""
+
+PLACES = {"Package": "Package", "Socket": "Package", "NUMANode": "NUMANode", "Node": "NUMANode", "Core": "Core"}
+"""Types of objects in the versions 1, 2 and 3 of the format -> what we call them."""
+
+
+def parse_hwloc(text: str) -> ET.Element:
+    """The root `topology` of an export of hwloc 1, 2 or 3.
+
+    Raises FactsFormatError for text that is not well-formed, that declares entities or more than hwloc's document type,
+    or whose root is another. Nothing outside the text is read.
+    """
+    declared = text.count("<!DOCTYPE")
+    if "<!ENTITY" in text or declared > 1 or declared != len(DOCTYPE.findall(text)):
+        raise FactsFormatError(
+            "This XML declares more than hwloc's document type.",
+            "Entities are not accepted: export it again with `lstopo --of xml`.",
+        )
+    try:
+        root = ET.fromstring(text)  # noqa: S314 - declarations are refused above
+    except (ET.ParseError, ValueError) as error:
+        raise FactsFormatError(
+            f"This is not well-formed XML: {error}.", "Export it again with `lstopo --of xml`."
+        ) from None
+    if root.tag != "topology" or root.find("object") is None:
+        raise FactsFormatError(
+            f"This XML contains a {root.tag[:40]!r}, not an hwloc topology with its objects.",
+            "Export one with `lstopo --of xml`.",
+        )
+    return root
+
+
+def infos(element: ET.Element) -> dict[str, str]:
+    """Name -> value of the infos directly under an element; the first of each name."""
+    values: dict[str, str] = {}
+    for info in element.iterfind("info"):
+        values.setdefault(info.get("name", ""), info.get("value", ""))
+    return values
+
 
 CLASS = re.compile(r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[\w{4}:\w{4}\] [0-9a-f]{2}( [0-9a-f]{2})?)?")
 """Class and subclass, vendor and device, of the subsystem too, revision, and in newer versions the programming

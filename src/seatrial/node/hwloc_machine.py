@@ -10,8 +10,7 @@ from seatrial.model.hardware import ProcessorFacts, Topology
 from seatrial.model.system import Firmware, SystemFacts
 from seatrial.node.frame import whole_number
 from seatrial.node.frequencies import named_hz
-from seatrial.node.hwloc_devices import NOT_TOLD, Devices, hwloc_devices
-from seatrial.node.hwloc_document import PLACES, infos, parse_hwloc
+from seatrial.node.hwloc_devices import NOT_TOLD, PLACES, Devices, hwloc_devices, infos, parse_hwloc
 from seatrial.node.processor_sets import Numbers, masked
 from seatrial.node.topology import xml_topology
 

@@ -9,13 +9,11 @@ from seatrial.model.facts import NodeFacts
 from seatrial.node.frame import CLOSING, OPENING, Frame, parse_frame, whole_number
 from seatrial.node.hcas import read_hcas
 from seatrial.node.interfaces import read_interfaces
-from seatrial.node.kernel import read_kernel
 from seatrial.node.memory import read_memory
 from seatrial.node.mpi import mpi_versions, why_no_mpi
 from seatrial.node.pci import read_pci
-from seatrial.node.processor import read_processor
-from seatrial.node.processor_counts import read_processors
-from seatrial.node.software import read_software
+from seatrial.node.processor import read_processor, read_processors
+from seatrial.node.software import read_kernel, read_software
 from seatrial.node.system import read_system
 from seatrial.node.topology import read_topology
 

@@ -1,16 +1,18 @@
-"""Frequencies, governors, idle states, instruction sets and mitigations, from a frame."""
+"""Numbers of processors, frequencies, governors, idle states, instruction sets and mitigations, from a frame."""
 
 import functools
 import math
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
+
+import msgspec
 
 from seatrial.model.hardware import IdleState, ProcessorFacts
 from seatrial.node.frame import Frame, whole_number
 from seatrial.node.frequencies import base_hz, read_frequencies, turbo
-from seatrial.node.processor_counts import CPUINFO, cpuinfo
-from seatrial.node.processor_sets import Numbers, listed, number
-from seatrial.node.topology_sysfs import CPU, sysfs_cores
+from seatrial.node.processor_sets import Numbers, listed, number, package_number
+from seatrial.node.topology_sysfs import CPU, NODES, ONLINE, ROWS, sysfs_cores
 
 STATUS = "/proc/self/status"
 JOB = "job cpuset"
@@ -25,6 +27,7 @@ VECTOR = re.compile(
 )
 """Words of /proc/cpuinfo for vector and matrix instructions: arch/x86/include/asm/cpufeatures.h,
 Documentation/arch/arm64/elf_hwcaps.rst."""
+CPUINFO = "/proc/cpuinfo"
 
 
 def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
@@ -57,7 +60,7 @@ def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
         mitigations=_mitigations(frame),
         throttle_events=throttle,
         allowed=_allowed(frame),
-        quota_processors=_processors(quota),
+        quota_processors=_quota_processors(quota),
         quota_file=quota.file if quota else "",
         quota_text=quota.content if quota and quota.file else "",
     )
@@ -187,7 +190,71 @@ def _least_quota(groups: str) -> _Quota | None:
     return min(quotas, key=lambda each: each.processors, default=None)
 
 
-def _processors(quota: _Quota | None) -> float | None:
+def _quota_processors(quota: _Quota | None) -> float | None:
     if quota is None:
         return None
     return quota.processors if math.isfinite(quota.processors) else -1.0
+
+
+def cpuinfo(frame: Frame) -> Mapping[str, str]:
+    """Word -> content, of the last processor that the collector kept; nothing where the file is not there."""
+    return _says(frame.files.get(CPUINFO, ()))
+
+
+@functools.lru_cache(maxsize=256)
+def _says(lines: tuple[str, ...]) -> dict[str, str]:
+    pairs = (line.partition(":") for line in lines)
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+NODES_ONLINE = "/sys/devices/system/node/online"
+
+
+class Processors(msgspec.Struct, frozen=True, kw_only=True):
+    """What the kernel reports about the processors. Counts; None where it reports none, and `absent` has the reason."""
+
+    model: str
+    processors: int | None
+    cores: int | None
+    sockets: int | None
+    numa_nodes: int | None
+    absent: dict[str, str]
+
+
+def read_processors(frame: Frame) -> Processors:
+    """Processors are the online logical ones; cores are their distinct sets of thread siblings."""
+    model = cpu_model(frame)
+    read = {
+        "processors": (_processors(frame), ONLINE),
+        "cores": (len(sysfs_cores(frame)) or None, ROWS),
+        "sockets": (_sockets(frame), ROWS),
+        "numa_nodes": (_numa_nodes(frame), NODES_ONLINE),
+    }
+    absent = {name: frame.reason(path) for name, (number, path) in read.items() if number is None}
+    if not model:
+        absent["cpu_model"] = frame.reason(CPUINFO)
+    return Processors(model=model, absent=absent, **{name: number for name, (number, _) in read.items()})
+
+
+def cpu_model(frame: Frame) -> str:
+    """The model's name: x86 prints "model name", POWER "cpu", and Arm only the numbers of implementer and part."""
+    says = cpuinfo(frame)
+    if "CPU implementer" in says and "model name" not in says:
+        return f"implementer {says['CPU implementer']} part {says.get('CPU part', 'unknown')}"
+    return says.get("model name") or says.get("cpu") or ""
+
+
+def _processors(frame: Frame) -> int | None:
+    """Those online; where an old kernel does not list them, those with a known core."""
+    return len(listed(frame.values.get(ONLINE, "")) or frame.tables.get(ROWS, ())) or None
+
+
+def _numa_nodes(frame: Frame) -> int | None:
+    """Those online; where an old kernel does not list them, their folders."""
+    return len(listed(frame.values.get(NODES_ONLINE, "")) or frame.lists.get(NODES, ())) or None
+
+
+def _sockets(frame: Frame) -> int | None:
+    """Distinct package numbers; -1 means that the firmware reports none."""
+    packages = {package_number(row.get("physical_package_id", "?")) for row in frame.tables.get(ROWS, ())}
+    return len(packages) if packages and None not in packages else None

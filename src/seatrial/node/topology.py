@@ -11,7 +11,7 @@ import msgspec
 
 from seatrial.model.hardware import Cache, Core, NumaNode, Topology
 from seatrial.node.frame import FactsFormatError, Frame
-from seatrial.node.hwloc_document import PLACES, parse_hwloc
+from seatrial.node.hwloc_devices import PLACES, parse_hwloc
 from seatrial.node.processor_sets import Numbers, masked, number, package_number
 from seatrial.node.topology_sysfs import CPU, NODES, ROWS, node_distances, sysfs_topology
 

@@ -4,7 +4,7 @@ import shlex
 import time
 from collections.abc import Callable, Sequence
 
-from seatrial.failures.pending_jobs import Pending, why_pending
+from seatrial.failures.cause import Pending, why_pending
 from seatrial.failures.start_failure import why_refused
 from seatrial.model.errors import LaunchError
 from seatrial.model.node_list import node_list

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.failures.pending_jobs import Pending, why_pending
+from seatrial.failures.cause import Pending, why_pending
 from seatrial.model.errors import LaunchError
 from seatrial.model.settings import SlurmRequest
 from seatrial.process.keeper import Command, Duty, End

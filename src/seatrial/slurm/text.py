@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from seatrial.failures.plain_text import HARMLESS, without_colours
+from seatrial.failures.cause import HARMLESS, without_colours
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.slurm.argv import HOLDS
 
@@ -55,6 +55,11 @@ NOT_GIVEN_BACK = re.compile(r"Unable to clean up job allocation")
 GRANTED = re.compile(r"Granted job allocation (\d{1,18})")
 PENDING = re.compile(r"(?:Pending|queued) job allocation (\d{1,18})|job (\d{1,18}) queued")
 LAUNCH_FAILED = re.compile(r"[Ll]aunch for (?:StepId=\S+|step \S+) failed on node (\S+?):\s*(.+)")
+MPI_TYPES = ("srun", "--mpi=list")
+CRAY = "cray_shasta"
+ASIDE = {CRAY, "openmpi", "lam", "mvapich", "mpichgm", "mpichmx", "mpich1_p4", "mpich1_shmem"}
+"""cray_shasta is for one vendor's MPI on its own machines, openmpi means none on all Slurms since 2012, and the others
+are for MPIs of before 2010, which Slurm listed until 19.05."""
 
 
 class NodeLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -314,3 +319,37 @@ def unknown_names(wanted: Iterable[str], known: Iterable[str]) -> list[str]:
     """The wanted ones that are not known, in order."""
     there = set(known)
     return [name for name in wanted if name not in there]
+
+
+def parse_mpi_list(text: str) -> tuple[str, ...]:
+    """From `srun --mpi=list`: a title, then a word a line.
+
+    Slurm before 22.05 puts `srun: ` before each, the oldest ones `mpi/`, too; later ones name the versions of pmix in a
+    line of its own, which say nothing that the word pmix does not.
+    """
+    words = []
+    for line in text.splitlines():
+        word = line.strip().removeprefix("srun: ").strip().removeprefix("mpi/")
+        if re.fullmatch(r"[\w-]+", word) and word not in ASIDE:
+            words.append(word)
+    return tuple(dict.fromkeys(words))
+
+
+def default_type(config: str) -> str:
+    """The site's MpiDefault in `scontrol show config`; `none` if it is not set."""
+    named = config_value(config, "MpiDefault").removeprefix("mpi/")
+    return named if named not in ("", "(null)") else "none"
+
+
+JOINS_NONE = "none"
+"""Joins no ranks. An MPI that starts without a type has worked by the site's own."""
+
+
+def other_types(listed: str, config: str) -> tuple[str, tuple[str, ...]]:
+    """The site's own type, and the others that may work: from the list and from `scontrol show config`.
+
+    Cray MPICH is started by cray_shasta alone, and no other MPI is: it is the last that is tried.
+    """
+    usual = default_type(config)
+    names = [*parse_mpi_list(listed), *([CRAY] if CRAY in listed.split() else [])]
+    return usual, tuple(name for name in names if name not in (usual, JOINS_NONE))

@@ -21,10 +21,20 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from seatrial.statistics.autocorrelation import independent_share, residual_products, upper_autocorrelation
 from seatrial.statistics.estimates import student_quantile
-from seatrial.statistics.scan import SHORTEST, Numbers, Stretches, critical_statistic, largest_p, tail_factor
-from seatrial.statistics.spikes import Places, replace_spikes
+from seatrial.statistics.scan import (
+    SHORTEST,
+    Numbers,
+    Places,
+    Stretches,
+    critical_statistic,
+    independent_share,
+    largest_p,
+    replace_spikes,
+    residual_products,
+    tail_factor,
+    upper_autocorrelation,
+)
 
 ERROR_RATE = 0.01
 """Of series without a change, the share in which a change may be reported."""
@@ -86,7 +96,7 @@ class SeriesChanges(msgspec.Struct, frozen=True, kw_only=True):
     spikes: tuple[int, ...]
     """Places of wild values that were replaced."""
     autocorrelation: float
-    """Upper 95 % limit that the test used, at most `autocorrelation.MOST`."""
+    """Upper 95 % limit that the test used, at most `MOST_AUTOCORRELATION`."""
     scale: float
     """Standard deviation of the residuals."""
     detectable: float | None

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.measurement import Estimate
+from seatrial.statistics.student import quantile
 
 WANTED_CONFIDENCE = 0.95
 WANTED_DEVIATIONS = 1.96
@@ -20,6 +21,12 @@ FEW_TO_SORT = 1000
 """Of more values numpy's partition is as fast as sorting."""
 EXACT_RUNS = 20_000
 """Beyond it the binomial distribution is nearly normal, and exact sums would take seconds to hours."""
+POWER = 0.90
+"""Probability that the runs decide, if the deviations are as estimated."""
+MOST_RUNS = 1000
+"""More runs than that of each set are not worth planning."""
+CONFIDENCE = 0.95
+SAMENESS_CONFIDENCE = 0.90
 
 
 def median(values: Sequence[float]) -> float:
@@ -228,3 +235,40 @@ def p99_estimate(runs: Sequence[Numbers]) -> Estimate | None:
 def _nearest_rank(times: Numbers) -> float:
     rank = math.ceil(P99 * len(times)) - 1
     return float(np.partition(times, rank)[rank])
+
+
+def runs_to_detect(effect: float, deviation: float, *, before: int = 0, confidence: float = CONFIDENCE) -> int | None:
+    """Runs of each set that show a change by `effect`, a share, with `POWER`.
+
+    `deviation`: of the logarithm of one run. `before`: runs that the first set has already; then the runs of the second
+    set. `confidence`: above 95 % where many subjects are tested. None: more than `MOST_RUNS`.
+
+    Two-sided tests with Student's quantiles: t(1 - a/2) + t(power) standard errors must fit into the distance between
+    what is estimated and what is to be excluded (Cohen, Statistical Power Analysis for the Behavioral Sciences, 2nd
+    ed., 2.4). The answer is only as good as the deviation that it is computed from.
+    """
+    return _least(abs(math.log1p(-min(effect, 0.99))), deviation, confidence, before, POWER)
+
+
+def runs_to_decide(change: float, threshold: float, deviation: float, *, held: int = 1) -> int | None:
+    """Runs that each set needs in all until the estimated change is shown, or shown to be within the threshold.
+
+    `change`: logarithm of the ratio as estimated now; `held`: runs of each set that exist. None: more than `MOST_RUNS`.
+    """
+    bound = -math.log1p(-threshold)
+    needed = [_least(abs(change), deviation, CONFIDENCE, 0, POWER)]
+    if abs(change) < bound:
+        needed.append(_least(bound - abs(change), deviation, SAMENESS_CONFIDENCE, 0, POWER))
+    possible = [count for count in needed if count is not None]
+    return max(min(possible), held + 1) if possible else None
+
+
+def _least(distance: float, deviation: float, confidence: float, before: int, power: float) -> int | None:
+    if not distance > 0 or not math.isfinite(deviation):
+        return None
+    counts = np.arange(1, MOST_RUNS + 1, dtype=float)
+    first = np.full_like(counts, before) if before else counts
+    degrees = np.maximum(first + counts - 2, 0.0)
+    error = deviation * np.sqrt(1 / first + 1 / counts)
+    enough = (quantile(confidence, degrees) + quantile(2 * power - 1, degrees)) * error <= distance
+    return int(counts[np.argmax(enough)]) if bool(enough.any()) else None

@@ -5,6 +5,8 @@ are those of medians, which bad nodes hardly move. A node is slow if its median 
 (Bonferroni) and by the practical effect; unstable if a single run of it is grossly low and its median is not.
 """
 
+import bisect
+import functools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +14,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.statistics.e_process import median_sequence, sign_evidence
 from seatrial.statistics.estimates import student_quantile
 
 Numbers = NDArray[np.float64]
@@ -41,6 +42,7 @@ LOG_OF_NOTHING = math.log(1e9)
 """A value of 0 counts as this much below the fleet: lower than any that was delivered."""
 POPULATION_SHARE = 1 / 3
 POPULATION_SCALES = 6.0
+SEQUENCE_ERROR_RATE = 0.05
 
 
 class NodeRuns(msgspec.Struct, frozen=True, kw_only=True):
@@ -312,3 +314,40 @@ def _intraclass(logs: Sequence[Numbers], gross: float) -> tuple[float | None, fl
     if own + within <= 0:
         return None, None
     return own / (own + within), own / (own + within / usual)
+
+
+def sign_evidence(below: int, runs: int) -> float:
+    """The e-value that the median is below a limit, with `below` of the `runs` below it. 20 is evidence at 5 %.
+
+    The likelihood ratio of the share p of runs below the limit against 1/2, averaged over p from 1/2 to 1:
+    2^(n+1) times the integral of p^k (1-p)^(n-k), which is a sum of binomial coefficients.
+    """
+    if not 0 <= below <= runs:
+        raise ValueError(f"{below} of {runs} runs is not possible")
+    total = sum(math.comb(runs + 1, fewer) for fewer in range(below + 1))
+    return total / ((runs + 1) * math.comb(runs, below))
+
+
+@functools.lru_cache(maxsize=4096)
+def alarm_count(runs: int, error_rate: float = SEQUENCE_ERROR_RATE) -> int:
+    """The fewest of the `runs` below a limit that are evidence at `error_rate`; more than `runs` if none is.
+
+    A test that is repeated after every run rejects too often. The evidence here is an e-value: the probability that it
+    ever exceeds 1 / alpha is at most alpha, however often it is examined (Ville's inequality; Ramdas et al.,
+    Statistical Science 38, 2023). It assumes nothing of the values but that runs are independent.
+    """
+    return bisect.bisect_left(range(runs + 1), 1 / error_rate, key=lambda below: sign_evidence(below, runs))
+
+
+def median_sequence(values: Sequence[float], error_rate: float = SEQUENCE_ERROR_RATE) -> tuple[float, float]:
+    """An interval for the median that holds after every run at once, with probability 1 - `error_rate`.
+
+    Values for which neither direction of the sign test has evidence at half the error rate (the quantile sequences of
+    Howard and Ramdas, Bernoulli 28, 2022, with this e-process). Infinite ends with few runs.
+    """
+    ordered = sorted(values)
+    runs = len(ordered)
+    rank = alarm_count(runs, error_rate / 2)
+    if rank > runs:
+        return -math.inf, math.inf
+    return ordered[runs - rank], ordered[rank - 1]

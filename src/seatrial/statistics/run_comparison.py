@@ -21,9 +21,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.statistics.jumps import Jumps, jumps_of
-from seatrial.statistics.sameness import Error, errors_of_runs, errors_of_subjects, variance_of
-from seatrial.statistics.shrunken_variances import LEAST_DEVIATION, shrink
+from seatrial.statistics.change_errors import (
+    LEAST_DEVIATION,
+    Error,
+    Jumps,
+    errors_of_runs,
+    errors_of_subjects,
+    jumps_of,
+    shrink,
+    variance_of,
+)
 from seatrial.statistics.student import quantile, ratio_tails, two_sided
 
 Reals = NDArray[np.float64]

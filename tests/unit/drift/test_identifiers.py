@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from seatrial.drift.comparison import Difference, drift
-from seatrial.drift.identifiers import identifiers_only, without_identifiers
+from seatrial.drift.comparison import Difference, drift, identifiers_only, without_identifiers
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port, PortFamily

@@ -8,8 +8,7 @@ from importlib import resources
 import msgspec
 import pytest
 
-from seatrial.failures.cause import Cause, Speaker, bounded, causes, one_of, parse_table
-from seatrial.failures.pending_jobs import reasons
+from seatrial.failures.cause import Cause, Speaker, bounded, causes, one_of, parse_table, reasons
 from seatrial.failures.start_failure import REFUSALS, TABLES, explain
 from tests.support.failure_texts import texts
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import permutations
 
 from seatrial.locate.explanation import Suspect, locate
-from seatrial.locate.uplink_cables import by_cables
+from seatrial.locate.uplinks import by_cables
 from seatrial.model.fabric import Component
 from seatrial.model.subject import Direction, link, spine, uplink
 

@@ -9,8 +9,8 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
 from seatrial.render.json import Json
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
-from seatrial.statistics.autocorrelation import MOST
 from seatrial.statistics.change_points import Change
+from seatrial.statistics.scan import MOST_AUTOCORRELATION
 
 HEAD = columns("series", "#at", "#95 %", "time", "#before", "#after", "#change", "#95 %", "#p")
 MOST_NAMES = 5
@@ -179,10 +179,10 @@ def _notes(judged: ChangesJudgement) -> Iterator[str]:
         yield f"Single wild values, not counted as changes: {some(spikes, MOST_NAMES)}."
     if small := sum(one.small for one in judged.series):
         yield f"{count(small, 'change')} below the practical effect of {share(judged.effect)}."
-    if alike := [one.series.name for one in judged.series if one.analysis.autocorrelation >= MOST]:
+    if alike := [one.series.name for one in judged.series if one.analysis.autocorrelation >= MOST_AUTOCORRELATION]:
         yield (
-            f"Neighbouring values are alike (autocorrelation up to {MOST:g} or more), which leaves the error rate "
-            f"uncertain: {some(alike, MOST_NAMES)}."
+            f"Neighbouring values are alike (autocorrelation up to {MOST_AUTOCORRELATION:g} or more), which leaves the "
+            f"error rate uncertain: {some(alike, MOST_NAMES)}."
         )
     if trends := [one.series.name for one in judged.series if one.analysis.trend]:
         yield f"Described by straight lines, because levels do not fit: {some(trends, MOST_NAMES)}."

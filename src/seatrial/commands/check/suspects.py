@@ -17,7 +17,7 @@ from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair, deciding, decid
 from seatrial.locate.explanation import Blamed, Crossings, Suspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
-from seatrial.locate.uplink_cables import UNLIKE, by_cables
+from seatrial.locate.uplinks import UNLIKE, by_cables
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Change, Located

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.launch.contract import Launcher, Manner, Session
+from seatrial.launch.contract import MPIEXEC, Launcher, Manner, Session
 from seatrial.launch.environments.judge import Tried, judge_environment
 from seatrial.launch.mpi import Mpi
 from seatrial.launch.session import PipeSession
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.launch.start_ways import MPIEXEC
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.launching import blocked, fine, last_lines, noted, untried
 from seatrial.model.measurement import Phase, Round, Shape

@@ -34,8 +34,15 @@ from seatrial.launch.site_outputs import slurm_outputs
 from seatrial.model.errors import LaunchError, SeatrialError, UsageError
 from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
-from seatrial.recordings.recording import GATHER_FILE, RAW_FOLDER, STREAM_SUFFIX, Gathered, read_gathered, stream_node
-from seatrial.recordings.recording_writer import gathered_text
+from seatrial.recordings.recording import (
+    GATHER_FILE,
+    RAW_FOLDER,
+    STREAM_SUFFIX,
+    Gathered,
+    gathered_text,
+    read_gathered,
+    stream_node,
+)
 from seatrial.slurm import argv
 from seatrial.slurm.argv import ALONE_MINUTES
 from seatrial.slurm.queue import QueueLine, gives_out_memory, jobs_by_name, submit_alone, this_user

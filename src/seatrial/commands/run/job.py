@@ -13,7 +13,7 @@ from seatrial.model.benchmark_run import StepResult
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.placement import RankPlace
-from seatrial.node.traffic import BOTH_WAYS, PORT_UNIT_BYTES
+from seatrial.node.hcas import BOTH_WAYS, PORT_UNIT_BYTES
 
 SECTIONS = "section_time_s"
 PARTS = "time_s"

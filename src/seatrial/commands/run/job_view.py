@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from seatrial.commands.run.job import Job, NodeView, Phase
-from seatrial.drift.flat_fields import ranges
+from seatrial.drift.flat_facts import ranges
 from seatrial.model import units
 from seatrial.model.node_list import node_list
 from seatrial.model.words import count, verb

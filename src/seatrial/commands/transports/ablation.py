@@ -26,7 +26,7 @@ from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, Seatrial
 from seatrial.model.run import Design
 from seatrial.model.settings import TransportsSettings
 from seatrial.model.transport import Counted, Declared, Role, Variant, VariantNote
-from seatrial.node.traffic import Traffic, passed_between, read_traffic
+from seatrial.node.hcas import Traffic, passed_between, read_traffic
 from seatrial.pairs.ablation import PILOT, ablation_order, bytes_of, over_rail, start_rounds
 from seatrial.pairs.rounds import abba_block
 

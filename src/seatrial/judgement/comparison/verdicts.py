@@ -18,9 +18,9 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import Metric, MetricTable
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.verdict import Outcome
+from seatrial.statistics.estimates import runs_to_decide
 from seatrial.statistics.rank_sum import adjusted, adjusted_together
 from seatrial.statistics.run_comparison import CONFIDENCE, Change, RunComparison
-from seatrial.statistics.runs_needed import runs_to_decide
 
 MOST_LISTED = 50
 """Changed subjects that are listed for each metric; the rest is counted."""

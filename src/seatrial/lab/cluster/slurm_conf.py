@@ -15,7 +15,7 @@ from seatrial.lab.cluster.accounting import GRES, GRES_COUNT, accounting_setting
 from seatrial.lab.cluster.host_argv import NAMESPACES, in_space, settings
 from seatrial.lab.cluster.plan import FABRIC, LOGIN, SPINE, LabPlan
 from seatrial.lab.cluster.processes import attempt, call
-from seatrial.slurm.mpi_types import JOINS_NONE, MPI_TYPES, parse_mpi_list
+from seatrial.slurm.text import JOINS_NONE, MPI_TYPES, parse_mpi_list
 
 SUSPEND_TIMEOUT_S = 1
 RESUME_TIMEOUT_S = 30

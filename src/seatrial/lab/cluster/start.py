@@ -15,16 +15,14 @@ from seatrial.lab.cluster import state
 from seatrial.lab.cluster.accounting import gres_conf, require_accounting, start_accounting
 from seatrial.lab.cluster.daemons import start_controller, start_slurmd, wait_for_controller, wait_until_settled
 from seatrial.lab.cluster.host_argv import NAMESPACES, hold
-from seatrial.lab.cluster.host_setup import dress_script
 from seatrial.lab.cluster.network import host_side, hosts_file, port_rates, shape_line, speed_file, switches, wiring
 from seatrial.lab.cluster.plan import FABRIC, LOGIN, PARAMETERS_FILE, LabPlan, parameters
-from seatrial.lab.cluster.processes import batch, start_ticks
-from seatrial.lab.cluster.requirements import require_lab
+from seatrial.lab.cluster.processes import batch, require_lab, start_ticks
 from seatrial.lab.cluster.shared_storage import mount_shared
 from seatrial.lab.cluster.slurm_conf import cgroup_conf, default_mpi, install_power, slurm_conf, topology_conf
 from seatrial.lab.cluster.ssh import FOLDER, SYSTEM_FOLDER, require_sshd, start_sshd, write_ssh
 from seatrial.lab.cluster.stop import raze
-from seatrial.lab.cluster.sysroot import here, own, write_base
+from seatrial.lab.cluster.sysroot import dress_script, here, own, write_base
 from seatrial.model.errors import SeatrialError
 
 SPEED_FILE = "/sys/class/net/{rail}/speed"

@@ -4,12 +4,10 @@ from seatrial.lab.faults.base import Fault
 from seatrial.lab.faults.facts import FACTS
 from seatrial.lab.faults.links import LINKS
 from seatrial.lab.faults.load import LOAD
-from seatrial.lab.faults.mpi import MPI
 from seatrial.lab.faults.nodes import NODES
-from seatrial.lab.faults.storage import STORAGE
 from seatrial.model.errors import UsageError
 
-FAULTS: tuple[Fault, ...] = (*LINKS, *NODES, *FACTS, *MPI, *LOAD, *STORAGE)
+FAULTS: tuple[Fault, ...] = (*LINKS, *NODES, *FACTS, *LOAD)
 
 
 def fault_named(kind: str) -> Fault:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.failures.entry import why_not_entered
+from seatrial.failures.start_failure import why_not_entered
 from seatrial.launch.environments.environment import SHELL, Environment, Where
 from seatrial.launch.environments.kinds import SCRIPT
 from seatrial.model.errors import LaunchError, UsageError
@@ -34,8 +34,6 @@ found=$(command -v mpirun) && printf 'seatrial-mpirun %s\n' "$found"
 exit 0
 """
 """Only what the shell can do itself: a pure environment may hold nothing but the MPI."""
-
-
 WHICH = r"""
 found=$(command -v -- "$1") || exit 44
 printf 'seatrial-program %s\n' "$found"

@@ -6,15 +6,14 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from seatrial.failures.entry import REMEDY
+from seatrial.failures.start_failure import REMEDY
 from seatrial.files.trust import distrust
 from seatrial.launch.collector import EXTRA_S_PER_NODE
 from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask as ask_environment
 from seatrial.launch.hosts.host_file import refuse_names
-from seatrial.launch.hosts.reach import HostAnswer, ask, copy_program, each_host, require_ssh
-from seatrial.launch.hosts.remote_facts import read_remote_facts
+from seatrial.launch.hosts.reach import HostAnswer, ask, copy_program, each_host, read_remote_facts, require_ssh
 from seatrial.launch.hosts.ssh_argv import (
     DAEMONS,
     LIBRARY_PATH,
@@ -205,7 +204,7 @@ class HostsLauncher:
     def report(
         self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool
     ) -> Completed:
-        """See launch.environments.trial.Reporting. mpirun may be of the environment, which is then entered always."""
+        """See launch.environments.judge.Reporting. mpirun may be of the environment, which is then entered always."""
         program = self.environment.around_program(argv) if within else argv
         names = exported(variables)
         whole = mpirun_argv(self._mpi, nodes, program, root=os.geteuid() == 0, options=self._options, exported=names)

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from seatrial.fabric.crossing_pairs import pairs_across
 from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.parts import PartKind, Parts, Way, merged
+from seatrial.fabric.routed_fabric import pairs_across
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.faults import draw_faults, parse_fault
 from seatrial.lab.simulator.topology import dragonfly, fat_tree, fat_tree3, parse_topology
