@@ -1,13 +1,12 @@
 """Validity gates of one OpenFOAM log: what shows that a solver left out work or printed nonsense."""
 
 import itertools
-import math
 import re
 from collections.abc import Sequence
 
 from seatrial.benchmarks.openfoam_log import ProgramLog
 from seatrial.benchmarks.reading import Line, Reading
-from seatrial.model.number_text import number_of
+from seatrial.model.number_text import finite, number_of
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -110,12 +109,12 @@ def _numbers(reading: Reading, step: ProgramLog) -> None:
     """Residuals are finite, and every field is solved in every iteration."""
     for field, history in step.residuals.items():
         for line, initial, final, _ in history:
-            if not (_finite(initial) and _finite(final)):
+            if not (finite(initial) and finite(final)):
                 reading.breach(FindingKind.NOT_A_NUMBER, f"the residual of {field} is not a finite number", line)
                 break
     for name, values in step.coefficients.items():
         for line, printed in values:
-            if not _finite(printed):
+            if not finite(printed):
                 reading.breach(FindingKind.NOT_A_NUMBER, f"{name} is not a finite number", line)
                 break
 
@@ -123,12 +122,12 @@ def _numbers(reading: Reading, step: ProgramLog) -> None:
 def _diverged(reading: Reading, step: ProgramLog) -> None:
     """Continuity errors are finite, and residuals did not grow beyond any solution."""
     for line, errors in reading.matches(CONTINUITY.pattern, step.lines):
-        if not (_finite(errors["local"]) and _finite(errors["whole"])):
+        if not (finite(errors["local"]) and finite(errors["whole"])):
             reading.breach(FindingKind.NOT_A_NUMBER, "the continuity error is not a finite number", line)
             break
     for field, history in step.residuals.items():
         for line, initial, final, _ in history:
-            if _finite(initial) and _finite(final) and max(number_of(initial), number_of(final)) > MOST_RESIDUAL:
+            if finite(initial) and finite(final) and max(number_of(initial), number_of(final)) > MOST_RESIDUAL:
                 reading.breach(FindingKind.RESIDUAL_FAILED, f"the residual of {field} is above {MOST_RESIDUAL:g}", line)
                 break
     solved = [item for item in step.iterations if item.execution_s is not None]
@@ -136,13 +135,6 @@ def _diverged(reading: Reading, step: ProgramLog) -> None:
         reading.breach(
             FindingKind.RESIDUAL_MISSING, f"{step.program} shows no residual: it solved nothing", solved[-1].line
         )
-
-
-def _finite(printed: str) -> bool:
-    try:
-        return math.isfinite(number_of(printed))
-    except ValueError:
-        return False
 
 
 def _coefficients(reading: Reading, step: ProgramLog) -> None:
@@ -217,7 +209,7 @@ def _constant(reading: Reading, step: ProgramLog) -> None:
 
 
 def _large(printed: str) -> bool:
-    return _finite(printed) and number_of(printed) > CONVERGED_RESIDUAL
+    return finite(printed) and number_of(printed) > CONVERGED_RESIDUAL
 
 
 def judge_warnings(reading: Reading, step: ProgramLog) -> None:

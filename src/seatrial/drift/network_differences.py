@@ -79,10 +79,11 @@ def tcp_resent_between(before: NodeFacts, after: NodeFacts) -> TcpSegments | Non
     """
     if before.boot_id != after.boot_id:
         return None
-    sent = _growth(before.tcp_segments_sent, after.tcp_segments_sent)
-    resent = _growth(before.tcp_segments_resent, after.tcp_segments_resent)
+    sent = growth(before.tcp_segments_sent, after.tcp_segments_sent)
+    resent = growth(before.tcp_segments_resent, after.tcp_segments_resent)
     return None if sent is None or resent is None else TcpSegments(sent=sent, resent=resent)
 
 
-def _growth(before: int | None, after: int | None) -> int | None:
+def growth(before: int | None, after: int | None) -> int | None:
+    """How much a counter has grown; None if it is unknown or was reset."""
     return after - before if before is not None and after is not None and after >= before else None

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from seatrial.fabric.link_problem import device_name, link_text
-from seatrial.fabric.routes import Hop, Route, Routes
+from seatrial.fabric.routes import Hop, Routes
 from seatrial.model.subject import Direction
 
 FEWEST_CABLES = 3
@@ -72,16 +72,11 @@ class Parts:
             for (kind, switch, way), hops in sorted(bundles.items())
         ]
         self.hops = 2 * len(routes.fabric.links)
-        self._bundles_of: dict[Hop, list[int]] = {}
 
     @property
     def count(self) -> int:
         """Hops and bundles together."""
         return self.hops + len(self.bundles)
-
-    def use(self, crossed: Collection[Hop]) -> None:
-        """Keep only bundles with enough crossed cables."""
-        self._bundles_of = self.bundles_in_use(crossed)
 
     def bundles_in_use(self, crossed: Collection[Hop]) -> dict[Hop, list[int]]:
         """Hop -> numbers of the bundles that it belongs to and that have enough crossed cables."""
@@ -91,11 +86,6 @@ class Parts:
                 for hop in bundle.hops:
                     in_use[hop].append(self.hops + number)
         return dict(in_use)
-
-    def crossed(self, path: Route) -> tuple[int, ...]:
-        """The hops of a path and the bundles that they belong to, as numbers."""
-        bundles = {bundle for hop in path if hop in self._bundles_of for bundle in self._bundles_of[hop]}
-        return (*path, *sorted(bundles))
 
     def numbered(self, number: int) -> Part:
         """The part of that number."""

@@ -15,8 +15,6 @@ from seatrial.model.subject import pair as pair_subject
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count
 
-ANSWERS = (Kernel.PINGPONG, Kernel.BOTHWAY)
-"""Kernels whose target sends data back."""
 REMEDY = (
     "Use nothing that {parts} computed or moved until this is explained. Look for memory errors (EDAC, rasdaemon, "
     "ipmitool sel list), replace its adapter and cable in turn, compare its firmware and driver with those of a good "
@@ -66,7 +64,8 @@ def flows_of(measurements: Iterable[Measurement]) -> dict[Pair, Flow]:
         if not measurement.verified or measurement.shape.message_bytes < shortest:
             continue
         pair = measurement.pair
-        for way in (pair, pair[::-1]) if measurement.shape.kernel in ANSWERS else (pair,):
+        answers = measurement.shape.kernel is Kernel.PINGPONG
+        for way in (pair, pair[::-1]) if answers else (pair,):
             flows[way] = _with(flows.get(way, CLEAN), measurement, way)
     return flows
 

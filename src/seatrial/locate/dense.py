@@ -9,7 +9,7 @@ from seatrial.locate.group_test import group_name, group_test
 from seatrial.locate.metric_result import MetricResult, evidence, fault_of, names_of, pair_findings
 from seatrial.locate.nodes import BOTH, FEWEST_CELLS, IN, OUT, NodeEffects, direction_of, node_effects
 from seatrial.locate.populations import Split, level_again, level_distances, levelled, split
-from seatrial.locate.rows import Rows, matrix_of
+from seatrial.locate.rows import Rows, group_numbers, matrix_of
 from seatrial.locate.significance import adjusted_p, resolution
 from seatrial.locate.thresholds import Effects, to_loss
 from seatrial.locate.uplinks import UplinkEffect, slow_uplinks
@@ -42,7 +42,7 @@ def judge_dense(
 ) -> MetricResult:
     """`rows`: those that are alive. `measured`: rows with the dead ones, `expected`: rows of the complete table."""
     metric, mirrored = effects.metric, not rows.directed
-    group = _numbers(nodes, groups)
+    group = group_numbers(nodes, groups)
     y = matrix_of(rows)
     if wiring is None:
         faults, ambiguous = _uplink_findings(nodes, groups, group, y, effects, error_rate, mirrored=mirrored)
@@ -100,11 +100,6 @@ def _resolution_of(
         usual=rows.median,
         directed=rows.directed,
     )
-
-
-def _numbers(nodes: Sequence[str], groups: Sequence[Sequence[str]]) -> Indices:
-    number = {name: place for place, group in enumerate(groups) for name in group}
-    return np.array([number.get(name, -1) for name in nodes], dtype=np.intp)
 
 
 def _resolution(rows: Rows) -> float:

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.part_cover import Ways, explain
-from seatrial.locate.rows import Rows
+from seatrial.locate.rows import Rows, group_numbers
 from seatrial.locate.significance import adjusted_p, critical_value, detectable, relative_scale
 from seatrial.locate.thresholds import SCATTERS, Effects
 from seatrial.locate.uplinks import half_scatter
@@ -71,7 +71,7 @@ def group_test(
     error_rate: float,
 ) -> GroupTest:
     """Name parts by the pairs that cross them. `groups`: nodes near each other; `wiring`: cables, in their place."""
-    log = _over_peers(rows, _group_of(nodes, groups if len(groups) > 1 else ()))
+    log = _over_peers(rows, group_numbers(nodes, groups if len(groups) > 1 else ()))
     scatter = _scatter(log, rows)
     lack = max(1 - float(np.exp(-effects.chosen(scatter))), SCATTERS * scatter)
     if wiring is not None:
@@ -123,11 +123,6 @@ def _effect(
     loss = array_median(losses)
     p = float(adjusted_p(np.array([min(loss / error, 1e6)]), parts, max(len(log) - 1, 1))[0])
     return PartEffect(subjects=subjects, direction=direction, loss=loss, error=error, p=p, rows=rows)
-
-
-def _group_of(nodes: Sequence[str], groups: Sequence[Sequence[str]]) -> Indices:
-    number = {name: place for place, group in enumerate(groups) for name in group}
-    return np.array([number.get(name, -1) for name in nodes], dtype=np.intp)
 
 
 def _over_peers(rows: Rows, group: Indices) -> Reals:
@@ -187,7 +182,7 @@ def _ways(nodes: Sequence[str], rows: Rows, groups: Sequence[Sequence[str]]) -> 
     crossed = [np.stack([rows.source, rows.target + into], axis=1).ravel()]
     owner = [np.repeat(np.arange(len(rows.log)), 2)]
     if groups:
-        group = _group_of(nodes, groups)
+        group = group_numbers(nodes, groups)
         here, there = group[rows.source], group[rows.target]
         far = np.flatnonzero((here != there) & (here >= 0) & (there >= 0))
         first = len(parts)

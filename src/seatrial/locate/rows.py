@@ -261,3 +261,9 @@ def matrix_of(rows: Rows) -> Reals:
     if not rows.directed:
         y[rows.target, rows.source] = rows.log
     return y
+
+
+def group_numbers(nodes: Sequence[str], groups: Sequence[Sequence[str]]) -> Indices:
+    """The number of each node's group; -1 for nodes in none."""
+    number = {name: place for place, group in enumerate(groups) for name in group}
+    return np.array([number.get(name, -1) for name in nodes], dtype=np.intp)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from seatrial.model.system import Library, MpiFile
 from seatrial.model.words import Unknown
-from seatrial.node.frame import Frame, answer, whole_number, why_no_answer
+from seatrial.node.frame import Frame, answer, whole_number
 
 OMPI_COMPONENTS = "ompi_info --parsable"
 MPICH_VERSION = "mpichversion"
@@ -105,11 +105,6 @@ def mpi_names(frame: Frame) -> tuple[tuple[str, str], ...]:
         if name_and_version[1]:
             names[name_and_version] = None
     return tuple(names)
-
-
-def why_no_mpi(frame: Frame) -> str:
-    """Why none of the commands gave it."""
-    return "; ".join(why_no_answer(frame, command) for command in MPI_COMMANDS)
 
 
 def _known(line: str) -> tuple[str, str] | None:

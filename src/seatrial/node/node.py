@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from seatrial.model.facts import NodeFacts
-from seatrial.node.frame import CLOSING, OPENING, Frame, parse_frame, whole_number
+from seatrial.node.frame import CLOSING, OPENING, Frame, parse_frame, whole_number, why_no_answer
 from seatrial.node.hcas import read_hcas
 from seatrial.node.interfaces import read_interfaces
 from seatrial.node.memory import read_memory
-from seatrial.node.mpi import mpi_versions, why_no_mpi
+from seatrial.node.mpi import MPI_COMMANDS, mpi_versions
 from seatrial.node.pci import read_pci
 from seatrial.node.processor import read_processor, read_processors
 from seatrial.node.software import read_kernel, read_software
@@ -106,7 +106,7 @@ def _plain(frame: Frame) -> dict[str, tuple[object, Callable[[], str]]]:
         "tcp_segments_sent": (tcp.get("OutSegs"), lambda: frame.reason(SNMP)),
         "tcp_segments_resent": (tcp.get("RetransSegs"), lambda: frame.reason(SNMP)),
         "oom_kills": (oom_kills(frame), lambda: frame.reason(VMSTAT)),
-        "mpi_versions": (mpi_versions(frame), lambda: why_no_mpi(frame)),
+        "mpi_versions": (mpi_versions(frame), lambda: why_no_answer(frame, *MPI_COMMANDS)),
     }
 
 

@@ -7,6 +7,7 @@ from seatrial.node.frame import Frame, answer, why_no_answer
 from seatrial.node.mpi import (
     FABRIC_PROVIDERS,
     FABRIC_VERSION,
+    MPI_COMMANDS,
     OMPI_COMPONENTS,
     UCX_DEVICES,
     UCX_VERSION,
@@ -14,7 +15,6 @@ from seatrial.node.mpi import (
     read_mpi_files,
     read_mpi_settings,
     why_no_files,
-    why_no_mpi,
     why_no_settings,
 )
 
@@ -36,11 +36,6 @@ def slurm_version(frame: Frame, commands: tuple[str, ...]) -> str:
     return ""
 
 
-def why_no_slurm(frame: Frame, commands: tuple[str, ...]) -> str:
-    """Why none of the commands gave it."""
-    return "; ".join(why_no_answer(frame, command) for command in commands)
-
-
 LMOD = "LMOD_VERSION"
 MODULES = re.compile(r".*\bModules Release (\S+).*")
 TELL_MORE = (OMPI_COMPONENTS, UCX_VERSION, UCX_DEVICES, FABRIC_VERSION, FABRIC_PROVIDERS)
@@ -60,11 +55,11 @@ def read_software(frame: Frame) -> tuple[SoftwareFacts, dict[str, str]]:
         mpi_files=read_mpi_files(frame),
         modules_system=_modules_system(frame),
     )
-    silent = "; ".join(why_no_answer(frame, command) for command in TELL_MORE if not answer(frame, command))
+    silent = why_no_answer(frame, *(command for command in TELL_MORE if not answer(frame, command)))
     reasons = {
-        "slurm_client": why_no_slurm(frame, SLURM_CLIENTS) if not facts.slurm_client else "",
-        "slurm_daemon": why_no_slurm(frame, (SLURM_DAEMON,)) if not facts.slurm_daemon else "",
-        "libraries": silent if facts.libraries else f"{why_no_mpi(frame)}; {silent}",
+        "slurm_client": why_no_answer(frame, *SLURM_CLIENTS) if not facts.slurm_client else "",
+        "slurm_daemon": why_no_answer(frame, SLURM_DAEMON) if not facts.slurm_daemon else "",
+        "libraries": silent if facts.libraries else f"{why_no_answer(frame, *MPI_COMMANDS)}; {silent}",
         "mpi_settings": why_no_settings(frame) if not facts.mpi_settings else "",
         "mpi_files": why_no_files(frame) if not facts.mpi_files else "",
         "modules_system": frame.reason(LMOD) if not facts.modules_system else "",

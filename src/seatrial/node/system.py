@@ -60,7 +60,7 @@ def read_clock(frame: Frame) -> tuple[ClockState, dict[str, str]]:
     """
     readers = {CHRONY: _chrony, NTP: _ntp, SYSTEMD: _systemd}
     state = ClockState()
-    why = "; ".join((*(why_no_answer(frame, command) for command in readers), KERNEL_UNREADABLE))
+    why = "; ".join((why_no_answer(frame, *readers), KERNEL_UNREADABLE))
     for command, read in readers.items():
         if lines := answer(frame, command):
             state = read(lines)

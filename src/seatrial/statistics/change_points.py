@@ -21,7 +21,6 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from seatrial.statistics.estimates import student_quantile
 from seatrial.statistics.scan import (
     SHORTEST,
     Numbers,
@@ -35,6 +34,7 @@ from seatrial.statistics.scan import (
     tail_factor,
     upper_autocorrelation,
 )
+from seatrial.statistics.student import student_quantile
 
 ERROR_RATE = 0.01
 """Of series without a change, the share in which a change may be reported."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.measurement import Estimate
-from seatrial.statistics.student import quantile
+from seatrial.statistics.student import quantile, student_quantile
 
 WANTED_CONFIDENCE = 0.95
 WANTED_DEVIATIONS = 1.96
@@ -21,12 +21,16 @@ FEW_TO_SORT = 1000
 """Of more values numpy's partition is as fast as sorting."""
 EXACT_RUNS = 20_000
 """Beyond it the binomial distribution is nearly normal, and exact sums would take seconds to hours."""
+FEWEST_FOR_P99 = 100
+"""The 99th percentile of fewer iterations is just the maximum."""
+P99 = 0.99
 POWER = 0.90
 """Probability that the runs decide, if the deviations are as estimated."""
 MOST_RUNS = 1000
 """More runs than that of each set are not worth planning."""
 CONFIDENCE = 0.95
 SAMENESS_CONFIDENCE = 0.90
+Numbers = NDArray[np.float64]
 
 
 def median(values: Sequence[float]) -> float:
@@ -86,61 +90,20 @@ def median_estimate(runs: Sequence[float]) -> Estimate:
 @lru_cache(maxsize=4096)
 def _interval(count: int) -> tuple[int, float, str]:
     """Rank, confidence and name of the interval, which depend on nothing but the number of runs."""
-    if count > EXACT_RUNS:
-        return _normal_interval(count)
-    ranks = range(2, (count + 1) // 2 + 1)
-    rank = 1 + bisect_left(ranks, True, key=lambda each: coverage(count, each) < WANTED_CONFIDENCE)
-    method = f"median of {count} runs, order statistics {rank} and {count - rank + 1}"
-    return rank, coverage(count, rank), method
-
-
-def _normal_interval(count: int) -> tuple[int, float, str]:
-    """The same of many runs, where the number of runs below the median is normal: mean n/2, deviation sqrt(n)/2."""
-    rank = int((count - WANTED_DEVIATIONS * math.sqrt(count)) / 2)
-    confidence = math.erf((count + 1 - 2 * rank) / math.sqrt(2 * count))
+    if count > EXACT_RUNS:  # the number of runs below the median is normal: mean n/2, deviation sqrt(n)/2
+        rank = int((count - WANTED_DEVIATIONS * math.sqrt(count)) / 2)
+        confidence = math.erf((count + 1 - 2 * rank) / math.sqrt(2 * count))
+    else:
+        ranks = range(2, (count + 1) // 2 + 1)
+        rank = 1 + bisect_left(ranks, True, key=lambda each: coverage(count, each) < WANTED_CONFIDENCE)
+        confidence = coverage(count, rank)
     return rank, confidence, f"median of {count} runs, order statistics {rank} and {count - rank + 1}"
-
-
-# Two settings compared block by block: what disturbs a block disturbs both, and cancels.
-
-
-FEWEST = 2
-STEPS = 200
-
-
-def student_cdf(t: float, degrees: int) -> float:
-    """P(T <= t) of Student's distribution. Exact finite series for whole degrees of freedom.
-
-    Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 (odd) and 26.7.4 (even).
-    """
-    angle = math.atan(t / math.sqrt(degrees))
-    cosine = math.cos(angle)
-    even = degrees % 2 == 0
-    term = 1.0 if even else cosine
-    total = term if degrees > 1 else 0.0
-    for step in range(2 if even else 3, degrees, 2):
-        term *= cosine * cosine * (step - 1) / step
-        total += term
-    between = math.sin(angle) * total if even else 2 / math.pi * (angle + math.sin(angle) * total)
-    return (1 + between) / 2
-
-
-def student_quantile(probability: float, degrees: int) -> float:
-    """The t below which Student's T stays with this probability, for a probability from 0.5 to below 1."""
-    low, high = 0.0, 1.0
-    while student_cdf(high, degrees) < probability:
-        high *= 2
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        if student_cdf(middle, degrees) < probability:
-            low = middle
-        else:
-            high = middle
-    return high
 
 
 def paired_ratio(pairs: Sequence[tuple[float, float]], confidence: float) -> Estimate:
     """How many times the second of each pair the first is: geometric mean of the ratios, with an interval.
+
+    Two settings are compared block by block: what disturbs a block disturbs both, and cancels.
 
     Student's interval on the logarithms of the ratios, one ratio a block (Student, The probable error of a mean,
     Biometrika 6, 1908; ratios rather than differences as Fleming and Wallace, How not to lie with statistics, CACM 29,
@@ -153,7 +116,7 @@ def paired_ratio(pairs: Sequence[tuple[float, float]], confidence: float) -> Est
     count = len(logs)
     mean = math.fsum(logs) / count
     half = math.inf
-    if count >= FEWEST:
+    if count > 1:
         spread = math.sqrt(math.fsum((value - mean) ** 2 for value in logs) / (count - 1))
         half = student_quantile((1 + confidence) / 2, count - 1) * spread / math.sqrt(count)
     return Estimate(
@@ -175,13 +138,6 @@ def paired(runs: Sequence[float], beside: Sequence[float]) -> Estimate | None:
     """The ratio in each repetition that has both; None where none has."""
     both = [(one, other) for one, other in zip(runs, beside, strict=False) if not math.isnan(one + other) and other > 0]
     return median_estimate([one / other for one, other in both]) if both else None
-
-
-Numbers = NDArray[np.float64]
-
-FEWEST_FOR_P99 = 100
-"""Of fewer iterations the 99th percentile is just the maximum."""
-P99 = 0.99
 
 
 def mean_estimate(runs: Sequence[Numbers]) -> Estimate:

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.statistics.estimates import student_quantile
+from seatrial.statistics.student import student_quantile
 
 Numbers = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.words import count
-from seatrial.statistics.estimates import student_quantile
 from seatrial.statistics.segments import Interval
+from seatrial.statistics.student import student_quantile
 
 FEWEST_SIZES = 6
 """Different sizes that a fit needs."""

@@ -135,10 +135,7 @@ class SimulatedSession:
             run = np.exp(LATENCY_SPREAD * self._chance.standard_normal(len(hops)))
             far: Reals = 2 * (NEAR_S + HOP_S * hops) * run
             return far + 2 * shape.message_bytes / (PAYLOAD_SHARE * self._rates(wanted.pairs))
-        ways = wanted.pairs
-        if shape.kernel is Kernel.BOTHWAY:
-            ways = (*ways, *((target, source) for source, target in ways))
-        rates = (self._rates(ways) * self._surroundings.factors(ways)).reshape(-1, len(wanted.pairs)).min(axis=0)
+        rates = self._rates(wanted.pairs) * self._surroundings.factors(wanted.pairs)
         window: Reals = shape.message_bytes * shape.window / (PAYLOAD_SHARE * rates)
         return window
 

@@ -11,8 +11,6 @@ Wrap = Callable[[Words, Words, Sequence[str]], list[str]]
 
 SHELL = "/bin/sh"
 """By its path, since a pure environment has no sh on PATH."""
-FAILED = 96
-"""Exit code of our own shell texts where the environment could not be entered."""
 
 
 class Where(enum.StrEnum):

@@ -11,7 +11,7 @@ from seatrial.launch.environments.discovery import TIMEOUT_S, ended
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Where
 from seatrial.launch.environments.report import TaskReport, ask, parse_reports, question
 from seatrial.model.errors import LaunchError
-from seatrial.model.words import count
+from seatrial.model.words import count, some
 from seatrial.node.mpi import told, told_apart
 from seatrial.process.process import Completed
 from seatrial.slurm.text import complaint, launch_failures
@@ -106,7 +106,7 @@ def _silent(tried: Tried) -> Iterable[EnvironmentFault]:
         said = "no task ended in time there" if tried.late else _complaint(tried.said)
         why = known[0] if known else next((failures[node] for node in silent if node in failures), said)
         yield EnvironmentFault(
-            what=f"{tried.environment.spec} cannot be entered on {_listed(silent)}: {why.rstrip('.')}.",
+            what=f"{tried.environment.spec} cannot be entered on {some(silent, SHOWN)}: {why.rstrip('.')}.",
             remedy=WAITS if tried.late else "Install there what it needs, or leave the nodes out.",
             fatal=True,
         )
@@ -138,7 +138,7 @@ def _without_program(tried: Tried) -> Iterable[EnvironmentFault]:
     nodes = _named(tried, {one.host for one in tried.within if not one.program})
     if nodes:
         yield EnvironmentFault(
-            what=f"The probe is not visible in {tried.environment.spec} on {_listed(nodes)}.",
+            what=f"The probe is not visible in {tried.environment.spec} on {some(nodes, SHOWN)}.",
             remedy="Name a folder by --probe-dir that all nodes share and that the environment does not hide.",
             fatal=True,
         )
@@ -149,7 +149,7 @@ def _without_library(tried: Tried) -> Iterable[EnvironmentFault]:
     nodes = _named(tried, {one.host for one in tried.within if one.missing})
     if missing:
         yield EnvironmentFault(
-            what=f"{_listed(nodes)} {'miss' if len(nodes) > 1 else 'misses'} {_listed(sorted(missing))} "
+            what=f"{some(nodes, SHOWN)} {'miss' if len(nodes) > 1 else 'misses'} {some(sorted(missing), SHOWN)} "
             f"in {tried.environment.spec}.",
             remedy="Install the same software on all nodes, or share it.",
             fatal=True,
@@ -191,9 +191,9 @@ def _lost(tried: Tried, mine: Callable[[str], bool], meaning: str, *, fatal: boo
     names = {name for some in lost.values() for name in some}
     nodes = _named(tried, {host for host, some in lost.items() if some})
     if names and tried.environment.kind is not None:
-        where = "" if len(nodes) == len(tried.nodes) else f" on {_listed(nodes)}"
+        where = "" if len(nodes) == len(tried.nodes) else f" on {some(nodes, SHOWN)}"
         yield EnvironmentFault(
-            what=f"{tried.environment.spec} loses {_listed(_telling(names))}{where}, {meaning}.",
+            what=f"{tried.environment.spec} loses {some(_telling(names), SHOWN)}{where}, {meaning}.",
             remedy=tried.environment.kind.keeping,
             fatal=fatal,
         )
@@ -204,7 +204,9 @@ def _unequal(tried: Tried) -> Iterable[EnvironmentFault]:
     of = {one.host: one.library for one in tried.within if one.library is not None}
     several = told_apart(of)
     if len(several) > 1:
-        each = "; ".join(f"{_listed(_named(tried, hosts))}: {what}" for what, hosts in list(several.items())[:SHOWN])
+        each = "; ".join(
+            f"{some(_named(tried, hosts), SHOWN)}: {what}" for what, hosts in list(several.items())[:SHOWN]
+        )
         yield EnvironmentFault(
             what=f"In {tried.environment.spec} the nodes do not have the same MPI library ({each}).",
             remedy="Install the same on all nodes, or share it.",
@@ -256,11 +258,6 @@ def _telling(names: Iterable[str]) -> list[str]:
     """The names that say most first."""
     first = ("SLURM_JOB_ID", "SLURM_PROCID", "PMIX_RANK", "PMIX_NAMESPACE", "PMI_RANK", "PMI_FD")
     return sorted(names, key=lambda name: (first.index(name) if name in first else len(first), name))
-
-
-def _listed(words: Sequence[str]) -> str:
-    more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
-    return ", ".join(words[:SHOWN]) + more
 
 
 @runtime_checkable
