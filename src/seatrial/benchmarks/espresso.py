@@ -4,7 +4,7 @@ import itertools
 import re
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
@@ -179,7 +179,7 @@ def _scf(reading: Reading) -> None:
     threshold = reading.search(THRESHOLD.pattern)
     wanted = number_of(threshold[1]["threshold"]) if threshold else 0.0
     begun, total, iterations = 0, 0, 0
-    accuracies: list[tuple[Line, str]] = []
+    accuracies: list[tuple[OutputLine, str]] = []
     energies: list[str] = []
     for line in reading.whole_lines:
         if BEGUN.match(line.text):
@@ -204,7 +204,7 @@ def _scf(reading: Reading) -> None:
         reading.evidence("scf_iterations", total)
 
 
-def _energy(reading: Reading, line: Line, match: "re.Match[str]", energies: list[str]) -> None:
+def _energy(reading: Reading, line: OutputLine, match: "re.Match[str]", energies: list[str]) -> None:
     if not finite(match["energy"]):
         reading.breach(FindingKind.NOT_A_NUMBER, f"the total energy is {match['energy'][:40]}", line)
     elif match["final"]:
@@ -215,7 +215,7 @@ def _energy(reading: Reading, line: Line, match: "re.Match[str]", energies: list
 
 
 def _converged(
-    reading: Reading, line: Line, claimed: int, done: int, accuracies: list[tuple[Line, str]], wanted: float
+    reading: Reading, line: OutputLine, claimed: int, done: int, accuracies: list[tuple[OutputLine, str]], wanted: float
 ) -> None:
     """The claim of convergence, compared with the iterations above it."""
     if claimed != done:
@@ -256,7 +256,7 @@ def _clocks(reading: Reading) -> None:
         reading.lack("the time of the whole (PWSCF : ... WALL) is missing")
 
 
-def _whole(reading: Reading, line: Line, wall_s: float, parts_s: float) -> None:
+def _whole(reading: Reading, line: OutputLine, wall_s: float, parts_s: float) -> None:
     if wall_s < FEWEST_S:
         reading.breach(FindingKind.RUN_TOO_SHORT, f"the run took {wall_s:g} s: too short for a rate", line)
     if parts_s > wall_s * (1 + AGREEMENT) + CLOCK_S:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, check_space, size_bytes, whole
-from seatrial.benchmarks.reading import START, Line, Reading, json_objects
+from seatrial.benchmarks.reading import START, OutputLine, Reading, json_objects
 from seatrial.model.benchmark import Better, Label, Metric, Output, Result
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.errors import UsageError
@@ -214,7 +214,9 @@ def _add(reading: Reading, metric: str, value: float, labels: dict[str, Label]) 
     reading.add(Result(metric=metric, value=value, line=0, printed=f"{value:g}", labels=labels))
 
 
-def _plausible(reading: Reading, name: str, runtime_ms: float, moved: float, rate: float, line: Line = START) -> None:
+def _plausible(
+    reading: Reading, name: str, runtime_ms: float, moved: float, rate: float, line: OutputLine = START
+) -> None:
     """A run of a few ticks of fio's clock has no rate; rate times time is the amount."""
     if 0 < runtime_ms < FEWEST_TICKS:
         reading.breach(FindingKind.RUN_TOO_SHORT, f"{name!r} ran for {runtime_ms:g} ms: too short for a rate", line)
@@ -259,14 +261,14 @@ def _form(
     return (old, OLD_SIZES) if old else None
 
 
-def _direction(reading: Reading, line: Line, match: "re.Match[str]", sizes: dict[str, int], job: str) -> None:
+def _direction(reading: Reading, line: OutputLine, match: "re.Match[str]", sizes: dict[str, int], job: str) -> None:
     labels: dict[str, Label] = {"job": job, "direction": match["direction"]}
     reading.result("bandwidth_bytes_per_s", match["bw"], line, sizes.get(match["unit"], 1), labels=labels)
     letter = match["iops"][-1] if match["iops"][-1].isalpha() else ""
     reading.result("rate_per_s", match["iops"].removesuffix(letter), line, PREFIXES[letter], labels=labels)
 
 
-def _total(reading: Reading, line: Line, match: "re.Match[str]", sizes: dict[str, int], group: str) -> None:
+def _total(reading: Reading, line: OutputLine, match: "re.Match[str]", sizes: dict[str, int], group: str) -> None:
     direction = match["direction"].lower()
     unit = sizes.get(match["unit"], 1)
     reading.result("bandwidth_bytes_per_s", match["bw"], line, unit, {"group": group, "direction": direction})

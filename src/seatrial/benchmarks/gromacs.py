@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
@@ -164,9 +164,9 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _parts(reading: Reading) -> "list[list[Line]]":
+def _parts(reading: Reading) -> "list[list[OutputLine]]":
     """The lines of each run, from its head on."""
-    parts: list[list[Line]] = []
+    parts: list[list[OutputLine]] = []
     for line in reading.whole_lines:
         if PROGRAM.match(line.text):
             parts.append([])
@@ -175,7 +175,7 @@ def _parts(reading: Reading) -> "list[list[Line]]":
     return parts
 
 
-def _part(reading: Reading, lines: Sequence[Line]) -> None:
+def _part(reading: Reading, lines: Sequence[OutputLine]) -> None:
     for pattern, name in ((NODES, "nodes"), (RANKS, "ranks"), (THREADS, "threads"), (ATOMS, "atoms")):
         if head := reading.search(pattern.pattern, lines):
             reading.evidence(name, whole_number(head[1][name]), head[0])
@@ -193,9 +193,9 @@ def _part(reading: Reading, lines: Sequence[Line]) -> None:
     _clock(reading, lines, wall_s)
 
 
-def _steps(reading: Reading, lines: Sequence[Line]) -> int:
+def _steps(reading: Reading, lines: Sequence[OutputLine]) -> int:
     """Steps that were done: from the first to the last that the log shows. They must be those of the input."""
-    shown: list[tuple[Line, int]] = []
+    shown: list[tuple[OutputLine, int]] = []
     for place, line in enumerate(lines[:-1]):
         if STEP_HEADING.match(line.text) and (step := STEP.match(lines[place + 1].text)):
             shown.append((lines[place + 1], whole_number(step["step"])))
@@ -220,9 +220,9 @@ def _steps(reading: Reading, lines: Sequence[Line]) -> int:
     return done
 
 
-def _energies(reading: Reading, lines: Sequence[Line]) -> None:
+def _energies(reading: Reading, lines: Sequence[OutputLine]) -> None:
     """All energies are finite; temperature and potential change."""
-    histories: dict[str, list[tuple[Line, str]]] = {}
+    histories: dict[str, list[tuple[OutputLine, str]]] = {}
     inside = False
     for place, line in enumerate(lines[:-1]):
         if AVERAGES.search(line.text):
@@ -245,7 +245,7 @@ def _energies(reading: Reading, lines: Sequence[Line]) -> None:
             )
 
 
-def _drift(reading: Reading, lines: Sequence[Line]) -> None:
+def _drift(reading: Reading, lines: Sequence[OutputLine]) -> None:
     """The conserved energy, with what thermostats took from it, must not change."""
     length = 0.0
     for line, match in reading.matches(DRIFT.pattern, lines):
@@ -262,7 +262,7 @@ def _drift(reading: Reading, lines: Sequence[Line]) -> None:
             )
 
 
-def _times(reading: Reading, lines: Sequence[Line], steps: int) -> float:
+def _times(reading: Reading, lines: Sequence[OutputLine], steps: int) -> float:
     """Wall time and rates; 0 where they are missing. ns/day must be the steps in that time."""
     time, performance = reading.search(TIME.pattern, lines), reading.search(PERFORMANCE.pattern, lines)
     if time is None or performance is None:
@@ -290,7 +290,7 @@ def _times(reading: Reading, lines: Sequence[Line], steps: int) -> float:
     return wall_s
 
 
-def _sections(reading: Reading, lines: Sequence[Line], wall_s: float) -> None:
+def _sections(reading: Reading, lines: Sequence[OutputLine], wall_s: float) -> None:
     """The table of where the time was spent, which adds up to the wall time."""
     heading = reading.search(ACCOUNTING.pattern, lines)
     if heading is None:
@@ -309,7 +309,7 @@ def _sections(reading: Reading, lines: Sequence[Line], wall_s: float) -> None:
         reading.result("section_time_s", section["time"], line, labels={"section": section["name"]})
 
 
-def _clock(reading: Reading, lines: Sequence[Line], wall_s: float) -> None:
+def _clock(reading: Reading, lines: Sequence[OutputLine], wall_s: float) -> None:
     """The closing line with an empty one below it; the clock of the day covers the measured time."""
     finished = reading.search(FINISHED.pattern, lines)
     if finished is None:

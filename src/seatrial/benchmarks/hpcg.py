@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, whole
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.errors import UsageError
@@ -107,7 +107,7 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _report(reading: Reading, lines: Sequence[Line]) -> None:
+def _report(reading: Reading, lines: Sequence[OutputLine]) -> None:
     section = ""
     checks = 0
     for line in lines:
@@ -129,7 +129,7 @@ def _report(reading: Reading, lines: Sequence[Line]) -> None:
     _rating(reading, lines, checks)
 
 
-def _rating(reading: Reading, lines: Sequence[Line], checks: int) -> None:
+def _rating(reading: Reading, lines: Sequence[OutputLine], checks: int) -> None:
     rating = reading.search(RATING.pattern, lines)
     if not rating:
         reading.lack("the final summary (HPCG result is VALID ...) is missing")
@@ -147,7 +147,7 @@ def _rating(reading: Reading, lines: Sequence[Line], checks: int) -> None:
     _end(reading, [after for after in lines if after.number > line.number])
 
 
-def _end(reading: Reading, after: Sequence[Line]) -> None:
+def _end(reading: Reading, after: Sequence[OutputLine]) -> None:
     """The last line of a report says where to upload it, or how long an official run takes."""
     if not any(UPLOAD.search(line.text) or OFFICIAL.search(line.text) or REFUSED.search(line.text) for line in after):
         reading.lack("the last line of the final summary is missing")

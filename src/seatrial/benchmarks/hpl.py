@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, share, whole
-from seatrial.benchmarks.reading import Line, Reading, rule_of
+from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
 from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.errors import UsageError
@@ -171,9 +171,9 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def read_hpl(reading: Reading, lines: Sequence[Line]) -> None:
+def read_hpl(reading: Reading, lines: Sequence[OutputLine]) -> None:
     """Read results, residuals and summary from these lines."""
-    tests: list[Line] = []
+    tests: list[OutputLine] = []
     checked: list[float] = []
     for line in lines:
         if row := RESULT.match(line.text):
@@ -189,7 +189,7 @@ def read_hpl(reading: Reading, lines: Sequence[Line]) -> None:
     _clock(reading, lines)
 
 
-def _result(reading: Reading, line: Line, row: "re.Match[str]") -> None:
+def _result(reading: Reading, line: OutputLine, row: "re.Match[str]") -> None:
     n, p, q = (whole_number(row[name]) for name in ("n", "p", "q"))
     labels: dict[str, str | int] = {"variant": row["variant"], "n": n, "nb": int(row["nb"]), "p": p, "q": q}
     reading.result("rate_flops_per_s", row["gflops"], line, GIGA, labels=labels)
@@ -212,7 +212,7 @@ def _result(reading: Reading, line: Line, row: "re.Match[str]") -> None:
         )
 
 
-def _residual(reading: Reading, line: Line, residual: "re.Match[str]") -> None:
+def _residual(reading: Reading, line: OutputLine, residual: "re.Match[str]") -> None:
     reading.result("residual", residual["value"], line)
     if residual["outcome"] == "FAILED":
         reading.breach(FindingKind.RESIDUAL_FAILED, f"the scaled residual is {residual['value']}: FAILED", line)
@@ -224,7 +224,7 @@ def _residual(reading: Reading, line: Line, residual: "re.Match[str]") -> None:
         )
 
 
-def _summary(reading: Reading, lines: Sequence[Line], tests: int) -> None:
+def _summary(reading: Reading, lines: Sequence[OutputLine], tests: int) -> None:
     finished = reading.search(FINISHED.pattern, lines)
     if not finished:
         reading.lack("the summary (Finished ... tests) is missing")
@@ -246,7 +246,7 @@ def _summary(reading: Reading, lines: Sequence[Line], tests: int) -> None:
             reading.breach(FindingKind.RESIDUAL_MISSING, f"{number} tests were not checked", line)
 
 
-def _clock(reading: Reading, lines: Sequence[Line]) -> None:
+def _clock(reading: Reading, lines: Sequence[OutputLine]) -> None:
     """The clock of the day does not run backwards, and covers the measured time."""
     begun: datetime | None = None
     times = iter(reading.values_of("time_s"))

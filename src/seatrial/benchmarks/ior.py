@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, check_space, size_bytes, whole
-from seatrial.benchmarks.reading import Line, Reading, json_objects
+from seatrial.benchmarks.reading import OutputLine, Reading, json_objects
 from seatrial.model.benchmark import Better, Label, Metric, Output, Result
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.errors import UsageError
@@ -163,10 +163,10 @@ IOR = Launch(
 )
 
 
-class Run(msgspec.Struct):
+class IorRun(msgspec.Struct):
     """One IOR run while it is read."""
 
-    start: Line
+    start: OutputLine
     began: datetime | None = None
     api: str = ""
     layout: str = ""
@@ -190,11 +190,11 @@ def parse(text: str) -> Output:
     if re.match(r"\s*\{", text):
         return parse_json(text)
     reading = Reading("ior", text, closing=FINISHED.pattern)
-    runs: list[Run] = []
+    runs: list[IorRun] = []
     for line in reading.whole_lines:
         if start := START.match(line.text):
             reading.version = start["version"]
-            runs.append(Run(start=line))
+            runs.append(IorRun(start=line))
         elif runs:
             _line(reading, runs[-1], line)
     for run in runs:
@@ -205,7 +205,7 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _line(reading: Reading, run: Run, line: Line) -> None:
+def _line(reading: Reading, run: IorRun, line: OutputLine) -> None:
     text = line.text
     words = text.split(maxsplit=2)
     _option(reading, run, line)
@@ -225,7 +225,7 @@ def _line(reading: Reading, run: Run, line: Line) -> None:
         _warning(reading, run, line)
 
 
-def _option(reading: Reading, run: Run, line: Line) -> None:
+def _option(reading: Reading, run: IorRun, line: OutputLine) -> None:
     for pattern, name in OPTIONS:
         if option := pattern.match(line.text):
             reading.evidence(name, whole_number(option[1]), line)
@@ -242,7 +242,7 @@ def _option(reading: Reading, run: Run, line: Line) -> None:
         run.layout = layout["layout"]
 
 
-def _row(reading: Reading, run: Run, line: Line) -> None:
+def _row(reading: Reading, run: IorRun, line: OutputLine) -> None:
     row = dict(zip(run.columns, line.text.split(), strict=False))
     operation = line.text.split(maxsplit=1)[0]
     rate = row.get("bw(MiB/s)", "")
@@ -270,7 +270,7 @@ def _row(reading: Reading, run: Run, line: Line) -> None:
         )
 
 
-def _clock(reading: Reading, run: Run, line: Line, printed: str) -> None:
+def _clock(reading: Reading, run: IorRun, line: OutputLine, printed: str) -> None:
     try:
         moment = datetime.strptime(printed, "%a %b %d %H:%M:%S %Y")
     except ValueError:
@@ -288,7 +288,7 @@ def _clock(reading: Reading, run: Run, line: Line, printed: str) -> None:
         )
 
 
-def _warning(reading: Reading, run: Run, line: Line) -> None:
+def _warning(reading: Reading, run: IorRun, line: OutputLine) -> None:
     if CORRUPT.search(line.text):
         reading.breach(FindingKind.DATA_CORRUPT, "IOR's own check of the data failed", line)
     elif expected := EXPECTED.search(line.text):
@@ -304,7 +304,7 @@ def _warning(reading: Reading, run: Run, line: Line) -> None:
         reading.note(f"Line {line.number}: {line.text.strip()[:120]}")
 
 
-def _complete(reading: Reading, run: Run) -> None:
+def _complete(reading: Reading, run: IorRun) -> None:
     name = f"the run of line {run.start.number}"
     for operation in dict.fromkeys((*run.rows, *run.maxima)):
         if run.rows.get(operation, 0) < run.repetitions and operation in run.rows:
@@ -317,7 +317,7 @@ def _complete(reading: Reading, run: Run) -> None:
         reading.lack(f"{name} has no closing line (Finished)")
 
 
-def _series(reading: Reading, runs: list[Run]) -> None:
+def _series(reading: Reading, runs: list[IorRun]) -> None:
     """Scripts that write with -k in all runs first read the same files back in later runs: all of them are there."""
     series = reading.search(r"^# Starting Test:")
     if not series:

@@ -3,7 +3,7 @@
 import re
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
@@ -54,7 +54,7 @@ def parse(text: str) -> Output:
     reading.version = banner[1]["version"] if banner else ""
     loops = 0
     columns: list[str] = []
-    thermo: list[tuple[Line, list[str]]] = []
+    thermo: list[tuple[OutputLine, list[str]]] = []
     for line in reading.whole_lines:
         if HEADING.match(line.text):
             columns, thermo = line.text.split(), []
@@ -79,7 +79,7 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _loop(reading: Reading, line: Line, loop: "re.Match[str]") -> None:
+def _loop(reading: Reading, line: OutputLine, loop: "re.Match[str]") -> None:
     """Time and evidence of one run; `run 0`, which only computes forces, has neither."""
     time_s, steps = number_of(loop["time"]), whole_number(loop["steps"])
     if not whole_number(loop["atoms"]):
@@ -95,14 +95,14 @@ def _loop(reading: Reading, line: Line, loop: "re.Match[str]") -> None:
         reading.result("steps_per_s", f"{steps / time_s:.9g}", line)
 
 
-def _rate(reading: Reading, line: Line, printed: float) -> None:
+def _rate(reading: Reading, line: OutputLine, printed: float) -> None:
     """LAMMPS's own rate is steps over time."""
     rates = reading.values_of("steps_per_s")
     if rates and not abs(printed / rates[-1] - 1) <= AGREEMENT:
         reading.breach(FindingKind.NUMBERS_DISAGREE, f"steps over time are {rates[-1]:.4g} 1/s, not {printed:g}", line)
 
 
-def _thermo(reading: Reading, columns: list[str], rows: "list[tuple[Line, list[str]]]", steps: int) -> None:
+def _thermo(reading: Reading, columns: list[str], rows: "list[tuple[OutputLine, list[str]]]", steps: int) -> None:
     """All numbers are finite, temperature changes, and the last row is that of the last step."""
     for line, words in rows:
         for name, word in zip(columns, words, strict=True):

@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.number_text import NUMBER, number_of, whole_number
@@ -94,7 +94,7 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _remark(reading: Reading, line: Line, phases: set[str]) -> set[str]:
+def _remark(reading: Reading, line: OutputLine, phases: set[str]) -> set[str]:
     """The command line, whose operations are returned, or an error."""
     if command := COMMAND.match(line.text):
         return _phases(command["words"])
@@ -124,7 +124,7 @@ def _carried_out(row: "re.Match[str]", phases: set[str]) -> bool:
     return not zeros or not (operation == "rename" or (phases and operation not in phases))
 
 
-def _row(reading: Reading, line: Line, row: "re.Match[str]", times: bool) -> None:
+def _row(reading: Reading, line: OutputLine, row: "re.Match[str]", times: bool) -> None:
     operation = row["operation"].lower()
     metric = "time_s" if times else "rate_per_s"
     for statistic in ("mean", "most", "least"):
@@ -142,7 +142,7 @@ def _moment(printed: str) -> datetime | None:
         return None
 
 
-def _end(reading: Reading, line: Line, began: datetime | None, ended: datetime | None, rows: int) -> None:
+def _end(reading: Reading, line: OutputLine, began: datetime | None, ended: datetime | None, rows: int) -> None:
     if began and ended and ended < began:
         reading.breach(FindingKind.CLOCK_BACKWARDS, "the run finished before it began", line)
     if not rows:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from seatrial.benchmarks.openfoam_log import ProgramLog
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.number_text import finite, number_of
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -234,9 +234,9 @@ def judge_warnings(reading: Reading, step: ProgramLog) -> None:
             reading.note(f"Line {line.number}: a warning of {step.program}.")
 
 
-def _message(lines: Sequence[Line]) -> list[Line]:
+def _message(lines: Sequence[OutputLine]) -> list[OutputLine]:
     """A warning up to the empty line that ends it."""
-    message: list[Line] = []
+    message: list[OutputLine] = []
     for line in lines:
         if message and not line.text.strip():
             break

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from seatrial.benchmarks.reading import START, Line, Reading
+from seatrial.benchmarks.reading import START, OutputLine, Reading
 from seatrial.model.number_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
@@ -33,7 +33,7 @@ END = re.compile(r"^End\s*$")
 FINALISED = re.compile(r"^Finalising parallel run")
 CONVERGED = re.compile(r"solution converged in (?P<iterations>\d{1,9}) iterations")
 
-Residual = tuple[Line, str, str, int]
+Residual = tuple[OutputLine, str, str, int]
 """Line, initial and final residual as printed, iterations of the linear solver."""
 
 
@@ -58,8 +58,8 @@ class Iteration(msgspec.Struct):
     """One `Time =` with what follows it."""
 
     time: float
-    line: Line
-    time_line: Line = START
+    line: OutputLine
+    time_line: OutputLine = START
     execution_s: float | None = None
     printed_execution: str = ""
     clock_s: float | None = None
@@ -68,20 +68,20 @@ class Iteration(msgspec.Struct):
 class ProgramLog(msgspec.Struct):
     """The log of one program."""
 
-    start: Line
+    start: OutputLine
     program: str = "unknown program"
     version: str = ""
     parallel: bool = False
     ranks: int = 1
-    ranks_line: Line = START
+    ranks_line: OutputLine = START
     listed: int = 0
     """Processes beside the first that the head lists."""
     hosts: list[str] = msgspec.field(default_factory=list)
-    lines: list[Line] = msgspec.field(default_factory=list)
+    lines: list[OutputLine] = msgspec.field(default_factory=list)
     iterations: list[Iteration] = msgspec.field(default_factory=list)
     residuals: dict[str, list[Residual]] = msgspec.field(default_factory=dict)
-    coefficients: "dict[str, list[tuple[Line, str]]]" = msgspec.field(default_factory=dict)
-    declared: "list[tuple[Line, str]]" = msgspec.field(default_factory=list)
+    coefficients: "dict[str, list[tuple[OutputLine, str]]]" = msgspec.field(default_factory=dict)
+    declared: "list[tuple[OutputLine, str]]" = msgspec.field(default_factory=list)
     """Functions that compute force coefficients."""
     writes: int = 0
     converged: int = 0
@@ -116,7 +116,7 @@ def _without_banner_rule(steps: list[ProgramLog]) -> None:
         steps[-1].lines.pop()
 
 
-def _head(step: ProgramLog, line: Line, in_list: bool) -> bool:
+def _head(step: ProgramLog, line: OutputLine, in_list: bool) -> bool:
     """Lines before the first iteration; returns whether the list of processes goes on."""
     text = line.text
     if version := VERSION.match(text):
@@ -150,7 +150,7 @@ def _add_host(step: ProgramLog, host: str) -> None:
         step.hosts.append(host)
 
 
-def _body(step: ProgramLog, line: Line) -> None:
+def _body(step: ProgramLog, line: OutputLine) -> None:
     text = line.text
     if time := TIME.match(text):
         step.iterations.append(Iteration(time=number_of(time["time"]), line=line))
@@ -179,7 +179,7 @@ def read_mesh(reading: Reading, step: ProgramLog) -> None:
     """Evidence of the mesh in one log: cells, patches with faces, subdomains."""
     table = False
     patches: dict[str, int] = {}
-    subdomains: list[tuple[Line, int]] = []
+    subdomains: list[tuple[OutputLine, int]] = []
     inside = False
     for line in step.lines:
         if unsound := UNSOUND.match(line.text):

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from seatrial.benchmarks.declaration import AUTO, PAIR, PAIR_BYTES, Benchmark, Launch, Parameter, largest_message, whole
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.importers.osu import COLUMN
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
@@ -81,17 +81,17 @@ OSU = Launch(
 )
 
 
-class Table(msgspec.Struct):
+class OsuTable(msgspec.Struct):
     """One table while it is read."""
 
-    title: Line
+    title: OutputLine
     test: str
     collective: bool
     columns: list[str]
     windows: "list[int]" = msgspec.field(default_factory=list)
     """Window sizes of the columns of osu_mbw_mr -V; empty: the columns are named."""
     sized: bool = True
-    rows: "list[tuple[int, Line, list[str]]]" = msgspec.field(default_factory=list)
+    rows: "list[tuple[int, OutputLine, list[str]]]" = msgspec.field(default_factory=list)
     largest: int = 0
     """The size after which it is complete, as far as the output shows it; 0: by default."""
 
@@ -122,8 +122,8 @@ def parse_up_to(text: str, largest_bytes: int) -> Output:
     return reading.output()
 
 
-def _tables(reading: Reading) -> list[Table]:
-    tables: list[Table] = []
+def _tables(reading: Reading) -> list[OsuTable]:
+    tables: list[OsuTable] = []
     largest = 0
     for line in reading.whole_lines:
         title = TITLE.search(line.text)
@@ -131,14 +131,14 @@ def _tables(reading: Reading) -> list[Table]:
             reading.version = title["version"] or reading.version
             test = _test(title["api"], title["what"])
             tables.append(
-                Table(title=line, test=test, collective=bool(COLLECTIVE.search(test)), columns=[], largest=largest)
+                OsuTable(title=line, test=test, collective=bool(COLLECTIVE.search(test)), columns=[], largest=largest)
             )
             largest = 0
         elif tables and PROFILE.search(line.text) and tables[-1].windows:
             first = tables[-1]
             windows = list(first.windows)
             tables.append(
-                Table(
+                OsuTable(
                     title=line, test=first.test, collective=False, windows=windows, largest=first.largest,
                     columns=["Messages/s"] * len(windows),
                 )
@@ -160,7 +160,7 @@ def _test(api: str, what: str) -> str:
     return (f"{api} {what}" if sided else what).strip().lower()
 
 
-def _line_of(reading: Reading, table: Table, line: Line) -> None:
+def _line_of(reading: Reading, table: OsuTable, line: OutputLine) -> None:
     """A line below a title: heading, row, or remark."""
     text = line.text.strip()
     heading = text.lstrip("# ")
@@ -190,7 +190,7 @@ def _line_of(reading: Reading, table: Table, line: Line) -> None:
             table.rows.append((size, line, numbers))
 
 
-def _read(reading: Reading, table: Table) -> None:
+def _read(reading: Reading, table: OsuTable) -> None:
     reading.evidence("test", table.test, table.title)
     for size, line, fields in table.rows:
         for place, (column, printed) in enumerate(zip(table.columns, fields, strict=False)):
@@ -214,7 +214,7 @@ def _read(reading: Reading, table: Table) -> None:
                 reading.breach(FindingKind.DATA_CORRUPT, "OSU's own check of the data failed", line)
 
 
-def _judge(reading: Reading, table: Table) -> None:
+def _judge(reading: Reading, table: OsuTable) -> None:
     """Bandwidth and message rate of a row agree; sizes change the number."""
     names = [column.lower() for column in table.columns]
     if "mb/s" in names and "messages/s" in names:
@@ -241,7 +241,7 @@ def _judge(reading: Reading, table: Table) -> None:
         )
 
 
-def _ends(tables: Iterable[Table]) -> dict[str, set[int]]:
+def _ends(tables: Iterable[OsuTable]) -> dict[str, set[int]]:
     """The largest sizes of the tables of each test."""
     ends: dict[str, set[int]] = {}
     for table in tables:
@@ -250,7 +250,7 @@ def _ends(tables: Iterable[Table]) -> dict[str, set[int]]:
     return ends
 
 
-def _complete(reading: Reading, tables: list[Table], place: int, ended: Collection[int]) -> None:
+def _complete(reading: Reading, tables: list[OsuTable], place: int, ended: Collection[int]) -> None:
     """A table ends at the largest size of its test: there is no closing line. `ended`: where tables of it ended."""
     table = tables[place]
     name = f"the table of the {table.test} test (line {table.title.number})"
@@ -275,7 +275,7 @@ def _complete(reading: Reading, tables: list[Table], place: int, ended: Collecti
         reading.lack(f"{name} ends at {sizes[-1]} bytes, not at {largest}")
 
 
-def _default(reading: Reading, table: Table) -> int:
+def _default(reading: Reading, table: OsuTable) -> int:
     if not table.collective:
         return PAIR_MAXIMUM
     early = re.match(r"[12]\.|3\.0|3\.1", reading.version)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
-from seatrial.benchmarks.reading import Line, Reading, rule_of
+from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
 from seatrial.model.benchmark import Better, Label, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.number_text import NUMBER, number_of, whole_number
@@ -82,7 +82,7 @@ def _unchecked(reading: Reading) -> None:
         reading.lack(f"the table has {count(rows, 'row')} of {count(len(ARRAYS), 'kernel')}")
 
 
-def read_stream(reading: Reading, lines: Sequence[Line], labels: "Mapping[str, Label] | None" = None) -> None:
+def read_stream(reading: Reading, lines: Sequence[OutputLine], labels: "Mapping[str, Label] | None" = None) -> None:
     """Read rates, sizes and the check from these lines."""
     unit, elements, word = 1e6, 0, 8
     kernels: list[str] = []
@@ -111,7 +111,7 @@ def read_stream(reading: Reading, lines: Sequence[Line], labels: "Mapping[str, L
         reading.lack(f"the table has {', '.join(kernels)}, not {', '.join(ARRAYS)}")
 
 
-def _threads(reading: Reading, line: Line, threads: "re.Match[str]") -> None:
+def _threads(reading: Reading, line: OutputLine, threads: "re.Match[str]") -> None:
     """As many threads as were requested."""
     requested, count = reading.value("threads"), whole_number(threads["threads"])
     if threads["how"].lower() == "counted" and requested is not None and requested != count:
@@ -120,7 +120,12 @@ def _threads(reading: Reading, line: Line, threads: "re.Match[str]") -> None:
 
 
 def _row(
-    reading: Reading, line: Line, row: "re.Match[str]", unit: float, array_bytes: int, labels: "Mapping[str, Label]"
+    reading: Reading,
+    line: OutputLine,
+    row: "re.Match[str]",
+    unit: float,
+    array_bytes: int,
+    labels: "Mapping[str, Label]",
 ) -> None:
     kernel = row["kernel"]
     reading.result("bandwidth_bytes_per_s", row["rate"], line, unit, labels={"kernel": kernel, **labels})
@@ -133,7 +138,7 @@ def _row(
 
 
 def compare_rate(
-    reading: Reading, line: Line, row: "re.Match[str]", moved_bytes: float, moved_text: str, bytes_per_s: float
+    reading: Reading, line: OutputLine, row: "re.Match[str]", moved_bytes: float, moved_text: str, bytes_per_s: float
 ) -> None:
     """The printed `rate` is the bytes moved over the printed `least` seconds, but for rounding; 0: they are unknown."""
     least_s = number_of(row["least"])

@@ -32,8 +32,8 @@ from seatrial.render.report import Report
 
 if TYPE_CHECKING:
     from seatrial.commands.check.run import CheckOutcome
-    from seatrial.lab.simulator.disturbances import Conditions
-    from seatrial.lab.simulator.trial import SimulatedFabric, Trial, TrialSettings
+    from seatrial.lab.simulator.disturbances import SimulatedConditions
+    from seatrial.lab.simulator.trial import SimulatedFabric, SimulatedTrial, TrialSettings
     from seatrial.model.fabric_map import FabricMap
 
 MOST_JOBS = 1000
@@ -134,7 +134,7 @@ def _trial(
     *,
     alone: bool,
     quiet: bool,
-) -> "Trial":
+) -> "SimulatedTrial":
     """One trial; prints the report of the check where it is the only one, else a line, and neither with `quiet`."""
 
     planted = fabric.plant(settings, seed)
@@ -165,7 +165,7 @@ def _report(outcome: "CheckOutcome", html: Path | None, *, quiet: bool) -> None:
         write_file(html, render_html.as_html(report))
 
 
-def _conclude(trials: "list[Trial]", archive: Path | None) -> None:
+def _conclude(trials: "list[SimulatedTrial]", archive: Path | None) -> None:
     """The result of all trials, and where they are kept."""
 
     if len(trials) > 1:
@@ -174,9 +174,9 @@ def _conclude(trials: "list[Trial]", archive: Path | None) -> None:
         print(f"Archive: {archive}")
 
 
-def _conditions(noise: str, pair_noise: str, drift: str, jobs: int, *, shared_nodes: bool) -> "Conditions":
+def _conditions(noise: str, pair_noise: str, drift: str, jobs: int, *, shared_nodes: bool) -> "SimulatedConditions":
 
-    return disturbances.Conditions(
+    return disturbances.SimulatedConditions(
         noise=_share(noise, "--noise"),
         pair_noise=_share(pair_noise, "--pair-noise"),
         drift=_share(drift, "--drift"),

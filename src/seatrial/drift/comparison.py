@@ -18,7 +18,7 @@ from seatrial.drift.expected_differences import (
     shared_mounts,
     tolerated_share,
 )
-from seatrial.drift.flat_facts import Flat, Part, Scalar, parts
+from seatrial.drift.flat_facts import FactGroup, Flat, Scalar, parts
 from seatrial.drift.peer_groups import groups, lone_machines
 from seatrial.drift.severity import family, leading
 from seatrial.model.facts import NodeFacts
@@ -48,7 +48,7 @@ IDENTIFIER = re.compile(
 )
 
 
-def fingerprint(part: Part) -> object:
+def fingerprint(part: FactGroup) -> object:
     """Equal for parts of one name only where the content is; what cannot be encoded equals only itself."""
     try:
         return _ENCODER.encode(part.content)
@@ -62,7 +62,7 @@ def unlike(facts: Whole, excused: Callable[[str], bool]) -> Iterator[tuple[str, 
     Part of the facts that is the same on all nodes is never flattened. A node whose stream broke off does not
     count where a fact is missing: the broken stream is a difference of its own.
     """
-    pieces: defaultdict[str, dict[object, tuple[Part, list[str]]]] = defaultdict(dict)
+    pieces: defaultdict[str, dict[object, tuple[FactGroup, list[str]]]] = defaultdict(dict)
     for node, known in sorted(facts.items()):
         for part in parts(without_identifiers(known), steady=True):
             pieces[part.name].setdefault(fingerprint(part), (part, []))[1].append(node)
@@ -129,7 +129,7 @@ IDENTITY = frozenset(
 LOGIN_AND_COMPUTE = "login and compute nodes"
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class FactDifference(msgspec.Struct, frozen=True, kw_only=True):
     """One fact that is not the same on nodes that should be alike."""
 
     fact: str
@@ -156,7 +156,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         return sum(len(nodes) for _, nodes in self.values)
 
 
-def drift(facts: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
+def drift(facts: Mapping[str, NodeFacts]) -> tuple[FactDifference, ...]:
     """The facts that differ within each group of like hardware, the most telling first.
 
     A machine that is alone in its group among many is compared with the largest group, in what makes it another.
@@ -165,7 +165,7 @@ def drift(facts: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
     then the name. Facts that must differ are left out (`EXCUSES`).
     """
     makes = groups(facts)
-    found: list[Difference] = []
+    found: list[FactDifference] = []
     for make in makes:
         found += _folded(make.name, unlike({node: facts[node] for node in make.nodes}, excused_between_nodes))
     lone = lone_machines(facts)
@@ -182,7 +182,7 @@ def drift(facts: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
     return tuple(sorted(found, key=_most_telling_first))
 
 
-def against(login: NodeFacts, nodes: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
+def against(login: NodeFacts, nodes: Mapping[str, NodeFacts]) -> tuple[FactDifference, ...]:
     """What programs built on the login node would miss on the compute nodes: versions, libraries, shared mounts, paths.
 
     A difference is reported where the login node lacks the majority value of the compute nodes; without such a value,
@@ -202,7 +202,7 @@ def against(login: NodeFacts, nodes: Mapping[str, NodeFacts]) -> tuple[Differenc
     return tuple(sorted(_folded(LOGIN_AND_COMPUTE, found), key=_most_telling_first))
 
 
-def _folded(group: str, found: Iterable[tuple[str, Holders]]) -> list[Difference]:
+def _folded(group: str, found: Iterable[tuple[str, Holders]]) -> list[FactDifference]:
     """One difference for all facts of a family that part the nodes in the same way."""
     together: defaultdict[tuple[object, ...], list[tuple[str, Holders]]] = defaultdict(list)
     for fact, told in found:
@@ -212,11 +212,11 @@ def _folded(group: str, found: Iterable[tuple[str, Holders]]) -> list[Difference
     return [_difference(group, each) for each in together.values()]
 
 
-def _difference(group: str, facts: list[tuple[str, Holders]]) -> Difference:
+def _difference(group: str, facts: list[tuple[str, Holders]]) -> FactDifference:
     fact, weight, others = leading(name for name, _ in facts)
     told = next(told for name, told in facts if name == fact)
     usual = majority(told)
-    return Difference(
+    return FactDifference(
         fact=fact,
         group=group,
         usual=next((value for value, nodes in told if nodes == usual), None),
@@ -226,7 +226,7 @@ def _difference(group: str, facts: list[tuple[str, Holders]]) -> Difference:
     )
 
 
-def _most_telling_first(difference: Difference) -> tuple[int, float, int, str, str]:
+def _most_telling_first(difference: FactDifference) -> tuple[int, float, int, str, str]:
     odd = len(difference.odd)
     return -difference.weight, odd / difference.compared, odd, difference.fact, difference.group
 

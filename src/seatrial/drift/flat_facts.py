@@ -39,7 +39,7 @@ OF_ONE_NODE = frozenset({"clientaddr", "addr", "mountaddr"})
 SIZED_BY_MEMORY = frozenset({"size", "nr_inodes", "nr_blocks"})
 
 
-class Part(NamedTuple):
+class FactGroup(NamedTuple):
     """Part of a node's facts: the prefix of its names, its content, and its summary."""
 
     name: str
@@ -53,7 +53,7 @@ class Part(NamedTuple):
         return flat
 
 
-def parts(facts: NodeFacts, *, steady: bool = False) -> Iterator[Part]:
+def parts(facts: NodeFacts, *, steady: bool = False) -> Iterator[FactGroup]:
     """The facts in pieces: the fields of groups, and the devices one by one; `steady`: without `UNSTEADY` fields.
 
     Pieces of equal name and content have equal facts, so what is equal on many nodes is flattened only once.
@@ -61,14 +61,14 @@ def parts(facts: NodeFacts, *, steady: bool = False) -> Iterator[Part]:
     for field, summary in _steps(NodeFacts, steady):
         content = getattr(facts, field)
         if summary is not None:
-            yield Part(field, content, summary)
+            yield FactGroup(field, content, summary)
         elif isinstance(content, msgspec.Struct):
             for inner, inner_summary in _steps(type(content), steady):
-                yield Part(f"{field}.{inner}", getattr(content, inner), inner_summary)
+                yield FactGroup(f"{field}.{inner}", getattr(content, inner), inner_summary)
         elif _is_records(content):
-            yield from (Part(f"{field}.{key}", record) for key, record in _keyed(content))
+            yield from (FactGroup(f"{field}.{key}", record) for key, record in _keyed(content))
         else:
-            yield Part(field, content)
+            yield FactGroup(field, content)
 
 
 @cache
@@ -126,7 +126,7 @@ def _keyed(records: tuple[msgspec.Struct, ...]) -> Iterator[tuple[str, msgspec.S
         yield (key if seen[key] == 1 else f"{key}#{seen[key]}"), record
 
 
-class Key(NamedTuple):
+class RecordKey(NamedTuple):
     """What a record is called among its like, and the fields that the name holds."""
 
     of: Callable[[Any], str]
@@ -222,21 +222,21 @@ def parameters(command_line: str) -> dict[str, str]:
     return values
 
 
-KEYS: dict[type[msgspec.Struct], Key] = {
-    NetworkInterface: Key(lambda each: each.name, ("name",)),
-    Hca: Key(lambda each: each.name, ("name",)),
-    Port: Key(lambda each: str(each.number), ("number",)),
-    PciDevice: Key(lambda each: each.address, ("address",)),
-    PciHop: Key(lambda each: each.address, ("address",)),
-    NumaNode: Key(lambda each: str(each.index), ("index",)),
-    Cache: Key(lambda each: f"L{each.level} {each.kind}", ("level", "kind")),
-    Dimm: Key(lambda each: each.locator, ("locator",)),
-    IdleState: Key(lambda each: each.name, ("name",)),
-    Mount: Key(lambda each: each.path, ("path",)),
-    Sensor: Key(lambda each: each.name, ("name",)),
-    MpiFile: Key(lambda each: each.name, ("name",)),
-    Library: Key(lambda each: each.name, ("name",)),
-    Unknown: Key(lambda each: f"unknown {each.word}", ("word",)),
+KEYS: dict[type[msgspec.Struct], RecordKey] = {
+    NetworkInterface: RecordKey(lambda each: each.name, ("name",)),
+    Hca: RecordKey(lambda each: each.name, ("name",)),
+    Port: RecordKey(lambda each: str(each.number), ("number",)),
+    PciDevice: RecordKey(lambda each: each.address, ("address",)),
+    PciHop: RecordKey(lambda each: each.address, ("address",)),
+    NumaNode: RecordKey(lambda each: str(each.index), ("index",)),
+    Cache: RecordKey(lambda each: f"L{each.level} {each.kind}", ("level", "kind")),
+    Dimm: RecordKey(lambda each: each.locator, ("locator",)),
+    IdleState: RecordKey(lambda each: each.name, ("name",)),
+    Mount: RecordKey(lambda each: each.path, ("path",)),
+    Sensor: RecordKey(lambda each: each.name, ("name",)),
+    MpiFile: RecordKey(lambda each: each.name, ("name",)),
+    Library: RecordKey(lambda each: each.name, ("name",)),
+    Unknown: RecordKey(lambda each: f"unknown {each.word}", ("word",)),
 }
 
 SUMMARIES: dict[Field, Callable[[Any], object]] = {

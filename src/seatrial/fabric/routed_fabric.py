@@ -9,7 +9,7 @@ import numpy as np
 
 from seatrial.fabric.forwarding import TableForwarding, Tables
 from seatrial.fabric.ibnetdiscover import adapters_of, unique_names
-from seatrial.fabric.parts import Part, PartKind, Parts
+from seatrial.fabric.parts import FabricPart, FabricParts, PartKind
 from seatrial.fabric.routes import Hop, Numbers, Route, Routes
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Component, Fabric
@@ -80,7 +80,7 @@ class RoutedFabric:
         """Nodes without an adapter in the map are crossed as their leaf implies."""
         self.routing = routing
         self._routes = Routes(routing.fabric, TableForwarding(routing.tables) if routing.tables else None)
-        self._parts = Parts(self._routes)
+        self._parts = FabricParts(self._routes)
         self._names = unique_names(routing.fabric.devices)
         self._node_of = {key: node for node, key in routing.adapter_of.items()}
         self._ours = np.array(sorted(self._routes.number[key] for key in self._node_of), dtype=np.intp)
@@ -166,7 +166,7 @@ class RoutedFabric:
                 pairs_found[self._node_of[source], self._node_of[target]] = None
         return list(pairs_found)[:most]
 
-    def name_of(self, part: Part) -> str:
+    def name_of(self, part: FabricPart) -> str:
         """The part's name as findings write it."""
         if part.kind is PartKind.NODE:
             return self._node_of[part.place]

@@ -25,7 +25,7 @@ TOLD = 3
 Places = NDArray[np.intp]
 
 
-class Uplinks(msgspec.Struct, frozen=True, kw_only=True):
+class LeafUplinks(msgspec.Struct, frozen=True, kw_only=True):
     """How a leaf switch spreads its destinations: port -> how many adapters elsewhere it sends there."""
 
     leaf: str
@@ -43,7 +43,7 @@ class TableReport(msgspec.Struct, frozen=True, kw_only=True):
 
     problems: tuple[Finding, ...]
     statement: str
-    uplinks: tuple[Uplinks, ...]
+    uplinks: tuple[LeafUplinks, ...]
     reached: int
     """Ways from a leaf switch to an adapter that arrive, of `ways`."""
     ways: int
@@ -141,17 +141,17 @@ def _broken(
     ]
 
 
-def _uplinks(routes: Routes, tables: Tables, leaf: str, name: str) -> Uplinks:
+def _uplinks(routes: Routes, tables: Tables, leaf: str, name: str) -> LeafUplinks:
     ports = [port for port, neighbour in routes.neighbours(leaf).items() if neighbour in routes.graph.place]
     elsewhere = [
         port
         for adapter, port in zip(tables.adapters, tables.ports[leaf], strict=True)
         if port != NO_PORT and routes.leaf_of.get(adapter) != leaf
     ]
-    return Uplinks(leaf=name, used={port: elsewhere.count(port) for port in sorted(ports)})
+    return LeafUplinks(leaf=name, used={port: elsewhere.count(port) for port in sorted(ports)})
 
 
-def _statement(uplinks: Sequence[Uplinks]) -> str:
+def _statement(uplinks: Sequence[LeafUplinks]) -> str:
     ports = sum(len(one.used) for one in uplinks)
     idle = [
         f"{one.leaf}[{port}]"

@@ -81,7 +81,7 @@ class Speaker(Enum):
         return list(Speaker).index(self)
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One known way to fail. All expressions are searched in text as `plain` returns it."""
 
     look: Text | tuple[Text, ...]
@@ -154,25 +154,25 @@ def first_found(expressions: Iterable[str], text: str) -> str:
     return ""
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CauseTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One file of causes."""
 
     speaker: Speaker = Speaker.SLURM
-    cause: tuple[Cause, ...]
+    cause: tuple[FailureCause, ...]
 
 
 @cache
-def causes(*names: str) -> tuple[Cause, ...]:
+def causes(*names: str) -> tuple[FailureCause, ...]:
     """The causes of these tables, in order."""
     return tuple(cause for name in names for cause in parse_table(_read(name)))
 
 
-def parse_table(text: bytes) -> tuple[Cause, ...]:
+def parse_table(text: bytes) -> tuple[FailureCause, ...]:
     """The causes of one table. Raises msgspec.ValidationError where a field is missing or unknown."""
     raw = msgspec.toml.decode(text, type=dict[str, Any])
     for cause in raw.get("cause", ()):
         cause.setdefault("speaker", raw.get("speaker", Speaker.SLURM.value))
-    return msgspec.convert(expanded(raw), Table).cause
+    return msgspec.convert(expanded(raw), CauseTable).cause
 
 
 def read_table(name: str, kind: type[Kind]) -> Kind:
@@ -219,7 +219,7 @@ def _read(name: str) -> bytes:
 class Statement(msgspec.Struct, frozen=True, kw_only=True):
     """What a text states of one cause."""
 
-    cause: Cause
+    cause: FailureCause
     meaning: str
     first: int
     """The number of the first line of its message, from 0."""
@@ -235,14 +235,14 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
         return self.cause.unspecific, self.cause.speaker.rank
 
 
-def statements(table: Iterable[Cause], text: str) -> list[Statement]:
+def statements(table: Iterable[FailureCause], text: str) -> list[Statement]:
     """All causes that plain text states, in the order of the tables."""
     lines = text.split("\n")
     matches = [(cause, match) for cause in table if (match := cause.found(text)) is not None]
     return [_statement(cause, match, text, lines) for cause, match in matches]
 
 
-def _statement(cause: Cause, match: re.Match[str], text: str, lines: Sequence[str]) -> Statement:
+def _statement(cause: FailureCause, match: re.Match[str], text: str, lines: Sequence[str]) -> Statement:
     spans = [match.span(), *(match.span(number) for number, group in enumerate(match.groups(), 1) if group)]
     places = {place for start, end in spans for place in (start, max(start, end - 1))}
     numbers = sorted({text.count("\n", 0, place) for place in places})
@@ -266,7 +266,7 @@ def strongest(stated: Sequence[Statement]) -> Statement | None:
     return next(same for same in equal if same.first <= earliest.last and earliest.first <= same.last)
 
 
-def first_cause(table: Iterable[Cause], text: str) -> tuple[str, str] | None:
+def first_cause(table: Iterable[FailureCause], text: str) -> tuple[str, str] | None:
     """Meaning and remedy of the cause that `text` states most clearly, whatever its launcher put around it."""
     statement = strongest(statements(table, plain(text)))
     return (statement.meaning, statement.cause.remedy) if statement is not None else None

@@ -10,7 +10,7 @@ import msgspec
 
 from seatrial.failures.cause import (
     HARMLESS,
-    Cause,
+    FailureCause,
     Speaker,
     Statement,
     causes,
@@ -72,7 +72,7 @@ class StartFailure(msgspec.Struct, frozen=True, kw_only=True):
     """The output contains nothing but noise."""
 
 
-def known_causes() -> tuple[Cause, ...]:
+def known_causes() -> tuple[FailureCause, ...]:
     """All causes of a failed start."""
     return causes(*TABLES)
 

@@ -21,7 +21,7 @@ from seatrial.importers.column_roles import (
     unit_in,
     words_of,
 )
-from seatrial.importers.columns import Column, checked, json_value, read_columns
+from seatrial.importers.columns import TableColumn, checked, json_value, read_columns
 from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
 from seatrial.importers.series import TIME_NAMES
 from seatrial.model.errors import UsageError
@@ -117,7 +117,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
     return _by_roles(columns, roles)
 
 
-def _by_roles(columns: Sequence[Column], roles: ColumnRoles) -> FleetTable:
+def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles) -> FleetTable:
     of_name = {column.name: column for column in columns}
     numbers = of_name[roles.value].numbers()
     order = _order(columns, roles)
@@ -184,7 +184,7 @@ def _refuse_unlike_rows(strata: Sequence[Stratum]) -> None:
 
 
 def _refuse_explained(
-    columns: Sequence[Column], roles: ColumnRoles, keys: Sequence[Keys], numbers: Sequence[float]
+    columns: Sequence[TableColumn], roles: ColumnRoles, keys: Sequence[Keys], numbers: Sequence[float]
 ) -> None:
     """Raise UsageError where a column that is not used has most of what distinguishes the runs of a node.
 
@@ -224,7 +224,7 @@ def _tells(strata: Mapping[tuple[tuple[str, ...], str], Fleet], condition: tuple
     return sum(key[0] == condition for key in strata) == 1
 
 
-def _order(columns: Sequence[Column], roles: ColumnRoles) -> list[int]:
+def _order(columns: Sequence[TableColumn], roles: ColumnRoles) -> list[int]:
     """Places of the rows in the order of their runs, as far as columns of numbers say it."""
     clocks = [column.numbers() for column in columns if column.name in roles.runs and column.numeric]
     rows = range(len(columns[0].cells))
@@ -265,7 +265,7 @@ def _plain(name: str) -> str:
     return name.strip().lower()
 
 
-def _node_column(columns: Sequence[Column], wanted: set[str]) -> Column:
+def _node_column(columns: Sequence[TableColumn], wanted: set[str]) -> TableColumn:
     """The column with such a name, else the only one that can hold names. Raises UsageError where that is not clear.
 
     `wanted`: columns that have another role.

@@ -37,7 +37,7 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     """The words with which the scheduler describes each node, where it does."""
 
 
-class Manner(msgspec.Struct, frozen=True, kw_only=True):
+class StartManner(msgspec.Struct, frozen=True, kw_only=True):
     """How the probe is started on its nodes; without anything, as the site's own settings have it."""
 
     environment: dict[str, str] = {}
@@ -48,7 +48,7 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     """With more than one the session's nodes are places, NODE:0, NODE:1, ..."""
 
 
-PLAIN = Manner()
+PLAIN = StartManner()
 
 
 class FactsReading(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +103,7 @@ class Launcher(Protocol):
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """Run the collector on every node. A node that does not answer is silent, not an error."""
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> Session:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> Session:
         """Start the probe on those nodes; standard error goes to `log`. Raises LaunchError."""
 
     def close(self) -> None:
@@ -121,7 +121,7 @@ class StartsByDefault(Protocol):
         """
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramCommand(msgspec.Struct, frozen=True, kw_only=True):
     """How a program is started: the launcher's words around its own, and the variables that go with them."""
 
     argv: tuple[str, ...]
@@ -132,7 +132,9 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 class StartsPrograms(Protocol):
     """A launcher that can start any program in a folder that the nodes share."""
 
-    def program_command(self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path) -> Command:
+    def program_command(
+        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path
+    ) -> ProgramCommand:
         """The command that starts `argv` on these nodes, to be run in `folder`; `ranks_per_node` 0: once, without MPI.
 
         Called between `allocate` and `close`. Raises LaunchError for a manner in which it cannot start programs.

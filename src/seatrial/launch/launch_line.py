@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
 from seatrial.launch.environments.discovery import find_program
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Where
 from seatrial.launch.line_options import Dialect
@@ -111,7 +111,7 @@ class LineLauncher:
         """Nobody is asked in mid-run: a launch line starts all of its ranks or none."""
         return FactsReading(texts=dict.fromkeys(nodes, ""), silent={})
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> PipeSession:
         """`nodes`: the places found by `look`, all of them, by rank. The manner's options replace the line's binding.
 
         Raises LaunchError, too, where ranks come up on other hosts than they did.
@@ -129,7 +129,7 @@ class LineLauncher:
             raise HostsMoved("The ranks came up on other hosts than the first time.", "Name the nodes in the line.")
         return session
 
-    def _argv(self, manner: Manner) -> list[str]:
+    def _argv(self, manner: StartManner) -> list[str]:
         bound = not manner.options
         add = (*manner.options, *self._pinned, *PIPED.get(self._line.dialect, ()))
         program = self.environment.around_program([str(self._probe)])

@@ -22,7 +22,7 @@ class Wrapper(msgspec.Struct, frozen=True, kw_only=True):
     binds: bool = False
 
 
-class _Manner(msgspec.Struct, frozen=True, kw_only=True):
+class _OptionStyle(msgspec.Struct, frozen=True, kw_only=True):
     """How an option is written. `values`: options that take the next word; `places`: other words before the program."""
 
     values: frozenset[str] = frozenset()
@@ -31,9 +31,9 @@ class _Manner(msgspec.Struct, frozen=True, kw_only=True):
     """Options by which it binds; None: it always does."""
 
 
-def _manner(values: str = "", places: int = 0, binding: str | None = "") -> _Manner:
+def _manner(values: str = "", places: int = 0, binding: str | None = "") -> _OptionStyle:
     chosen = None if binding is None else frozenset(binding.split())
-    return _Manner(values=frozenset(values.split()), places=places, binding=chosen)
+    return _OptionStyle(values=frozenset(values.split()), places=places, binding=chosen)
 
 
 _PROCESSORS = "N C cpunodebind physcpubind"
@@ -45,7 +45,7 @@ _WRAPPERS = {
     "time": _manner("f o format output"),
     "stdbuf": _manner("i o e input output error"),
     "timeout": _manner("k s kill-after signal", places=1),
-    "salloc": _Manner(values=frozenset(SRUN.values)),
+    "salloc": _OptionStyle(values=frozenset(SRUN.values)),
     "numactl": _manner(f"{_PROCESSORS} m p i w P membind preferred interleave", binding=_PROCESSORS),
     "taskset": _manner(places=1, binding=None),
     "likwid-pin": _manner("c s", binding=None),
@@ -77,7 +77,7 @@ def assigned(words: Sequence[str]) -> tuple[str, ...]:
     return ("env", *words) if words and _ASSIGNMENT.fullmatch(words[0]) else tuple(words)
 
 
-def _taken(words: Sequence[str], manner: _Manner) -> tuple[int, bool]:
+def _taken(words: Sequence[str], manner: _OptionStyle) -> tuple[int, bool]:
     """How many words are the wrapper's, and whether it binds."""
     name = words[0].rpartition("/")[2]
     binds, places, at = manner.binding is None, manner.places, 1

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from seatrial.launch.collector import QUICK_FACTS, collector
-from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, ProgramCommand, StartManner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask
 from seatrial.launch.mpi import Family, Mpi
@@ -78,7 +78,7 @@ class LocalLauncher:
             return FactsReading(texts={}, silent=dict.fromkeys(nodes, f"facts.sh failed: {done.stderr.strip()}"))
         return FactsReading(texts=dict.fromkeys(nodes, done.stdout), silent={})
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> PipeSession:
         """One rank for every place named."""
         if not self._mpi.mpirun:
             raise LaunchError(f"There is no mpirun beside {self._mpi.mpicc}.", "Install the MPI's launcher.")
@@ -97,16 +97,18 @@ class LocalLauncher:
         alone = outside_of_jobs(self.environment.around_launcher(argv))
         return look(default_line(self._mpi, len(nodes)), alone, nodes, log, {}, one_host=True)
 
-    def program_command(self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path) -> Command:
+    def program_command(
+        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path
+    ) -> ProgramCommand:
         """See launch.contract.StartsPrograms: `ranks_per_node` on this machine, as it is the only node."""
         environment = self.environment.seeing(str(folder))
         if not ranks_per_node:
-            return Command(argv=tuple(environment.around_launcher(environment.around_program(argv))))
+            return ProgramCommand(argv=tuple(environment.around_launcher(environment.around_program(argv))))
         if not self._mpi.mpirun:
             raise LaunchError(f"There is no mpirun beside {self._mpi.mpicc}.", "Install the MPI's launcher.")
         words = environment.around_program(argv)
         whole = mpirun_argv(self._mpi, ranks_per_node * len(nodes), *words, root=os.geteuid() == 0)
-        return Command(argv=tuple(outside_of_jobs(environment.around_launcher(whole))))
+        return ProgramCommand(argv=tuple(outside_of_jobs(environment.around_launcher(whole))))
 
     def report(
         self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool

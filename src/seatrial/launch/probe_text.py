@@ -25,7 +25,7 @@ from seatrial.model.words import count, verb
 FORMAT = 2
 
 
-class Timed(msgspec.Struct, frozen=True, kw_only=True):
+class TimedSample(msgspec.Struct, frozen=True, kw_only=True):
     """What every `sample` record of the probe has; see docs/probe-protocol.md."""
 
     times_s: tuple[Seconds, ...]
@@ -37,7 +37,7 @@ class Timed(msgspec.Struct, frozen=True, kw_only=True):
     first_errors: tuple[int, ...] = ()
 
 
-class Sample(Timed, frozen=True, kw_only=True):
+class ProbeSample(TimedSample, frozen=True, kw_only=True):
     """The times of one pair, by rank."""
 
     source: int
@@ -46,7 +46,7 @@ class Sample(Timed, frozen=True, kw_only=True):
     """None of a probe or a kernel that does not count it."""
 
 
-class GroupSample(Timed, frozen=True, kw_only=True):
+class GroupSample(TimedSample, frozen=True, kw_only=True):
     """The same of a kernel that is not a pair."""
 
     ranks: tuple[int, ...]
@@ -114,7 +114,7 @@ def measurement(record: Mapping[str, Any], wanted: Round, nodes: Sequence[str]) 
 
     Raises msgspec.ValidationError for a record of another form, and for a pair that was not asked for.
     """
-    sample = msgspec.convert(record, Sample)
+    sample = msgspec.convert(record, ProbeSample)
     here = range(len(nodes))
     known = sample.source in here and sample.target in here
     if not known or (nodes[sample.source], nodes[sample.target]) not in wanted.pairs:
@@ -176,7 +176,7 @@ def _arrivals(sample: GroupSample) -> tuple[Arrival, ...]:
     )
 
 
-def _corruptions(sample: Timed, nodes: Sequence[str], ranks: Sequence[int]) -> tuple[Corruption, ...]:
+def _corruptions(sample: TimedSample, nodes: Sequence[str], ranks: Sequence[int]) -> tuple[Corruption, ...]:
     """What each rank of the set received wrong; in a set of two the other one sent it.
 
     Raises msgspec.ValidationError where the record does not say it of each rank.

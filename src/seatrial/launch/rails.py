@@ -26,7 +26,7 @@ import enum
 import re
 from collections.abc import Sequence
 
-from seatrial.launch.contract import Manner
+from seatrial.launch.contract import StartManner
 from seatrial.launch.mpi import Family
 
 ETHERNET = "Ethernet"
@@ -75,7 +75,7 @@ def rail_environment(transport: Transport, rails: Sequence[str]) -> dict[str, st
     }[transport]
 
 
-def rail_manner(family: Family, kind: str, rails: Sequence[str]) -> Manner | None:
+def rail_manner(family: Family, kind: str, rails: Sequence[str]) -> StartManner | None:
     """How to start a probe that uses these rails of one kind alone; None where no setting is documented for it."""
     environment: dict[str, str] = {}
     for transport in transports_for(family, kind):
@@ -84,7 +84,7 @@ def rail_manner(family: Family, kind: str, rails: Sequence[str]) -> Manner | Non
         return None
     if family is Family.MPICH:
         environment |= _nics(len(rails))
-    return Manner(environment=environment)
+    return StartManner(environment=environment)
 
 
 def _psm2(rails: Sequence[str]) -> dict[str, str]:

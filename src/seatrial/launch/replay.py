@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
 from seatrial.model.errors import RoundRefused
 from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
 from seatrial.model.placement import DefaultStart
@@ -131,7 +131,7 @@ class ReplayLauncher:
         known = {node: texts[node] for node in nodes if node in texts}
         return FactsReading(texts=known, silent={node: "it was not recorded" for node in nodes if node not in texts})
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> ReplaySession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> ReplaySession:
         """A session over the recording; with several ranks a node, on the places that were recorded."""
         places = [place for place in self._ranks if place.rpartition(":")[0] in nodes]
         if manner.ranks_per_node > 1 and places:

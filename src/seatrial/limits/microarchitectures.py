@@ -87,13 +87,13 @@ class Microarchitecture(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
         return any(memory.on_package for memory in self.memory)
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _MicroarchitectureTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     processor: tuple[Microarchitecture, ...]
 
 
 def parse_table(text: bytes) -> tuple[Microarchitecture, ...]:
     """The lines of a table. Raises msgspec.ValidationError where a value is missing, unknown or out of range."""
-    return msgspec.toml.decode(text, type=_Table).processor
+    return msgspec.toml.decode(text, type=_MicroarchitectureTable).processor
 
 
 @cache

@@ -5,7 +5,7 @@ from seatrial.limits.memory import memory_limits, socket_limits
 from seatrial.limits.pcie_path import MemoryAccess, link_rates, pcie_terms
 from seatrial.limits.peak import compute_peaks
 from seatrial.limits.ports import node_ports
-from seatrial.limits.rails import Flow, Rail, together
+from seatrial.limits.rails import Rail, RailFlow, together
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import PciDevice, PciKind
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit, Terms, least
@@ -107,7 +107,7 @@ def _rails(devices: list[PciDevice], facts: NodeFacts) -> tuple[Limit | NoLimit,
     return (least(f"{node} {', '.join(labels)} together > root", Terms(terms=tuple(terms), unknown=unknown)),)
 
 
-def cut_term(node: str, flow: Flow) -> LimitTerm:
+def cut_term(node: str, flow: RailFlow) -> LimitTerm:
     """What holds the rails back: links that are full, and ports below links that are not."""
     inputs = {f"cut_{number}": bytes_per_s for number, (_, bytes_per_s) in enumerate(flow.cut, start=1)}
     return LimitTerm(

@@ -26,7 +26,7 @@ BLOCK = 512
 SAMPLE = 1 << 20
 
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
+class AdditiveFit(msgspec.Struct, frozen=True, kw_only=True):
     """Effects relative to the reference nodes' centre, negative for a slow node; NaN where a node has no cell.
 
     `out_count` and `in_count`: cells with reference nodes that the effects rest on. `scale`: of the residuals between
@@ -42,7 +42,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
     degrees: float
 
 
-def additive_fit(y: Reals, reference: Flags, floor: float, start: Fit | None = None) -> Fit:
+def additive_fit(y: Reals, reference: Flags, floor: float, start: AdditiveFit | None = None) -> AdditiveFit:
     """`y[i, j]` (n×n): log of what goes from i to j, NaN where nothing is known. `reference`: nodes to compare with.
 
     Cells between two nodes outside the reference have no weight: there the slower end decides, and effects do not add.
@@ -61,7 +61,7 @@ def additive_fit(y: Reals, reference: Flags, floor: float, start: Fit | None = N
             level, out, into = _centred(level, out + moved_out, into + moved_in, reference)
             if max(np.abs(moved_out).max(), np.abs(moved_in).max()) < CLOSE * scale / np.sqrt(len(y)):
                 break
-    return Fit(
+    return AdditiveFit(
         level=level,
         out=np.where(step.row_count > 0, out, np.nan),
         into=np.where(step.column_count > 0, into, np.nan),

@@ -7,7 +7,7 @@ import numpy as np
 
 from seatrial.locate.flapping import Flaps, flapping
 from seatrial.locate.part_series import (
-    Series,
+    RowSeries,
     apart_groups,
     centred,
     lacking,
@@ -17,7 +17,7 @@ from seatrial.locate.part_series import (
 )
 from seatrial.locate.rows import Flags
 from seatrial.locate.significance import ERROR_RATE
-from seatrial.locate.steps import FEWEST, Found, Table, steps
+from seatrial.locate.steps import FEWEST, LackTable, PartChange, steps
 from seatrial.locate.thresholds import Effects, to_loss
 from seatrial.locate.uplinks import FEWEST_GROUPS, FEWEST_NODES
 from seatrial.model.pair_faults import Change, ChangeKind
@@ -34,7 +34,7 @@ SECOND_SHARE = 0.1
 
 
 def find_changes(
-    series: Series,
+    series: RowSeries,
     nodes: Sequence[str],
     effects: Effects,
     groups: Mapping[str, Sequence[str]] | None = None,
@@ -74,26 +74,26 @@ def find_changes(
     return tuple(sorted(_merged(found), key=lambda one: (one.since_s, one.subject)))
 
 
-def _selected(series: Series, keep: Flags) -> Series:
-    return Series(
+def _selected(series: RowSeries, keep: Flags) -> RowSeries:
+    return RowSeries(
         source=series.source[keep], target=series.target[keep], time_s=series.time_s[keep], log=series.log[keep]
     )
 
 
-def _table(series: Series, nodes: int, group: Indices, groups: int, by_direction: bool) -> Table:
+def _table(series: RowSeries, nodes: int, group: Indices, groups: int, by_direction: bool) -> LackTable:
     parts = parts_of(series, nodes, group, groups)
     lack: Reals = centred(lacking(series, parts, by_direction), series, parts)
-    return Table(series=series, parts=parts, lack=lack, scatter=scatter_of(lack))
+    return LackTable(series=series, parts=parts, lack=lack, scatter=scatter_of(lack))
 
 
-def _chosen(table: Table, effect: float, error_rate: float) -> list[tuple[Found | Flaps, list[int]]]:
+def _chosen(table: LackTable, effect: float, error_rate: float) -> list[tuple[PartChange | Flaps, list[int]]]:
     """Changes that share few bad rows, most significant first, and parts with the same bad rows as each."""
     stepping = steps(table, effect, error_rate / 2)
     stepped = {one.part for one in stepping}
     flaps = [one for one in flapping(table, effect, error_rate / 2) if one.part not in stepped]
-    chosen: list[tuple[Found | Flaps, list[int]]] = []
+    chosen: list[tuple[PartChange | Flaps, list[int]]] = []
     explained = np.zeros(len(table.lack), dtype=np.bool_)
-    every: list[Found | Flaps] = [*stepping, *flaps]
+    every: list[PartChange | Flaps] = [*stepping, *flaps]
     for one in sorted(every, key=lambda each: (each.p, -len(each.bad), each.part)):
         same = next((alike for other, alike in chosen if np.array_equal(np.sort(other.bad), np.sort(one.bad))), None)
         if same is not None:
@@ -105,7 +105,11 @@ def _chosen(table: Table, effect: float, error_rate: float) -> list[tuple[Found 
 
 
 def _change(
-    table: Table, found: Found | Flaps, alike: list[int], labels: tuple[tuple[str, ...], tuple[str, ...]], metric: str
+    table: LackTable,
+    found: PartChange | Flaps,
+    alike: list[int],
+    labels: tuple[tuple[str, ...], tuple[str, ...]],
+    metric: str,
 ) -> Change:
     """The record of one change."""
     series, names = table.series, labels[0]
@@ -114,7 +118,7 @@ def _change(
     ends = zip(series.source[found.bad].tolist(), series.target[found.bad].tolist(), strict=True)
     others = {table.parts.subject(part, *labels)[0] for part in alike}
     kind, since, (before, after) = ChangeKind.FLAPPING, _first_bad(series, found), (good, bad)
-    if isinstance(found, Found):
+    if isinstance(found, PartChange):
         kind = ChangeKind.DROP if found.drop else ChangeKind.RECOVERY
         since = found.since_s, found.low_s, found.high_s
         before, after = (good, bad) if found.drop else (bad, good)
@@ -137,7 +141,7 @@ def _change(
     )
 
 
-def _first_bad(series: Series, found: Found | Flaps) -> tuple[float, float, float]:
+def _first_bad(series: RowSeries, found: PartChange | Flaps) -> tuple[float, float, float]:
     """When it was first seen to be bad: half way from the good value before, and the times of both."""
     first = float(series.time_s[found.bad[0]])
     earlier = series.time_s[found.good][series.time_s[found.good] < first]

@@ -29,7 +29,7 @@ AVERAGED = (Phase.NEXT, Phase.SURVEY)
 """What averages over all pairs of a node are taken from."""
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RunSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One value a run (bytes per second or seconds), and how many of how many round trips stalled."""
 
     runs: tuple[float, ...] = ()
@@ -41,17 +41,17 @@ class Series(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Of each run the shares of its time for which the ranks of source and target had no processor; 0: not known."""
 
 
-NO_SERIES = Series()
+NO_SERIES = RunSeries()
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What is known of one ordered pair. Latency is one way and holds for both directions.
 
     What is derived from it is derived once: a check judges each pair several times.
     """
 
-    bandwidth: Mapping[Phase, Series]
-    latency: Mapping[Phase, Series]
+    bandwidth: Mapping[Phase, RunSeries]
+    latency: Mapping[Phase, RunSeries]
     pairs_at_once: int = 1
 
     @property
@@ -109,16 +109,16 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return sum(series.round_trips for series in self.latency.values())
 
 
-def deciding(by_phase: Mapping[Phase, Series]) -> tuple[float, ...]:
+def deciding(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, ...]:
     """The runs to judge by, of the phase that says most; never a mixture."""
     return deciding_series(by_phase).runs
 
 
-def _first(by_phase: Mapping[Phase, Series]) -> tuple[float, ...]:
+def _first(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, ...]:
     return next((by_phase[phase].runs for phase in FIRST if phase in by_phase), ())
 
 
-def deciding_series(by_phase: Mapping[Phase, Series]) -> Series:
+def deciding_series(by_phase: Mapping[Phase, RunSeries]) -> RunSeries:
     """The series to judge by, of the phase that says most; an empty one where there is none."""
     return next((by_phase[phase] for phase in TELLING if phase in by_phase), NO_SERIES)
 
@@ -136,7 +136,7 @@ def _rate(measurement: Measurement, window_s: float) -> float:
     return measurement.shape.message_bytes * measurement.shape.window / max(window_s, SHORTEST_S)
 
 
-class _Run(msgspec.Struct, frozen=True, gc=False):
+class _PairRun(msgspec.Struct, frozen=True, gc=False):
     value: float
     stalls: int
     round_trips: int
@@ -145,7 +145,7 @@ class _Run(msgspec.Struct, frozen=True, gc=False):
     waited: tuple[float, float]
 
 
-Runs = dict[Phase, list[_Run]]
+Runs = dict[Phase, list[_PairRun]]
 
 
 class Fresh(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,7 +161,7 @@ class PairEvidence:
     """Evidence of one run that grows. Each measurement is read once; only the pairs that it concerns are renewed."""
 
     def __init__(self) -> None:
-        self.by_pair: dict[Pair, Evidence] = {}
+        self.by_pair: dict[Pair, MeasuredPair] = {}
         """Every ordered pair of which anything was measured, sorted by name."""
         self._taken = 0
         self._bandwidth: defaultdict[Pair, Runs] = defaultdict(dict)
@@ -190,7 +190,7 @@ class PairEvidence:
             sources.add((one.shape.kernel, one.phase))
         self._taken = len(measurements)
         before = len(self.by_pair)
-        shared: dict[Pair, dict[Phase, Series]] = {}
+        shared: dict[Pair, dict[Phase, RunSeries]] = {}
         for pair in changed:
             self.by_pair[pair] = self._of(pair, shared)
         has_new_pairs = len(self.by_pair) > before
@@ -198,13 +198,13 @@ class PairEvidence:
             self.by_pair = dict(sorted(self.by_pair.items()))
         return Fresh(pairs=frozenset(changed), sources=frozenset(sources), has_new_pairs=has_new_pairs)
 
-    def _of(self, pair: Pair, shared: dict[Pair, dict[Phase, Series]]) -> Evidence:
+    def _of(self, pair: Pair, shared: dict[Pair, dict[Phase, RunSeries]]) -> MeasuredPair:
         """`shared`: latency holds for both directions."""
         both = _in_order(pair)
         if both not in shared:
             shared[both] = {phase: _series(runs) for phase, runs in self._latency.get(both, {}).items()}
         bandwidth = self._bandwidth.get(pair, {})
-        return Evidence(
+        return MeasuredPair(
             bandwidth={phase: _series(_least_disturbed(phase, runs)) for phase, runs in bandwidth.items()},
             latency=shared[both],
             pairs_at_once=max((run.pairs_at_once for runs in bandwidth.values() for run in runs), default=1),
@@ -221,13 +221,13 @@ def _add(runs: Runs, one: Measurement) -> None:
     slowest = _rate(one, longest_s) if one.shape.kernel is Kernel.ONEWAY else None
     source_s, target_s = (*one.waited_s, 0.0, 0.0)[:2]  # a journal may have any number of them
     whole_s = max(sum(one.times_s), SHORTEST_S)
-    run = _Run(
+    run = _PairRun(
         run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest, (source_s / whole_s, target_s / whole_s)
     )
     runs.setdefault(one.phase, []).append(run)
 
 
-def _least_disturbed(phase: Phase, runs: list[_Run]) -> list[_Run]:
+def _least_disturbed(phase: Phase, runs: list[_PairRun]) -> list[_PairRun]:
     """A slow pair is measured again with ever fewer at once, until it is good: the last run with the fewest counts."""
     if phase is not Phase.NEXT or len(runs) == 1:
         return runs
@@ -235,9 +235,9 @@ def _least_disturbed(phase: Phase, runs: list[_Run]) -> list[_Run]:
     return [run for run in runs if run.pairs_at_once == fewest][-1:]
 
 
-def _series(runs: list[_Run]) -> Series:
+def _series(runs: list[_PairRun]) -> RunSeries:
     slowest = [run.slowest_window_bytes_per_s for run in runs if run.slowest_window_bytes_per_s is not None]
-    return Series(
+    return RunSeries(
         runs=tuple([run.value for run in runs]),
         stalls=sum([run.stalls for run in runs]),
         round_trips=sum([run.round_trips for run in runs]),

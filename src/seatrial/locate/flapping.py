@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.rows import Flags
-from seatrial.locate.steps import ERRORS, SLACK_BAD, Table, partners, raw_gap
+from seatrial.locate.steps import ERRORS, SLACK_BAD, LackTable, partners, raw_gap
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.statistics.estimates import array_median
 from seatrial.statistics.rank_sum import count_tail
@@ -40,7 +40,7 @@ class Flaps(msgspec.Struct, frozen=True, kw_only=True):
     period_s: float | None
 
 
-def flapping(table: Table, effect: float, error_rate: float) -> list[Flaps]:
+def flapping(table: LackTable, effect: float, error_rate: float) -> list[Flaps]:
     """Every part with more bad rows than the table's bad rows would give it by chance; most significant first.
 
     Hypergeometric, Bonferroni over parts. Pairs that are always bad have a fault of their own and are left out.
@@ -67,20 +67,20 @@ def flapping(table: Table, effect: float, error_rate: float) -> list[Flaps]:
     return sorted(found, key=lambda one: (one.p, -len(one.bad), one.part))
 
 
-def _always_bad(table: Table, bad: Flags) -> Flags:
+def _always_bad(table: LackTable, bad: Flags) -> Flags:
     """By row: whether its ordered pair was measured more than once and bad every time."""
     where, count, often = _by_pair(table, bad)
     always: Flags = (count > 1) & (often == count)
     return always[where]
 
 
-def _by_pair(table: Table, bad: Flags) -> tuple[Indices, Indices, Indices]:
+def _by_pair(table: LackTable, bad: Flags) -> tuple[Indices, Indices, Indices]:
     key = table.series.source * np.int64(table.parts.nodes) + table.series.target
     _, where, count = np.unique(key, return_inverse=True, return_counts=True)
     return where, count, np.bincount(where, weights=bad).astype(np.intp)
 
 
-def _comes_and_goes(table: Table, part: int, rows: Indices, bad: Flags) -> bool:
+def _comes_and_goes(table: LackTable, part: int, rows: Indices, bad: Flags) -> bool:
     """Whether several of its pairs change, with nearly every partner, while the others beside it are good."""
     where, count, often = _by_pair(table, bad)
     mixed = np.unique(where[rows][((often > 0) & (often < count))[where[rows]]])
@@ -102,7 +102,7 @@ def _comes_and_goes(table: Table, part: int, rows: Indices, bad: Flags) -> bool:
     return _good_beside(table, part, rows, bad)
 
 
-def _good_beside(table: Table, part: int, rows: Indices, bad: Flags) -> bool:
+def _good_beside(table: LackTable, part: int, rows: Indices, bad: Flags) -> bool:
     """Sign test of its rows with the nearest row of other parts: the measuring machine would slow both."""
     others = np.ones(len(bad), dtype=np.bool_)
     others[table.parts.rows(part)] = False

@@ -5,7 +5,7 @@ import math
 import msgspec
 import numpy as np
 
-from seatrial.locate.additive import EFFICIENCY, NORMAL, Fit, additive_fit, medians
+from seatrial.locate.additive import EFFICIENCY, NORMAL, AdditiveFit, additive_fit, medians
 from seatrial.locate.rows import Flags
 from seatrial.locate.significance import critical_value, detectable
 from seatrial.locate.thresholds import Effects
@@ -45,7 +45,7 @@ class NodeEffects(msgspec.Struct, frozen=True, kw_only=True):
     score: Reals
     slow: Flags
     clear: Flags
-    fit: Fit
+    fit: AdditiveFit
     degrees: float
     reference: Flags
     critical: float
@@ -81,7 +81,9 @@ def node_effects(y: Reals, effects: Effects, floor: float, error_rate: float, *,
     return found
 
 
-def _judged(y: Reals, fit: Fit, reference: Flags, effects: Effects, error_rate: float, mirrored: bool) -> NodeEffects:
+def _judged(
+    y: Reals, fit: AdditiveFit, reference: Flags, effects: Effects, error_rate: float, mirrored: bool
+) -> NodeEffects:
     counts = np.stack([fit.out_count, fit.in_count])
     counts = np.where(counts >= FEWEST_CELLS, counts, 0)
     single = -np.stack([fit.out, fit.into])
@@ -157,7 +159,7 @@ def _natural(effect: Reals, error: Reals, critical: float) -> float:
     return natural
 
 
-def _own_scales(y: Reals, fit: Fit, reference: Flags, nodes: Indices) -> Reals:
+def _own_scales(y: Reals, fit: AdditiveFit, reference: Flags, nodes: Indices) -> Reals:
     """Robust scatter of each node's own cells about its effects; 0 where it is not clearly greater than the others'."""
     if not nodes.size:
         return np.zeros(0)

@@ -28,7 +28,7 @@ class Blame(msgspec.Struct, frozen=True, kw_only=True):
     rows: Indices
 
 
-class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+class PartCover(msgspec.Struct, frozen=True, kw_only=True):
     """`blamed`: those that explain most rows first. `unexplained`: bad rows of which every part is good elsewhere."""
 
     blamed: tuple[Blame, ...]
@@ -47,7 +47,7 @@ def best_through(ratio: Reals, crossed: Sequence[tuple[Indices | None, Places | 
 
 def explain(
     ratio: Reals, ways: Ways, line: float, tolerance: float, *, good: float | None = None, best: Reals | None = None
-) -> Explanation:
+) -> PartCover:
     """The smallest set of parts, chosen greedily, that explains every row whose `ratio` to its peers is below `line`.
 
     One row at or above `good` clears all parts on its way (COMP: Chan et al., Allerton 2011); a row between `line` and
@@ -66,7 +66,7 @@ def explain(
     while (found := cover.next()) is not None:
         alike, rows = found
         blamed.append(Blame(parts=alike, rows=places[rows]))
-    return Explanation(blamed=tuple(blamed), unexplained=places[cover.left], best=best)
+    return PartCover(blamed=tuple(blamed), unexplained=places[cover.left], best=best)
 
 
 class _Cover:

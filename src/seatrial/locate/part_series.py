@@ -28,7 +28,7 @@ SWEEPS = 2
 WAYS = (Direction.BOTH, Direction.OUT, Direction.IN)
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class RowSeries(msgspec.Struct, frozen=True, kw_only=True):
     """Values over time, one row each: data went from node `source` to node `target`.
 
     `log`: logarithm relative to the usual value, larger is better. All four columns have the same length.
@@ -40,7 +40,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     log: Reals
 
 
-class Parts(msgspec.Struct, frozen=True, kw_only=True):
+class RowParts(msgspec.Struct, frozen=True, kw_only=True):
     """Which rows each part has, in the order of time: part p has `row[first[p]:first[p + 1]]`, and `part` says p.
 
     Parts count up over nodes in both directions, outwards, inwards, then over groups likewise.
@@ -81,7 +81,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
         return (uplink(group_names[place]) if self.is_uplink(part) else node(names[place])), way
 
 
-def parts_of(series: Series, nodes: int, group: Indices, groups: int) -> Parts:
+def parts_of(series: RowSeries, nodes: int, group: Indices, groups: int) -> RowParts:
     """The parts that the rows cross. `group[i]`: of node i, -1: none."""
     rows = np.arange(len(series.log))
     here, there = group[series.source], group[series.target]
@@ -97,10 +97,10 @@ def parts_of(series: Series, nodes: int, group: Indices, groups: int) -> Parts:
     order = np.lexsort((series.time_s[row], part))
     part, row = part[order], row[order]
     first = np.searchsorted(part, np.arange(base + len(WAYS) * groups + 1))
-    return Parts(nodes=nodes, groups=groups, group=group, part=part, row=row, first=first)
+    return RowParts(nodes=nodes, groups=groups, group=group, part=part, row=row, first=first)
 
 
-def lacking(series: Series, parts: Parts, by_direction: bool = True) -> Reals:
+def lacking(series: RowSeries, parts: RowParts, by_direction: bool = True) -> Reals:
     """What each value is above or, negative, below the least level of the parts on its way.
 
     `by_direction` False: a part has one level, that of both directions. A part that was good for a few values only, in
@@ -124,7 +124,7 @@ def lacking(series: Series, parts: Parts, by_direction: bool = True) -> Reals:
     return series.log - expected
 
 
-def _levels(log: Reals, parts: Parts) -> Reals:
+def _levels(log: Reals, parts: RowParts) -> Reals:
     """By part: what its better values reach in its best stretch; that of both directions where one has too few values;
     infinite where both have."""
     count = np.diff(parts.first)
@@ -146,7 +146,7 @@ def _levels(log: Reals, parts: Parts) -> Reals:
     return level
 
 
-def centred(values: Reals, series: Series, parts: Parts) -> Reals:
+def centred(values: Reals, series: RowSeries, parts: RowParts) -> Reals:
     """The values without the mean of each part's usual ones, so that no part is above or below the others by chance.
 
     Only values within NEAR scatters of the median count: what a part lacks after a change stays.
@@ -192,7 +192,7 @@ def apart_groups(groups: "list[tuple[int, ...]]", nodes: int, fewest_groups: int
     return group
 
 
-def is_later(parts: Parts, time_s: Reals) -> Flags:
+def is_later(parts: RowParts, time_s: Reals) -> Flags:
     """By entry of `parts`: whether the part's next row is measured later, so that time can be cut between the two."""
     later = np.zeros(len(parts.row), dtype=np.bool_)
     same = parts.part[1:] == parts.part[:-1]
@@ -219,7 +219,7 @@ PART_OF_STEP = 0.5
 """... must move by this part of the step: of four nodes one that turns bad moves half of the pairs."""
 
 
-def without_common(series: Series, effect: float) -> Series:
+def without_common(series: RowSeries, effect: float) -> RowSeries:
     """The series without steps of at least half the effect that nearly all pairs have in common."""
     for _ in range(MOST_STEPS):
         step = _step(series, effect)
@@ -229,7 +229,7 @@ def without_common(series: Series, effect: float) -> Series:
     return series
 
 
-def _step(series: Series, effect: float) -> Reals | None:
+def _step(series: RowSeries, effect: float) -> Reals | None:
     """What to subtract from each row; None where no step is common to all."""
     order = np.argsort(series.time_s, kind="stable")
     cut = _cut(series.time_s[order], series.log[order])
@@ -271,7 +271,7 @@ def _nearly_all(moved: Reals, size: float) -> bool:
     return float(np.quantile(moved * math.copysign(1, size), LOW)) >= PART_OF_STEP * abs(size)
 
 
-def _moved(series: Series, later: Flags) -> tuple[Reals, Reals]:
+def _moved(series: RowSeries, later: Flags) -> tuple[Reals, Reals]:
     """By how much the median of each pair moved; and the same, or that of nodes where few pairs are on both sides."""
     nodes = int(max(series.source.max(), series.target.max())) + 1
     ends = np.minimum(series.source, series.target) * np.int64(nodes) + np.maximum(series.source, series.target)

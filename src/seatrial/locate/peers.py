@@ -27,7 +27,7 @@ FEWEST_EXCESSES = 3
 MOST_ROUNDS = 10
 
 
-class Peers(msgspec.Struct, frozen=True, kw_only=True):
+class PeerScatter(msgspec.Struct, frozen=True, kw_only=True):
     """On logarithms: the median of healthy pairs, and the standard deviation of one of them."""
 
     log: float
@@ -66,7 +66,7 @@ class PeerTable:
             nodes.append(self._node.setdefault(name, len(self._node)))
         self._reverse.append(self._row.get(pair[::-1], -1))
 
-    def peers(self, without: Collection[Pair] = ()) -> Peers | None:
+    def peers(self, without: Collection[Pair] = ()) -> PeerScatter | None:
         """What healthy pairs give and how much they scatter; None where there is no number. `without`: other pairs.
 
         First the median over nodes of each node's upper quartile, which half of the nodes may not reach. The scatter
@@ -93,7 +93,7 @@ class PeerTable:
             if wider <= scatter * 1.01:
                 break
             scatter = wider
-        return Peers(log=array_median(core), scatter=scatter)
+        return PeerScatter(log=array_median(core), scatter=scatter)
 
     def _rough(self, logs: Reals, known: Flags) -> float:
         """The median over nodes of each node's UPPER quantile."""

@@ -3,7 +3,7 @@
 import msgspec
 import numpy as np
 
-from seatrial.locate.additive import BLOCK, NORMAL, Fit
+from seatrial.locate.additive import BLOCK, NORMAL, AdditiveFit
 from seatrial.locate.rows import Flags
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.estimates import array_median
@@ -102,7 +102,7 @@ def level_distances(y: Reals, near: Flags) -> None:
         y[~near] -= y.dtype.type(np.median(known))
 
 
-def level_again(y: Reals, near: Flags, fit: Fit, reference: Flags) -> bool:
+def level_again(y: Reals, near: Flags, fit: AdditiveFit, reference: Flags) -> bool:
     """The same from the residuals between reference nodes, in which no node counts; True if it changed anything."""
     cells = np.ix_(reference, reference)
     residual = y[cells] - np.nan_to_num(fit.out)[reference, None] - np.nan_to_num(fit.into)[reference]

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.evidence import Pair
-from seatrial.locate.explanation import Suspect
+from seatrial.locate.explanation import PartSuspect
 from seatrial.locate.part_cover import Ways, explain
 from seatrial.locate.rows import Flags
 from seatrial.locate.significance import NORMAL, adjusted_p, critical_value, relative_scale
@@ -162,8 +162,8 @@ def _merged(
 
 
 def by_cables(
-    suspects: Sequence[Suspect], fabric: Wiring, over_peers: Callable[[Pair], float], apart: float = UNLIKE
-) -> list[Suspect]:
+    suspects: Sequence[PartSuspect], fabric: Wiring, over_peers: Callable[[Pair], float], apart: float = UNLIKE
+) -> list[PartSuspect]:
     """`suspects`; an uplink whose cables are slow to a different degree is replaced by them.
 
     An uplink with only one cable that no other suspect touches is ambiguous with it: of three cables of a leaf one is
@@ -172,7 +172,7 @@ def by_cables(
 
     `over_peers`: logarithm of a pair's bandwidth over what its peers give. `apart`: see `UNLIKE`; more where noise is.
     """
-    by_subject: dict[Subject, Suspect] = {}
+    by_subject: dict[Subject, PartSuspect] = {}
     for suspect in suspects:
         parts = [suspect]
         if suspect.subject.kind is SubjectKind.UPLINK and not suspect.ambiguous_with:
@@ -185,12 +185,12 @@ def by_cables(
 
 
 def _by_cables(
-    suspect: Suspect,
+    suspect: PartSuspect,
     others: Collection[Subject],
     fabric: Wiring,
     over_peers: Callable[[Pair], float],
     apart: float,
-) -> list[Suspect]:
+) -> list[PartSuspect]:
     own, cables = _own_pairs(suspect, others, fabric)
     if len(cables) < 2:
         return [suspect]
@@ -202,7 +202,7 @@ def _by_cables(
     return [suspect]
 
 
-def _own_pairs(suspect: Suspect, others: Collection[Subject], fabric: Wiring) -> tuple[Own, set[str]]:
+def _own_pairs(suspect: PartSuspect, others: Collection[Subject], fabric: Wiring) -> tuple[Own, set[str]]:
     """Pairs that no other suspect explains, and all cables of the uplink that its pairs cross."""
     names = {(other.kind.value, other.name) for other in others}
     own: defaultdict[tuple[Direction, Component], list[Pair]] = defaultdict(list)
@@ -229,11 +229,11 @@ def _unlike(own: Own, way: Direction, over_peers: Callable[[Pair], float], apart
     return len(levels) > 1 and max(levels) - min(levels) > apart
 
 
-def _cable(cable: str, own: Own) -> Suspect:
+def _cable(cable: str, own: Own) -> PartSuspect:
     """One cable of the uplink, by its own pairs."""
     crossed = {part: pairs for (_, part), pairs in own.items() if part.name == cable}
     ways = {part.direction for part in crossed}
-    return Suspect(
+    return PartSuspect(
         subject=link(cable),
         direction=ways.pop() if len(ways) == 1 else Direction.BOTH,
         ambiguous_with=(),
@@ -241,7 +241,7 @@ def _cable(cable: str, own: Own) -> Suspect:
     )
 
 
-def _together(first: Suspect, second: Suspect) -> Suspect:
+def _together(first: PartSuspect, second: PartSuspect) -> PartSuspect:
     """Two suspects of one part."""
     return msgspec.structs.replace(
         first,

@@ -71,7 +71,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
         return f"{item}: not in the facts" if self.complete else f"{item}: the facts end before it"
 
 
-class Block(NamedTuple):
+class FrameBlock(NamedTuple):
     """The lines between an opening word and its @end."""
 
     lines: tuple[str, ...]
@@ -181,19 +181,19 @@ def _table(columns: tuple[str, ...], lines: tuple[str, ...]) -> tuple[dict[str, 
     return tuple(dict(zip(columns, row, strict=True)) for row in rows if len(row) == len(columns))
 
 
-def _block(lines: list[str], at: int) -> tuple[Block, int]:
+def _block(lines: list[str], at: int) -> tuple[FrameBlock, int]:
     """The content up to @end, or up to the first line that cannot belong to it, which is lost with it; what follows."""
     end, count = at, len(lines)
     while end < count and lines[end][:1] == "|":
         end += 1
     content = tuple([line[1:] for line in lines[at:end]])
     if end == count:
-        return Block(content, "", False), end
+        return FrameBlock(content, "", False), end
     word, _, ending = lines[end].partition(" ")
-    return Block(content, ending, word == "@end"), end + 1
+    return FrameBlock(content, ending, word == "@end"), end + 1
 
 
-def _add_block(frame: Frame, word: str, content: str, block: Block) -> None:
+def _add_block(frame: Frame, word: str, content: str, block: FrameBlock) -> None:
     name, *columns = content.split(" ")
     if not block.ended:
         frame.absent[name if word == "@table" else content] = "broken off"

@@ -70,7 +70,7 @@ HEXADECIMAL = re.compile(r"0x[0-9a-f]{1,8}")
 NOT_TOLD = "not in hwloc's XML"
 
 
-class Found(NamedTuple):
+class FoundDevice(NamedTuple):
     """A device or an OS device, what is above it, and the NUMA nodes near it."""
 
     element: ET.Element
@@ -122,9 +122,9 @@ def hwloc_devices(root: ET.Element) -> Devices:
     )
 
 
-def _walk(root: ET.Element) -> Iterator[Found]:
+def _walk(root: ET.Element) -> Iterator[FoundDevice]:
     """Every object in the document's order, without recursion."""
-    waiting = [Found(each, (), "") for each in reversed(root.findall("object"))]
+    waiting = [FoundDevice(each, (), "") for each in reversed(root.findall("object"))]
     while waiting:
         item = waiting.pop()
         yield item
@@ -132,7 +132,7 @@ def _walk(root: ET.Element) -> Iterator[Found]:
         if item.element.get("pci_busid"):
             inside = (*item.above, item.element)
         nodeset = item.element.get("nodeset", item.nodeset)
-        waiting.extend(Found(each, inside, nodeset) for each in reversed(item.element.findall("object")))
+        waiting.extend(FoundDevice(each, inside, nodeset) for each in reversed(item.element.findall("object")))
 
 
 def _address(element: ET.Element) -> str:
@@ -140,13 +140,13 @@ def _address(element: ET.Element) -> str:
     return text if ADDRESS.fullmatch(text) else ""
 
 
-def _numa_node(found: Found) -> int | None:
+def _numa_node(found: FoundDevice) -> int | None:
     """The only one nearby; None for several: hwloc puts a device there where the firmware reports none."""
     near = masked(found.nodeset) or ()
     return near[0] if len(near) == 1 else None
 
 
-def _pci_device(found: Found, names: tuple[str, ...], absent: dict[str, str]) -> PciDevice:
+def _pci_device(found: FoundDevice, names: tuple[str, ...], absent: dict[str, str]) -> PciDevice:
     address = _address(found.element)
     match = CLASS.match(found.element.get("pci_type", ""))
     code, vendor, device = (int(match[place], 16) for place in (1, 2, 3)) if match else (None, None, None)
@@ -201,7 +201,7 @@ def _why_no_link(text: str) -> str:
     return f"hwloc reports {float(text):g} GB/s for the whole link, a rate that no PCIe link has"
 
 
-def _hca(name: str, address: str, found: Found) -> Hca:
+def _hca(name: str, address: str, found: FoundDevice) -> Hca:
     says: dict[int, dict[str, str]] = {}
     for info, value in infos(found.element).items():
         if match := PORT_INFO.fullmatch(info):

@@ -22,14 +22,14 @@ SLOTS_OF_A_CHANNEL = 3
 """At most: DDR3 had three, DDR4 and DDR5 have two."""
 
 
-class Place(NamedTuple):
+class SlotPlace(NamedTuple):
     """Socket as numbered by the firmware (None: unknown), and channel in words ("": unknown)."""
 
     socket: int | None = None
     channel: str = ""
 
 
-def places(slots: Sequence[tuple[str, str]]) -> tuple[Place, ...]:
+def places(slots: Sequence[tuple[str, str]]) -> tuple[SlotPlace, ...]:
     """Of each slot, of locator and bank locator, its place; sockets from 0 on, as the kernel's packages mostly are.
 
     A letter after DIMM is a channel's, unless the numbers behind it go beyond the slots that a channel can have: then
@@ -47,18 +47,18 @@ def places(slots: Sequence[tuple[str, str]]) -> tuple[Place, ...]:
     )
 
 
-def _place(locator: str, bank: str, letters_are_sockets: bool) -> Place:
+def _place(locator: str, bank: str, letters_are_sockets: bool) -> SlotPlace:
     if match := DELL.fullmatch(locator):
-        return Place(ord(match[1]) - ord("A"))
+        return SlotPlace(ord(match[1]) - ord("A"))
     both = f"{locator} {bank}"
     socket = SOCKET.search(both)
     number = int(socket[1]) if socket else None
     if channel := CHANNEL.search(locator) or CHANNEL.search(bank):
-        return Place(number, " ".join([*_words(both), channel[1]]))
+        return SlotPlace(number, " ".join([*_words(both), channel[1]]))
     letter = LETTER.search(locator)
     if letter and letters_are_sockets:
-        return Place(number if number is not None else ord(letter[1]) - ord("A"))
-    return Place(number, letter[1] if letter else "")
+        return SlotPlace(number if number is not None else ord(letter[1]) - ord("A"))
+    return SlotPlace(number, letter[1] if letter else "")
 
 
 def _words(both: str) -> list[str]:
@@ -67,7 +67,7 @@ def _words(both: str) -> list[str]:
     return [*([f"N{node[1]}"] if node else []), *([f"MC{controller[1]}"] if controller else [])]
 
 
-def _named(place: Place) -> Place:
+def _named(place: SlotPlace) -> SlotPlace:
     """With the socket in front of the channel: every socket has a channel A."""
     if place.channel and place.socket is not None:
         return place._replace(channel=f"P{place.socket} {place.channel}")

@@ -21,7 +21,7 @@ LOCAL = 10
 KINDS = {"0": "unified", "1": "data", "2": "instruction"}
 
 
-class Surroundings(NamedTuple):
+class Ancestry(NamedTuple):
     """What an object lies in: package, core, caches, each by its element's place in the document."""
 
     package: int | None = None
@@ -90,7 +90,7 @@ def _skeleton(text: str) -> Topology:
 def _walk(root: ET.Element) -> Walked:
     """Through all objects, without recursion: the depth is the text's to choose."""
     walked = Walked()
-    waiting = [(each, Surroundings()) for each in root.iterfind("object")]
+    waiting = [(each, Ancestry()) for each in root.iterfind("object")]
     place = 0
     while waiting:
         element, around = waiting.pop()

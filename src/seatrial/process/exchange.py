@@ -18,7 +18,7 @@ MOST_LATE_BYTES = 1 << 20
 Result = TypeVar("Result")
 
 
-class Exchange:
+class PipeExchange:
     """Outputs of a program that are pipes of ours, and perhaps a text for its input.
 
     `received` holds what each output delivered and nobody has taken yet: its last `kept_bytes` at least.

@@ -14,7 +14,7 @@ from typing import IO, Any
 import msgspec
 
 from seatrial.model.errors import LaunchError
-from seatrial.process.exchange import KEPT_BYTES, Exchange
+from seatrial.process.exchange import KEPT_BYTES, PipeExchange
 
 NOT_STARTED = 127
 """As a shell says it of a program that is not there, or may not be started."""
@@ -136,7 +136,7 @@ def run(
         return Completed(argv=tuple(argv), returncode=NOT_STARTED, stdout="", stderr=f"{argv[0]}: {error.strerror}")
     assert process.stderr is not None  # noqa: S101 - it was asked for
     input_, output = pipes(process)
-    exchange = Exchange([output, process.stderr], kept_bytes)
+    exchange = PipeExchange([output, process.stderr], kept_bytes)
     exchange.feed(input_, stdin.encode("utf-8", errors="replace"))
     try:
         timed_out = not _ended(process, exchange, time.monotonic() + timeout_s, give_up)
@@ -154,7 +154,7 @@ def run(
 
 def _ended(
     process: "subprocess.Popen[bytes]",
-    exchange: Exchange,
+    exchange: PipeExchange,
     deadline: float,
     give_up: Callable[[bool], bool] = lambda _: False,
 ) -> bool:

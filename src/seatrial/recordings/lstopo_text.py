@@ -50,7 +50,7 @@ class MachineText(NamedTuple):
     """Only `lstopo -v` prints it."""
 
 
-class _Place:
+class _TreePlace:
     """The package and the NUMA node that the present line is in, by its indentation."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class _Place:
 
 def lstopo_topology(lines: list[str]) -> MachineText | None:
     """None where the text shows no core or processor. Sizes are rounded as lstopo prints them."""
-    place = _Place()
+    place = _TreePlace()
     cores: list[Core] = []
     members: list[int] = []
     nodes: dict[int, NumaNode] = {}

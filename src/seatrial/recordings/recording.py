@@ -79,7 +79,7 @@ class _Described(msgspec.Struct, frozen=True, kw_only=True):
     features: dict[str, tuple[str, ...]] = {}
 
 
-class Contents(msgspec.Struct, frozen=True, kw_only=True):
+class FolderContents(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a folder: streams by node, those of a run's second reading, trees by the name of their folder.
 
     Other files that describe a machine count only where there are no streams and trees.
@@ -153,7 +153,7 @@ def _empty_tree() -> Iterator[tuple[Path, TreeWriter]]:
         yield root, TreeWriter(root)
 
 
-def contents(folder: Path, label: object) -> Contents:
+def contents(folder: Path, label: object) -> FolderContents:
     """The recordings at the highest level of a folder; a run's raw facts count as one.
 
     `label`: the name of the folder in messages. Raises UsageError without recordings, and for a link out of the folder.
@@ -165,7 +165,7 @@ def contents(folder: Path, label: object) -> Contents:
         trees = {name: path for one in found for name, path in one.trees.items()}
         files = {name: paths for one in found for name, paths in one.files.items()}
         if streams or trees or files:
-            return Contents(
+            return FolderContents(
                 streams=streams,
                 after={name: text for one in found for name, text in one.after.items()},
                 trees=trees,
@@ -176,16 +176,16 @@ def contents(folder: Path, label: object) -> Contents:
     raise UsageError(f"{label} contains no recording.", EXPECTED)
 
 
-def _own_contents(folder: Path, top: Path) -> Contents:
+def _own_contents(folder: Path, top: Path) -> FolderContents:
     """`top`: the folder of the whole recording."""
     for place in (folder, folder / layout.FACTS_FOLDER):
         before = _streams(place, top, f".{layout.BEFORE}.txt") or _streams(place, top, STREAM_SUFFIX)
         if before:
             after = _streams(place, top, f".{layout.AFTER}.txt")
-            return Contents(streams=before, after=after, features=_features(folder))
+            return FolderContents(streams=before, after=after, features=_features(folder))
     if any((folder / part).is_dir() for part in ("sys", "proc")):
-        return Contents(trees={folder.name: folder})
-    return Contents(files=machine_files(folder, top))
+        return FolderContents(trees={folder.name: folder})
+    return FolderContents(files=machine_files(folder, top))
 
 
 def _description(path: Path, kind: type[_Record]) -> _Record:

@@ -10,7 +10,7 @@ from seatrial.model.errors import LaunchError
 from seatrial.model.node_list import node_list
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.model.settings import SlurmRequest
-from seatrial.process.holder import Holding, Start
+from seatrial.process.holder import HolderStart, Holding
 from seatrial.process.process import run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text
@@ -135,7 +135,7 @@ def obtain(
     try:
         start = salloc.until(slurm_argv.HOLDS.encode(), wait_s, waiting.hopeless)
         job = text.held_job(salloc.output.decode("ascii", errors="replace"))
-        if start is Start.READY and job:
+        if start is HolderStart.READY and job:
             return Allocation(job, salloc)
     except BaseException:
         salloc.kill()
@@ -146,9 +146,9 @@ def obtain(
     said = salloc.said()
     if not _give_back(said):
         unheard()
-    if start is Start.ENDED and by:
+    if start is HolderStart.ENDED and by:
         raise LaunchError(f"salloc was killed by signal {by} before it got the nodes.", "Run the command again.")
-    raise _not_granted(said, waiting, nodes, wait_s, timed_out=start is Start.GIVEN_UP)
+    raise _not_granted(said, waiting, nodes, wait_s, timed_out=start is HolderStart.GIVEN_UP)
 
 
 def _not_granted(said: str, waiting: Waiting, nodes: Sequence[str], wait_s: float, *, timed_out: bool) -> LaunchError:

@@ -11,7 +11,7 @@ import msgspec
 from seatrial.failures.cause import Pending, why_pending
 from seatrial.model.errors import LaunchError
 from seatrial.model.settings import SlurmRequest
-from seatrial.process.keeper import Command, Duty, End
+from seatrial.process.keeper import Duty, EndProcesses, KeeperCommand
 from seatrial.process.process import run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
@@ -172,9 +172,13 @@ def job_ending(name: str) -> tuple[Duty, ...]:
     last moment comes into the queue after that. The programs that asked for the job and that hold it end by themselves
     once it is gone; those that hang at their end are killed.
     """
-    cancel = Command(argv=tuple(cancel_own(name)), tries=CANCEL_TRIES)
-    once_more = Command(argv=cancel.argv, after_s=LATE_JOB_S)
-    return (cancel, once_more, End(words=(slurm_argv.named(name), f"SLURM_JOB_NAME={name}"), patience_s=HANGING_S))
+    cancel = KeeperCommand(argv=tuple(cancel_own(name)), tries=CANCEL_TRIES)
+    once_more = KeeperCommand(argv=cancel.argv, after_s=LATE_JOB_S)
+    return (
+        cancel,
+        once_more,
+        EndProcesses(words=(slurm_argv.named(name), f"SLURM_JOB_NAME={name}"), patience_s=HANGING_S),
+    )
 
 
 def _lines(argv: Sequence[str]) -> tuple[QueueLine, ...]:

@@ -55,7 +55,7 @@ NO_NOISE = 1e-18
 """Of the squares: less is rounding."""
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
     """One change. `index`: of the first value after it, counted from 0."""
 
     index: int
@@ -91,7 +91,7 @@ class SeriesChanges(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     trend: bool
     """Whether its pieces are straight lines and not levels."""
-    changes: tuple[Change, ...]
+    changes: tuple[ChangePoint, ...]
     pieces: tuple[Piece, ...]
     spikes: tuple[int, ...]
     """Places of wild values that were replaced."""
@@ -110,7 +110,7 @@ class SeriesChanges(msgspec.Struct, frozen=True, kw_only=True):
         return self.count >= FEWEST
 
 
-class _Noise(msgspec.Struct, frozen=True, kw_only=True):
+class _ResidualNoise(msgspec.Struct, frozen=True, kw_only=True):
     """What a division leaves: sum of squares, largest residual, and what the values are worth."""
 
     squares: float
@@ -148,7 +148,7 @@ class _Division:
         self._residuals = stretches.residuals(0, self.count)
         self._splits: dict[tuple[int, int], tuple[float, int]] = {}
         self._new = [(0, self.count)]
-        self._noise: _Noise | None = None
+        self._noise: _ResidualNoise | None = None
 
     def divide(self) -> int | None:
         """Divide at the best place of all stretches and return it; None where there is no place left."""
@@ -179,13 +179,13 @@ class _Division:
         """Where parts begin, but the first."""
         return self.edges[1:-1]
 
-    def noise(self) -> _Noise:
+    def noise(self) -> _ResidualNoise:
         """Of the residuals of this division."""
         if self._noise is None:
             pieces, parameters = len(self.edges) - 1, self.stretches.parameters
             squares, lagged = residual_products(self._residuals)
             correlated = upper_autocorrelation(squares, lagged, self.count, pieces, parameters)
-            self._noise = _Noise(
+            self._noise = _ResidualNoise(
                 squares=squares,
                 peak=float(np.abs(self._residuals).max()),
                 autocorrelation=correlated,
@@ -305,7 +305,7 @@ def _described(division: _Division, centre: float, spread: float, spikes: Places
     )
 
 
-def _change(before: Piece, after: Piece, p_value: float, long_run: float, degrees: int) -> Change:
+def _change(before: Piece, after: Piece, p_value: float, long_run: float, degrees: int) -> ChangePoint:
     """`long_run`: deviation of one value as a mean of many shows it; `degrees`: independent values behind it."""
     counts = before.end - before.first, after.end - after.first
     old = before.mean + before.slope * counts[0] / 2
@@ -314,7 +314,7 @@ def _change(before: Piece, after: Piece, p_value: float, long_run: float, degree
     errors = [width * long_run / math.sqrt(count) for width, count in zip(widths, counts, strict=True)]
     low, ratio, high = _ratio(old, new, errors, _quantile(min(degrees, MOST_DEGREES)))
     near = _place_error(abs(new - old), long_run)
-    return Change(
+    return ChangePoint(
         index=after.first,
         low_index=max(before.first + 1, after.first - near),
         high_index=min(after.end - 1, after.first + near),

@@ -49,7 +49,7 @@ FEWEST_TO_SCATTER = 5
 """The scatter of fewer subjects is not estimated."""
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class SubjectChange(msgspec.Struct, frozen=True, kw_only=True):
     """Logarithms of ratios, second set over first, one number a subject; NaN or infinite where unknown."""
 
     change: Reals
@@ -95,8 +95,8 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
 class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Of one metric: each subject, all subjects together (a column of one), and the deviations."""
 
-    subjects: Change
-    together: Change
+    subjects: SubjectChange
+    together: SubjectChange
     levels: Levels
     runs: tuple[int, int]
     jumps: Jumps | None = None
@@ -149,7 +149,9 @@ def compare_runs(first: Reals, second: Reals, *, pairs: Jumps | None = None) -> 
     )
 
 
-def _no_surer(subjects: Change, same: Error, own: Jumps | None, pairs: Jumps | None, fewest: Reals) -> Change:
+def _no_surer(
+    subjects: SubjectChange, same: Error, own: Jumps | None, pairs: Jumps | None, fewest: Reals
+) -> SubjectChange:
     """Than the jumps of subjects, or of their pairs, permit. `fewest`: runs of the smaller set, by subject.
 
     A subject that jumped changed otherwise than the others by its jump alone. Errors grow until the p-values are those
@@ -201,7 +203,7 @@ def _deviation(common: tuple[Reals, Reals]) -> float:
     return max(math.sqrt(squares / free), LEAST_DEVIATION)
 
 
-def _together(before: Reals, after: Reals, same: Error, jumps: Error | None = None) -> Change:
+def _together(before: Reals, after: Reals, same: Error, jumps: Error | None = None) -> SubjectChange:
     """All subjects together: one number a run. Of several errors the one with the widest interval counts."""
     change = np.array([after.mean() - before.mean()])
     error, degrees = _pooled(before, after)
@@ -234,7 +236,9 @@ def _unlike(before: Reals, after: Reals) -> bool:
     return ratio_tails(first / second, len(before) - 1, len(after) - 1) < UNLIKE_CHANCE
 
 
-def _subjects(change: Reals, relative: Reals, together: Change, error: Reals, degrees: Reals, same: Error) -> Change:
+def _subjects(
+    change: Reals, relative: Reals, together: SubjectChange, error: Reals, degrees: Reals, same: Error
+) -> SubjectChange:
     relative_p = two_sided(relative / np.where(error > 0, error, np.nan), degrees)
     of_run, run_degrees = float(together.error[0]), float(together.degrees[0])
     total = np.sqrt(error**2 + of_run**2)
@@ -250,14 +254,16 @@ def _half(confidence: float, error: Reals, degrees: Reals) -> Reals:
     return np.where(bounded, quantile(confidence, np.where(bounded, degrees, 1)) * np.where(bounded, error, 1), np.inf)
 
 
-def _change(change: Reals, error: Reals, degrees: Reals, relative: Reals, relative_p: Reals, same: Error) -> Change:
+def _change(
+    change: Reals, error: Reals, degrees: Reals, relative: Reals, relative_p: Reals, same: Error
+) -> SubjectChange:
     """An unknown error makes the interval infinite, and leaves the test open."""
     bounded = np.isfinite(error) & (degrees >= 1 - 1e-9)
     half = _half(CONFIDENCE, error, degrees)
     same_half = np.maximum(
         _half(SAMENESS_CONFIDENCE, error, degrees), _half(UNLIKE_CONFIDENCE, same.error, same.degrees)
     )
-    return Change(
+    return SubjectChange(
         change=change,
         error=np.where(bounded, error, np.nan),
         degrees=np.where(bounded, degrees, 0.0),

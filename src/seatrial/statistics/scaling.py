@@ -23,7 +23,7 @@ SETTLED = 1e-10
 Numbers = NDArray[np.float64]
 
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
+class ScalingFit(msgspec.Struct, frozen=True, kw_only=True):
     """One law. `refused`: why it is not fitted; the numbers are then absent."""
 
     law: str
@@ -38,33 +38,33 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
     """Standard deviation of the relative errors."""
 
 
-def fit_amdahl(sizes: Sequence[float], rates: Sequence[float]) -> Fit:
+def fit_amdahl(sizes: Sequence[float], rates: Sequence[float]) -> ScalingFit:
     """Amdahl's law over sizes relative to the smallest, and their rates of work."""
     return _fit("Amdahl", sizes, rates, 1)
 
 
-def fit_universal(sizes: Sequence[float], rates: Sequence[float]) -> Fit:
+def fit_universal(sizes: Sequence[float], rates: Sequence[float]) -> ScalingFit:
     """The universal scalability law."""
     return _fit("universal scalability", sizes, rates, 2)
 
 
-def _fit(law: str, sizes: Sequence[float], rates: Sequence[float], terms: int) -> Fit:
+def _fit(law: str, sizes: Sequence[float], rates: Sequence[float], terms: int) -> ScalingFit:
     if len(set(sizes)) < FEWEST_SIZES:
-        return Fit(law=law, refused=f"{count(len(set(sizes)), 'size')}; {FEWEST_SIZES} are needed")
+        return ScalingFit(law=law, refused=f"{count(len(set(sizes)), 'size')}; {FEWEST_SIZES} are needed")
     if not all(math.isfinite(rate) and rate > 0 for rate in rates):
-        return Fit(law=law, refused="a rate is not positive")
+        return ScalingFit(law=law, refused="a rate is not positive")
     relative = np.array(sizes, dtype=np.float64) / min(sizes)
     logs = np.log(np.array(rates, dtype=np.float64))
     parameters = _start(relative, np.exp(logs), terms)
     settled = _least_squares(relative, logs, parameters)
     if settled is None:
-        return Fit(law=law, refused="the fit does not settle")
+        return ScalingFit(law=law, refused="the fit does not settle")
     parameters, errors, scatter = settled
     low = parameters - errors
     names = ("contention σ", "coherence κ")
     for name, value, error in zip(names, parameters[1:], errors[1:], strict=False):
         if value + error < 0:
-            return Fit(
+            return ScalingFit(
                 law=law,
                 refused=f"{name} is negative ({value:.3g}): the curve is faster than linear. Check its data first",
             )
@@ -73,7 +73,7 @@ def _fit(law: str, sizes: Sequence[float], rates: Sequence[float], terms: int) -
         for value, least, error in zip(parameters[1:], low[1:], errors[1:], strict=True)
     ]
     sigma, kappa = float(parameters[1]), float(parameters[2]) if terms > 1 else 0.0
-    return Fit(
+    return ScalingFit(
         law=law,
         contention=intervals[0],
         coherence=intervals[1] if terms > 1 else None,

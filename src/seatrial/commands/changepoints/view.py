@@ -9,7 +9,7 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
 from seatrial.render.json import Json
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
-from seatrial.statistics.change_points import Change
+from seatrial.statistics.change_points import ChangePoint
 from seatrial.statistics.scan import MOST_AUTOCORRELATION
 
 HEAD = columns("series", "#at", "#95 %", "time", "#before", "#after", "#change", "#95 %", "#p")
@@ -73,7 +73,7 @@ def _series_fields(judged: JudgedSeries) -> Json:
     }
 
 
-def _change_fields(judged: JudgedSeries, change: Change) -> Json:
+def _change_fields(judged: JudgedSeries, change: ChangePoint) -> Json:
     return {
         "index": judged.place(change.index),
         "index_interval": [judged.place(change.low_index), judged.place(change.high_index)],
@@ -131,13 +131,13 @@ def _power(judged: ChangesJudgement) -> str:
     return f"a change by {size_found:.3g} in the middle would have been found"
 
 
-def _place(judged: JudgedSeries, change: Change) -> str:
+def _place(judged: JudgedSeries, change: ChangePoint) -> str:
     place = judged.place(change.index)
     time = judged.series.time(place)
     return f"value {place} ({time})" if time else f"value {place}"
 
 
-def _size(change: Change) -> str:
+def _size(change: ChangePoint) -> str:
     """+3.2 %, or the values where no ratio has a meaning."""
     if change.ratio is None:
         return f"{change.before:.4g} to {change.after:.4g}"
@@ -155,7 +155,7 @@ def _blocks(judged: ChangesJudgement) -> Iterator[Block]:
         yield Paragraph(text=note)
 
 
-def _row(judged: JudgedSeries, change: Change) -> tuple[str, ...]:
+def _row(judged: JudgedSeries, change: ChangePoint) -> tuple[str, ...]:
     places = judged.place(change.low_index), judged.place(change.high_index)
     interval = f"{_percent(change.ratio_low)} to {_percent(change.ratio_high)}" if change.ratio_low else ""
     return (

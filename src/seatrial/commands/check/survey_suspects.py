@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from seatrial.locate.evidence import AVERAGED, SHORTEST_S, Evidence, Pair
+from seatrial.locate.evidence import AVERAGED, SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.explanation import Blamed, Crossings, blame, with_parts
 from seatrial.locate.references import References
 from seatrial.locate.significance import NORMAL
@@ -32,7 +32,7 @@ WAYS = {
 
 
 def locate_survey(
-    evidence: Mapping[Pair, Evidence], references: References, asked: Mapping[str, float | None]
+    evidence: Mapping[Pair, MeasuredPair], references: References, asked: Mapping[str, float | None]
 ) -> Located | None:
     """What `locate` says of the survey's table; None where too few pairs were measured for averages."""
     nodes = tuple(sorted({name for pair in evidence for name in pair}))
@@ -52,7 +52,7 @@ def locate_survey(
     return with_switch_names(located, groups, references.fabric.leaf_of)
 
 
-def _runs(known: Evidence, metric: str) -> Sequence[float]:
+def _runs(known: MeasuredPair, metric: str) -> Sequence[float]:
     by_phase = known.bandwidth if metric == BANDWIDTH else known.latency
     return next((by_phase[phase].runs for phase in AVERAGED if phase in by_phase), ())
 
@@ -68,7 +68,7 @@ def averaged(
     located: Located | None,
     metric: str,
     known: Sequence[Blamed],
-    evidence: Mapping[Pair, Evidence],
+    evidence: Mapping[Pair, MeasuredPair],
     fabric: Wiring,
     excused: Collection[Pair],
 ) -> list[Blamed]:
@@ -100,7 +100,9 @@ def _pairs_of(part: Component, pairs: Iterable[Pair], fabric: Wiring) -> frozens
     return frozenset(pair for pair in pairs if part in fabric.path(*pair))
 
 
-def behind_slow_uplinks(located: Located | None, evidence: Mapping[Pair, Evidence], fabric: Wiring) -> frozenset[Pair]:
+def behind_slow_uplinks(
+    located: Located | None, evidence: Mapping[Pair, MeasuredPair], fabric: Wiring
+) -> frozenset[Pair]:
     """Pairs that are slower than others because they cross an uplink that averages name."""
     faults = [
         fault
@@ -119,7 +121,7 @@ FEWEST_PAIRS = 3
 class SurveyRuns:
     """The repetitions of the survey, as logarithms. They do not change once the survey is over."""
 
-    def __init__(self, evidence: Mapping[Pair, Evidence], scales: Mapping[Pair, float]) -> None:
+    def __init__(self, evidence: Mapping[Pair, MeasuredPair], scales: Mapping[Pair, float]) -> None:
         """`scales`: as in `References`."""
         runs = {
             pair: [run / scales.get(pair, 1.0) for run in known.bandwidth[Phase.SURVEY].runs]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.drift.changes import Change, changes
+from seatrial.drift.changes import FactDrift, changes
 from seatrial.drift.network_differences import growth, tcp_resent_between
 from seatrial.limits.path import path_limits
 from seatrial.model.benchmark import Output
@@ -54,7 +54,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     phases: tuple[Phase, ...]
     nodes: tuple[NodeView, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[FactDrift, ...]
     """Facts that changed during the job."""
 
 

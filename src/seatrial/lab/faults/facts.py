@@ -27,7 +27,7 @@ from seatrial.lab.cluster.sysroot import (
     plant_facts,
     processors,
 )
-from seatrial.lab.faults.base import Fault, Parameters
+from seatrial.lab.faults.base import LabFault, Parameters
 from seatrial.model.errors import SeatrialError
 from seatrial.process.process import python_program
 
@@ -66,7 +66,7 @@ def no_links(_plan: LabPlan) -> Mapping[str, str]:
     return {}
 
 
-def overlay(kind: str, description: str, files: Files, links: Files = no_links, *, slows: bool = False) -> Fault:
+def overlay(kind: str, description: str, files: Files, links: Files = no_links, *, slows: bool = False) -> LabFault:
     """A fault whose files replace those of the peers on one node.
 
     `slows`: with a percentage the lab makes the node as slow as such a kernel would, while the first file says so.
@@ -83,7 +83,7 @@ def overlay(kind: str, description: str, files: Files, links: Files = no_links, 
         if slows:
             leave(plan, node)
 
-    return Fault(
+    return LabFault(
         kind=kind,
         description=description,
         takes="node",
@@ -147,7 +147,7 @@ FACTS = (
         "peers: a weak fan, dust, dry paste. By overlay: nothing becomes slower.",
         files=lambda _plan: {f"{ZONE}/temp": f"{MILLICELSIUS + HOTTER_MILLICELSIUS}\n"},
     ),
-    Fault(
+    LabFault(
         kind="mount",
         description=f"The node's scratch file system, {SCRATCH}, is not mounted: a line lost from fstab, a server that "
         "did not answer when the node was started. For real: what is written there goes to the file system below.",
@@ -164,7 +164,7 @@ FACTS = (
         files=lambda _plan: {BASE_SLICE_FILE: "24000000\n"},
         slows=True,
     ),
-    Fault(
+    LabFault(
         kind="sysctl",
         description="net.ipv4.tcp_rmem, the memory that a TCP connection may fill with received data, is at the "
         "6 MiB of an untuned kernel where the peers have 32 MiB: a file lost from /etc/sysctl.d. For real, in the "

@@ -4,7 +4,7 @@ from seatrial.lab.cluster.host_argv import in_space
 from seatrial.lab.cluster.network import port, shape_line, trunk
 from seatrial.lab.cluster.plan import FABRIC, LabPlan
 from seatrial.lab.cluster.processes import attempt, batch, call
-from seatrial.lab.faults.base import Fault, Parameters, faulty_rate
+from seatrial.lab.faults.base import LabFault, Parameters, faulty_rate
 from seatrial.model.subject import Direction
 
 PER = 100_000
@@ -130,7 +130,7 @@ def stop_dropping(plan: LabPlan, node: str) -> None:
 
 
 LINKS = (
-    Fault(
+    LabFault(
         kind="link-rate",
         description="The node's link carries less than its design rate, both ways: a bad cable, a port that trained "
         "down. The rate that the node reports stays the design's.",
@@ -141,7 +141,7 @@ LINKS = (
         plant=slow_link,
         clear=reset_node_rates,
     ),
-    Fault(
+    LabFault(
         kind="uplink-rate",
         description="The trunk between a leaf switch and the spine carries less than its design rate, both ways: a "
         "trunk that lost a cable. Only traffic between leaves suffers.",
@@ -151,7 +151,7 @@ LINKS = (
         plant=slow_uplink,
         clear=reset_uplink_rate,
     ),
-    Fault(
+    LabFault(
         kind="one-way-rate",
         description="The node's link carries less than its design rate in one direction: out is what the node sends, "
         "in what it receives. Tests that add up both directions miss it easily.",
@@ -162,7 +162,7 @@ LINKS = (
         plant=slow_link,
         clear=reset_node_rates,
     ),
-    Fault(
+    LabFault(
         kind="mtu",
         description="The node's interface has another MTU than the rest of the fabric: a setting lost at a "
         "reinstallation. TCP agrees on the smaller one, so little bandwidth is lost and nobody notices.",
@@ -173,7 +173,7 @@ LINKS = (
         plant=change_mtu,
         clear=reset_mtu,
     ),
-    Fault(
+    LabFault(
         kind="packet-loss",
         description="The node's link loses that percentage of its frames at random, both ways or in one direction: a "
         "dirty connector, a failing transceiver. TCP resends them: retransmissions rise and bandwidth falls.",
@@ -184,7 +184,7 @@ LINKS = (
         plant=drop_frames,
         clear=stop_dropping,
     ),
-    Fault(
+    LabFault(
         kind="data-corrupt",
         description="One bit is flipped in that percentage of the large frames that the node sends and receives, or of "
         "one direction: a bad adapter, bus or memory. No checksum notices, MPI delivers the data, and programs compute "

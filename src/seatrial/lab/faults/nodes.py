@@ -12,7 +12,7 @@ from seatrial.lab.cluster.plan import FABRIC, PARAMETERS_FILE, LabPlan, MpiSetti
 from seatrial.lab.cluster.processes import batch, call, kill_all, named, pids_in, send, stop_all
 from seatrial.lab.cluster.shared_storage import device_of
 from seatrial.lab.cluster.ssh import restart_sshd
-from seatrial.lab.faults.base import Fault, Parameters
+from seatrial.lab.faults.base import LabFault, Parameters
 from seatrial.model.errors import SeatrialError, UsageError
 
 SMALL_BUFFERS = ("btl_tcp_sndbuf = 4096", "btl_tcp_rcvbuf = 4096")
@@ -130,7 +130,7 @@ def release(plan: LabPlan, node: str) -> None:
 
 
 NODES = (
-    Fault(
+    LabFault(
         kind="slurmd-killed",
         description="The node's slurmd is killed with signal 9, as by the out-of-memory killer; what it had started "
         "continues. Slurm regards the node as usable until SlurmdTimeout has passed.",
@@ -140,7 +140,7 @@ NODES = (
         plant=kill_slurmd,
         clear=restart_slurmd,
     ),
-    Fault(
+    LabFault(
         kind="slurmd-stopped",
         description="The node's slurmd hangs (signal STOP), as on a dead file system: it still accepts connections but "
         "never answers, so launches wait for it until a time-out.",
@@ -150,7 +150,7 @@ NODES = (
         plant=stop_slurmd,
         clear=continue_slurmd,
     ),
-    Fault(
+    LabFault(
         kind="node-down",
         description="The node loses power: its link goes down and every process on it ends without sending anything.",
         takes="node",
@@ -159,7 +159,7 @@ NODES = (
         plant=power_off,
         clear=power_on,
     ),
-    Fault(
+    LabFault(
         kind="node-hung",
         description="Every process of the node is stopped (signal STOP), ranks in the middle of a round too, while the "
         "kernel still accepts packets: a node that swaps heavily or waits for storage.",
@@ -169,7 +169,7 @@ NODES = (
         plant=freeze,
         clear=thaw,
     ),
-    Fault(
+    LabFault(
         kind="mpi-transport",
         description="The node has an openmpi-mca-params.conf of its own that limits the buffers of Open MPI's TCP to "
         "4 KiB (btl_tcp_sndbuf, btl_tcp_rcvbuf). For real: messages to it are slow.",
@@ -178,7 +178,7 @@ NODES = (
         plant=mount_settings(SMALL_BUFFERS),
         clear=unmount_settings,
     ),
-    Fault(
+    LabFault(
         kind="mpi-rail",
         description="The node has an openmpi-mca-params.conf of its own that names one rail where that of its peers "
         "names both (btl_tcp_if_include). For real: messages to and from it use this rail alone.",
@@ -188,7 +188,7 @@ NODES = (
         clear=unmount_settings,
         needs=(("rail",),),
     ),
-    Fault(
+    LabFault(
         kind="mpi-pml",
         description="The node has an openmpi-mca-params.conf of its own that chooses pml cm (OFI), where that of its "
         "peers chooses ob1 (TCP). For real: Open MPI does not start on it and a peer together.",
@@ -197,7 +197,7 @@ NODES = (
         plant=mount_settings(OTHER_PML),
         clear=unmount_settings,
     ),
-    Fault(
+    LabFault(
         kind="slow-mount",
         description="All processes of the node together read and write the lab's shared file system, the folder work "
         "of the lab, at 20 MB/s: a mount with wrong options, or a client that lost its fast path. --rate changes it.",

@@ -12,10 +12,10 @@ import numpy as np
 from seatrial import __version__
 from seatrial.fabric.routed_fabric import RoutedFabric, Routing
 from seatrial.fabric.routes import Route, Routes
-from seatrial.lab.simulator.disturbances import Conditions, Surroundings
-from seatrial.lab.simulator.faults import Planted
+from seatrial.lab.simulator.disturbances import SimulatedConditions, Surroundings
+from seatrial.lab.simulator.faults import SimulatedFault
 from seatrial.lab.simulator.network import Network
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
 from seatrial.launch.probe_text import FORMAT
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.fabric import Fabric
@@ -168,9 +168,9 @@ class SimulatedLauncher:
     def __init__(
         self,
         routes: Routes,
-        planted: Sequence[Planted] = (),
+        planted: Sequence[SimulatedFault] = (),
         seed: int = 0,
-        conditions: Conditions | None = None,
+        conditions: SimulatedConditions | None = None,
     ) -> None:
         """`seed` of the trial, for the disturbances.
 
@@ -178,7 +178,7 @@ class SimulatedLauncher:
         """
         self.routes = routes
         self.nodes = SimulatedNodes(routes)
-        self.surroundings = Surroundings(conditions or Conditions(), routes, seed)
+        self.surroundings = Surroundings(conditions or SimulatedConditions(), routes, seed)
         self._network = Network(routes, planted)
         self._sessions: list[SimulatedSession] = []
 
@@ -204,7 +204,7 @@ class SimulatedLauncher:
         """Every node answers, the same each time."""
         return FactsReading(texts={node: self.nodes.facts_text(node) for node in nodes}, silent={})
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> SimulatedSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> SimulatedSession:
         """A session on those nodes.
 
         Raises LaunchError for several ranks a node: the simulator has one rank for each node.

@@ -8,7 +8,7 @@ import numpy as np
 
 from seatrial.fabric.routes import Route, Routes
 from seatrial.lab.simulator.disturbances import JOB_LOAD
-from seatrial.lab.simulator.faults import Planted
+from seatrial.lab.simulator.faults import SimulatedFault
 from seatrial.model.fabric_map import FabricLink
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.pair_table import Indices, Reals
@@ -23,7 +23,7 @@ DEAD = 1e-6
 class Network:
     """Rates of pairs over static routes: the hops' capacities, less what faults take."""
 
-    def __init__(self, routes: Routes, planted: Sequence[Planted] = ()) -> None:
+    def __init__(self, routes: Routes, planted: Sequence[SimulatedFault] = ()) -> None:
         """Of several faults on one hop the worst counts."""
         rates = [
             min(data_bits_per_s(link.width, link.speed) or np.inf, data_bits_per_s(*_other(link)) or np.inf) / 8

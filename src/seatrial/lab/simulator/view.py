@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.lab.simulator.score import Claim, Fault, Match, Truth
+from seatrial.lab.simulator.score import Match, ScoredFault, ScoredFinding, Truth
 from seatrial.lab.simulator.totals import Share, Totals, totals
-from seatrial.lab.simulator.trial import Trial
+from seatrial.lab.simulator.trial import SimulatedTrial
 from seatrial.model.subject import Direction, Subject
 from seatrial.model.words import count
 from seatrial.render.escape import clean
@@ -20,7 +20,7 @@ MATCHES = {
 }
 
 
-def trial_text(trial: Trial) -> str:
+def trial_text(trial: SimulatedTrial) -> str:
     """Truth, findings that no fault explains, score and cost of one trial; ends with a line break."""
     score = trial.score
     lines = [f"Planted: {'' if score.faults else 'nothing.'}".rstrip()]
@@ -41,7 +41,7 @@ def trial_text(trial: Trial) -> str:
     return "\n".join(lines) + "\n"
 
 
-def trial_line(trial: Trial) -> str:
+def trial_line(trial: SimulatedTrial) -> str:
     """One trial of several."""
     score = trial.score
     missed = [_planted(fault) for fault in score.faults if fault.match is Match.MISSED]
@@ -76,7 +76,7 @@ def totals_text(total: Totals) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_data(topology: str, trials: Sequence[Trial]) -> dict[str, object]:
+def as_data(topology: str, trials: Sequence[SimulatedTrial]) -> dict[str, object]:
     """The JSON object of all trials."""
     return {
         "right": all(one.score.right for one in trials),
@@ -86,7 +86,7 @@ def as_data(topology: str, trials: Sequence[Trial]) -> dict[str, object]:
     }
 
 
-def _trial_data(trial: Trial) -> dict[str, object]:
+def _trial_data(trial: SimulatedTrial) -> dict[str, object]:
     return {
         "seed": trial.seed,
         "nodes": trial.nodes,
@@ -117,11 +117,11 @@ def _trial_data(trial: Trial) -> dict[str, object]:
     }
 
 
-def _planted(fault: Fault) -> str:
+def _planted(fault: ScoredFault) -> str:
     return f"{_subject(fault.subject, fault.direction)}, {100 * fault.loss_ratio:.1f} % lost"
 
 
-def _claim(claim: Claim) -> str:
+def _claim(claim: ScoredFinding) -> str:
     others = "".join(f", or {clean(one.text)}" for one in claim.ambiguous_with)
     return f"{claim.finding} {_subject(claim.subject, claim.direction)}{others}: {claim.truth}"
 

@@ -19,14 +19,14 @@ from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.lab.cluster.stop import raze
 from seatrial.lab.trial.disturbances import hogs
 from seatrial.lab.trial.scenario import Scenario
-from seatrial.lab.trial.trial import Stage
+from seatrial.lab.trial.trial import TrialStage
 from seatrial.model.measurement import Phase
 from seatrial.process.process import Completed, own_program, run
 
 CHECK_TIMEOUT_S = 900.0
 
 
-def real_stage(keep_in: Path | None, program: Sequence[str] = ()) -> Stage:
+def real_stage(keep_in: Path | None, program: Sequence[str] = ()) -> TrialStage:
     """A stage that raises real labs; archives and outputs of runs that were not right go to `keep_in`."""
     numbers = itertools.count(1)
 
@@ -44,7 +44,7 @@ def real_stage(keep_in: Path | None, program: Sequence[str] = ()) -> Stage:
         keep_run(archive_of(plan, label), keep_in / label, done)
         return str(keep_in / label)
 
-    return Stage(
+    return TrialStage(
         plan=plan,
         raise_lab=raise_lab,
         raze=raze,

@@ -11,13 +11,13 @@ import msgspec
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Planted
 from seatrial.lab.trial.disturbances import Strike
-from seatrial.lab.trial.scenario import FaultSpec, Scenario
-from seatrial.lab.trial.score import CheckOutput, Score, score
+from seatrial.lab.trial.scenario import Scenario, ScenarioFault
+from seatrial.lab.trial.score import CheckOutput, TrialScore, score
 from seatrial.model.verdict import Verdict
 from seatrial.process.process import Completed
 
 
-class Stage(msgspec.Struct, frozen=True, kw_only=True):
+class TrialStage(msgspec.Struct, frozen=True, kw_only=True):
     """The actions of a trial; `stage.real_stage` for real, fakes in tests."""
 
     plan: Callable[[Scenario], LabPlan]
@@ -43,7 +43,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     verdict: str = ""
     """The check's own."""
-    score: Score | None = None
+    score: TrialScore | None = None
     exit_code: int | None = None
     exit_code_right: bool = True
     verdict_right: bool = True
@@ -96,7 +96,7 @@ class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_scenario(
-    scenario: Scenario, repeat: int, stage: Stage, said: Callable[[int, RunResult], None] = lambda _n, _r: None
+    scenario: Scenario, repeat: int, stage: TrialStage, said: Callable[[int, RunResult], None] = lambda _n, _r: None
 ) -> ScenarioResult:
     """Run a scenario `repeat` times, each run from the design state; the lab is always removed at the end."""
     results: list[RunResult] = []
@@ -121,7 +121,7 @@ def run_scenario(
     return ScenarioResult(name=scenario.name, runs=tuple(results))
 
 
-def _run_once(scenario: Scenario, plan: LabPlan, stage: Stage, label: str) -> RunResult:
+def _run_once(scenario: Scenario, plan: LabPlan, stage: TrialStage, label: str) -> RunResult:
     for fault in scenario.faults:
         if not fault.during:
             stage.plant(plan.name, fault.kind, fault.subject, fault.parameters)
@@ -139,7 +139,7 @@ def _run_once(scenario: Scenario, plan: LabPlan, stage: Stage, label: str) -> Ru
     return msgspec.structs.replace(result, changes_s=tuple(changes_s), kept=kept)
 
 
-def _strike(fault: FaultSpec, plan: LabPlan, stage: Stage, label: str) -> Strike:
+def _strike(fault: ScenarioFault, plan: LabPlan, stage: TrialStage, label: str) -> Strike:
     return Strike(
         fault.kind,
         partial(stage.plant, plan.name, fault.kind, fault.subject, fault.parameters, fault.every_s),
@@ -175,7 +175,7 @@ def judge(scenario: Scenario, done: Completed, seconds: float, problems: Sequenc
     )
 
 
-def score_of(scenario: Scenario, output: CheckOutput) -> Score:
+def score_of(scenario: Scenario, output: CheckOutput) -> TrialScore:
     """The findings of a check against the scenario's truth."""
     expected = [spec.expected for spec in scenario.expect]
     allowed = [spec.expected for spec in scenario.also_allowed]

@@ -40,21 +40,21 @@ printf 'seatrial-program %s\n' "$found"
 """
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FoundMpi(msgspec.Struct, frozen=True, kw_only=True):
     """Paths as they are inside; `mpirun` is empty where there is none."""
 
     mpicc: str
     mpirun: str
 
 
-def look_inside(environment: Environment, mpicc: str) -> Found:
+def look_inside(environment: Environment, mpicc: str) -> FoundMpi:
     """The compiler of that name, or `mpicc`, on the environment's PATH, and the launcher beside it.
 
     Raises LaunchError where the environment cannot be entered or has no MPI, UsageError where it lacks the one named.
     """
     argv = environment.wrap([SHELL, "-c", QUESTION, "sh", mpicc or "mpicc"])
     done = run(argv, timeout_s=TIMEOUT_S, kept_bytes=KEPT_BYTES)
-    found = Found(mpicc=_answer(done.stdout, "seatrial-mpicc"), mpirun=_answer(done.stdout, "seatrial-mpirun"))
+    found = FoundMpi(mpicc=_answer(done.stdout, "seatrial-mpicc"), mpirun=_answer(done.stdout, "seatrial-mpirun"))
     if done.ok and found.mpicc:
         return found
     if done.returncode == ABSENT and mpicc:

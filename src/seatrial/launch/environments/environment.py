@@ -22,7 +22,7 @@ class Where(enum.StrEnum):
     """`WRAP srun ... probe`: it is entered once, and its variables travel with the launch."""
 
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
+class EnvironmentKind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of environment: one file of this folder."""
 
     name: str
@@ -50,7 +50,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
     spec: str = ""
     """As given."""
-    kind: Kind | None = None
+    kind: EnvironmentKind | None = None
     words: tuple[str, ...] = ()
     where: Where = Where.INSIDE
     folders: tuple[str, ...] = ()

@@ -3,7 +3,15 @@
 import shlex
 from collections.abc import Sequence
 
-from seatrial.launch.environments.environment import NO_ENVIRONMENT, SHELL, Environment, Kind, Where, Words, Wrap
+from seatrial.launch.environments.environment import (
+    NO_ENVIRONMENT,
+    SHELL,
+    Environment,
+    EnvironmentKind,
+    Where,
+    Words,
+    Wrap,
+)
 from seatrial.launch.environments.module_systems import MODULE, SPACK, SPACK_ENV
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count
@@ -19,7 +27,7 @@ def wrap_script(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]
     return [*words, *argv]
 
 
-SCRIPT = Kind(
+SCRIPT = EnvironmentKind(
     name="script",
     form="/PATH/PROGRAM [ARGUMENT...]",
     where=Where.INSIDE,
@@ -37,7 +45,7 @@ def wrap_nix(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
     return ["nix", *NIX_FEATURES, "shell", *words, "--command", *argv]
 
 
-NIX = Kind(
+NIX = EnvironmentKind(
     name="nix",
     form="INSTALLABLE...",
     where=Where.INSIDE,
@@ -76,21 +84,21 @@ def wrap_environment(words: Words, _folders: Words, argv: Sequence[str]) -> list
 
 
 GUIX_KEEPING = "Add --preserve=^NAME to the SPEC for each of them."
-GUIX = Kind(
+GUIX = EnvironmentKind(
     name="guix", form="PACKAGE...", where=Where.INSIDE, wrap=wrap_packages, takes_options=True, keeping=GUIX_KEEPING
 )
-GUIX_MANIFEST = Kind(
+GUIX_MANIFEST = EnvironmentKind(
     name="guix-manifest",
     form="FILE...",
     where=Where.INSIDE,
     wrap=wrap_manifest,
     keeping="Use guix:-m FILE --preserve=…",
 )
-GUIX_CONTAINER = Kind(
+GUIX_CONTAINER = EnvironmentKind(
     name="guix-container", form="PACKAGE...", where=Where.INSIDE, wrap=wrap_container, takes_options=True,
     keeping=GUIX_KEEPING,
 )  # fmt: skip
-GUIX_ENVIRONMENT = Kind(
+GUIX_ENVIRONMENT = EnvironmentKind(
     name="guix-environment", form="PACKAGE...", where=Where.INSIDE, wrap=wrap_environment, takes_options=True,
     keeping=GUIX_KEEPING,
 )  # fmt: skip
@@ -134,11 +142,11 @@ def wrapped_by(program: str) -> Wrap:
     return wrap
 
 
-APPTAINER = Kind(
+APPTAINER = EnvironmentKind(
     name="apptainer", form="IMAGE", where=Where.INSIDE, wrap=wrapped_by("apptainer"), takes_options=True,
     name_last=True, keeping=APPTAINER_KEEPING,
 )  # fmt: skip
-SINGULARITY = Kind(
+SINGULARITY = EnvironmentKind(
     name="singularity", form="IMAGE", where=Where.INSIDE, wrap=wrapped_by("singularity"), takes_options=True,
     name_last=True, keeping=APPTAINER_KEEPING,
 )  # fmt: skip
@@ -183,7 +191,7 @@ def parse_environment(text: str, wrap: str = AUTO) -> Environment:
     return Environment(spec=text.strip(), kind=kind, words=words, where=kind.where if wrap == AUTO else Where(wrap))
 
 
-def _words(text: str, kind: Kind, rest: str) -> tuple[str, ...]:
+def _words(text: str, kind: EnvironmentKind, rest: str) -> tuple[str, ...]:
     options = "[OPTION...] " if kind.name_last else ""
     form = f"Write {kind.name}:{options}{kind.form}".removesuffix(".") + "."
     try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from seatrial.launch.environments.environment import Kind, Where, Words, shell_argv
+from seatrial.launch.environments.environment import EnvironmentKind, Where, Words, shell_argv
 
 FIND_MODULE = r"""
 seatrial_left=$1
@@ -63,7 +63,7 @@ def wrap_modules(words: Words, _folders: Words, argv: Sequence[str]) -> list[str
     return shell_argv(MODULE_TEXT, "seatrial-module", words, argv)
 
 
-MODULE = Kind(
+MODULE = EnvironmentKind(
     name="module",
     form="NAME...",
     where=Where.OUTSIDE,
@@ -117,7 +117,7 @@ def wrap_activate(words: Words, _folders: Words, argv: Sequence[str]) -> list[st
 
 
 SPACK_KEEPING = "See by `spack load --sh` or `spack env activate --sh` which package unsets them."
-SPACK = Kind(name="spack", form="SPEC...", where=Where.OUTSIDE, wrap=wrap_load, keeping=SPACK_KEEPING)
-SPACK_ENV = Kind(
+SPACK = EnvironmentKind(name="spack", form="SPEC...", where=Where.OUTSIDE, wrap=wrap_load, keeping=SPACK_KEEPING)
+SPACK_ENV = EnvironmentKind(
     name="spack-env", form="NAME or FOLDER", where=Where.OUTSIDE, wrap=wrap_activate, keeping=SPACK_KEEPING
 )

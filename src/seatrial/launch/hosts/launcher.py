@@ -9,7 +9,7 @@ from pathlib import Path
 from seatrial.failures.start_failure import REMEDY
 from seatrial.files.trust import distrust
 from seatrial.launch.collector import EXTRA_S_PER_NODE
-from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, ProgramCommand, StartManner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask as ask_environment
 from seatrial.launch.hosts.host_file import refuse_names
@@ -149,7 +149,7 @@ class HostsLauncher:
         """Each host by a login of its own."""
         return read_remote_facts(nodes, quick=self._quick)
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> PipeSession:
         """The probe on every host, by mpirun over ssh."""
         each = manner.ranks_per_node
         program = self.environment.around_program([str(self.probe)])
@@ -182,13 +182,15 @@ class HostsLauncher:
         line = default_line(self._mpi, len(nodes))
         return look(line, argv, nodes, log, mpirun_variables(), one_host=False, names=self._names)
 
-    def program_command(self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path) -> Command:
+    def program_command(
+        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path
+    ) -> ProgramCommand:
         """See launch.contract.StartsPrograms; without MPI by a login on the first host."""
         environment = self.environment.seeing(str(folder))
         words = environment.around_program(argv)
         if not ranks_per_node:
             command = ["env", "-C", str(folder), *environment.around_launcher(words)]
-            return Command(argv=tuple(ssh_argv(nodes[0], [shlex.quote(word) for word in command])))
+            return ProgramCommand(argv=tuple(ssh_argv(nodes[0], [shlex.quote(word) for word in command])))
         whole = mpirun_argv(
             self._mpi,
             nodes,
@@ -199,7 +201,7 @@ class HostsLauncher:
             exported=exported({}),
             folder=str(folder),
         )
-        return Command(argv=tuple(self._around(whole)), environment=mpirun_variables())
+        return ProgramCommand(argv=tuple(self._around(whole)), environment=mpirun_variables())
 
     def report(
         self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.commands.curve.points import points_of
-from seatrial.launch.contract import Manner
+from seatrial.launch.contract import StartManner
 from seatrial.launch.local import LocalLauncher, mpirun_argv, outside_of_jobs
 from seatrial.launch.mpi import Mpi, find_mpi
 from seatrial.launch.probe_build import build
@@ -56,7 +56,7 @@ def probed(mpi: Mpi, probe: Path, folder: Path) -> tuple[list[Measurement], tupl
     """Runs of the probe, each as the curve measures one, and the ranks' masks."""
     launcher = LocalLauncher(mpi, probe, 2)
     first, second, *_ = nodes = launcher.hosts().nodes
-    session = launcher.start(nodes, folder / "launch.err", Manner(options=BOUND, environment=TCP))
+    session = launcher.start(nodes, folder / "launch.err", StartManner(options=BOUND, environment=TCP))
     shape = latency_shape(BYTES, Pace())
     assert shape == Shape(kernel=Kernel.PINGPONG, message_bytes=BYTES, window=1, warmup=40, iterations=200)
     found = []

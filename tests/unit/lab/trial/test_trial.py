@@ -11,7 +11,7 @@ import pytest
 from seatrial.lab.cluster.plan import LabPlan, make_plan
 from seatrial.lab.faults.base import Parameters, Planted
 from seatrial.lab.trial.scenario import Scenario, parse_scenario
-from seatrial.lab.trial.trial import RunResult, Stage, complaints, run_scenario
+from seatrial.lab.trial.trial import RunResult, TrialStage, complaints, run_scenario
 from seatrial.model.errors import SeatrialError
 from seatrial.process.process import Completed
 
@@ -54,8 +54,8 @@ class Pretence:
         self.ticks = itertools.count(0.0, 2.0)
         self.planting: Exception | None = None
 
-    def stage(self) -> Stage:
-        return Stage(
+    def stage(self) -> TrialStage:
+        return TrialStage(
             plan=lambda one: make_plan(name="t", nodes=one.nodes),
             raise_lab=lambda _plan: self.done.append("raise"),
             raze=lambda _name: self.done.append("raze"),
