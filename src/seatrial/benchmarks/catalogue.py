@@ -47,7 +47,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         espresso,
     )
 }
-"""In the order in which an output is tried: HPCC contains HPL and STREAM."""
+"""Benchmarks, in the order in which an output is tried: HPCC contains HPL and STREAM."""
 BINARY = "\0"
 CONTROLS = re.compile(r"[\0-\x08\x0b\x0e-\x1a\x1c-\x1f\ufffd]")
 """All but tabs, line and page breaks and the escape of colours; and what replaces bytes that are not UTF-8."""

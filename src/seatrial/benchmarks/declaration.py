@@ -37,7 +37,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     default: str
     meaning: str
     grows: float = 0.0
-    """In weak scaling it grows as the work to this power: 1/2 for the order of a matrix. 0: it stays."""
+    """The power of the work with which it grows in weak scaling: 1/2 for the order of a matrix. 0: it stays."""
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int = 1
     """How many are taken where nobody says it."""
     ranks_per_node: int = 0
-    """The same; 0: one for each core."""
+    """Ranks on each node unless the user says otherwise; 0: one for each core."""
     grows: bool = False
     """Whether its work grows with the ranks by itself, so that there is no strong scaling."""
     case: bool = False
@@ -77,12 +77,12 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     beginnings: tuple[str, ...]
     parse: Callable[[str], Output]
     parse_up_to: Callable[[str, int], Output] | None = None
-    """The same for a largest message in bytes that the command line says; for outputs without a closing line."""
+    """Parses outputs without a closing line, up to the largest message in bytes that the command line says."""
     metrics: tuple[Metric, ...]
     main_metric: str
     """The metric of scaling curves and of comparisons between nodes."""
     main_labels: dict[str, str] = {}
-    """Of the value of the main metric that scaling curves take, where an output has several parts."""
+    """Labels of the main metric's value for scaling curves, if an output has several parts."""
     evidence: tuple[str, ...]
     """Names of the evidence of work that is read."""
     gates: tuple[FindingKind, ...]

@@ -51,12 +51,12 @@ AGREEMENT, CLOCK_S = 0.02, 0.1
 
 
 EDGE_BOHR = 10.26
-"""Of the cubic cell of silicon with 8 atoms."""
+"""Edge of the cubic cell of silicon with 8 atoms."""
 BASIS = (
     (0, 0, 0), (2, 2, 0), (2, 0, 2), (0, 2, 2),
     (1, 1, 1), (3, 3, 1), (3, 1, 3), (1, 3, 3),
 )  # fmt: skip
-"""Its atoms, in quarters of the edge."""
+"""Atoms of the cell, in quarters of the edge."""
 ATOM = """&input
   title = 'Si', zed = 14.0, rel = 0, dft = 'PZ', iswitch = 3
   config = '[Ne] 3s2.0 3p2.0 3d-2.0'

@@ -27,7 +27,7 @@ OLD_TOTAL = re.compile(
     r"^\s+(?P<direction>READ|WRITE|TRIM|MIXED): io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>[KMGT]?B), "
     r"aggrb=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?B)/s, .{0,200}maxt=\s*(?P<most>\d{1,12})msec"
 )
-"""Of fio 2.x, whose KB are 1024 bytes."""
+"""Lines of fio 2.x, whose KB are 1024 bytes."""
 DIRECTION = re.compile(
     r"^\s+(?P<direction>read|write|trim|mixed)\s*: IOPS="
     r"(?P<iops>\d{1,15}(?:\.\d{1,18})?[kMG]?), BW=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?i?B)/s"
@@ -45,7 +45,7 @@ MEAN_LATENCY = 4 + 4 + 4 + 20 + 2
 DISKS = re.compile(r"^Disk stats \(read/write\):")
 DISK = re.compile(r"^\s+\S+: ios=\d{1,18}/\d{1,18}")
 AGGREGATE = "aggrios="
-"""Of a device that is made of others, which have lines of their own below it."""
+"""Marks a device that is made of others, which have lines of their own below it."""
 PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 SIZES = {
     **{f"{letter}B": 1000**power for power, letter in enumerate(("", "K", "M", "G", "T"))},

@@ -29,7 +29,7 @@ STEP = re.compile(rf"^\s*(?P<step>\d{{1,18}})\s+(?P<time>{NUMBER})\s*$")
 ENERGIES = re.compile(r"^\s+Energies \(kJ/mol\)")
 AVERAGES = re.compile(r"<====  A V E R A G E S  ====>")
 WIDTH = 15
-"""Of a column of energies."""
+"""Width of a column of energies."""
 DRIFT = re.compile(
     rf"^Energy conservation over simulation part #\d{{1,18}} of length (?P<length>{NUMBER}) ps|"
     rf"^\s+Conserved energy drift: (?P<drift>{NUMBER}) kJ/mol/ps per atom"

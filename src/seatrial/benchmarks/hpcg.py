@@ -65,7 +65,7 @@ def hpcg_plan(request: Request) -> Plan:
 
 
 def _edge(request: Request) -> int:
-    """Of the grid of each rank, a multiple of 8: HPCG has four levels."""
+    """Edge of each rank's grid, a multiple of 8: HPCG has four levels."""
     room = request.memory_bytes / request.ranks_per_node
     if request.parameters["edge"] != AUTO:
         edge = whole(request.parameters, "edge", LEAST_EDGE, 2048)

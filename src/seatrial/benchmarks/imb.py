@@ -31,7 +31,7 @@ MEBIBYTE, MEGABYTE = 1 << 20, 10**6
 DECIMAL_SINCE = 2018
 """From this version on MB is 10⁶ bytes."""
 MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
-"""By benchmark: how many messages of the printed size pass a process in the printed time."""
+"""Benchmark -> messages of the printed size that pass a process in the printed time."""
 TELLING_BYTES = 1 << 16
 """From this size on rounding of time and rate cannot hide the difference between 10⁶ and 2²⁰."""
 AGREEMENT = 0.02

@@ -21,7 +21,7 @@ SECTION = re.compile(rf"^(?P<name>[A-Z][a-z]+)\s++\|\s*+(?:{NUMBER})?+\s*+\|\s*+
 ERROR = re.compile(r"^(?:ERROR(?: on proc \d{1,18})?:|Last command:)")
 LOST = re.compile(r"^WARNING: .*(?:Lost atoms|Dangerous builds|Inconsistent image)|^Dangerous builds = [1-9]")
 UNSOUND = re.compile(r"(?i)\b[a-z]\w*\s*=\s+(?P<number>[-+]?(?:nan|inf)\b)|^\s*- \[.*\s(?P<item>[-+]?\.?(?:nan|inf)\b)")
-"""In thermo_style multi and yaml."""
+"""Numbers that are not finite, as thermo_style multi and yaml print them."""
 CLOSED = re.compile(r"^Total wall time: (?P<hours>\d{1,6}):(?P<minutes>\d\d):(?P<seconds>\d\d)")
 FEWEST_S = 0.01
 """A loop that is shorter cannot be timed: LAMMPS prints six digits, and ranks start it within milliseconds."""

@@ -38,7 +38,7 @@ FEWEST_CONSTANT = 10
 FEWEST_S = 0.2
 """ExecutionTime has hundredths of a second: fewer than 20 make a rate uncertain by more than 5 %."""
 MOST_CELLS_PER_S = 1e8
-"""That one rank can iterate over: each takes a kilobyte of memory traffic at the least."""
+"""Cells that one rank can iterate over; each takes at least a kilobyte of memory traffic."""
 EVEN, MOSTLY = 0.01, 0.9
 """Steps of time are even if this share of them has the same width, within a hundredth."""
 CONVERGED_RESIDUAL = 1e-6

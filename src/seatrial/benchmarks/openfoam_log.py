@@ -10,7 +10,7 @@ from seatrial.model.verdict import FindingKind
 
 BANNER = re.compile(r"\| OpenFOAM: The Open Source CFD Toolbox")
 BANNER_TOP = re.compile(r"/\*---|\|?\s+={5}|\|?\s*\\\\")
-"""Its lines above that; those of openfoam.com begin with a bar."""
+"""Lines of the banner above the one that names OpenFOAM; openfoam.com begins them with a bar."""
 VERSION = re.compile(r"^\s*+(?:\\\\\s+/\s+A nd)?.*\|\s*+Version:\s+(?P<version>\S+)")
 EXEC = re.compile(r"^Exec\s*: (?P<words>\S.*)$")
 PROCESSES = re.compile(r"^nProcs\s*: (?P<ranks>\d{1,9})")

@@ -14,7 +14,7 @@ from seatrial.model.verdict import FindingKind
 MOST_TEXT = 200
 """Characters of a line that a breach shows."""
 MOST_BREACHES = 50
-"""Of one kind; a run that diverged has thousands."""
+"""Breaches of one kind that are kept; a run that diverged has thousands."""
 MOST_RESULTS = 200_000
 """Each takes about 400 bytes; the largest outputs that were seen have some ten thousand."""
 OPENING = re.compile(r"^[ \t]{0,80}\{", re.MULTILINE)
@@ -61,7 +61,7 @@ MOST_PREFIXES = 3
 SAMPLE = 1000
 """Lines of a long output that are examined."""
 SHARE = 0.9
-"""Of the lines that are not empty: the others come from the script around the program."""
+"""Share of the lines with text that must have a prefix; other lines come from the script around the program."""
 
 
 def plain(text: str, *, moments: bool = True) -> str:

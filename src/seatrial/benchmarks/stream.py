@@ -35,7 +35,7 @@ AGREEMENT = 0.02
 
 
 def stream_plan(request: Request) -> Plan:
-    """Its arrays are as it was compiled; the ranks of the node are its threads."""
+    """STREAM with its compiled-in arrays and a thread for each rank of the node."""
     threads = request.ranks_per_node
     argv = ("env", f"OMP_NUM_THREADS={threads}", request.program)
     expected = {"threads": str(threads)} if threads > 1 else {}
@@ -74,7 +74,7 @@ def parse(text: str) -> Output:
 
 
 def _unchecked(reading: Reading) -> None:
-    """Of a variant without a check: the last table must have all its rows."""
+    """Completeness of a variant without a check: the last table must have all its rows."""
     reading.note("This variant of STREAM prints no check of the solution: nothing shows that the arrays are right.")
     rows = sum(bool(ROW.match(line.text)) for line in reading.whole_lines)
     heads = sum(bool(head["version"]) for _, head in reading.matches(UNCHECKED.pattern))
@@ -112,7 +112,7 @@ def read_stream(reading: Reading, lines: Sequence[OutputLine], labels: "Mapping[
 
 
 def _threads(reading: Reading, line: OutputLine, threads: "re.Match[str]") -> None:
-    """As many threads as were requested."""
+    """Compare the number of threads with the requested one."""
     requested, count = reading.value("threads"), whole_number(threads["threads"])
     if threads["how"].lower() == "counted" and requested is not None and requested != count:
         reading.breach(FindingKind.RANKS_DIFFER, f"{requested} threads were requested, and {count} ran", line)

@@ -232,7 +232,7 @@ def _most_telling_first(difference: FactDifference) -> tuple[int, float, int, st
 
 
 def without_identifiers(facts: NodeFacts) -> NodeFacts:
-    """The same node with random PCI domains numbered in the order of their devices, and names without addresses.
+    """The node with random PCI domains numbered in the order of their devices, and names without addresses.
 
     Two nodes with the same devices then have the same names for them.
     """

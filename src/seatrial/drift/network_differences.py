@@ -52,7 +52,7 @@ def mtu_differences(facts: Mapping[str, NodeFacts]) -> tuple[MtuDifference, ...]
 
 
 def _ipoib_differences(facts: Mapping[str, NodeFacts]) -> Iterator[MtuDifference]:
-    """The same for each interface of IP over InfiniBand by its name; a name of one node alone is compared with all."""
+    """MTUs of interfaces of IP over InfiniBand by name; a name of one node alone is compared with all."""
     of_name: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for node, each in sorted(facts.items()):
         for interface in each.interfaces:

@@ -47,7 +47,7 @@ IBDIAGNET_NAMES = {
     "port_sw_lifetime_limit_discards": "PortSwLifetimeLimitDiscards",
     "port_sw_hoq_lifetime_limit_discards": "PortSwHOQLifetimeLimitDiscards",
 }
-"""Of ibdiagnet2.pm. With `_extended` behind it the same counter has 64 bits, and does not saturate."""
+"""Counters of ibdiagnet2.pm. With the suffix `_extended` they have 64 bits and do not saturate."""
 OMNI_PATH_PORT = re.compile(r"^\s*Port Number\s+(\d{1,18})\s*$")
 OMNI_PATH_LANE = re.compile(r"^\s+VL Number\s+\d{1,18}\s*$")
 """What follows counts the packets of one virtual lane, which the port's own counters contain."""
@@ -64,7 +64,7 @@ OMNI_PATH_NAMES = {
     "Rcv Constraint": "PortRcvConstraintErrors",
     "Xmit Discards": "PortXmitDiscards",
 }
-"""Of the errors that `opapmaquery` prints. "Local Link Integ Err" is left out: Omni-Path counts there each packet that
+"""Errors that `opapmaquery` prints. "Local Link Integ Err" is left out: Omni-Path counts there each packet that
 the link sent once more, which costs nothing and is usual (LTP replay).
 """
 
@@ -74,7 +74,7 @@ class CounterReading(msgspec.Struct, frozen=True, kw_only=True):
 
     ports: dict[Port, dict[str, int]]
     names: dict[Port, str] = {}
-    """As the tool calls the port, where it does."""
+    """Names that the tool gives ports."""
     errors_only: bool = False
     """Whether the tool leaves out counters that are 0 or below its thresholds, and ports without errors."""
 

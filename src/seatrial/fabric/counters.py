@@ -9,7 +9,7 @@ from seatrial.model.subject import device
 from seatrial.model.verdict import Finding, FindingKind
 
 HEAD = re.compile(r"^# Port\w*\s?(?:extended )?[Cc]ounters: Lid (\d{1,18}) port (\d{1,18})")
-"""Of PortCounters, PortCountersExtended, PortRcvErrorDetails (perfquery -E) and PortXmitDiscardDetails (-D)."""
+"""Head of PortCounters, PortCountersExtended, PortRcvErrorDetails (perfquery -E) and PortXmitDiscardDetails (-D)."""
 LINE = re.compile(r"^(\w+):\.*(0x[0-9a-fA-F]{1,16}|\d{1,18})\s*$")
 ERRORS = (
     "SymbolErrorCounter",
@@ -58,7 +58,7 @@ Port = tuple[int | str, int]
 """LID, or GUID in 16 hex digits where a tool prints that, and number."""
 Counters = Mapping[Port, Mapping[str, int]]
 MOST_DIGITS = 16
-"""Of a GUID in hex."""
+"""Hexadecimal digits of a GUID."""
 
 
 def parse_counters(text: str) -> dict[Port, dict[str, int]]:

@@ -29,7 +29,7 @@ FEWEST_SHARE = 1 / 8
 NEARLY_ALL = 0.8
 FEWEST = 3
 EVERYWHERE = 0.5
-"""Of all cables of the fabric, from which a fault is the fabric's."""
+"""Share of all cables from which a fault is that of the whole fabric."""
 TO_SWITCHES, TO_ALL, TO_ADAPTERS = "to switches", "", "to adapters"
 CLASSES = (TO_ALL, TO_SWITCHES, TO_ADAPTERS)
 Place = tuple[str, str]

@@ -38,7 +38,7 @@ class MapLines:
         self._cables: dict[tuple[End, End], Rate] = {}
         self._sections: dict[str, None] = {}
         self._names: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        """By key, in the order of the lines: descriptions in its own sections and at the other ends of its cables."""
+        """Key -> descriptions in its sections and at the other ends of its cables, in the order of the lines."""
         self._headed: defaultdict[str, list[str]] = defaultdict(list)
         self._lids: defaultdict[int, dict[str, None]] = defaultdict(dict)
         self._port_guids: defaultdict[str, dict[End, None]] = defaultdict(dict)

@@ -26,7 +26,7 @@ class PartKind(enum.StrEnum):
 
 
 Way = Direction
-"""Of a node or a leaf: data that leaves it, enters it, or both. Of a cable: from its first end, to it, or both."""
+"""Data that leaves a node, leaf or a cable's first end, enters it, or both."""
 
 
 class FabricPart(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,7 +30,7 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True):
 
     fabric: FabricMap
     tables: Tables | None = None
-    """Of the nodes' adapters alone; None: routes are made up (D-mod-K)."""
+    """Tables with the nodes' adapters alone; None: routes are made up (D-mod-K)."""
     adapter_of: dict[str, str] = {}
     """Node -> key of its adapter."""
     missing: tuple[str, ...] = ()
@@ -141,7 +141,7 @@ class RoutedFabric:
         return iter(self._paths[pair])
 
     def measured(self, pairs: Collection[Pair]) -> "RoutedFabric":
-        """The same, where all uplinks of a leaf, and a spine, count as parts if these pairs cross enough of their
+        """The fabric in which all uplinks of a leaf, and a spine, count as parts if these pairs cross enough of their
         cables: with fewer, every bad cable would be ambiguous with its bundle."""
         self._follow(pairs)
         crossed = {hop for pair in pairs for hop in self._hops.get(pair, ())}
@@ -207,7 +207,7 @@ class RoutedFabric:
         return made
 
     def _leaves(self) -> dict[str, str]:
-        """By the map's names; a leaf known only from elsewhere gets the map's name, too, where its nodes agree."""
+        """Node -> leaf by the map's name, which a leaf known only from elsewhere gets, too, if its nodes agree."""
         routing = self.routing
         leaves = {node: self._names[self._routes.leaf_of[key]] for node, key in routing.adapter_of.items()}
         same: dict[str, Counter[str]] = {}
@@ -298,7 +298,7 @@ def pairs_across(
 
 
 def _near(routes: Routes, sources: Numbers, targets: Numbers) -> list[tuple[int, int]]:
-    """Of a hop of an adapter, its pairs with the others at the same leaf switch."""
+    """Pairs of an adapter, by its hop, with the others at the same leaf switch."""
     if len(sources) > 1 and len(targets) > 1:
         return []
     alone = routes.adapters[int((sources if len(sources) == 1 else targets)[0])]

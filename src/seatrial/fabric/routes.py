@@ -21,7 +21,7 @@ Numbers = NDArray[np.intp]
 FAR = np.iinfo(np.int16).max
 """Distance of what cannot be reached."""
 Ports = Mapping[int, tuple[str, int]]
-"""Of one device: port -> (device at the other end, hop)."""
+"""Port of one device -> (device at the other end, hop)."""
 
 
 class Routes:
@@ -55,7 +55,7 @@ class Routes:
         at_leaf = {key: self._at_leaf(key) for key in self.leaf_of}
         order = sorted(self.leaf_of, key=lambda key: (self.leaf_of[key], at_leaf[key]))
         self.adapters: tuple[str, ...] = tuple(order)
-        """Those with routes, in the order of leaf and port."""
+        """Adapters with routes, in the order of leaf and port."""
         self.number = {key: number for number, key in enumerate(order)}
         """Place of each adapter in that order."""
         leaves = list(dict.fromkeys(self.leaf_of[key] for key in order))
@@ -98,7 +98,7 @@ class Routes:
         return result
 
     def ends(self, hop: Hop) -> tuple[End, End]:
-        """Where a hop begins and where it leads."""
+        """Both ends of a hop, the first one first."""
         link = self.fabric.links[hop // 2]
         return (link.one, link.other) if hop % 2 == 0 else (link.other, link.one)
 
@@ -251,7 +251,7 @@ class SwitchGraph:
         return distance
 
     def _divisors(self) -> Numbers:
-        """By level (distance from the nearest leaf): the product of what usual switches below it have upwards."""
+        """Level (distance from the nearest leaf) -> product of the upward ports of usual switches below it."""
         divisors = [1]
         upward = self._level[self.there] > self._level[self._here]
         counts = np.bincount(self._here[upward], minlength=len(self.names))

@@ -19,7 +19,7 @@ from seatrial.model.words import count
 
 PRINTER = "scontrol show topology"
 MOST_NODES = 100_000
-"""In one line. No cluster has more today, and expanding it could take all memory."""
+"""Nodes in one line. No cluster has more today, and expanding them could take all memory."""
 
 NAMES = re.compile(r"[A-Za-z0-9_.,\-\[\]]+")
 INSIDE = re.compile(r"\[([^\]]*)")
@@ -27,7 +27,7 @@ OF_LIST = re.compile(r"(?:[^,\[]++|\[[^\]]*+\]?)++")
 """The parts of a list between commas outside of brackets."""
 RANGE = re.compile(r"(?<![0-9])([0-9]{1,30})-([0-9]{1,30})")
 MOST_CHARACTERS = 1 << 20
-"""Of a file; the largest clusters have a tenth of it."""
+"""Characters of a file; the largest clusters have a tenth of it."""
 TRUE = ("true", "yes", "on")
 LEAVES = (("tree", "switches", "switch"), ("block", "blocks", "block"))
 """The key of a topology, that of its list, and that of the name of an entry."""

@@ -19,7 +19,7 @@ NODES = "the nodes"
 MOST_NODES = 8
 LONGEST_QUOTE = 240
 QUOTE_END = 80
-"""Of these the characters at the end of a longer text, where a program says what the system answered."""
+"""Characters of a longer text that are kept from its end, where a program says what the system answered."""
 STAMP = re.compile(r"^\[\d{1,20}\.\d{1,9}\] +")
 """UCX begins its lines with the time."""
 MOST_REPEATS = 400
@@ -33,7 +33,7 @@ LABEL = re.compile(r"^(?: *(\d+):(?: |$)|\[([\w@,.-]+)\]<std(?:err|out)>:[ \t]?)
 LONGEST_LINE = 6000
 """More than a path may have, with a message about it."""
 MOST_CHARACTERS = 200_000
-"""Of longer texts both ends are read: the first error, and its consequences."""
+"""Characters that are read; of longer texts both ends: the first error, and its consequences."""
 RULE = re.compile(r"^[-=*]{20,}$")
 WARNS = re.compile(r"^\s*(?:\[[\w.-]+:\d+\]\s*)?WARNING: ")
 TELLS = re.compile(r"btl_tcp_if_|failed to TCP connect")
@@ -109,7 +109,7 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The remedy proposes another `srun --mpi`."""
 
     def found(self, text: str) -> re.Match[str] | None:
-        """Where `text` states this cause; None if it does not."""
+        """The place of `text` that states this cause; None if it does not."""
         match = re.search(one_of(self.look), text)
         if match is None or not re.search(one_of(self.also), text):
             return None
@@ -184,7 +184,7 @@ EXPRESSIONS = ("look", "where", "peer", "also", "unless")
 
 
 def expanded(value: object, key: str = "") -> object:
-    """The same value with shared words in place of their names, and bounded repeats in expressions."""
+    """The value with shared words in place of their names, and bounded repeats in expressions."""
     if isinstance(value, dict):
         return {name: expanded(inner, str(name)) for name, inner in value.items()}
     if isinstance(value, list):
@@ -197,7 +197,7 @@ def expanded(value: object, key: str = "") -> object:
 
 
 def bounded(expression: str) -> str:
-    """The same expression, in which `*` and `+` repeat at most MOST_REPEATS times."""
+    """The expression with `*` and `+` that repeat at most MOST_REPEATS times."""
 
     def repeat(token: re.Match[str]) -> str:
         least = {"*": "0", "+": "1"}.get(token.group())

@@ -44,10 +44,10 @@ TIME_LIMIT, NODE_FAIL = "DUE TO TIME LIMIT", "DUE TO NODE FAILURE"
 
 
 class Ranks(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the ranks of the session are, as far as they started."""
+    """Nodes of a session's ranks, as far as they started."""
 
     places: Sequence[str] = ()
-    """By rank."""
+    """Rank -> node."""
     pids: Mapping[tuple[str, int], int] = {}
     """Rank by host name and process."""
     by_daemons: bool = False
@@ -125,7 +125,7 @@ def _end(words: str) -> tuple[int | None, int | None, bool]:
 
 
 def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
-    """Of Open MPI, PRRTE and Hydra. They report what died first; Intel MPI also each rank that it killed then."""
+    """What Open MPI, PRRTE and Hydra report: what died first; Intel MPI also names each rank that it killed then."""
     named = False
     for rank, host, number in NOTICED.findall(text):
         named = True

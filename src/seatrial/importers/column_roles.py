@@ -66,7 +66,7 @@ class ColumnRoles(msgspec.Struct, frozen=True, kw_only=True):
     """They say which part of a node a row is of."""
     units: str = ""
     properties: tuple[str, ...] = ()
-    """The same in all rows of a node, unlike between nodes: rack, model."""
+    """Columns with one value for each node, which differs between nodes: rack, model."""
     constants: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     """Other numbers, identifiers and remarks."""
@@ -250,7 +250,7 @@ def roles_of(
 
 
 def planned_columns(columns: Sequence[TableColumn], times: TableColumn) -> tuple[TableColumn, ...]:
-    """Of a table with several rows for a time, the columns that distinguish them: nodes, tests, sizes, parts."""
+    """Columns that distinguish several rows of one time: nodes, tests, sizes, parts."""
     if any(len(column.cells) != len(times.cells) for column in columns):
         return ()
     others = [column for column in columns if column is not times]
@@ -282,7 +282,7 @@ def _role(contents: _CellKinds, *, single: bool) -> str:
 
 
 def _role_of_numbers(contents: _CellKinds) -> str:
-    """Of a column of numbers that change within nodes and return on others."""
+    """Role of a column of numbers that change within nodes and return on others."""
     if not contents.planned:
         return "conditions" if contents.words & CONDITION_WORDS and contents.labels else "numbers"
     if contents.words & CONDITION_WORDS:

@@ -123,7 +123,7 @@ def _json_line(line: str, number: int) -> object:
 
 
 def columns_of(value: object) -> tuple[TableColumn, ...]:
-    """The same of a JSON value that is already read."""
+    """Columns of a JSON value that is already read."""
     match value:
         case [dict(), *_]:
             return _from_rows(value)

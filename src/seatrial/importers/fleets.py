@@ -45,7 +45,7 @@ REMEDY = "Give columns `node` and `value`, and `run` if you like; or JSON that m
 
 Fleet = dict[str, list[float]]
 Keys = tuple[tuple[str, ...], ...]
-"""Of a row: its node, and its cells in the columns of conditions, of parts and of runs."""
+"""A row's node, and its cells in the columns of conditions, of parts and of runs."""
 Labels = tuple[tuple[str, str], ...]
 """Names of columns, each with a cell."""
 
@@ -55,15 +55,15 @@ class Stratum(msgspec.Struct, frozen=True, kw_only=True):
 
     conditions: Labels = ()
     unit: str = ""
-    """Of the values, as far as a column says; empty: unknown."""
+    """Unit of the values, as far as a column says; empty: unknown."""
     sense: Sense | None = None
     """Which values are good, as far as the file says, or names and units show."""
     with_gaps: Fleet = {}
-    """Of each subject its runs in their order, NaN where a run has no value."""
+    """Subject -> its runs in their order, NaN where a run has no value."""
 
     @property
     def values(self) -> Fleet:
-        """The same without missing values; subjects that have none left keep an empty list."""
+        """Subject -> runs without missing values; subjects that have none left keep an empty list."""
         return {name: [run for run in runs if not math.isnan(run)] for name, runs in self.with_gaps.items()}
 
     @property
@@ -79,7 +79,7 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
     roles: ColumnRoles = ColumnRoles(node="", value="")
     """Without names where the form has no columns."""
     parts: dict[str, tuple[str, str]] = {}
-    """Of each subject that is a part of a node: the node, and the part."""
+    """Subject that is a part of a node -> the node, and the part."""
     without_value: tuple[str, ...] = ()
     """The node of each row that has no value."""
     left_out: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def values(self) -> Fleet:
-        """Of each subject the values of all strata."""
+        """Subject -> values of all strata."""
         values: defaultdict[str, list[float]] = defaultdict(list)
         for stratum in self.strata:
             for name, runs in stratum.values.items():
@@ -291,7 +291,7 @@ def _node_column(columns: Sequence[TableColumn], wanted: set[str]) -> TableColum
 
 
 def read_outputs(texts: Mapping[str, str], column: str = "") -> Fleet:
-    """The same of the outputs of STREAM in a folder, by file name. Raises UsageError where there are none."""
+    """The fleet of STREAM's outputs in a folder, by file name. Raises UsageError if there are none."""
     wanted = (column or STREAM_DEFAULT).capitalize()
     runs: dict[str, list[tuple[int, float]]] = {}
     for name, text in texts.items():

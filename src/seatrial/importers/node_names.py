@@ -9,7 +9,7 @@ Words = NDArray[np.uint64]
 FACTORS = np.array([0x9E3779B97F4A7C15**power % 2**64 for power in range(PADDING // 8)], dtype=np.uint64)
 """The hash of a name is the sum of its words times these, modulo 2⁶⁴. Names of up to eight bytes are their own hash."""
 RUN = 4
-"""Where a name is repeated this often on average, each run is looked up once."""
+"""Average repeats of a name from which each run of equal names is looked up once."""
 
 
 class NodeNames:

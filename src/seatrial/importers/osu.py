@@ -23,7 +23,7 @@ BANDWIDTHS = ("bandwidth", "multiple bandwidth / message rate", "bi-directional 
 BOTH_WAYS = (*LATENCIES, "bi-directional bandwidth")
 """Their one number is of both directions: half a round trip, or the sum of what flows either way."""
 LATENCY_BYTES = 8
-"""Where all tables have this size; else their smallest from one byte on."""
+"""Message size of latency if all tables have it; else their smallest from one byte on."""
 TOLD = 3
 READ_TESTS = "osu_latency, osu_bw, osu_bibw or osu_mbw_mr are read."
 

@@ -46,7 +46,7 @@ class PairColumns:
         self._source = _MetricColumn(np.int32)
         self._target = _MetricColumn(np.int32)
         self._values: dict[str, _MetricColumn[np.float64]] = {}
-        """By metric that has a number so far."""
+        """Metric that has a number so far -> its column."""
         self._order: list[int] = []
         self._met = np.zeros(0, dtype=np.bool_)
 

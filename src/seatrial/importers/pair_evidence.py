@@ -20,11 +20,11 @@ MOST_OTHERS = 0.2
 """Share of lines that may be something else, such as messages of MPI among the results."""
 OF_ONE_KIND = 0.9
 LEAST_SHARED = 0.5
-"""Of all nodes, those that occur at both ends. In half a matrix all but two do."""
+"""Share of the nodes that occur at both ends. In half a matrix all but two do."""
 WIDEST_RANKS = 32
 """Ranks lie in a range of at most this many times their number. Message sizes double, and soon exceed it."""
 SQUARE = 0.5
-"""Of all pairs of nodes, those that a complete table without names must have, in one direction or both."""
+"""Share of the pairs that a complete table without names must have, in one direction or both."""
 LONGEST_SHOWN = 60
 REMEDY = "Give lines such as source,target,latency_us,bandwidth_mb_s with decimal points, and no others."
 END_WORDS = frozenset(

@@ -140,7 +140,7 @@ class _TestCase(msgspec.Struct, frozen=True):
     num_tasks: int | None = None
     perfvars: list[_PerfVariable] | None = None
     perfvalues: dict[str, list[float | str | None]] | None = None
-    """By `SYSTEM:PARTITION:NAME`: value, reference, lower and upper threshold, unit; since version 4.2."""
+    """`SYSTEM:PARTITION:NAME` -> value, reference, lower and upper threshold, unit; since version 4.2."""
 
 
 class _ReframeRun(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ class ValueSeries(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     values: tuple[float, ...]
     times: tuple[str, ...] = ()
-    """Of each value, as the file has it; empty where the file has no times."""
+    """The time of each value as the file has it; empty if the file has no times."""
 
     @property
     def present(self) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from seatrial.slurm.presence import COMMAND_TIMEOUT_S
 from seatrial.slurm.text import MPI_TYPES, other_types
 
 MPIEXEC = "mpiexec"
-"""In place of a type: the MPI's own launcher inside the allocation."""
+"""Instead of a type of `srun --mpi`: the MPI's own launcher inside the allocation."""
 Started = TypeVar("Started")
 
 
@@ -32,7 +32,7 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     fabric: Fabric
     cluster: str = ""
     asleep: tuple[str, ...] = ()
-    """Those of the nodes that are off to save power; getting hold of them wakes them up."""
+    """Nodes that are off to save power; an allocation wakes them up."""
     features: dict[str, tuple[str, ...]] = {}
     """The words with which the scheduler describes each node, where it does."""
 
@@ -62,7 +62,7 @@ class Session(Protocol):
     """One launch of the probe, one rank a node."""
 
     nodes: tuple[str, ...]
-    """By rank."""
+    """The node of each rank."""
     header: dict[str, Any]
     ranks: tuple[dict[str, Any], ...]
 
@@ -88,7 +88,7 @@ class MeasuresGroups(Protocol):
 
 
 class Launcher(Protocol):
-    """Where and how the probe is run."""
+    """Runs the probe on nodes."""
 
     name: str
     job: str

@@ -12,7 +12,7 @@ LAUNCHERS = re.compile(r"(srun|mpirun|mpiexec|orterun|prterun)([._-][\w.+-]*)?",
 SHELLS = re.compile(r"(ba|da|z|k|c|tc)?sh|sbatch")
 PLAIN_WORDS = "Write -- srun -n 4 ./app, or -- mpirun -np 4 ./app."
 ONE_THREAD = ("hint", "threads-per-core")
-"""By these Slurm counts one processor of each core."""
+"""Options by which Slurm counts one processor of each core."""
 
 
 class Wrapper(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +121,7 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ranks(self) -> int | None:
-        """As many as the line asks for; None where it leaves that to the launcher."""
+        """The number of ranks that the line asks for; None if it leaves that to the launcher."""
         return self._number(OPTIONS[self.dialect].count)
 
     @property
@@ -185,7 +185,7 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def launcher_place(words: Sequence[str]) -> int:
-    """Where in the line the launcher is. Raises UsageError where there is none."""
+    """The place of the launcher in the line. Raises UsageError if there is none."""
     wrapped = len(words) - len(unwrapped(words)[1])
     for place, word in enumerate(words[wrapped:], start=wrapped):
         if LAUNCHERS.fullmatch(word.rpartition("/")[2]):

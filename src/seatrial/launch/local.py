@@ -30,7 +30,7 @@ def mpirun_argv(mpi: Mpi, ranks: int, *probe: str | Path, root: bool, options: S
 
 
 def outside_of_jobs(argv: Sequence[str]) -> list[str]:
-    """The same without the variables of a job of Slurm's, by which mpirun would start on the job's nodes instead."""
+    """The words without the variables of a Slurm job, by which mpirun would start on the job's nodes instead."""
     names = [name for name in os.environ if name.startswith("SLURM_") and name != "SLURM_CONF"]
     return ["env", *(part for name in names for part in ("-u", name)), *argv] if names else list(argv)
 
@@ -58,7 +58,7 @@ class LocalLauncher:
         self._facts_environment = QUICK_FACTS if quick_facts else {}
 
     def hosts(self) -> Hosts:
-        """As many places as ranks were asked for."""
+        """A place for each rank that was asked for."""
         cores = len(os.sched_getaffinity(0))
         if self._ranks > max(cores, FEWEST):
             raise UsageError(

@@ -64,7 +64,7 @@ def find_mpi(mpicc: str = "", environment: Environment = NO_ENVIRONMENT) -> Mpi:
 
 
 def host_mpirun(mpi: Mpi) -> Mpi:
-    """The same MPI, started by the mpirun that is on PATH outside of any environment."""
+    """The MPI as the mpirun on PATH outside of any environment starts it."""
     mpirun = shutil.which("mpirun") or ""
     return msgspec.structs.replace(mpi, mpirun=mpirun, family=_family(mpirun))
 

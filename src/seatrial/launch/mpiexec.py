@@ -29,7 +29,7 @@ def default_line(mpi: Mpi, ranks: int) -> str:
 
 
 def default_argv(mpi: Mpi, ranks: int, program: Sequence[str], *, root: bool) -> list[str]:
-    """The same as an argument list. Open MPI needs an option to run as root, which changes no binding."""
+    """Argument list without options of binding. Open MPI needs an option to run as root, which changes no binding."""
     return [mpi.mpirun, *_allowed(mpi, root), "-n", str(ranks), *program]
 
 

@@ -33,7 +33,7 @@ class TimedSample(msgspec.Struct, frozen=True, kw_only=True):
     verified: Count = 0
     errors: Count = 0
     errors_by_rank: tuple[Count, ...] = ()
-    """Of each rank of the set, in its order; none where there are no errors."""
+    """Errors of each rank of the set, in its order; none if there are no errors."""
     first_errors: tuple[int, ...] = ()
 
 
@@ -47,13 +47,13 @@ class ProbeSample(TimedSample, frozen=True, kw_only=True):
 
 
 class GroupSample(TimedSample, frozen=True, kw_only=True):
-    """The same of a kernel that is not a pair."""
+    """A sample of a kernel that is not a pair."""
 
     ranks: tuple[int, ...]
     wall_s: Seconds | None = None
     """None of a probe that does not say what happened meanwhile; the rest as in `Conditions`."""
     offsets_ns: tuple[int, ...] = ()
-    """Of each rank, as the next three; none where the kernel has no arrivals."""
+    """Clock offset of each rank; none if the kernel has no arrivals. The next three are by rank, too."""
     offset_errors_ns: tuple[Count, ...] = ()
     late_ns: tuple[int, ...] = ()
     last: tuple[Count, ...] = ()

@@ -14,7 +14,7 @@ from seatrial.model.run import RunInfo
 Store = dict[tuple[object, ...], deque[Measurement]]
 """What was recorded, by all that a round asks for; one for all sessions of a run, which go on where the last ended."""
 GroupStore = dict[tuple[object, ...], deque[GroupMeasurement]]
-"""The same of kernels that are not pairs."""
+"""Recorded measurements of kernels that are not pairs."""
 
 
 class ReplaySession:

@@ -125,7 +125,7 @@ def _recognised(
 
 
 def _has_stepping(line: Microarchitecture, stepping: int | None, name: str) -> bool:
-    """By the name where the stepping is not known."""
+    """Whether the line covers the stepping; if that is not known, the name decides."""
     if not line.steppings or stepping in line.steppings:
         return True
     return stepping is None and re.search(line.named, name, re.IGNORECASE) is not None

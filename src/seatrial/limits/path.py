@@ -81,7 +81,7 @@ class _PathEnd:
 
     @cached_property
     def ports(self) -> list[tuple[float, NodePort]]:
-        """Its active ports, each with what it lets through in bytes per second."""
+        """Active ports, each with the bytes per second that it lets through."""
         return with_capacity(node_ports(self.facts))
 
     @cached_property
@@ -95,7 +95,7 @@ class _PathEnd:
         return unreadable(self.facts)
 
     def terms(self, port: NodePort, mtu: int | None) -> Terms:
-        """Of the port alone, at the path's MTU."""
+        """Terms of the port alone, at the path's MTU."""
         key = port.label, mtu
         if key not in self._terms:
             self._terms[key] = port.terms(mtu)
@@ -149,7 +149,7 @@ def _over_ports(source: tuple[_PathEnd, NodePort], target: tuple[_PathEnd, NodeP
 
 
 def _over_tcp(source: NodeFacts, target: NodeFacts) -> Terms:
-    """As over ports, with the fabric interfaces; no terms where the MTU of an end leaves no room."""
+    """Terms over the fabric interfaces; none if the MTU of an end leaves no room."""
     no_room = Terms(unknown=("the MTU of one end leaves no room for payload",))
     ends = [(facts, facts.fabric_interface) for facts in (source, target)]
     mtus = [(end.mtu_bytes, facts.hostname) for facts, end in ends if end is not None and end.mtu_bytes is not None]

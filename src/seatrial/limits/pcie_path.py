@@ -21,7 +21,7 @@ from seatrial.model.pcie import ENCODINGS
 
 RAW = "transfers_per_s * encoding * width / 8"
 PRODUCT = "link_bytes_per_s"
-"""Where only the product of speed and width was reported."""
+"""Input of a term if only the product of speed and width was reported."""
 PAYLOAD = "payload_bytes / (payload_bytes + overhead_bytes)"
 
 

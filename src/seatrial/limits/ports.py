@@ -9,7 +9,7 @@ from seatrial.model.hca import LANES, Hca, Port, PortFamily
 from seatrial.model.limit import LimitTerm, Terms
 
 NOMINAL_BITS_PER_S = {PortFamily.OMNI_PATH: 100e9, PortFamily.TRUE_SCALE: 32e9}
-"""Where the port reports no rate.
+"""Rates of families whose ports report none.
 
 Omni-Path 100: four lanes of 25.78125 Gb/s, of whose link transfer packets of 1056 bits 1024 are flits' data; True
 Scale: 4X QDR, four lanes of 10 Gb/s in 8b/10b. EFA differs from instance to instance.

@@ -17,7 +17,7 @@ from seatrial.model.units import bandwidth
 
 ETHERNET = "Ethernet"
 AS_FAST = 0.99
-"""Of the fastest: rails of one kind may differ by an MTU, not by a generation."""
+"""Share of the fastest rail: rails of one kind may differ by an MTU, not by a generation."""
 
 
 class RailDevice(msgspec.Struct, frozen=True, kw_only=True):

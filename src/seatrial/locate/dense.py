@@ -19,7 +19,7 @@ from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, SubjectKind, node, uplink
 
 FLOOR = 0.0005
-"""Of the median: what repeated runs of one pair scatter on the quietest public cluster."""
+"""Scatter of repeated runs of one pair on the quietest public cluster, as a share of the median."""
 SAMPLE = 1 << 18
 """Rows from which the resolution of the numbers is read."""
 NODE_SHARE = 0.5
@@ -219,7 +219,7 @@ def _slowest(y: Reals, place: int, way: int) -> list[tuple[int, int]]:
 
 
 def _residuals(y: Reals, rows: Rows, found: NodeEffects) -> Reals:
-    """By row; NaN where an uplink or a cable explains it. Of two slow nodes the sum of both is allowed for."""
+    """Residual of each row; NaN if an uplink or a cable explains it. Two slow nodes may add up."""
     fit = found.fit
     values = y[rows.source, rows.target]
     values -= np.nan_to_num(fit.out)[rows.source].astype(values.dtype)

@@ -36,9 +36,9 @@ class RunSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     stalls: int = 0
     round_trips: int = 0
     slowest_window_bytes_per_s: float | None = None
-    """Of all runs; None for latency."""
+    """The slowest window of all runs; None for latency."""
     waited: tuple[tuple[float, float], ...] = ()
-    """Of each run the shares of its time for which the ranks of source and target had no processor; 0: not known."""
+    """Shares of each run's time for which the ranks of source and target had no processor; 0: not known."""
 
 
 NO_SERIES = RunSeries()
@@ -94,12 +94,12 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def slowest_window_bytes_per_s(self) -> float | None:
-        """Of the same runs; None where it is not known."""
+        """The slowest window of the runs that decide; None if it is not known."""
         return deciding_series(self.bandwidth).slowest_window_bytes_per_s
 
     @cached_property
     def latency_estimate(self) -> Estimate | None:
-        """The same, seconds."""
+        """Seconds of the runs that decide; None if there are none."""
         runs = deciding(self.latency)
         return median_estimate(runs) if runs else None
 
@@ -166,7 +166,7 @@ class PairEvidence:
         self._taken = 0
         self._bandwidth: defaultdict[Pair, Runs] = defaultdict(dict)
         self._latency: defaultdict[Pair, Runs] = defaultdict(dict)
-        """By the pair in the order of its names."""
+        """Pair in the order of its names -> its runs."""
 
     def take(self, measurements: Sequence[Measurement]) -> Fresh:
         """Read the measurements that were added since the last call.

@@ -68,7 +68,7 @@ def flapping(table: LackTable, effect: float, error_rate: float) -> list[Flaps]:
 
 
 def _always_bad(table: LackTable, bad: Flags) -> Flags:
-    """By row: whether its ordered pair was measured more than once and bad every time."""
+    """Rows whose ordered pair was measured more than once and was bad every time."""
     where, count, often = _by_pair(table, bad)
     always: Flags = (count > 1) & (often == count)
     return always[where]

@@ -45,7 +45,7 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
     def empty(
         cls, metric: str, dead: tuple[LocatedFault, ...], measured: int, expected: int, rows: Rows
     ) -> "MetricResult":
-        """Of a metric in which every pair is dead."""
+        """The result of a metric in which every pair is dead."""
         return cls(
             dense=True,
             faults=dead,

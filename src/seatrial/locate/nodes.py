@@ -51,7 +51,7 @@ class NodeEffects(msgspec.Struct, frozen=True, kw_only=True):
     critical: float
     practical: float
     scatter: float
-    """Of healthy nodes, both directions together."""
+    """Scatter of healthy nodes, both directions together."""
     detectable: float
     """The smallest effect in both directions that a usual node would have been named for with 95 % power ..."""
     detectable_one_way: float
@@ -135,7 +135,7 @@ def _scores(effect: Reals, error: Reals, natural: Reals) -> Reals:
 
 
 def _natural(effect: Reals, error: Reals, critical: float) -> float:
-    """By how much healthy nodes really differ: their robust scatter, less what noise may make of it.
+    """The natural spread of healthy nodes: their robust scatter, less what noise may make of it.
 
     Nodes that are slow by more than this scatter explains are left out, or one of eight slow nodes would hide itself:
     the smallest scatter that agrees with its own choice of nodes. A median absolute deviation of m nodes has a relative

@@ -34,11 +34,11 @@ class PartCover(msgspec.Struct, frozen=True, kw_only=True):
     blamed: tuple[Blame, ...]
     unexplained: Indices
     best: Reals
-    """By part: the best ratio that went through it; -inf for a part that no row crosses."""
+    """The best ratio that went through each part; -inf for a part that no row crosses."""
 
 
 def best_through(ratio: Reals, crossed: Sequence[tuple[Indices | None, Places | Indices]], parts: int) -> Reals:
-    """By part: the best ratio that went through it. `crossed`: rows (None: all), and the part that each crosses."""
+    """The best ratio that went through each part. `crossed`: rows (None: all), and the part that each crosses."""
     best = np.full(parts, -np.inf)
     for rows, part in crossed:
         np.maximum.at(best, part, ratio if rows is None else ratio[rows])

@@ -49,7 +49,7 @@ class RowParts(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     groups: int
     group: Indices
-    """Of each node; -1 where it has none or the group's uplink is not judged."""
+    """Group of each node; -1 if it has none or the group's uplink is not judged."""
     part: Indices
     row: Indices
     first: Indices
@@ -125,8 +125,8 @@ def lacking(series: RowSeries, parts: RowParts, by_direction: bool = True) -> Re
 
 
 def _levels(log: Reals, parts: RowParts) -> Reals:
-    """By part: what its better values reach in its best stretch; that of both directions where one has too few values;
-    infinite where both have."""
+    """Level of each part's better values in its best stretch; that of both directions if one has too few values;
+    infinite if both have."""
     count = np.diff(parts.first)
     known = count >= FEWEST_FOR_LEVEL
     stretches = np.clip(count // FEWEST_FOR_LEVEL, 1, STRETCHES)[parts.part]
@@ -193,7 +193,7 @@ def apart_groups(groups: "list[tuple[int, ...]]", nodes: int, fewest_groups: int
 
 
 def is_later(parts: RowParts, time_s: Reals) -> Flags:
-    """By entry of `parts`: whether the part's next row is measured later, so that time can be cut between the two."""
+    """Entries of `parts` whose next row is measured later, so that time can be cut between the two."""
     later = np.zeros(len(parts.row), dtype=np.bool_)
     same = parts.part[1:] == parts.part[:-1]
     later[:-1] = same & (time_s[parts.row[1:]] > time_s[parts.row[:-1]])
@@ -272,7 +272,7 @@ def _nearly_all(moved: Reals, size: float) -> bool:
 
 
 def _moved(series: RowSeries, later: Flags) -> tuple[Reals, Reals]:
-    """By how much the median of each pair moved; and the same, or that of nodes where few pairs are on both sides."""
+    """Change of each pair's median; and the same, or that of nodes if few pairs are on both sides."""
     nodes = int(max(series.source.max(), series.target.max())) + 1
     ends = np.minimum(series.source, series.target) * np.int64(nodes) + np.maximum(series.source, series.target)
     pairs = _medians_moved(ends, later, series.log, 1)

@@ -103,7 +103,7 @@ def level_distances(y: Reals, near: Flags) -> None:
 
 
 def level_again(y: Reals, near: Flags, fit: AdditiveFit, reference: Flags) -> bool:
-    """The same from the residuals between reference nodes, in which no node counts; True if it changed anything."""
+    """Level from the residuals between reference nodes, in which no node counts; True if it changed anything."""
     cells = np.ix_(reference, reference)
     residual = y[cells] - np.nan_to_num(fit.out)[reference, None] - np.nan_to_num(fit.into)[reference]
     known, close = np.isfinite(residual), near[cells]

@@ -52,7 +52,7 @@ class References(msgspec.Struct, frozen=True, kw_only=True):
     fabric: Wiring
     bandwidth: PeerLine | None
     speed: Mapping[bool, PeerLine]
-    """Of reciprocal latency."""
+    """Peers by reciprocal latency."""
     alike: bool = True
     """Whether the pairs are peers at all; the cores of one machine are not: some share a cache, some a socket."""
     scales: Mapping[Pair, float] = {}
@@ -165,7 +165,7 @@ class Baselines:
 
 
 def scales_of(limits: Mapping[Pair, Limit], facts: Mapping[str, NodeFacts]) -> dict[Pair, float]:
-    """By how much less pairs can carry, by their limits, with nodes of another model or link rate than most.
+    """Factor by which pairs can carry less, by their limits, with nodes of another model or link rate than most.
 
     A single node of the same model with a lower limit has a port or link that is worse than it should be, and is
     compared with the others as it is. Where a quarter of a model has it, it is the design (`peer_groups.comparable`).
@@ -187,7 +187,7 @@ def _bandwidth_line(peers: PeerScatter, asked: float | None) -> PeerLine:
 
 
 def _speed_line(peers: PeerScatter, one_kernel: bool, asked: float | None) -> PeerLine:
-    """In a shared kernel only what is gross counts: ClusterKit's published rule, and 5 µs."""
+    """Peers by latency; in a shared kernel only gross differences count: ClusterKit's published rule, and 5 µs."""
     latency_s = math.exp(-peers.log)
     least = practical_effects(LATENCY, latency_s, asked).most
     if one_kernel and asked is None:

@@ -50,7 +50,7 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
     repetitions: Indices | None
     """None: every pair was measured once."""
     median: float
-    """In the metric's unit; NaN where every row is dead."""
+    """The median in the metric's unit; NaN if every row is dead."""
     directed: bool
     """False: a row is all that is known of its two nodes, in neither direction, and its source is the lesser number."""
 

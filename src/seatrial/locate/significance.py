@@ -55,7 +55,7 @@ NORMAL = 1.4826
 NEAR = 0.05
 BLOCK = 1 << 20
 FLOOR = 0.002
-"""Of the median: what repeated runs of one pair scatter at least on the quietest of the public clusters."""
+"""Least scatter of repeated runs of one pair on the quietest public clusters, as a share of the median."""
 
 
 def resolution(values: Reals) -> float:

@@ -132,7 +132,7 @@ def _worst_pairs(
 
 
 def back_rows(rows: Rows, chosen: Indices) -> Indices:
-    """By chosen row: the place among the chosen of the row in the other direction; -1 where it is not among them."""
+    """The place of each chosen row's opposite direction among the chosen; -1 if it is not among them."""
     if not len(chosen):
         return np.zeros(0, dtype=np.intp)
     source, target = rows.source[chosen].astype(np.int64), rows.target[chosen].astype(np.int64)

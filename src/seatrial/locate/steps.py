@@ -15,7 +15,7 @@ from seatrial.statistics.rank_sum import counted_tests, rank_sum_tail
 FEWEST = 3
 """Rows on either side of a change; one or two bad values are outliers."""
 WITHIN_P = 0.02
-"""Its own rows alone must show it at this level, so that a part that scatters more than others does not change."""
+"""Level at which a part's own rows must show a change, so that a part that scatters more does not seem to change."""
 CONTROL_P = 0.05
 """... and so must the comparison with the other parts' rows of the same time, else the measuring machine changed."""
 FEWEST_CONTROLS = 3
@@ -156,7 +156,7 @@ def _lower(rank: Reals, rows: Indices | Flags, most: float = 1.0) -> float:
 
 
 def _tail(rank: Reals, bad: Indices, good: Indices, most: float) -> float:
-    """Of the bad rows being so low among all or, where they are more than the good ones, of the good being so high."""
+    """Chance of the bad rows being so low among all or, if they are the majority, of the good ones being so high."""
     low = _lower(rank, bad, most)
     return min(low, _lower(len(rank) + 1 - rank, good, most)) if len(good) <= len(bad) else low
 
@@ -233,7 +233,7 @@ def _worse_than_others(table: LackTable, part: int, bad: Indices, good: Indices,
 
 
 def _beside(table: LackTable, others: Flags, rows: Indices) -> Reals:
-    """By how much rows differ from the median of the nearest ones of other parts; a drift of all is in both."""
+    """Difference of rows from the median of the nearest ones of other parts; a drift of all is in both."""
     beside = np.flatnonzero(others)
     beside = beside[np.argsort(table.series.time_s[beside], kind="stable")]
     place = np.searchsorted(table.series.time_s[beside], table.series.time_s[rows])
@@ -243,7 +243,7 @@ def _beside(table: LackTable, others: Flags, rows: Indices) -> Reals:
 
 
 def raw_gap(table: LackTable, bad: Indices, good: Indices) -> float:
-    """By how much the bad rows are lower than the good ones as they were measured, whatever was expected of them."""
+    """Measured difference of the bad rows from the good ones, whatever was expected of them."""
     return float(np.median(table.series.log[good]) - np.median(table.series.log[bad]))
 
 

@@ -18,7 +18,7 @@ from seatrial.model.subject import Direction, Subject, SubjectKind, link
 from seatrial.statistics.estimates import array_median
 
 FEWEST_GROUPS = 3
-"""Of two groups both uplinks lie on the same pairs, and there is nothing to compare with."""
+"""With two groups both uplinks lie on the same pairs, and there is nothing to compare with."""
 FEWEST_NODES = 2
 """An uplink of a single node cannot be distinguished from the node."""
 UPPER = 0.75
@@ -37,9 +37,9 @@ BAND = 0.5
 UNLIKE = 0.03
 """Log: cables of one uplink whose levels are further apart are not slow for one reason."""
 FEWEST_PAIRS = 3
-"""Of a cable, to know its level: the best of them, since traffic of other jobs only takes from a pair."""
+"""Pairs that show a cable's level: the best of them, since traffic of other jobs only takes from a pair."""
 Own = Mapping[tuple[Direction, Component], Sequence[Pair]]
-"""By the way over the uplink and the cable crossed: pairs on which no other suspect is."""
+"""(Direction over the uplink, cable crossed) -> pairs on which no other suspect is."""
 
 
 class UplinkEffect(msgspec.Struct, frozen=True, kw_only=True):

@@ -59,7 +59,7 @@ def adapters_of(facts: NodeFacts) -> Adapters:
 
 
 def distance(core: Core, adapters: Adapters) -> Distance:
-    """Of one core to the nearest of them."""
+    """Distance of one core to the nearest adapter."""
     if not adapters.numa_nodes or core.package is None:
         return Distance.UNKNOWN
     if core.numa_node in adapters.numa_nodes.values():

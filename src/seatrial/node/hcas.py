@@ -186,7 +186,7 @@ def _place(frame: Frame, interface: str) -> int | None:
 
 
 def _speed(frame: Frame, interfaces: tuple[str, ...]) -> float | None:
-    """Of an Ethernet interface, in bits per second. Not that of a bond, which is the sum of several ports'."""
+    """Speed of an Ethernet interface in bits per second. Not that of a bond, which is the sum of several ports'."""
     for name in interfaces:
         speed = ethernet_speed(frame, name)
         if speed and not frame.lists.get(f"{NET}{name}/lower_*"):
@@ -241,7 +241,7 @@ class OmniPathLink(NamedTuple):
 
     @property
     def data_bits_per_s(self) -> float | None:
-        """Of all lanes, in the narrower direction; None if the speed was not printed."""
+        """Data rate of all lanes, in the narrower direction; None if the speed was not printed."""
         return None if self.lane_bits_per_s is None else self.lanes * self.lane_bits_per_s
 
 

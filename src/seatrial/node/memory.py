@@ -30,7 +30,7 @@ class SlotPlace(NamedTuple):
 
 
 def places(slots: Sequence[tuple[str, str]]) -> tuple[SlotPlace, ...]:
-    """Of each slot, of locator and bank locator, its place; sockets from 0 on, as the kernel's packages mostly are.
+    """The place of each slot, from locator and bank locator; sockets from 0 on, as the kernel's packages mostly are.
 
     A letter after DIMM is a channel's, unless the numbers behind it go beyond the slots that a channel can have: then
     it is a socket's, and the channel is unknown. Descriptions without a known pattern give nothing.

@@ -96,7 +96,7 @@ def mpi_versions(frame: Frame) -> tuple[str, ...]:
 
 
 def mpi_names(frame: Frame) -> tuple[tuple[str, str], ...]:
-    """The same, name and version apart; the name is "" where we do not know the words, and those are the version."""
+    """(Name, version) of each MPI; if the words are unknown, they are the version and the name is ""."""
     names: dict[tuple[str, str], None] = {}
     for command in MPI_COMMANDS:
         lines = answer(frame, command)
@@ -192,7 +192,7 @@ NAMED = "mca_base_param_files "
 UCX_FILE = "ucx.conf"
 ENVIRONMENT = "environment of an MPI"
 OVERRIDE = "openmpi-mca-params-override.conf"
-"""Of the system: what it sets wins over the environment."""
+"""The system's file, whose settings win over the environment."""
 MCA = "OMPI_MCA_"
 NOTHING_SET = "no settings file sets anything"
 

@@ -53,7 +53,7 @@ class AlikeParser:
         self._known: dict[tuple[str, str], NodeFacts] = {}
 
     def parse(self, text: str) -> NodeFacts:
-        """The same as `parse_facts`, errors included."""
+        """Parse like `parse_facts`, errors included."""
         begin = text.find("\n") + 1
         host = text[len(OPENING) : begin - 1].partition(" ")[2]
         end = len(text) - len(f"{CLOSING}{host}\n")

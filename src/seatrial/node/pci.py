@@ -119,7 +119,7 @@ def _hexadecimal(text: str) -> int | None:
 
 
 def _absences(frame: Frame, device: PciDevice, links: dict[str, Link]) -> dict[str, str]:
-    """Of a file that no function has, once for all; else of each hop."""
+    """Reasons for missing values: once for a file that no function has, else for each hop."""
     folder, group = f"{PCI}{device.address}", f"pci.{device.address}"
     absent = {}
     if folder not in frame.real:

@@ -101,7 +101,7 @@ def _instruction_sets(flags: str) -> tuple[str, ...]:
 
 
 def _idle_states(frame: Frame) -> tuple[IdleState, ...]:
-    """In the kernel's order, the shallowest first. Its latencies are in microseconds."""
+    """Idle states in the kernel's order, the shallowest first. The kernel's latencies are in microseconds."""
     names, latencies, disabled = (frame.columns.get((IDLE, item), {}) for item in ("name", "latency", "disable"))
     places = sorted((place, entry) for entry in names if (place := number(entry)) is not None)
     return tuple(
@@ -157,7 +157,7 @@ def _counts(frame: Frame, file: str) -> dict[int, int]:
 
 
 def _allowed(frame: Frame) -> Numbers:
-    """Where the collector may run and where its job may: its own step may have been given less."""
+    """Processors on which the collector or its job may run: the collector's step may have fewer."""
     allowed = set(listed(frame.values.get(JOB, "")) or ())
     for line in frame.files.get(STATUS, ()):
         name, _, processors = line.partition(":")
@@ -245,12 +245,12 @@ def cpu_model(frame: Frame) -> str:
 
 
 def _processors(frame: Frame) -> int | None:
-    """Those online; where an old kernel does not list them, those with a known core."""
+    """Processors online; if an old kernel does not list them, those with a known core."""
     return len(listed(frame.values.get(ONLINE, "")) or frame.tables.get(ROWS, ())) or None
 
 
 def _numa_nodes(frame: Frame) -> int | None:
-    """Those online; where an old kernel does not list them, their folders."""
+    """NUMA nodes online; if an old kernel does not list them, their folders."""
     return len(listed(frame.values.get(NODES_ONLINE, "")) or frame.lists.get(NODES, ())) or None
 
 

@@ -1,4 +1,4 @@
-"""Where the ranks run: their affinity masks, and groups of ranks that have fewer cores than members."""
+"""Places of ranks: their affinity masks, and groups of ranks that have fewer cores than members."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -34,7 +34,7 @@ class KeeperCommand(msgspec.Struct, frozen=True, kw_only=True, tag="command"):
     timeout_s: float = 300.0
     """Time for one of them."""
     needed: bool = False
-    """Where it fails, the duties behind it are left undone."""
+    """If it fails, the duties behind it are left undone."""
 
 
 class EndProcesses(msgspec.Struct, frozen=True, kw_only=True, tag="end"):

@@ -17,7 +17,7 @@ from seatrial.model.errors import LaunchError
 from seatrial.process.exchange import KEPT_BYTES, PipeExchange
 
 NOT_STARTED = 127
-"""As a shell says it of a program that is not there, or may not be started."""
+"""A shell's exit status for a program that is not there, or may not be started."""
 LEFT_OVER_S = 1.0
 """For what a program had written before its end and nobody had read yet."""
 WATCH_S = 0.25
@@ -62,7 +62,7 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def step_binding() -> dict[str, str]:
-    """By which variables the step that this process is in, as under srun --pty, would bind the steps started in it."""
+    """Variables by which this process's own step, as under srun --pty, would bind the steps started in it."""
     if "SLURM_STEP_ID" not in os.environ:
         return {}
     return {name: value for name, value in os.environ.items() if BINDING.match(name)}

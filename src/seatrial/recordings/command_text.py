@@ -41,7 +41,7 @@ OPENINGS = {
     ),
     "lstopo": MACHINE,
 }
-"""Where the output of each command begins."""
+"""Beginning of each command's output."""
 PLAIN = (
     "kernel", "boot_id", "cpu_model", "processors", "cores", "sockets", "numa_nodes", "memory_bytes", "interfaces",
     "hcas", "pci", "mpi_versions", "tcp_segments_sent", "tcp_segments_resent", "oom_kills",
@@ -125,7 +125,7 @@ def is_translated(text: str) -> bool:
 
 
 def _cores(section: Mapping[str, str]) -> int | None:
-    """Of one type of cores."""
+    """Number of cores of one type."""
     sockets = whole(section, "Socket(s)") or whole(section, "CPU socket(s)")
     per_socket = whole(section, "Core(s) per socket")
     if per_socket and sockets:
@@ -142,7 +142,7 @@ def _model_name(sections: list[dict[str, str]]) -> str:
 
 
 def _processor(sections: list[dict[str, str]], processors: int | None) -> ProcessorFacts:
-    """Of several types of cores the frequencies of all, one for each processor, the first type first."""
+    """The processor; if there are several types of cores, a frequency for each processor, the first type first."""
     first = lscpu_processor(sections[0] if sections else {}, processors)
     if len(sections) < 2:
         return first
@@ -174,7 +174,7 @@ def dmi_blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def _fields(blocks: list[tuple[str, list[str]]], title: str) -> dict[str, str]:
-    """Of the first structure of that title."""
+    """Fields of the first structure of that title."""
     inside = next((lines for each, lines in blocks if each == title), [])
     matches = (DMI_FIELD.fullmatch(line) for line in inside)
     return {match[1]: match[2].strip() for match in matches if match}

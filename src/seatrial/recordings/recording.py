@@ -61,7 +61,7 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     silent: dict[str, str] = {}
     """Node that did not answer -> what was seen of it."""
     features: dict[str, tuple[str, ...]] = {}
-    """By node: its features in the scheduler."""
+    """Node -> its features in the scheduler."""
     scrubbed: bool = False
 
 
@@ -89,9 +89,9 @@ class FolderContents(msgspec.Struct, frozen=True, kw_only=True):
     after: dict[str, str] = {}
     trees: dict[str, Path] = {}
     files: dict[str, tuple[Path, ...]] = {}
-    """By node: exports of hwloc and texts of commands."""
+    """Node -> exports of hwloc and texts of commands."""
     features: dict[str, tuple[str, ...]] = {}
-    """By node: its features in the scheduler."""
+    """Node -> its features in the scheduler."""
 
 
 def form_of(path: Path) -> Form:
@@ -193,7 +193,7 @@ def _description(path: Path, kind: type[_Record]) -> _Record:
 
 
 def _features(folder: Path) -> dict[str, tuple[str, ...]]:
-    """As gather.json or run.json has them; nothing where neither can be read."""
+    """Features that gather.json or run.json has; none if neither can be read."""
     for file in (GATHER_FILE, layout.RUN_FILE):
         try:
             return _description(folder / file, _Described).features
@@ -203,7 +203,7 @@ def _features(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _streams(folder: Path, top: Path, suffix: str) -> dict[str, str]:
-    """By node, in the order of the files' names."""
+    """Node -> its stream, in the order of the files' names."""
     try:
         paths = sorted(path for path in folder.glob(f"*{suffix}") if path.is_file())
     except OSError:

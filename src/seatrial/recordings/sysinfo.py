@@ -20,7 +20,7 @@ DESCRIPTION = re.compile(
 )
 """lspci -nn: address, class, vendor and device."""
 INFINIBAND_DRIVERS = {"8086": "hfi1", "1077": "qib", "1fc1": "qib"}
-"""By PCI vendor: whose InfiniBand is not InfiniBand (the kernel's drivers/infiniband/hw/{hfi1,qib})."""
+"""PCI vendor -> driver of what is not really InfiniBand (the kernel's drivers/infiniband/hw/{hfi1,qib})."""
 VECTOR_SETS = ("sse", "avx", "fma", "amx", "neon", "asimd", "sve", "altivec", "vsx")
 UNTOLD = "the sysinfo file does not contain it"
 

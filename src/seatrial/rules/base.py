@@ -24,7 +24,7 @@ LONGEST_BRIEF = 70
 """Characters of a clause that a headline quotes; of a longer one it says what kind of finding it is."""
 
 PLACEMENT_HINT = "`seatrial placement -- LAUNCH LINE` prints how"
-"""In the remedies of rules about ranks; that command itself replaces it by its own advice."""
+"""Part of the remedies of rules about ranks; the command itself replaces it by its own advice."""
 
 
 class Readings(msgspec.Struct, frozen=True, kw_only=True):

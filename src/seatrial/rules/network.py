@@ -31,7 +31,7 @@ SERIOUS = (
 """Counters of an InfiniBand port (specification 16.1.3.5) that do not grow within minutes on a good link."""
 
 WIRE = ("rx_errors", "tx_errors")
-"""Of an Ethernet interface. Dropped packets are ignored: a full buffer is not a fault of the link."""
+"""Errors of an Ethernet interface. Dropped packets are ignored: a full buffer is not a fault of the link."""
 
 
 def port_states(facts: NodeFacts) -> dict[str, str | None]:
@@ -152,7 +152,7 @@ def error_counters(facts: NodeFacts) -> dict[tuple[str, str], int]:
 
 
 def missing_adapters(readings: Readings) -> Iterator[Violation]:
-    """By driver, since names and numbers may move; all together if an adapter does not report its driver."""
+    """Adapters that nodes lack, by driver, since names may move; all together if one does not report its driver."""
     all_drivers = all(hca.driver for facts in readings.facts.values() for hca in facts.hcas)
 
     def counts(facts: NodeFacts) -> Counter[str]:

@@ -66,7 +66,7 @@ def reports_link_state(facts: NodeFacts) -> bool:
 
 
 def missing_devices(readings: Readings) -> Iterator[Violation]:
-    """By kind, vendor and model."""
+    """Devices that nodes lack, by kind, vendor and model."""
     none = {kind: 0 for facts in readings.facts.values() for kind in device_counts(facts)}
     for group in readings.peers:
         tables: dict[str, dict[str, int | None]] = {}

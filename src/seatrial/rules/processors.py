@@ -142,7 +142,7 @@ def missing_cores(readings: Readings) -> Iterator[Violation]:
 
 
 def processor_counts(facts: NodeFacts) -> dict[str, int | None]:
-    """Its number of processors, under a name that only comparable nodes share."""
+    """Number of processors, under a name that only comparable nodes share."""
     smt = {True: ", SMT on", False: ", SMT off", None: ""}[facts.processor.smt_active]
     cores = "" if facts.cores is None else f" ({count(facts.cores, 'core')}{smt})"
     return {f"the number of its processors{cores}": facts.processors}

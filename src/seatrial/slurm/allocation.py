@@ -209,7 +209,7 @@ def _give_back(said: str) -> bool:
 
 
 def with_request(error: LaunchError, request: SlurmRequest) -> LaunchError:
-    """The same error; it says what was asked for by the options that a site's rules need."""
+    """The error, with the options that a site's rules need and that were asked for."""
     words = shlex.join(slurm_argv.request_words(request))
     if not words:
         return error

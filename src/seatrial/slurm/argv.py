@@ -24,7 +24,7 @@ HOLDER = ("sh", "-c", f'echo "{HOLDS} $SLURM_JOB_ID"; exec cat >/dev/null')
 """Salloc runs it once all nodes are up. When its input ends it ends, and salloc gives the allocation back: Slurm's
 accounting then says COMPLETED, where it says CANCELLED after scancel."""
 LASTING_HOLDER = ("sh", "-c", f'echo "{HOLDS} $SLURM_JOB_ID"; read -r _ || exec sleep 2147483647')
-"""The same, but only a line of input ends it: an input that merely ends leaves the job until it is cancelled."""
+"""A holder that only a line of input ends: an input that merely ends leaves the job until it is cancelled."""
 ONE_NODE_S = 60
 """A node that has just ended a job cleans up after it."""
 IMMEDIATE_S = 10
@@ -112,7 +112,7 @@ def sbatch(
     argv: Sequence[str],
     request: SlurmRequest = ANY,
 ) -> list[str]:
-    """The same, to run `script` with `argv` later; prints the job's number.
+    """sbatch that runs `script` with `argv` later and prints the job's number.
 
     Once: Slurm's own habit (JobRequeue) is to begin a job again whose first node failed. With what is set here: a job
     of --export=NONE would find no MPI.
@@ -166,7 +166,7 @@ def on_one_node(node: str, argv: Sequence[str], partition: str, request: SlurmRe
 
 
 STEP_NAME = "seatrial"
-"""Of our own steps in the list of a job's steps, so that none is taken for the user's program."""
+"""Name of our own steps, so that none is taken for the user's program."""
 
 
 def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1, arguments: Sequence[str] = ()) -> list[str]:

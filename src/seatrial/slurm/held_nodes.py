@@ -42,7 +42,7 @@ done
 STARTED = f"""pid=$$
 {MASK}echo "rank|$SLURMD_NODENAME|$SLURM_STEP_ID|$SLURM_PROCID|$pid|$cpus|srun"
 """
-"""The same of a task of a step that was started only to see where its tasks may run."""
+"""Script of a task whose step was started only to see where its tasks may run."""
 LOOK_S = 5.0
 """A step that takes longer is given up: the answer is to come soon."""
 
@@ -162,7 +162,7 @@ def started_ranks(job: str, arguments: Sequence[str] = ()) -> list[str]:
 
 
 def parse_ranks(text: str) -> Mapping[str, tuple[RankPlace, ...]]:
-    """By the number of the step, in the order of ranks; lines of another form are left out."""
+    """Number of the step -> places in the order of ranks; lines of another form are left out."""
     of_step: dict[str, dict[int, RankPlace]] = {}
     for line in text.splitlines():
         fields = line.split("|", 6)

@@ -21,11 +21,11 @@ class SlurmJob(msgspec.Struct, frozen=True, kw_only=True):
     """A job that is not over."""
 
     state: str
-    """In capitals."""
+    """Slurm's word for the state, in capitals."""
     user: str
     """Whose it is, by number."""
     nodes: str
-    """As Slurm writes them."""
+    """Nodes in Slurm's notation."""
 
     def stranger(self, environ: Mapping[str, str], user_id: int) -> str:
         """The number of its user where that is not us; else empty. In a container everybody may be root."""

@@ -98,7 +98,7 @@ def answer(done: Completed) -> str:
 
 
 def missing() -> tuple[str, ...]:
-    """Those of its commands that are not on PATH."""
+    """Slurm's commands that are not on PATH."""
     return tuple(name for name in NEEDED if shutil.which(name) is None)
 
 

@@ -40,7 +40,7 @@ HANGING_S = 5.0
 """For salloc to notice that its job is gone."""
 NO_SUCH_JOB = "Invalid job id"
 MEMORY = "MEMORY"
-"""In SelectTypeParameters: memory is given out, and a job that asks for none may get all of a node's."""
+"""Part of SelectTypeParameters: Slurm hands out memory, and a job that asks for none may get all of a node's."""
 
 
 class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
 
     job: str
     state: str
-    """In capitals."""
+    """Slurm's word for the state, in capitals."""
     reason: str = ""
     asked: str = ""
     """The nodes it asks for by name, as Slurm writes them."""

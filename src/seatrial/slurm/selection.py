@@ -18,7 +18,7 @@ class WantedNodes(NamedTuple):
     """What the user wants measured."""
 
     nodes: tuple[str, ...] = ()
-    """By name; none: all that fit."""
+    """Names of nodes; none: all that fit."""
     partition: str = ""
     reserved: Collection[str] = ()
     """The nodes of the reservation, where there is one."""

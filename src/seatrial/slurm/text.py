@@ -215,7 +215,7 @@ def _words(value: object) -> list[str]:
 
 
 def partition_lines(lines: Sequence[NodeLine], partition: str) -> tuple[NodeLine, ...]:
-    """Those of one partition; without a name of the default one; without a default of the first."""
+    """Lines of one partition: the named one, else the default, else the first."""
     name = partition or next((line.partition for line in lines if line.default), lines[0].partition if lines else "")
     return tuple(line for line in lines if line.partition == name)
 

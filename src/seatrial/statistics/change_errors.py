@@ -28,7 +28,7 @@ JUMPING = 2.0
 small a smallest fifth would make it; of Student's distribution with 3 degrees of freedom it is 1.3 times."""
 LARGEST, SMALLEST = 0.9, 0.2
 NORMAL_LARGEST, NORMAL_SMALLEST = 1.6449, 0.2533
-"""The same quantiles of the size of a standard normal number."""
+"""Quantiles `LARGEST` and `SMALLEST` of the size of a standard normal number."""
 FEWEST_JUMPING = 2
 """Subjects: a single unsteady one says nothing of the others."""
 ALIKE = 1.5
@@ -36,7 +36,7 @@ ALIKE = 1.5
 MEDIAN_ERROR = 1.2533
 """Standard error of a median of n normal values: this / sqrt(n)."""
 LEAST_DEVIATION = 1e-5
-"""Of a logarithm. Numbers that are equal in every run are no more certain than this: clocks and formats round."""
+"""Least deviation of a logarithm: equal numbers are no more certain, since clocks and formats round."""
 FEWEST_VARIANCES = 4
 """Variances of fewer subjects say nothing of how variances differ, and are left as they are."""
 ALL_ALIKE = 1e4
@@ -51,7 +51,7 @@ class Error(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def errors_of_runs(first: Reals, second: Reals, scatter: float, subjects: int) -> Error:
-    """Of all subjects together, a column of one. `first`, `second`: what each whole run deviates by, a number a run.
+    """Errors of all subjects together, a column of one. `first`, `second`: deviations of the whole runs.
 
     `scatter`: standard deviation of the changes of `subjects` subjects, NaN where they are too few to know it.
     """
@@ -62,7 +62,7 @@ def errors_of_runs(first: Reals, second: Reals, scatter: float, subjects: int) -
 
 
 def errors_of_subjects(first: Reals, second: Reals, together: Error) -> Error:
-    """Of each subject. `first`, `second`: deviations of its runs beyond the whole run, runs down, NaN where missing."""
+    """Errors of each subject. `first`, `second`: deviations of runs beyond the whole run, runs down, NaN: missing."""
     if first.shape[1] == 1:
         return together
     parts, degrees = [together.error**2], [together.degrees]
@@ -77,7 +77,7 @@ def errors_of_subjects(first: Reals, second: Reals, together: Error) -> Error:
 
 
 def variance_of(values: Reals) -> float:
-    """Of the runs of one set; NaN of one run."""
+    """Variance of the runs of one set; NaN for one run."""
     if len(values) < 2:
         return math.nan
     return max(float(np.var(values, ddof=1)), LEAST_DEVIATION**2)
@@ -97,7 +97,7 @@ def _mixed(variances: Reals, own: Reals) -> tuple[Reals, Reals]:
 
 
 def _sum(parts: list[Reals], degrees: list[Reals]) -> Error:
-    """Of independent parts of a variance."""
+    """Error from independent parts of a variance."""
     total = np.sum(np.broadcast_arrays(*parts), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         free = total**2 / sum(part**2 / one for part, one in zip(parts, degrees, strict=True))
@@ -119,18 +119,18 @@ class Jumps(msgspec.Struct, frozen=True, kw_only=True):
     subjects: int
 
     def error_of_middle(self, subjects: float) -> Error:
-        """Of the change of the median over that many subjects, which hides the jumps of less than half of them."""
+        """Error of the change of the median over that many subjects; it hides the jumps of less than half of them."""
         error = MEDIAN_ERROR * self.deviation / math.sqrt(subjects) * math.sqrt(sum(1 / n for n in self.sizes))
         degrees = float((sum(self.sizes) - 2) * (self.subjects - 1))
         return Error(error=np.array([error]), degrees=np.array([degrees]))
 
     def chance_of_middle(self, change: Reals, subjects: float) -> Reals:
-        """That jumps alone change the median of that many subjects by as much: a p-value."""
+        """Probability that jumps alone change the median of that many subjects by as much."""
         error = self.error_of_middle(subjects)
         return two_sided(change / error.error, error.degrees)
 
     def chance_of(self, change: Reals, runs: Reals) -> Reals:
-        """That a subject without a change jumps only between the sets, by the size of `change`: a p-value.
+        """Probability that a subject without a change jumps only between the sets, by the size of `change`.
 
         `runs`: of the smaller set, a number a subject. Of two levels with probabilities p and 1 - p, two runs differ
         with 2 p (1 - p) = r, and n runs of one level are followed by n of the other one with 2 (r / 2)^n. At least two

@@ -1,4 +1,4 @@
-"""Where a series changes: positions, sizes with intervals, p-values, and an error rate that correlated noise keeps.
+"""Changes of a series: positions, sizes with intervals, p-values, and an error rate that correlated noise keeps.
 
 Binary segmentation (Scott and Knott, Biometrics 30, 1974; Vostrikova 1981): the best place to divide the series, then
 the best one in either part, while a test says that chance does not explain it. The test differs from the textbook's:
@@ -37,7 +37,7 @@ from seatrial.statistics.scan import (
 from seatrial.statistics.student import student_quantile
 
 ERROR_RATE = 0.01
-"""Of series without a change, the share in which a change may be reported."""
+"""Share of series without a change in which one may be reported."""
 FEWEST = 2 * SHORTEST + 2
 """Values below which nothing can be found."""
 MOST_CHANGES = 100
@@ -46,13 +46,13 @@ CONFIDENCE = 0.95
 POWER_DEVIATIONS = 1.645
 """Above the critical statistic: enough for 95 % with a known autocorrelation, for about 90 % with an estimated one."""
 NEARLY_ALL_DEVIATIONS = 11.03
-"""Of the scaled distance between the true and the best place 95 % is below (Bai, Econometric Theory 13, 1997)."""
+"""95 % quantile of the scaled distance between the true and the best place (Bai, Econometric Theory 13, 1997)."""
 LARGEST_DEVIATIONS = 1e3
 PRECISION = 1e-3
-"""Of the detectable change, and the largest one in standard deviations."""
+"""Relative precision of the detectable change."""
 MOST_DEGREES = 100
 NO_NOISE = 1e-18
-"""Of the squares: less is rounding."""
+"""Sum of squares per value below which all is rounding."""
 
 
 class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     low_index: int
     high_index: int
-    """Where it may be, with 95 % confidence."""
+    """Range of the place, with 95 % confidence."""
     before: float
     after: float
     """Level on each side; with slopes the line's value at the change."""
@@ -127,7 +127,7 @@ class _ResidualNoise(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def long_run(self) -> float:
-        """The same as means of many values show it: larger where neighbours are alike."""
+        """Deviation as means of many values show it: larger if neighbours are alike."""
         return self.deviation / math.sqrt(independent_share(self.autocorrelation))
 
     def statistic(self, gain: float, shorter: float) -> float:
@@ -176,11 +176,11 @@ class _Division:
 
     @property
     def places(self) -> list[int]:
-        """Where parts begin, but the first."""
+        """Beginnings of all parts but the first."""
         return self.edges[1:-1]
 
     def noise(self) -> _ResidualNoise:
-        """Of the residuals of this division."""
+        """Noise of the residuals of this division."""
         if self._noise is None:
             pieces, parameters = len(self.edges) - 1, self.stretches.parameters
             squares, lagged = residual_products(self._residuals)
@@ -264,7 +264,7 @@ def _divided(stretches: Stretches, level: float) -> _Division:
 
 
 def _nothing(series: Numbers, centre: float, spikes: Places, error_rate: float) -> SeriesChanges:
-    """Of a series that is too short, or constant."""
+    """Result for a series that is too short, or constant."""
     piece = Piece(first=0, end=len(series), mean=centre, slope=0.0)
     return SeriesChanges(
         count=len(series),

@@ -18,7 +18,7 @@ from seatrial.statistics.student import quantile, student_quantile
 WANTED_CONFIDENCE = 0.95
 WANTED_DEVIATIONS = 1.96
 FEW_TO_SORT = 1000
-"""Of more values numpy's partition is as fast as sorting."""
+"""Values beyond which numpy's partition is as fast as sorting."""
 EXACT_RUNS = 20_000
 """Beyond it the binomial distribution is nearly normal, and exact sums would take seconds to hours."""
 FEWEST_FOR_P99 = 100

@@ -19,7 +19,7 @@ from seatrial.statistics.student import student_quantile
 Numbers = NDArray[np.float64]
 
 ERROR_RATE = 0.02
-"""Of fleets without a slow node, the share in which one may be named; half of it for each tail."""
+"""Share of fleets without a slow node in which one may be named; half of it for each tail."""
 EFFECT = 0.02
 GROSS_EFFECTS = 4.0
 """A single run is bad if it loses this many practical effects ..."""
@@ -28,7 +28,7 @@ GROSS_SCALES = 8.0
 LEAST_SCALE = 0.002
 """A scatter below this share is not trusted: rounded values would make every difference infinite."""
 EFFICIENCY = 0.37
-"""Of the median absolute deviation as an estimate of scale: degrees of freedom that each node gives."""
+"""Degrees of freedom that each node gives to the median absolute deviation as an estimate of scale."""
 MOST_DEGREES = 15
 """Real fleets have heavier tails than a normal distribution, however many nodes they have."""
 MAD_TO_DEVIATION = 1.4826
@@ -53,14 +53,14 @@ class NodeRuns(msgspec.Struct, frozen=True, kw_only=True):
     median: float
     loss: float
     deviations: float
-    """Of its median from that of its peers, in standard deviations of healthy nodes."""
+    """Distance of its median from that of its peers, in standard deviations of healthy nodes."""
     slow: bool
     suspected: bool
     """Low enough to be slow, with too few runs to confirm it."""
     bad_runs: tuple[int, ...]
     """Places of single runs that are grossly low."""
     worst_run_loss: float
-    """Of the lowest run, from the node's own median."""
+    """Loss of the lowest run against the node's own median."""
     evidence: float
     """e-value that its median is below its peers', valid however often it is looked at (`e_process.sign_evidence`)."""
     low: float
@@ -84,7 +84,7 @@ class FleetResult(msgspec.Struct, frozen=True, kw_only=True):
     intraclass: float | None
     """Share of the variance that is between nodes, None with fewer than two runs of a node."""
     reliability: float | None
-    """Of a node's mean over its runs: which share of its variance is the node's own."""
+    """Share of the variance of a node's mean that is the node's own."""
     populations: tuple[tuple[str, ...], ...]
     """Two groups of unlike nodes, the slower one first; empty for one population."""
     enough: bool
@@ -182,7 +182,7 @@ def _scales(
 
 
 def _logarithms(values: Sequence[Sequence[float]], sign: float) -> list[Numbers]:
-    """Of the runs of each node, larger for better ones."""
+    """Logarithms of each node's runs, larger for better ones."""
     usual = float(np.median([value for runs in values for value in runs if value > 0]))
     nothing = usual * math.exp(-LOG_OF_NOTHING)
     return [sign * np.log(np.maximum(np.asarray(runs, dtype=np.float64), nothing)) for runs in values]
@@ -235,7 +235,7 @@ def _share(log_loss: float) -> float:
 
 
 def _run_scatter(logs: Sequence[Numbers]) -> float:
-    """Of one run, from differences of neighbouring runs, which a node's own level does not enter."""
+    """Scatter of one run, from differences of neighbouring runs, which a node's own level does not enter."""
     differences = [np.abs(np.diff(runs)) for runs in logs if len(runs) > 1]
     if not differences:
         return 0.0

@@ -22,9 +22,9 @@ TAIL = 2.0
 FEWEST = 7
 """Values of the tail that show how heavy it is."""
 LEAST_MEAN = 1e-12
-"""Of the steps; equal numbers have none."""
+"""Least mean of the steps; equal numbers have none."""
 HEAVY_DEGREES = 3
-"""Of Student's distribution, the heaviest noise that tables of few values are taken to have."""
+"""Degrees of freedom of Student's distribution as the heaviest noise of tables with few values."""
 
 
 class Tail(msgspec.Struct, frozen=True, kw_only=True):

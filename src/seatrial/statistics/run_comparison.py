@@ -38,13 +38,13 @@ CONFIDENCE = 0.95
 SAMENESS_CONFIDENCE = 0.90
 """Two one-sided tests of 5 % each."""
 UNLIKE_CONFIDENCE = 0.92
-"""The same where sets may scatter unequally: medians over subjects are less certain than they are taken for."""
+"""Confidence if sets may scatter unequally: medians over subjects are less certain than they are taken for."""
 UNLIKE_CHANCE = 0.3
 """Runs of one set seem to scatter more than those of the other if chance makes such a difference more seldom. The
 interval is then the wider one of both kinds."""
 MAD_TO_DEVIATION = 1.4826
 MOST_WIDENED, HALVINGS = 1e3, 30
-"""Of an error, by jumps, and how often its interval is halved to find the factor."""
+"""Largest factor by which jumps widen an error, and the halvings that find it."""
 FEWEST_TO_SCATTER = 5
 """The scatter of fewer subjects is not estimated."""
 
@@ -59,17 +59,17 @@ class SubjectChange(msgspec.Struct, frozen=True, kw_only=True):
     low: Reals
     high: Reals
     p_value: Reals
-    """Of no change; NaN where the runs cannot say."""
+    """p-value of no change; NaN if the runs cannot say."""
     same_low: Reals
     same_high: Reals
     """The 90 % interval."""
     relative: Reals
     """The change beyond that of all subjects together."""
     relative_p: Reals
-    """Of no such change."""
+    """p-value of no change relative to all subjects."""
 
     def within(self, threshold: float) -> NDArray[np.bool_]:
-        """Where the change is shown to be smaller than the threshold, a share: 0.02 permits ratios 0.98 to 1/0.98."""
+        """Subjects whose change is shown to be below the threshold, a share: 0.02 permits ratios 0.98 to 1/0.98."""
         bound = -math.log1p(-threshold)
         inside: NDArray[np.bool_] = (self.same_low > -bound) & (self.same_high < bound)
         return inside
@@ -79,21 +79,21 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
     """Standard deviations of logarithms at each level; NaN where it cannot be estimated."""
 
     run: float
-    """Of whole runs of one set, all subjects together."""
+    """Deviation of whole runs of one set, all subjects together."""
     run_degrees: int
     subject_run: float
-    """Of one subject from run to run, beyond the whole run."""
+    """Deviation of one subject from run to run, beyond the whole run."""
     subject: float
     """Between subjects."""
 
     @property
     def one_run(self) -> float:
-        """Of the value of one subject in one run, around what it usually is; the unknown part counts as zero."""
+        """Deviation of one subject's value in one run from its usual one; the unknown part counts as zero."""
         return math.hypot(*(0.0 if math.isnan(each) else each for each in (self.run, self.subject_run)))
 
 
 class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one metric: each subject, all subjects together (a column of one), and the deviations."""
+    """Comparison of one metric: each subject, all subjects together (a column of one), and the deviations."""
 
     subjects: SubjectChange
     together: SubjectChange
@@ -195,7 +195,7 @@ def _spread_between(usual: Reals) -> float:
 
 
 def _deviation(common: tuple[Reals, Reals]) -> float:
-    """Of whole runs, pooled over both sets; NaN where each has only one."""
+    """Deviation of whole runs, pooled over both sets; NaN if each has only one."""
     free = sum(len(values) - 1 for values in common)
     if free < 1:
         return math.nan
@@ -223,7 +223,7 @@ def _pooled(before: Reals, after: Reals) -> tuple[Reals, Reals]:
 
 
 def _apart(before: Reals, after: Reals) -> tuple[Reals, Reals]:
-    """The same where each has its own variance (Welch, Biometrika 34, 1947)."""
+    """Standard error and degrees of freedom if each set has its own variance (Welch, Biometrika 34, 1947)."""
     parts = [variance_of(values) / len(values) for values in (before, after)]
     free = sum(part**2 / (len(values) - 1) for part, values in zip(parts, (before, after), strict=True))
     return np.array([math.sqrt(sum(parts))]), np.array([sum(parts) ** 2 / free])

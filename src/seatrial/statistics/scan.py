@@ -16,7 +16,7 @@ Numbers = NDArray[np.float64]
 SHORTEST = 5
 """Values on each side of a change: a shorter stretch is an episode and not a level."""
 LARGEST = 1e6
-"""Of a statistic: its probability is 0 in double precision long before."""
+"""Largest statistic: its probability is 0 in double precision long before."""
 SMALL = 1e-4
 SINGLE_PARAMETER, LINE_PARAMETERS = 1, 2
 MOST_AUTOCORRELATION = 0.8
@@ -25,7 +25,7 @@ UPPER = 1.645
 """The upper 95 % limit of the autocorrelation is used, since too small a value makes false alarms."""
 LEAST_DIVISOR = 0.3
 BIASES = {1: (1.0, 3.0), 2: (2.0, 4.0)}
-"""By parameters fitted to each piece, mean or line: r is underestimated by (a + b r) / n for each piece
+"""Parameters fitted to each piece, mean or line -> (a, b): r is underestimated by (a + b r) / n for each piece
 (Kendall, Biometrika 41, 1954, for the mean)."""
 Places = NDArray[np.intp]
 

@@ -64,7 +64,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Break(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one piece ends and the next begins: `last_bytes` still belongs to the one, `first_bytes` to the other."""
+    """The place between two pieces: `last_bytes` still belongs to the one, `first_bytes` to the other."""
 
     last_bytes: int
     first_bytes: int
@@ -77,7 +77,7 @@ class Break(msgspec.Struct, frozen=True, kw_only=True):
     step: bool
     """Whether the jump is `LEAST_JUMP` and more than `JUMP_SCALES` residual scales of the two pieces that meet here."""
     found_share: float | None = None
-    """Of a step: in which share of the resamples it was found, with the same sign; None: not resampled."""
+    """Share of the resamples that show the step with the same sign; None: not resampled."""
 
     @property
     def switch(self) -> bool:
@@ -113,7 +113,7 @@ class Segmentation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unclear(self) -> tuple[Break, ...]:
-        """Where sizes in between would help: the steps, and both ends of a short piece that may be a step.
+        """Breaks where more sizes would help: the steps, and both ends of a short piece that may be a step.
 
         A steep piece of few sizes between two that are a step apart fits a step as well as a break does.
         """

@@ -85,7 +85,7 @@ def all_pids() -> list[int]:
 
 
 def named(pids: Iterable[int], name: str) -> list[int]:
-    """Those of `pids` that run the program of that name, or were called by it.
+    """Members of `pids` that run the program of that name, or were called by it.
 
     Daemons of Slurm 23.11 and later start their own file again when they are reconfigured, which Debian names
     slurmd-wlm; the kernel names a process after its file.

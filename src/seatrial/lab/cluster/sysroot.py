@@ -1,4 +1,4 @@
-"""Where the made-up facts of a lab lie, how a node's differ from its peers', and the script that sets up a host.
+"""Places of a lab's made-up facts, how a node's differ from its peers', and the script that sets up a host.
 
 `facts/base` is seen by every host. `facts/here` is another folder on each: the host's own is mounted there, so that one
 search path, passed on by srun, leads each node to its own.
@@ -34,7 +34,7 @@ def base(home: Path) -> Path:
 
 
 def here(home: Path) -> Path:
-    """Where each host sees the folder of its own."""
+    """The path at which each host sees its own folder."""
     return home / "facts/here"
 
 
@@ -144,7 +144,7 @@ def mount_scratch() -> str:
 
 
 def outermost(folders: Sequence[str]) -> list[str]:
-    """Those folders below /tmp that lie in no other one, sorted."""
+    """Folders below /tmp that lie in no other one, sorted."""
     kept: list[PurePath] = []
     for folder in sorted({PurePath(text) for text in folders}):
         below_tmp = folder.is_relative_to("/tmp") and folder != PurePath("/tmp")  # noqa: S108

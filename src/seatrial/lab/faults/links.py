@@ -80,7 +80,7 @@ def drop_rules(table: str, device: str, percent: float) -> str:
 
 
 def drop_places(plan: LabPlan, node: str, rail: str | None = None) -> dict[Direction, tuple[str, str]]:
-    """Where frames are dropped, as (namespace, device): behind the cable, so that the sender does not notice."""
+    """Places that drop frames, as (namespace, device): behind the cable, so that the sender does not notice."""
     interface = rail or plan.rail_names[0]
     end = port(node, plan.rail_names.index(interface))
     return {Direction.OUT: (plan.space(FABRIC), end), Direction.IN: (plan.space(node), interface)}

@@ -35,7 +35,7 @@ SIZES = (PartKind.SPINE, PartKind.UPLINK, PartKind.LINK, PartKind.NODE, PartKind
 LOSSES = 0.05, 0.5
 """Range of the losses of random faults."""
 FAULTY_SHARE = 0.1
-"""Of the parts of one kind: random faults leave the others good, so that they remain the majority. At least one."""
+"""Share of the parts of one kind, at least one, that random faults hit; the good ones remain the majority."""
 NAMED = {
     True: (PartKind.NODE, PartKind.LINK, PartKind.UPLINK, PartKind.SPINE),
     False: (PartKind.NODE, PartKind.UPLINK),

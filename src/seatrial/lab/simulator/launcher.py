@@ -26,13 +26,13 @@ from seatrial.model.pair_table import Reals
 from seatrial.pairs.rounds import Pair
 
 PAYLOAD_SHARE = 0.97
-"""Of a cable's data rate, in large messages. Public runs reach 0.93 to 0.99 of what physics permits."""
+"""Share of a cable's data rate in large messages. Public runs reach 0.93 to 0.99 of what physics permits."""
 NEAR_S, HOP_S = 1.0e-6, 0.15e-6
 """One way: adapters and software, and each cable with the switch behind it."""
 LATENCY_SPREAD = 0.02
-"""Of a run, and again of each round trip in it: standard deviation of the logarithm."""
+"""Standard deviation of the logarithm of a run, and again of each round trip in it."""
 WINDOW_SPREAD = 0.002
-"""Of each window within a run; what the run as a whole has comes from the surroundings."""
+"""Noise per window; noise per run comes from `Surroundings`."""
 CLOCK_DIGITS = 9
 """The probe's clock counts nanoseconds."""
 ROUND_S = 0.002

@@ -24,7 +24,7 @@ class Network:
     """Rates of pairs over static routes: the hops' capacities, less what faults take."""
 
     def __init__(self, routes: Routes, planted: Sequence[SimulatedFault] = ()) -> None:
-        """Of several faults on one hop the worst counts."""
+        """If several faults are on one hop, the worst counts."""
         rates = [
             min(data_bits_per_s(link.width, link.speed) or np.inf, data_bits_per_s(*_other(link)) or np.inf) / 8
             for link in routes.fabric.links

@@ -9,7 +9,7 @@ from seatrial.lab.simulator.score import LOSS_CLASSES, Match, ScoredFault, Truth
 from seatrial.lab.simulator.trial import SimulatedTrial
 
 Z = 1.959964
-"""Of the normal distribution, for 95 %."""
+"""Quantile of the normal distribution for 95 %."""
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):

@@ -64,7 +64,7 @@ class ExpectSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def expected(self) -> Expected:
-        """The same as the score takes it."""
+        """The expected findings as the score takes them."""
         subjects = (self.subject,) if isinstance(self.subject, str) else self.subject
         kinds = (self.kind,) if isinstance(self.kind, str) else self.kind
         return Expected(

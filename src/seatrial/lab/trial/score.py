@@ -90,7 +90,7 @@ class TrialScore(msgspec.Struct, frozen=True, kw_only=True):
     misses: tuple[Expected, ...]
     false_names: tuple[ReportedFinding, ...]
     wrong_intervals: tuple[str, ...] = ()
-    """Of findings that are hits: those whose interval does not contain the true value."""
+    """Hits whose interval does not contain the true value."""
 
     @property
     def right(self) -> bool:

@@ -60,7 +60,7 @@ def real_stage(keep_in: Path | None, program: Sequence[str] = ()) -> TrialStage:
 
 
 def archive_of(plan: LabPlan, label: str) -> Path:
-    """Where the check of one run archives: a folder that every host of the lab sees, and that goes with the lab."""
+    """The archive of one run's check: a folder that every host of the lab sees, and that goes with the lab."""
     return state.folder(plan.name) / "work" / label
 
 

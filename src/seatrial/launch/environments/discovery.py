@@ -68,7 +68,7 @@ def look_inside(environment: Environment, mpicc: str) -> FoundMpi:
 
 
 def find_program(environment: Environment, word: str) -> str:
-    """Where a program is that is called by `word`: on PATH, inside or outside as the launch is; empty: nowhere."""
+    """The path of the program that `word` calls: on PATH, inside or outside as the launch is; empty: none."""
     if not environment or environment.where is Where.INSIDE:
         return shutil.which(word) or ""
     argv = environment.wrap([SHELL, "-c", WHICH, "sh", word])

@@ -10,7 +10,7 @@ Wrap = Callable[[Words, Words, Sequence[str]], list[str]]
 """(words of the SPEC, folders that must be seen inside, argv) -> argv."""
 
 SHELL = "/bin/sh"
-"""By its path, since a pure environment has no sh on PATH."""
+"""The shell by its path, since a pure environment has no sh on PATH."""
 
 
 class Where(enum.StrEnum):
@@ -30,7 +30,7 @@ class EnvironmentKind(msgspec.Struct, frozen=True, kw_only=True):
     form: str
     """What comes after it, as shown in messages."""
     where: Where
-    """Where it is entered by default."""
+    """The place at which it is entered by default."""
     wrap: Wrap
     takes_options: bool = False
     """Whether words may begin with -, for the program that is called."""
@@ -49,7 +49,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """One kind with its words. Without a kind it wraps nothing."""
 
     spec: str = ""
-    """As given."""
+    """The SPEC as the user wrote it."""
     kind: EnvironmentKind | None = None
     words: tuple[str, ...] = ()
     where: Where = Where.INSIDE
@@ -73,7 +73,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
         return self.wrap(argv) if self.where is Where.OUTSIDE else list(argv)
 
     def seeing(self, *folders: str) -> "Environment":
-        """The same, in which these folders are seen, too."""
+        """The environment in which these folders are visible, too."""
         return msgspec.structs.replace(self, folders=tuple(dict.fromkeys((*self.folders, *folders))))
 
 

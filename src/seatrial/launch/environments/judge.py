@@ -32,9 +32,9 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     environment: Environment
     nodes: tuple[str, ...]
     plain: tuple[TaskReport, ...]
-    """By tasks outside of the environment, the control."""
+    """Reports of tasks outside of the environment, the control."""
     within: tuple[TaskReport, ...]
-    """By tasks inside."""
+    """Reports of tasks inside."""
     here: TaskReport | None = None
     """Inside, where the probe was built, without a launcher."""
     here_plain: TaskReport | None = None

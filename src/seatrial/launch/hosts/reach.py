@@ -61,8 +61,8 @@ _Answer = TypeVar("_Answer")
 QUICK = "SEATRIAL_FACTS=quick"
 NO_VARIABLE = "SEATRIAL_FACTS="
 KEPT_BYTES = 4 << 20
-"""Of each output of one login. Facts of a node of a thousand processors are less; of many hosts that babble at the same
-time no more than this stays in memory."""
+"""Bytes kept of each output of one login. Facts of a node of a thousand processors are less, and many hosts that babble
+at the same time do not fill the memory."""
 
 
 def require_ssh() -> None:

@@ -18,7 +18,7 @@ LIBRARY_PATH = "LD_LIBRARY_PATH"
 
 
 def ssh_options() -> list[str]:
-    """As words of ssh."""
+    """Options as words for ssh."""
     return [word for option in OPTIONS for word in ("-o", option)]
 
 
@@ -59,7 +59,7 @@ def mpirun_argv(
 
 
 def default_argv(mpi: Mpi, hosts: Sequence[str], program: Sequence[str], *, root: bool) -> list[str]:
-    """The same as a user starts it who says nothing of binding: one rank on each host."""
+    """mpirun as a user starts it who says nothing of binding: one rank on each host."""
     if mpi.family is Family.OPEN_MPI:
         allowed = ["--allow-run-as-root"] if root else []
         listed = ",".join(f"{host}:1" for host in hosts)
