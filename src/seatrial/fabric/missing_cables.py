@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from seatrial.fabric.map_integrity import switches_complete
 from seatrial.model.fabric_map import FabricMap
+from seatrial.model.pair_table import Flags
 from seatrial.model.words import natural_key
 
 ALIKE = 0.5
@@ -18,7 +19,6 @@ MOST = 2 / 3
 FEWEST_PEERS = 3
 """At one of the two ends; the other needs one."""
 Counts = NDArray[np.int32]
-Flags = NDArray[np.bool_]
 
 
 class MissingCables(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,6 +27,7 @@ from seatrial.importers.series import TIME_NAMES
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.words import count
+from seatrial.statistics.estimates import robust_scale
 
 NO_NODES = RUN_NAMES | TIME_NAMES
 """Columns that never hold the names of nodes."""
@@ -40,7 +41,6 @@ ROWS_SCALES = 10.0
 FEWEST_EXPLAINED = 12
 EXPLAINED = 0.5
 """Share of the variance within nodes that a measured number rarely has in common with few of its levels."""
-MAD_TO_DEVIATION = 1.4826
 REMEDY = "Give columns `node` and `value`, and `run` if you like; or JSON that maps each node to its values."
 
 Fleet = dict[str, list[float]]
@@ -173,7 +173,7 @@ def _refuse_unlike_rows(strata: Sequence[Stratum]) -> None:
         logs = np.log(np.asarray(runs, dtype=np.float64))
         logs -= np.median(logs, axis=1, keepdims=True)
         places = np.median(logs, axis=0)
-        left = MAD_TO_DEVIATION * float(np.median(np.abs(logs - places)))
+        left = robust_scale(logs - places, 0.0)
         if float(np.ptp(places)) > max(ROWS_DIFFER, ROWS_SCALES * left):
             levels = ", ".join(f"{100 * math.exp(place):.0f} %" for place in places[:4])
             raise UsageError(

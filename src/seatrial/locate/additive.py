@@ -6,9 +6,8 @@ Median polish to start with (Tukey, Exploratory Data Analysis, 1977), then itera
 import msgspec
 import numpy as np
 
-from seatrial.locate.rows import Flags
-from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import array_median
+from seatrial.model.pair_table import Flags, Reals
+from seatrial.statistics.estimates import array_median, robust_scale
 
 CUT = 4.685
 """Residual scales beyond which a cell has no weight: 95 % efficiency where the noise is normal ..."""
@@ -17,7 +16,6 @@ EFFICIENCY = 0.90
 TRUNCATION = 3.0
 TRUNCATED_VARIANCE = 0.9733
 """Variance of a standard normal variable within ±TRUNCATION."""
-NORMAL = 1.4826
 LEAST_WEIGHT = 0.2
 """Share of a node's cells that must keep weight, else the node moves to the median of its cells."""
 CLOSE = 0.02
@@ -156,7 +154,7 @@ def _centred(level: float, out: Reals, into: Reals, reference: Flags) -> tuple[f
 def location(values: Reals) -> float:
     """Biweight location of a few numbers: the centre of the majority, nearly as sharp as a mean."""
     centre = array_median(values)
-    width = CUT * NORMAL * array_median(np.abs(values - centre))
+    width = CUT * robust_scale(values, centre)
     if width == 0:
         return centre
     for _ in range(3):
@@ -179,4 +177,4 @@ def _first_scale(y: Reals, level: float, out: Reals, into: Reals, reference: Fla
     rows = places[::step]
     residual = y[np.ix_(rows, places)] - level - out[rows, None] - into[places]
     known = np.abs(residual[np.isfinite(residual)])
-    return NORMAL * array_median(known) if known.size else 0.0
+    return robust_scale(known, 0.0) if known.size else 0.0

@@ -15,13 +15,12 @@ from seatrial.locate.part_series import (
     scatter_of,
     without_common,
 )
-from seatrial.locate.rows import Flags
 from seatrial.locate.significance import ERROR_RATE
 from seatrial.locate.steps import FEWEST, LackTable, PartChange, steps
 from seatrial.locate.thresholds import Effects, to_loss
 from seatrial.locate.uplinks import FEWEST_GROUPS, FEWEST_NODES
 from seatrial.model.pair_faults import Change, ChangeKind
-from seatrial.model.pair_table import Indices, Reals
+from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.model.subject import Direction, Subject
 from seatrial.statistics.estimates import array_median
 

@@ -3,9 +3,8 @@
 import msgspec
 import numpy as np
 
-from seatrial.locate.rows import Flags
 from seatrial.locate.significance import relative_scale
-from seatrial.model.pair_table import Indices, PairTable, Places, Reals
+from seatrial.model.pair_table import Flags, Indices, PairTable, Places, Reals
 from seatrial.statistics.estimates import array_median
 
 APART = 6.0

@@ -134,9 +134,9 @@ def suspects_of(groups: Collection[Blamed]) -> list[PartSuspect]:
     return [_suspect(group) for group in merged.values()] + pair_suspects(alone)
 
 
-def blamed_parts(bad: Mapping[Pair, float], good: Crossings, *, acquit: bool = True) -> list[frozenset[Component]]:
+def blamed_parts(bad: Mapping[Pair, float], good: Crossings) -> list[frozenset[Component]]:
     """What `blame` names, by direction; the parts of one set lie on the same bad pairs."""
-    return [blamed.components for blamed in _cover(bad, good, acquit=acquit)]
+    return [blamed.components for blamed in _cover(bad, good, acquit=True)]
 
 
 def with_parts(groups: Sequence[Blamed], added: Sequence[Blamed]) -> list[Blamed]:

@@ -5,9 +5,8 @@ import math
 import msgspec
 import numpy as np
 
-from seatrial.locate.rows import Flags
 from seatrial.locate.steps import ERRORS, SLACK_BAD, LackTable, partners, raw_gap
-from seatrial.model.pair_table import Indices, Reals
+from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.statistics.estimates import array_median
 from seatrial.statistics.rank_sum import count_tail
 

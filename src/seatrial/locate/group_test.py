@@ -14,7 +14,7 @@ from seatrial.locate.uplinks import half_scatter
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, node, uplink
-from seatrial.statistics.estimates import array_median
+from seatrial.statistics.estimates import MEDIAN_ERROR, array_median
 
 BAND = 0.5
 """A pair that lacks less than this part of what makes a pair bad is clearly good."""
@@ -29,8 +29,6 @@ MOST_BETTER = 0.15
 """If more than this share of the pairs is clearly better than the usual ones, the usual ones may be the slow ones."""
 TINY = 5
 """Up to this many nodes one slow node is on half of all pairs: the best pairs are the reference, not the usual ones."""
-MEDIAN_ERROR = 1.25
-"""Standard error of a median over that of a mean."""
 Part = tuple[Subject, Direction]
 
 

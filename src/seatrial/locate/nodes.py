@@ -5,12 +5,11 @@ import math
 import msgspec
 import numpy as np
 
-from seatrial.locate.additive import EFFICIENCY, NORMAL, AdditiveFit, additive_fit, medians
-from seatrial.locate.rows import Flags
+from seatrial.locate.additive import EFFICIENCY, AdditiveFit, additive_fit, medians
 from seatrial.locate.significance import critical_value, detectable
 from seatrial.locate.thresholds import Effects
-from seatrial.model.pair_table import Indices, Reals
-from seatrial.statistics.estimates import array_median
+from seatrial.model.pair_table import Flags, Indices, Reals
+from seatrial.statistics.estimates import MAD_TO_DEVIATION, array_median, robust_scale
 
 WAYS = 3
 """Tests of each node: what leaves it, what enters it, both together."""
@@ -151,7 +150,7 @@ def _natural(effect: Reals, error: Reals, critical: float) -> float:
         if usual.sum() < FEWEST_CELLS:
             return 0.0
         values = effect[usual]
-        total = NORMAL * array_median(np.abs(values - array_median(values)))
+        total = robust_scale(values)
         noise = array_median(error[usual]) * (1 + UPPER_NORMAL * SCALE_ERROR / math.sqrt(len(values)))
         before, natural = natural, math.sqrt(max(total**2 - noise**2, 0.0))
         if natural <= before * 1.001:
@@ -166,7 +165,7 @@ def _own_scales(y: Reals, fit: AdditiveFit, reference: Flags, nodes: Indices) ->
     out, into = np.nan_to_num(fit.out), np.nan_to_num(fit.into)
     rows = y[np.ix_(nodes, reference)] - fit.level - out[nodes, None] - into[reference]
     columns = y[np.ix_(reference, nodes)].T - fit.level - into[nodes, None] - out[reference]
-    own = NORMAL * medians(np.abs(np.concatenate([rows, columns], axis=1)))
+    own = MAD_TO_DEVIATION * medians(np.abs(np.concatenate([rows, columns], axis=1)))
     return np.where(own > OWN * fit.scale, own, 0.0)
 
 

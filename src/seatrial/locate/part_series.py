@@ -9,19 +9,16 @@ import math
 import msgspec
 import numpy as np
 
-from seatrial.locate.rows import Flags
-from seatrial.model.pair_table import Indices, Reals
+from seatrial.locate.significance import HALF_NORMAL
+from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.model.subject import Direction, Subject, node, uplink
-from seatrial.statistics.estimates import array_median
+from seatrial.statistics.estimates import array_median, robust_scale
 
 UPPER = 0.75
 """A part's level is this quantile of its values in the best stretch of time ..."""
 STRETCHES = 4
 """... of this many, where each has FEWEST_FOR_LEVEL values: it may be bad for nine tenths of the time."""
 FEWEST_FOR_LEVEL = 4
-NORMAL = 1.4826
-HALF_NORMAL = 1.7
-"""Robust scatter of a normal distribution over that of its upper half."""
 LEAST_SCATTER = 1e-6
 NEAR = 3.0
 SWEEPS = 2
@@ -168,10 +165,10 @@ def centred(values: Reals, series: RowSeries, parts: RowParts) -> Reals:
 
 def scatter_of(values: Reals) -> float:
     """Robust standard deviation; of the better half, where the worse half scatters more."""
-    centre = np.median(values)
+    centre = array_median(values)
     better = values[values >= centre]
-    whole = NORMAL * array_median(np.abs(values - centre))
-    half = HALF_NORMAL * NORMAL * array_median(np.abs(better - array_median(better)))
+    whole = robust_scale(values, centre)
+    half = HALF_NORMAL * robust_scale(better)
     return max(min(whole, half), LEAST_SCATTER)
 
 

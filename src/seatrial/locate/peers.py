@@ -7,18 +7,15 @@ from collections.abc import Collection, Mapping
 import msgspec
 import numpy as np
 
-from seatrial.locate.rows import Flags
-from seatrial.locate.significance import NORMAL
-from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import array_median
+from seatrial.locate.significance import HALF_NORMAL
+from seatrial.model.pair_table import Flags, Reals
+from seatrial.statistics.estimates import array_median, robust_scale
 
 Pair = tuple[str, str]
 UPPER = 0.75
 """A node is as good as this quantile of its pairs: with 40 % of all nodes slow, 60 % of its partners are good."""
 TAIL = 0.54
 """Median excess of normal values over their 58th to 75th percentile, in standard deviations: 0.48 to 0.61."""
-HALF_NORMAL = 1.7
-"""Robust scatter of a normal distribution over that of its upper half."""
 CORE = 4.5
 """Standard deviations around the reference within which a pair counts as healthy."""
 LEAST_SCATTER = 0.0005
@@ -89,7 +86,7 @@ class PeerTable:
         for _ in range(MOST_ROUNDS):
             core = every[every > rough - CORE * scatter]
             centre = array_median(core)
-            wider = NORMAL * array_median(np.abs(core - centre))
+            wider = robust_scale(core, centre)
             if wider <= scatter * 1.01:
                 break
             scatter = wider
@@ -114,7 +111,7 @@ class PeerTable:
         apart = apart[np.isfinite(apart)]
         if len(apart) < FEWEST_EXCESSES or not apart.any():
             return float("inf")
-        return NORMAL * array_median(apart) / float(np.sqrt(2))
+        return robust_scale(apart, 0.0) / float(np.sqrt(2))
 
 
 def _above(logs: Reals, rough: float) -> float:
@@ -124,11 +121,11 @@ def _above(logs: Reals, rough: float) -> float:
 
 def _few(logs: Reals) -> float:
     """Two numbers alone do not show whether they differ by noise."""
-    return NORMAL * array_median(np.abs(logs - array_median(logs))) if len(logs) > 2 else 0.0
+    return robust_scale(logs) if len(logs) > 2 else 0.0
 
 
 def _better_half(logs: Reals) -> float:
     better = np.sort(logs)[len(logs) // 2 :]
     if len(better) < FEWEST_EXCESSES:
         return float("inf")
-    return HALF_NORMAL * NORMAL * array_median(np.abs(better - array_median(better)))
+    return HALF_NORMAL * robust_scale(better)

@@ -3,10 +3,9 @@
 import msgspec
 import numpy as np
 
-from seatrial.locate.additive import BLOCK, NORMAL, AdditiveFit
-from seatrial.locate.rows import Flags
-from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import array_median
+from seatrial.locate.additive import BLOCK, AdditiveFit
+from seatrial.model.pair_table import Flags, Reals
+from seatrial.statistics.estimates import array_median, robust_scale
 
 UPPER = 0.8
 """A node's pace is this quantile of its cells: of a good node up to four partners in five may be slow."""
@@ -78,7 +77,7 @@ def upper_quantiles(y: Reals) -> Reals:
 
 
 def _scatter(values: Reals) -> float:
-    return NORMAL * array_median(np.abs(values - array_median(values)))
+    return robust_scale(values)
 
 
 # Distances: pairs of two distances are brought to one level, so that each can be compared with every other.

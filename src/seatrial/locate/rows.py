@@ -10,12 +10,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.model.pair_table import Indices, PairTable, Places, Reals
+from seatrial.model.pair_table import Flags, Indices, PairTable, Places, Reals
 from seatrial.model.units import LATENCY
 from seatrial.model.words import natural_sorted
 from seatrial.statistics.estimates import array_median
 
-Flags = NDArray[np.bool_]
 LEAST, MOST = 1e-15, 1e15
 """Seconds or bytes per second; a number outside is not plausible for any network and counts as dead, like 0."""
 SINGLE_PRECISION_ROWS = 1 << 21

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import array_median
+from seatrial.statistics.estimates import MAD_TO_DEVIATION, array_median
 
 ERROR_RATE = 0.01
 """Probability that a healthy table gets any name at all; shared among all tests of the table (Bonferroni)."""
@@ -50,8 +50,8 @@ def detectable(threshold: float, standard_error: float) -> float:
 
 # Scatter of numbers that should be equal.
 
-NORMAL = 1.4826
-"""Turns a median absolute deviation into the standard deviation of a normal distribution."""
+HALF_NORMAL = 1.7
+"""Robust scatter of a normal distribution over that of its upper half."""
 NEAR = 0.05
 BLOCK = 1 << 20
 FLOOR = 0.002
@@ -89,7 +89,7 @@ def relative_scale(values: Reals) -> float:
     centre = array_median(known)
     apart = known - centre
     np.abs(apart, out=apart)
-    robust = NORMAL * array_median(apart)
+    robust = MAD_TO_DEVIATION * array_median(apart)
     del apart
     return max(robust / centre, resolution(known) / math.sqrt(12) / centre, FLOOR)
 

@@ -3,11 +3,11 @@
 import msgspec
 import numpy as np
 
-from seatrial.locate.rows import Flags, Rows
+from seatrial.locate.rows import Rows
 from seatrial.locate.significance import ERROR_RATE, adjusted_p, critical_value
 from seatrial.locate.thresholds import Effects
 from seatrial.model.pair_faults import Instability
-from seatrial.model.pair_table import Indices, Reals
+from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.statistics.estimates import array_median
 from seatrial.statistics.power_tail import HEAVY_DEGREES, power_tail
 

@@ -7,8 +7,7 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.part_series import RowParts, RowSeries, is_later
-from seatrial.locate.rows import Flags
-from seatrial.model.pair_table import Indices, Reals
+from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.statistics.estimates import array_median
 from seatrial.statistics.rank_sum import counted_tests, rank_sum_tail
 

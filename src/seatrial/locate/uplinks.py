@@ -9,13 +9,12 @@ import numpy as np
 from seatrial.locate.evidence import Pair
 from seatrial.locate.explanation import PartSuspect
 from seatrial.locate.part_cover import Ways, explain
-from seatrial.locate.rows import Flags
-from seatrial.locate.significance import NORMAL, adjusted_p, critical_value, relative_scale
+from seatrial.locate.significance import HALF_NORMAL, adjusted_p, critical_value, relative_scale
 from seatrial.locate.thresholds import SCATTERS, Effects
 from seatrial.model.fabric import Component, Wiring
-from seatrial.model.pair_table import Indices, Reals
+from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, link
-from seatrial.statistics.estimates import array_median
+from seatrial.statistics.estimates import MEDIAN_ERROR, array_median, robust_scale
 
 FEWEST_GROUPS = 3
 """With two groups both uplinks lie on the same pairs, and there is nothing to compare with."""
@@ -26,10 +25,6 @@ UPPER = 0.75
 FEWEST_WAYS = 2
 BETTER = 1.05
 """The reference is the second best way if it is this much better than the median: half of the uplinks may be bad."""
-HALF_NORMAL = 1.7
-"""Robust scatter of a normal distribution over that of its upper half."""
-MEDIAN_ERROR = 1.25
-"""Standard error of a median over that of a mean."""
 QUANTILE_ERROR = 1.6
 """Standard error of an upper quartile, in those of a mean; 1.36 for normal noise, and few cells scatter too little."""
 BAND = 0.5
@@ -115,7 +110,7 @@ def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals
             cells = rows[:, members[there]]
             cells = cells[np.isfinite(cells)]
             if cells.size:
-                own = NORMAL * array_median(np.abs(cells - np.median(cells)))
+                own = robust_scale(cells)
                 found.append(
                     (here, there, float(np.quantile(cells, UPPER)), QUANTILE_ERROR * own / np.sqrt(len(cells)))
                 )

@@ -19,9 +19,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.model.pair_table import Reals
+from seatrial.statistics.estimates import MEDIAN_ERROR
 from seatrial.statistics.student import two_sided
 
-Reals = NDArray[np.float64]
 FEWEST_SUBJECTS = 3
 JUMPING = 2.0
 """Subjects jump if the largest tenth of their deviations begins at this many times what a normal distribution with as
@@ -33,8 +34,6 @@ FEWEST_JUMPING = 2
 """Subjects: a single unsteady one says nothing of the others."""
 ALIKE = 1.5
 """A jump looks like a change if neither is more than this many times the other one."""
-MEDIAN_ERROR = 1.2533
-"""Standard error of a median of n normal values: this / sqrt(n)."""
 LEAST_DEVIATION = 1e-5
 """Least deviation of a logarithm: equal numbers are no more certain, since clocks and formats round."""
 FEWEST_VARIANCES = 4

@@ -21,10 +21,9 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
+from seatrial.model.pair_table import Indices, Reals
 from seatrial.statistics.scan import (
     SHORTEST,
-    Numbers,
-    Places,
     Stretches,
     critical_statistic,
     independent_share,
@@ -226,7 +225,7 @@ class _Division:
         return self.count * math.log(max(self.noise().squares / self.count, NO_NOISE)) + numbers * math.log(self.count)
 
 
-def find_changes(values: Sequence[float] | Numbers, error_rate: float = ERROR_RATE) -> SeriesChanges:
+def find_changes(values: Sequence[float] | Reals, error_rate: float = ERROR_RATE) -> SeriesChanges:
     """The changes of a series of finite values in their order. Their unit and the time between them do not matter."""
     series = np.asarray(values, dtype=np.float64)
     cleaned, spikes = replace_spikes(series)
@@ -263,7 +262,7 @@ def _divided(stretches: Stretches, level: float) -> _Division:
     return division
 
 
-def _nothing(series: Numbers, centre: float, spikes: Places, error_rate: float) -> SeriesChanges:
+def _nothing(series: Reals, centre: float, spikes: Indices, error_rate: float) -> SeriesChanges:
     """Result for a series that is too short, or constant."""
     piece = Piece(first=0, end=len(series), mean=centre, slope=0.0)
     return SeriesChanges(
@@ -279,7 +278,7 @@ def _nothing(series: Numbers, centre: float, spikes: Places, error_rate: float) 
     )
 
 
-def _described(division: _Division, centre: float, spread: float, spikes: Places, error_rate: float) -> SeriesChanges:
+def _described(division: _Division, centre: float, spread: float, spikes: Indices, error_rate: float) -> SeriesChanges:
     noise = division.noise()
     scale, long_run = noise.deviation * spread, noise.long_run * spread
     pieces = []

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.measurement import Estimate
+from seatrial.model.pair_table import Reals
 from seatrial.statistics.student import quantile, student_quantile
 
 WANTED_CONFIDENCE = 0.95
@@ -21,6 +22,10 @@ FEW_TO_SORT = 1000
 """Values beyond which numpy's partition is as fast as sorting."""
 EXACT_RUNS = 20_000
 """Beyond it the binomial distribution is nearly normal, and exact sums would take seconds to hours."""
+MAD_TO_DEVIATION = 1.4826
+"""Turns a median absolute deviation into the standard deviation of a normal distribution."""
+MEDIAN_ERROR = 1.2533
+"""Standard error of a median of n normal values: this / sqrt(n)."""
 FEWEST_FOR_P99 = 100
 """The 99th percentile of fewer iterations is just the maximum."""
 P99 = 0.99
@@ -30,7 +35,6 @@ MOST_RUNS = 1000
 """More runs than that of each set are not worth planning."""
 CONFIDENCE = 0.95
 SAMENESS_CONFIDENCE = 0.90
-Numbers = NDArray[np.float64]
 
 
 def median(values: Sequence[float]) -> float:
@@ -52,6 +56,12 @@ def array_median(values: NDArray[np.floating[Any]]) -> float:
     if np.isnan(ordered[-1]):  # sorted last
         return math.nan
     return float(ordered[half] if count % 2 else (ordered[half - 1] + ordered[half]) / 2)
+
+
+def robust_scale(values: NDArray[np.floating[Any]], centre: float | None = None) -> float:
+    """Standard deviation of a normal distribution with the values' median absolute deviation from their centre."""
+    middle = array_median(values) if centre is None else centre
+    return MAD_TO_DEVIATION * array_median(np.abs(values - middle))
 
 
 def coverage(runs: int, rank: int) -> float:
@@ -140,7 +150,7 @@ def paired(runs: Sequence[float], beside: Sequence[float]) -> Estimate | None:
     return median_estimate([one / other for one, other in both]) if both else None
 
 
-def mean_estimate(runs: Sequence[Numbers]) -> Estimate:
+def mean_estimate(runs: Sequence[Reals]) -> Estimate:
     """The mean of all iterations of all runs; none of the runs is empty. Raises ValueError for no runs.
 
     Runs are clusters of iterations: the interval is Student's, from the deviations of the runs' own means, each as
@@ -168,7 +178,7 @@ def mean_estimate(runs: Sequence[Numbers]) -> Estimate:
     )
 
 
-def p99_estimate(runs: Sequence[Numbers]) -> Estimate | None:
+def p99_estimate(runs: Sequence[Reals]) -> Estimate | None:
     """What 99 % of all iterations of all runs do not exceed (nearest rank); None for fewer than `FEWEST_FOR_P99`.
 
     The interval is that of the runs' own 99th percentiles, by order statistics over runs, widened to hold the value.
@@ -188,7 +198,7 @@ def p99_estimate(runs: Sequence[Numbers]) -> Estimate | None:
     )
 
 
-def _nearest_rank(times: Numbers) -> float:
+def _nearest_rank(times: Reals) -> float:
     rank = math.ceil(P99 * len(times)) - 1
     return float(np.partition(times, rank)[rank])
 
@@ -203,7 +213,7 @@ def runs_to_detect(effect: float, deviation: float, *, before: int = 0, confiden
     what is estimated and what is to be excluded (Cohen, Statistical Power Analysis for the Behavioral Sciences, 2nd
     ed., 2.4). The answer is only as good as the deviation that it is computed from.
     """
-    return _least(abs(math.log1p(-min(effect, 0.99))), deviation, confidence, before, POWER)
+    return _least(abs(math.log1p(-min(effect, 0.99))), deviation, confidence, before)
 
 
 def runs_to_decide(change: float, threshold: float, deviation: float, *, held: int = 1) -> int | None:
@@ -212,19 +222,19 @@ def runs_to_decide(change: float, threshold: float, deviation: float, *, held: i
     `change`: logarithm of the ratio as estimated now; `held`: runs of each set that exist. None: more than `MOST_RUNS`.
     """
     bound = -math.log1p(-threshold)
-    needed = [_least(abs(change), deviation, CONFIDENCE, 0, POWER)]
+    needed = [_least(abs(change), deviation, CONFIDENCE, 0)]
     if abs(change) < bound:
-        needed.append(_least(bound - abs(change), deviation, SAMENESS_CONFIDENCE, 0, POWER))
+        needed.append(_least(bound - abs(change), deviation, SAMENESS_CONFIDENCE, 0))
     possible = [count for count in needed if count is not None]
     return max(min(possible), held + 1) if possible else None
 
 
-def _least(distance: float, deviation: float, confidence: float, before: int, power: float) -> int | None:
+def _least(distance: float, deviation: float, confidence: float, before: int) -> int | None:
     if not distance > 0 or not math.isfinite(deviation):
         return None
     counts = np.arange(1, MOST_RUNS + 1, dtype=float)
     first = np.full_like(counts, before) if before else counts
     degrees = np.maximum(first + counts - 2, 0.0)
     error = deviation * np.sqrt(1 / first + 1 / counts)
-    enough = (quantile(confidence, degrees) + quantile(2 * power - 1, degrees)) * error <= distance
+    enough = (quantile(confidence, degrees) + quantile(2 * POWER - 1, degrees)) * error <= distance
     return int(counts[np.argmax(enough)]) if bool(enough.any()) else None

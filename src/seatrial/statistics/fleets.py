@@ -14,9 +14,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.model.pair_table import Reals
+from seatrial.statistics.estimates import MEDIAN_ERROR, robust_scale
 from seatrial.statistics.student import student_quantile
-
-Numbers = NDArray[np.float64]
 
 ERROR_RATE = 0.02
 """Share of fleets without a slow node in which one may be named; half of it for each tail."""
@@ -31,8 +31,6 @@ EFFICIENCY = 0.37
 """Degrees of freedom that each node gives to the median absolute deviation as an estimate of scale."""
 MOST_DEGREES = 15
 """Real fleets have heavier tails than a normal distribution, however many nodes they have."""
-MAD_TO_DEVIATION = 1.4826
-MEDIAN_ERROR = 1.2533
 """Standard error of a median of n normal values: this / sqrt(n)."""
 POWER_DEVIATIONS = 1.645
 FEWEST_RUNS = 3
@@ -148,14 +146,14 @@ def judge_fleet(
 class _Scales(msgspec.Struct, frozen=True, kw_only=True):
     """For each node the centre and scatter of its peers, and the loss from which it is low; `threshold`: for any."""
 
-    centres: Numbers
-    scatters: Numbers
-    limits: Numbers
+    centres: Reals
+    scatters: Reals
+    limits: Reals
     threshold: float
 
 
 def _scales(
-    medians: Numbers,
+    medians: Reals,
     groups: Sequence[NDArray[np.intp]],
     run_error: float,
     *,
@@ -167,7 +165,7 @@ def _scales(
     centres, scatters, beside_others = (np.empty(len(medians)) for _ in range(3))
     for group in groups:
         centre = float(np.median(medians[group]))
-        spread = MAD_TO_DEVIATION * float(np.median(np.abs(medians[group] - centre)))
+        spread = robust_scale(medians[group], centre)
         centres[group] = centre
         scatters[group] = max(spread, run_error * (1.0 if few_runs else MEDIAN_ERROR), LEAST_SCALE)
         beside_others[group] = _limits_beside_others(medians[group], centre, max(run_error, LEAST_SCALE), tail)
@@ -181,7 +179,7 @@ def _scales(
     )
 
 
-def _logarithms(values: Sequence[Sequence[float]], sign: float) -> list[Numbers]:
+def _logarithms(values: Sequence[Sequence[float]], sign: float) -> list[Reals]:
     """Logarithms of each node's runs, larger for better ones."""
     usual = float(np.median([value for runs in values for value in runs if value > 0]))
     nothing = usual * math.exp(-LOG_OF_NOTHING)
@@ -207,7 +205,7 @@ def _dead_node(name: str, values: Sequence[float], scatter: float) -> NodeRuns:
 
 
 def _node(
-    name: str, values: Sequence[float], below: Numbers, *, median: float, low: float, scatter: float,
+    name: str, values: Sequence[float], below: Reals, *, median: float, low: float, scatter: float,
     limits: tuple[float, float],
 ) -> NodeRuns:  # fmt: skip
     """One node. `below`: its runs below its median; `low`: that below its peers; `limits` of both, last for runs."""
@@ -234,12 +232,12 @@ def _share(log_loss: float) -> float:
     return -math.expm1(-log_loss)
 
 
-def _run_scatter(logs: Sequence[Numbers]) -> float:
+def _run_scatter(logs: Sequence[Reals]) -> float:
     """Scatter of one run, from differences of neighbouring runs, which a node's own level does not enter."""
     differences = [np.abs(np.diff(runs)) for runs in logs if len(runs) > 1]
     if not differences:
         return 0.0
-    return MAD_TO_DEVIATION * float(np.median(np.concatenate(differences))) / math.sqrt(2)
+    return robust_scale(np.concatenate(differences), 0.0) / math.sqrt(2)
 
 
 def _critical(tail: float, peers: int) -> float:
@@ -252,7 +250,7 @@ def _critical(tail: float, peers: int) -> float:
     return student_quantile(1 - tail, min(max(degrees, 1), MOST_DEGREES))
 
 
-def _limits_beside_others(medians: Numbers, centre: float, floor: float, tail: float) -> Numbers:
+def _limits_beside_others(medians: Reals, centre: float, floor: float, tail: float) -> Reals:
     """For each node the loss below `centre` that it shows with probability `tail` if it is one of the others.
 
     The others' own mean and standard deviation: of few nodes they show more than a median absolute deviation, and one
@@ -265,11 +263,11 @@ def _limits_beside_others(medians: Numbers, centre: float, floor: float, tail: f
     squares = (medians**2).sum() - medians**2 - (count - 1) * mean**2
     scale = np.maximum(np.sqrt(np.maximum(squares, 0) / (count - 2)), floor) * math.sqrt(1 + 1 / (count - 1))
     quantile = student_quantile(1 - tail, min(count - 2, FEWEST_NODES + 1))
-    limits: Numbers = quantile * scale - (mean - centre)
+    limits: Reals = quantile * scale - (mean - centre)
     return limits
 
 
-def _gross(logs: Sequence[Numbers], comparisons: int) -> float:
+def _gross(logs: Sequence[Reals], comparisons: int) -> float:
     """Deviations of a run below its node's median that no healthy run reaches."""
     differences = sum(len(runs) - 1 for runs in logs)
     tail = ERROR_RATE / 2 / sum(map(len, logs)) / comparisons
@@ -277,7 +275,7 @@ def _gross(logs: Sequence[Numbers], comparisons: int) -> float:
     return max(GROSS_SCALES, student_quantile(1 - tail, degrees))
 
 
-def _populations(medians: Numbers, effect: float) -> list[NDArray[np.intp]]:
+def _populations(medians: Reals, effect: float) -> list[NDArray[np.intp]]:
     """Places of the nodes of one population, or of two, the lower one first: each has a third of the nodes."""
     order = np.argsort(medians, kind="stable")
     count = len(order)
@@ -289,13 +287,13 @@ def _populations(medians: Numbers, effect: float) -> list[NDArray[np.intp]]:
     gaps = np.diff(ordered)[least - 1 : count - least]
     cut = least + int(np.argmax(gaps))
     low, high = ordered[:cut], ordered[cut:]
-    within = max(MAD_TO_DEVIATION * float(np.median(np.abs(part - np.median(part)))) for part in (low, high))
+    within = max(robust_scale(part) for part in (low, high))
     if float(gaps.max()) <= max(POPULATION_SCALES * max(within, LEAST_SCALE / 2), effect):
         return whole
     return [np.sort(order[:cut]), np.sort(order[cut:])]
 
 
-def _intraclass(logs: Sequence[Numbers], gross: float) -> tuple[float | None, float | None]:
+def _intraclass(logs: Sequence[Reals], gross: float) -> tuple[float | None, float | None]:
     """ICC(1) and the reliability of a node's mean, grossly low runs left out.
 
     Shrout and Fleiss, Intraclass correlations, Psychological Bulletin 86 (1979).
@@ -339,15 +337,15 @@ def alarm_count(runs: int, error_rate: float = SEQUENCE_ERROR_RATE) -> int:
     return bisect.bisect_left(range(runs + 1), 1 / error_rate, key=lambda below: sign_evidence(below, runs))
 
 
-def median_sequence(values: Sequence[float], error_rate: float = SEQUENCE_ERROR_RATE) -> tuple[float, float]:
-    """An interval for the median that holds after every run at once, with probability 1 - `error_rate`.
+def median_sequence(values: Sequence[float]) -> tuple[float, float]:
+    """An interval for the median that holds after every run at once, with probability 1 - `SEQUENCE_ERROR_RATE`.
 
     Values for which neither direction of the sign test has evidence at half the error rate (the quantile sequences of
     Howard and Ramdas, Bernoulli 28, 2022, with this e-process). Infinite ends with few runs.
     """
     ordered = sorted(values)
     runs = len(ordered)
-    rank = alarm_count(runs, error_rate / 2)
+    rank = alarm_count(runs, SEQUENCE_ERROR_RATE / 2)
     if rank > runs:
         return -math.inf, math.inf
     return ordered[runs - rank], ordered[rank - 1]

@@ -9,9 +9,8 @@ import math
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-Reals = NDArray[np.float64]
+from seatrial.model.pair_table import Reals
 
 ERROR_RATE = 0.01
 """Probability that any value of a healthy table counts as out: all values counted."""

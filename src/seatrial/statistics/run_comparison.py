@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from seatrial.model.pair_table import Reals
 from seatrial.statistics.change_errors import (
     LEAST_DEVIATION,
     Error,
@@ -31,9 +32,9 @@ from seatrial.statistics.change_errors import (
     shrink,
     variance_of,
 )
+from seatrial.statistics.estimates import robust_scale
 from seatrial.statistics.student import quantile, ratio_tails, two_sided
 
-Reals = NDArray[np.float64]
 CONFIDENCE = 0.95
 SAMENESS_CONFIDENCE = 0.90
 """Two one-sided tests of 5 % each."""
@@ -42,7 +43,6 @@ UNLIKE_CONFIDENCE = 0.92
 UNLIKE_CHANCE = 0.3
 """Runs of one set seem to scatter more than those of the other if chance makes such a difference more seldom. The
 interval is then the wider one of both kinds."""
-MAD_TO_DEVIATION = 1.4826
 MOST_WIDENED, HALVINGS = 1e3, 30
 """Largest factor by which jumps widen an error, and the halvings that find it."""
 FEWEST_TO_SCATTER = 5
@@ -187,7 +187,7 @@ def _scatter(numbers: Reals) -> float:
     """Robust standard deviation; NaN for too few."""
     if len(numbers) < FEWEST_TO_SCATTER:
         return math.nan
-    return max(MAD_TO_DEVIATION * float(np.median(np.abs(numbers - np.median(numbers)))), LEAST_DEVIATION)
+    return max(robust_scale(numbers), LEAST_DEVIATION)
 
 
 def _spread_between(usual: Reals) -> float:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from seatrial.model.pair_table import Reals
 from seatrial.model.words import count
 from seatrial.statistics.segments import Interval
 from seatrial.statistics.student import student_quantile
@@ -20,7 +20,6 @@ FEWEST_SIZES = 6
 CONFIDENCE = 0.95
 STEPS = 100
 SETTLED = 1e-10
-Numbers = NDArray[np.float64]
 
 
 class ScalingFit(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +81,7 @@ def _fit(law: str, sizes: Sequence[float], rates: Sequence[float], terms: int) -
     )
 
 
-def _start(sizes: Numbers, rates: Numbers, terms: int) -> Numbers:
+def _start(sizes: Reals, rates: Reals, terms: int) -> Reals:
     """N over rate is linear in the parameters: least squares of relative errors."""
     columns = [np.ones_like(sizes), sizes - 1, sizes * (sizes - 1)][: terms + 1]
     inverse = sizes / rates
@@ -92,17 +91,17 @@ def _start(sizes: Numbers, rates: Numbers, terms: int) -> Numbers:
     return np.array([-math.log(base), *(float(value) / base for value in solution[1:])])
 
 
-def _logs(sizes: Numbers, parameters: Numbers) -> Numbers:
-    logs: Numbers = parameters[0] + np.log(sizes) - np.log(np.maximum(_denominator(sizes, parameters), 1e-12))
+def _logs(sizes: Reals, parameters: Reals) -> Reals:
+    logs: Reals = parameters[0] + np.log(sizes) - np.log(np.maximum(_denominator(sizes, parameters), 1e-12))
     return logs
 
 
-def _denominator(sizes: Numbers, parameters: Numbers) -> Numbers:
-    total: Numbers = 1 + parameters[1] * (sizes - 1)
+def _denominator(sizes: Reals, parameters: Reals) -> Reals:
+    total: Reals = 1 + parameters[1] * (sizes - 1)
     return total + parameters[2] * sizes * (sizes - 1) if len(parameters) > 2 else total
 
 
-def _least_squares(sizes: Numbers, logs: Numbers, start: Numbers) -> tuple[Numbers, Numbers, float] | None:
+def _least_squares(sizes: Reals, logs: Reals, start: Reals) -> tuple[Reals, Reals, float] | None:
     """Gauss-Newton on logarithms: parameters, half widths of their intervals, scatter. None: it does not settle."""
     parameters = start
     count, degrees = len(start), len(sizes) - len(start)
@@ -125,6 +124,6 @@ def _least_squares(sizes: Numbers, logs: Numbers, start: Numbers) -> tuple[Numbe
     return None
 
 
-def _squares(sizes: Numbers, logs: Numbers, parameters: Numbers) -> float:
+def _squares(sizes: Reals, logs: Reals, parameters: Reals) -> float:
     residuals = logs - _logs(sizes, parameters)
     return float(residuals @ residuals)

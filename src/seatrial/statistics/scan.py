@@ -9,9 +9,8 @@ import functools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
+from seatrial.model.pair_table import Indices, Reals
 
 SHORTEST = 5
 """Values on each side of a change: a shorter stretch is an episode and not a level."""
@@ -27,7 +26,6 @@ LEAST_DIVISOR = 0.3
 BIASES = {1: (1.0, 3.0), 2: (2.0, 4.0)}
 """Parameters fitted to each piece, mean or line -> (a, b): r is underestimated by (a + b r) / n for each piece
 (Kendall, Biometrika 41, 1954, for the mean)."""
-Places = NDArray[np.intp]
 
 REACH = 2
 """Neighbours on each side: one or two wild values in a row are spikes, three or more may be a change."""
@@ -44,7 +42,7 @@ MEAN_TO_DEVIATION = 1.2533 / 2**0.5
 class Stretches:
     """Squared residuals of any stretch of one series, by sums: about its mean, or about its least-squares line."""
 
-    def __init__(self, values: Numbers, *, lines: bool) -> None:
+    def __init__(self, values: Reals, *, lines: bool) -> None:
         """`values`: centred, with a standard deviation of about 1, so that sums of squares lose no digits."""
         self.values = values
         self.lines = lines
@@ -68,7 +66,7 @@ class Stretches:
         moment = float(self._moment[end] - self._moment[first]) - (first + end - 1) / 2 * total
         return total * total / count + moment * moment * 12 / (count * (count * count - 1))
 
-    def _explained(self, first: int | slice, end: int | slice) -> Numbers:
+    def _explained(self, first: int | slice, end: int | slice) -> Reals:
         """What the mean or the line takes from the sum of squares; one of the two may be a range of places."""
         count = self._places[end] - self._places[first]
         total = self._sum[end] - self._sum[first]
@@ -77,7 +75,7 @@ class Stretches:
         moment = self._moment[end] - self._moment[first] - (self._places[first] + self._places[end] - 1) / 2 * total
         return np.asarray(total * total / count + moment * moment * 12 / (count * (count * count - 1)))
 
-    def residuals(self, first: int, end: int) -> Numbers:
+    def residuals(self, first: int, end: int) -> Reals:
         """What the mean or the line leaves of the values from `first` to before `end`."""
         value, slope = self.line(first, end)
         values = self.values[first:end]
@@ -104,7 +102,7 @@ class Stretches:
         return float(explained[best]) - self._explained_by_one(first, end), first + SHORTEST + best
 
 
-def _sums(values: Numbers) -> Numbers:
+def _sums(values: Reals) -> Reals:
     sums = np.empty(len(values) + 1)
     sums[0] = 0.0
     np.cumsum(values, out=sums[1:])
@@ -178,12 +176,12 @@ def independent_share(autocorrelation: float) -> float:
     return (1 - autocorrelation) / (1 + autocorrelation)
 
 
-def residual_products(residuals: Numbers) -> tuple[float, float]:
+def residual_products(residuals: Reals) -> tuple[float, float]:
     """Sums of the residuals' squares, and of the products with their successors."""
     return float(residuals @ residuals), float(residuals[1:] @ residuals[:-1])
 
 
-def replace_spikes(values: Numbers) -> tuple[Numbers, Places]:
+def replace_spikes(values: Reals) -> tuple[Reals, Indices]:
     """The series with the median of its neighbourhood in place of each spike, and where the spikes were.
 
     Hampel's filter (Pearson, Outliers in process modeling and identification, IEEE TCST 10, 2002): the median of five
@@ -204,7 +202,7 @@ def replace_spikes(values: Numbers) -> tuple[Numbers, Places]:
     return replaced, places
 
 
-def _medians_of_five(a: Numbers, b: Numbers, c: Numbers, d: Numbers, e: Numbers) -> Numbers:
+def _medians_of_five(a: Reals, b: Reals, c: Reals, d: Reals, e: Reals) -> Reals:
     """Place by place. The median of all is that of `e`, the greater of two minima and the lesser of two maxima."""
     low = np.maximum(np.minimum(a, b), np.minimum(c, d))
     high = np.minimum(np.maximum(a, b), np.maximum(c, d))

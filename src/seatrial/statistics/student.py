@@ -5,9 +5,9 @@ from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
-Reals = NDArray[np.float64]
+from seatrial.model.pair_table import Reals
+
 STEPS = 300
 TINY = 1e-300
 CLOSE = 1e-13

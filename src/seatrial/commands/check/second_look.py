@@ -11,10 +11,9 @@ import msgspec
 
 from seatrial.commands.check.processor_waits import Ends, LongWaits, RankWaits, Waits, excused_by_waiting, starved
 from seatrial.locate.evidence import Pair
-from seatrial.locate.significance import NORMAL
 from seatrial.locate.thresholds import GROSS_LOSS, LIMIT_FLOOR, NEAR, RETEST_RUNS, SCATTERS, SURE
 from seatrial.model.measurement import Estimate
-from seatrial.statistics.estimates import median, median_estimate
+from seatrial.statistics.estimates import MAD_TO_DEVIATION, median, median_estimate
 
 ONE_LEVEL = 0.15
 """Log: runs of one part that lie further apart than this, and than noise puts them, are on several levels."""
@@ -103,7 +102,7 @@ class SecondLook:
         self._beside = [_middle([own[run] for own in controls if run < len(own)]) for run in range(most)]
         several = [sum(run < len(own) for own in controls) > 1 for run in range(most)]
         apart = [abs(value - self._beside[run]) for own in controls for run, value in enumerate(own) if several[run]]
-        self._noise = NORMAL * median(apart) if apart else scatter
+        self._noise = MAD_TO_DEVIATION * median(apart) if apart else scatter
         self._undisturbed = median(sorted(self._beside)[most // 2 :]) if most else 0.0
         """What the controls usually give; less in a run means that something took from them in it."""
 

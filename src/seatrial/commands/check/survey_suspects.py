@@ -11,7 +11,6 @@ import numpy as np
 from seatrial.locate.evidence import AVERAGED, SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.explanation import Blamed, Crossings, blame, with_parts
 from seatrial.locate.references import References
-from seatrial.locate.significance import NORMAL
 from seatrial.locate.table import DENSE_SHARE, FEWEST_DENSE_NODES, locate_in_table, with_switch_names
 from seatrial.locate.thresholds import GROSS_LOSS, MOST_LACK, SCATTERS, SUSPICION, to_log
 from seatrial.model.fabric import Component, Fabric, Wiring
@@ -20,7 +19,7 @@ from seatrial.model.pair_faults import Located, LocatedFault
 from seatrial.model.pair_table import Reals, repeated_pair_table
 from seatrial.model.subject import Direction, SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
-from seatrial.statistics.estimates import median
+from seatrial.statistics.estimates import MAD_TO_DEVIATION, median
 
 AVERAGED_KINDS = (SubjectKind.NODE, SubjectKind.UPLINK)
 """What averages name that no single pair may show; cables are left to the pairs that cross them."""
@@ -140,7 +139,7 @@ class SurveyRuns:
 
     def noise(self, usual: float) -> float:
         """Scatter of the repetitions of a pair about their median; `usual`: logarithm of what peers give."""
-        return NORMAL * float(np.median(np.abs((self._run - usual) - (self._middle - usual))))
+        return MAD_TO_DEVIATION * float(np.median(np.abs((self._run - usual) - (self._middle - usual))))
 
 
 def once_bad(

@@ -15,6 +15,7 @@ from seatrial.judgement.comparison.records import (
 )
 from seatrial.judgement.comparison.subjects import Columns, ComparedSubjects, compare_subjects, pairs_of_one
 from seatrial.model.measurement import Estimate
+from seatrial.model.pair_table import Flags
 from seatrial.model.run_values import Metric, MetricTable
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.verdict import Outcome
@@ -33,7 +34,6 @@ MOST_LOG = 700.0
 OUTCOMES = tuple(Outcome)
 SLOWER, FASTER, SAME, INCONCLUSIVE = range(len(OUTCOMES))
 Codes = NDArray[np.int8]
-Flags = NDArray[np.bool_]
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):

@@ -130,10 +130,10 @@ def send(pids: Iterable[int], number: signal.Signals) -> None:
             continue
 
 
-def kill_all(spaces: Iterable[str], timeout_s: float = 10.0) -> list[int]:
+def kill_all(spaces: Iterable[str]) -> list[int]:
     """Kill every process in `spaces`, those they start meanwhile too; return the ones that would not die."""
     wanted = list(spaces)
-    return kill_until_none(lambda: pids_in(wanted), timeout_s)
+    return kill_until_none(lambda: pids_in(wanted))
 
 
 def kill_until_none(look: Callable[[], list[int]], timeout_s: float = 10.0) -> list[int]:
@@ -151,9 +151,9 @@ def kill_until_none(look: Callable[[], list[int]], timeout_s: float = 10.0) -> l
     return []
 
 
-def stop_all(space: str, timeout_s: float = 5.0) -> list[int]:
+def stop_all(space: str) -> list[int]:
     """Freeze every process in a namespace; return the ones that still run."""
-    deadline = time.monotonic() + timeout_s
+    deadline = time.monotonic() + 5.0
     while pids := [pid for pid in pids_in([space]) if state_letter(pid) not in ("", "T", "Z")]:
         if time.monotonic() > deadline:
             return pids
