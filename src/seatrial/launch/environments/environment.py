@@ -40,9 +40,9 @@ class EnvironmentKind(msgspec.Struct, frozen=True, kw_only=True):
     """What to do where variables of the launch get lost in it."""
 
 
-def shell_argv(text: str, name: str, words: Sequence[str], argv: Sequence[str]) -> list[str]:
-    """A fixed `text` for the shell, which finds how many words there are, the words, and argv as its parameters."""
-    return [SHELL, "-c", text, name, str(len(words)), *words, *argv]
+def shell_wrap(text: str, name: str) -> Wrap:
+    """Wrap with a fixed `text` for the shell: its parameters are the number of words, the words, and argv."""
+    return lambda words, _, argv: [SHELL, "-c", text, name, str(len(words)), *words, *argv]
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
