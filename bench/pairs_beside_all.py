@@ -17,8 +17,7 @@ from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Parameters
 from seatrial.lab.trial.scenario import Scenario
 from seatrial.lab.trial.score import CheckOutput
-from seatrial.lab.trial.stage import archive_of, real_stage
-from seatrial.lab.trial.trial import TrialStage
+from seatrial.lab.trial.trial import TrialStage, archive_of, real_stage
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.subject import Direction
 

@@ -21,7 +21,6 @@ from seatrial.lab.faults import base as faults_base
 from seatrial.lab.faults import catalogue
 from seatrial.lab.trial import disturbances
 from seatrial.lab.trial import scenario as trial_scenario
-from seatrial.lab.trial import stage as trial_stage
 from seatrial.lab.trial import trial as trial_trial
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.subject import Direction
@@ -293,7 +292,7 @@ def trial(
 
     scenarios = [trial_scenario.read_scenario(path) for path in files]
     processes.require_lab()
-    stage = trial_stage.real_stage(keep)
+    stage = trial_trial.real_stage(keep)
     results = []
     for scenario in scenarios:
 

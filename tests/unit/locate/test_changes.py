@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatrial.locate.changes import find_changes
-from seatrial.locate.flapping import period
+from seatrial.locate.changes import find_changes, period
 from seatrial.locate.part_series import RowSeries
 from seatrial.locate.thresholds import practical_effects
 from seatrial.model.pair_faults import Change, ChangeKind
