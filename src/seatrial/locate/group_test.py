@@ -80,7 +80,7 @@ def group_test(
     effects_of: list[PartEffect] = []
     undecided = []
     sure: defaultdict[Subject, dict[Direction, Indices]] = defaultdict(dict)
-    for blame in found.blamed:
+    for blame in found:
         subjects = tuple(dict.fromkeys(parts[part][0] for part in blame.parts))
         if len(subjects) == 1 and len(blame.rows) >= FEWEST_ROWS:
             sure[subjects[0]].update({parts[part][1]: blame.rows for part in blame.parts})
@@ -91,7 +91,7 @@ def group_test(
         way = next(iter(directions)) if len(directions) == 1 else Direction.BOTH
         effects_of.append(_effect((subject,), way, explained, log, scatter, len(parts)))
     guilty = np.zeros(ways.parts, dtype=np.bool_)
-    guilty[[part for blame in found.blamed for part in blame.parts]] = True
+    guilty[[part for blame in found for part in blame.parts]] = True
     residual = log.copy()
     residual[ways.row[guilty[ways.part]]] = np.nan
     return GroupTest(

@@ -82,7 +82,7 @@ def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) 
     found = explain(
         ratio, Ways(row=owner[keep], part=ends[keep], parts=2 * count), 1 - lack, 3 * scatter, good=1 - BAND * lack
     )
-    blamed = [blame for blame in found.blamed if len(blame.rows) >= FEWEST_WAYS]
+    blamed = [blame for blame in found if len(blame.rows) >= FEWEST_WAYS]
     critical = critical_value(2 * count, max(len(log) - 1, 1), error_rate)
     slow, explained = [], np.zeros(y.shape, dtype=np.bool_)
     for groups, direction, rows in _merged([blame.parts for blame in blamed], here[far], there[far], count):
