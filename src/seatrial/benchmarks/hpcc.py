@@ -47,7 +47,8 @@ def parse(text: str) -> Output:
         if name == "HPL":
             read_hpl(reading, lines)
         elif name in ("StarSTREAM", "SingleSTREAM"):
-            _stream(reading, name, lines)
+            # seconds have four decimals and arrays are small, so only the check and the sizes count
+            read_stream(reading, lines, {"part": name})
         elif name == "Summary":
             _summary(reading, lines)
         _checks(reading, name, lines)
@@ -77,11 +78,6 @@ def _parts(reading: Reading) -> "list[tuple[str, list[OutputLine]]]":
     if inside:
         reading.lack(f"the section {parts[-1][0]} has no end")
     return parts
-
-
-def _stream(reading: Reading, part: str, lines: Sequence[OutputLine]) -> None:
-    """Its tables have four decimals of seconds; arrays are small, so only the check and the sizes count."""
-    read_stream(reading, lines, {"part": part})
 
 
 def _summary(reading: Reading, lines: Sequence[OutputLine]) -> None:

@@ -111,7 +111,9 @@ def parse_leaf_file(text: str) -> dict[str, str]:
         return _leaves_of_document(text)
     lines = {number: line.partition("#")[0].strip() for number, line in enumerate(text.splitlines(), start=1)}
     if PARAMETERS.search("\n".join(lines.values())):
-        fabric = parse_topology("\n".join(KEYWORD.sub(_spelled, line) for line in lines.values()))
+        fabric = parse_topology(
+            "\n".join(KEYWORD.sub(lambda keyword: SPELLED[keyword[1].lower()], line) for line in lines.values())
+        )
         if not fabric.leaf_of:
             raise ValueError(fabric.source.removeprefix(f"{PRINTER}: "))
         return dict(fabric.leaf_of)
@@ -129,10 +131,6 @@ def parse_leaf_file(text: str) -> dict[str, str]:
     if not leaf_of:
         raise ValueError("it names no node")
     return leaf_of
-
-
-def _spelled(keyword: re.Match[str]) -> str:
-    return SPELLED[keyword[1].lower()]
 
 
 def _leaves_of_document(text: str) -> dict[str, str]:

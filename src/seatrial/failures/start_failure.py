@@ -175,15 +175,12 @@ def why_unreachable(host: str, text: str, *, timed_out: bool, limit_s: float) ->
     match = first_cause(causes("ssh"), text)
     if match:
         meaning, remedy = match
-        return f"{meaning}; {_lower(remedy)}".replace("the nodes", "the host").replace("HOST", host).rstrip(".")
+        reason = f"{meaning}; {remedy[:1].lower()}{remedy[1:]}"
+        return reason.replace("the nodes", "the host").replace("HOST", host).rstrip(".")
     if timed_out:
         return f"it did not answer over ssh within {limit_s:.0f} s"
     lines = [line.strip() for line in plain(text).splitlines() if line.strip()]
     return f"ssh failed ({lines[-1][:LONGEST_REPLY]})" if lines else "ssh ended without an answer"
-
-
-def _lower(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:]
 
 
 def why_not_entered(text: str) -> tuple[str, str] | None:

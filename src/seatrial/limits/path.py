@@ -196,7 +196,8 @@ def _unshared(source: NodeFacts, target: NodeFacts) -> tuple[str, ...]:
 def _obstacle(facts: NodeFacts) -> str:
     """Why no limit over TCP can be computed that this node has a part in, or "". It follows the node's name."""
     if not facts.ethernet_interfaces:
-        only = f"shares only Ethernet with the other end ({_hcas(facts)}), and " if facts.active_hcas else ""
+        hcas = ", ".join(hca.name for hca in facts.active_hcas)
+        only = f"shares only Ethernet with the other end ({hcas}), and " if hcas else ""
         return f"{only}shows no Ethernet interface that is up{_because(facts, 'interfaces')}"
     for interface in facts.ethernet_interfaces:
         for field, word in (("speed_bits_per_s", "speed"), ("mtu_bytes", "MTU")):
@@ -204,10 +205,6 @@ def _obstacle(facts: NodeFacts) -> str:
                 why = _because(facts, f"interfaces.{interface.name}.{field}")
                 return f"{interface.name} is up and its {word} is unknown{why}"
     return ""
-
-
-def _hcas(facts: NodeFacts) -> str:
-    return ", ".join(hca.name for hca in facts.active_hcas)
 
 
 def _because(facts: NodeFacts, fact: str) -> str:

@@ -58,6 +58,11 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
         """Rows that were measured and carried nothing."""
         return np.isneginf(self.log)
 
+    @property
+    def cells(self) -> Indices:
+        """Number of rows of each node, in either direction."""
+        return np.bincount(self.source, minlength=self.nodes) + np.bincount(self.target, minlength=self.nodes)
+
 
 def rows_of(table: PairTable, metric: str) -> Rows | None:
     """The rows of one metric; None where no number was given.

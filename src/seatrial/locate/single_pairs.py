@@ -167,9 +167,7 @@ def _by_node(rows: Rows, loss: Reals, chosen: Indices, cause: Instability, out: 
     found: list[Varying] = []
     if not left.size:
         return found
-    cells = np.bincount(rows.source, minlength=rows.nodes) + np.bincount(rows.target, minlength=rows.nodes)
-    if not rows.directed:
-        cells *= 2
+    cells = rows.cells * (1 if rows.directed else 2)
     while left.size:
         counts = np.bincount(rows.source[left], minlength=rows.nodes)
         counts += np.bincount(rows.target[left], minlength=rows.nodes)

@@ -48,15 +48,9 @@ def ranks_needed(facts: Mapping[str, NodeFacts]) -> int:
         cores = node_facts.topology.cores
         firsts = sorted(core.processors[0] for core in cores if core.processors)
         adjacent = bool(firsts) and firsts != list(range(len(firsts)))
-        count = _first_known(
-            node_facts.processors if adjacent else None, node_facts.cores, len(cores), node_facts.processors
-        )
-        counts.append(count)
+        processors = node_facts.processors
+        counts.append((adjacent and processors) or node_facts.cores or len(cores) or processors or 1)
     return min(counts, default=1)
-
-
-def _first_known(*numbers: int | None) -> int:
-    return next((number for number in numbers if number), 1)
 
 
 def places_of(

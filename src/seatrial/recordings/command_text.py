@@ -102,7 +102,9 @@ def facts_from_text(text: str, name: str) -> NodeFacts:
     facts = NodeFacts(
         hostname=name,
         complete=True,
-        cpu_model=_model_name(sections) or (machine.cpu_model if machine else "") or _processor_name(blocks),
+        cpu_model=_model_name(sections)
+        or (machine.cpu_model if machine else "")
+        or _fields(blocks, "Processor Information").get("Version", ""),
         processors=processors or len(topology.processors) or None,
         cores=sum(filter(None, map(_cores, sections))) or len(topology.cores) or None,
         sockets=sockets or len(topology.packages) or None,
@@ -208,10 +210,6 @@ def _memory_lines(blocks: list[tuple[str, list[str]]]) -> Iterator[str]:
         if title == "Memory Device":
             yield title
             yield from lines
-
-
-def _processor_name(blocks: list[tuple[str, list[str]]]) -> str:
-    return _fields(blocks, "Processor Information").get("Version", "")
 
 
 def _firmware(blocks: list[tuple[str, list[str]]]) -> Firmware:

@@ -46,7 +46,7 @@ def facts_from_sysinfo(text: str) -> dict[str, NodeFacts]:
 
 
 def _node(name: str, node: Mapping[str, Any]) -> NodeFacts:
-    cpu, net = _part(node, "cpu"), _part(node, "net")
+    cpu, net, chassis = _part(node, "cpu"), _part(node, "net"), _part(node, "chassis")
     processors, sockets = whole(cpu, "CPU(s)"), whole(cpu, "Socket(s)")
     per_socket = whole(cpu, "Core(s) per socket")
     kernel, model = _text(_part(node, "os"), "kernel"), _text(cpu, "Model name")
@@ -69,7 +69,9 @@ def _node(name: str, node: Mapping[str, Any]) -> NodeFacts:
         pci=_pci(net),
         topology=Topology(numa_nodes=lscpu_numa_nodes(cpu), source="sysinfo"),
         processor=lscpu_processor(cpu, processors),
-        system=SystemFacts(firmware=_firmware(_part(node, "chassis"))),
+        system=SystemFacts(
+            firmware=Firmware(vendor=_text(chassis, "sys_vendor"), product=_text(chassis, "product_name"))
+        ),
         absent=absent,
     )
 
@@ -159,10 +161,6 @@ def lscpu_processor(cpu: Mapping[str, Any], processors: int | None) -> Processor
 
 def _megahertz(text: str) -> float | None:
     return float(text) * 1e6 if re.fullmatch(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", text) else None
-
-
-def _firmware(chassis: Mapping[str, Any]) -> Firmware:
-    return Firmware(vendor=_text(chassis, "sys_vendor"), product=_text(chassis, "product_name"))
 
 
 def _part(whole: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -86,7 +86,7 @@ def lower_than_peers(readings: Readings) -> Iterator[Violation]:
         "the highest frequency that its policy allows",
         _lowest_allowed_hz,
         show=ghz,
-        worse=_clearly_lower,
+        worse=lambda own, peers: own < ALLOWED_SHARE * peers,
         groups=peers_with_same(lambda facts: (facts.processor.frequency_driver, facts.processor.turbo)),
     )
     yield from rule(readings)
@@ -97,10 +97,6 @@ def _lowest_allowed_hz(facts: NodeFacts) -> float | None:
     if processor.base_hz or not only_base_is_comparable(processor):
         return None
     return min(processor.maximum_hz, default=None)
-
-
-def _clearly_lower(own: float, peers: float) -> bool:
-    return own < ALLOWED_SHARE * peers
 
 
 def limited_by_quota(node: str, facts: NodeFacts) -> Iterator[Violation]:

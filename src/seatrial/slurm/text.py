@@ -251,7 +251,7 @@ def granted_job(text: str) -> str:
 
 
 def held_job(text: str) -> str:
-    """The job whose number `slurm_argv.HOLDER` printed; empty where it is not there."""
+    """The job whose number `argv.HOLDER` printed; empty where it is not there."""
     match = HELD.search(text)
     return match.group(1) if match else ""
 

@@ -4,6 +4,7 @@ Iterations of one run are not independent, so no interval counts them: the unit 
 """
 
 import math
+import statistics
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
@@ -37,13 +38,8 @@ CONFIDENCE = 0.95
 SAMENESS_CONFIDENCE = 0.90
 
 
-def median(values: Sequence[float]) -> float:
-    """The middle value, or the mean of the two middle ones. Raises ValueError for an empty sequence."""
-    if not values:
-        raise ValueError("no median of no values")
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+median = statistics.median
+"""Raises ValueError for no values."""
 
 
 def array_median(values: NDArray[np.floating[Any]]) -> float:

@@ -60,7 +60,7 @@ class NodeRuns(msgspec.Struct, frozen=True, kw_only=True):
     worst_run_loss: float
     """Loss of the lowest run against the node's own median."""
     evidence: float
-    """e-value that its median is below its peers', valid however often it is looked at (`e_process.sign_evidence`)."""
+    """e-value that its median is below its peers', valid however often it is examined (`sign_evidence`)."""
     low: float
     high: float
     """95 % interval of its median that holds after every run; infinite with few runs."""

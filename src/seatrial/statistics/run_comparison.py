@@ -4,14 +4,14 @@ The unit of replication is the run: a launch of its own. The logarithm of the va
 m_k + c_r + e_rk: what the subject usually does, what the whole run deviates by (all subjects together), and what this
 subject deviates by in this run. The deviation of a run is shared by all subjects of it, so it is estimated from the
 runs alone and never from the many subjects; the deviations of single subjects are estimated from all subjects together
-(`shrunken_variances`). The interval of a change adds both variances, with degrees of freedom after Satterthwaite
+(`change_errors.shrink`). The interval of a change adds both variances, with degrees of freedom after Satterthwaite
 (Biometrics Bulletin 2, 1946). Sameness is shown by two one-sided tests (Schuirmann, J. Pharmacokinet. Biopharm. 15,
 1987): the 90 % interval lies within the practical threshold. That interval is the wider one of the pooled one and of
-one that does not assume that both sets scatter alike (`sameness`).
+one that does not assume that both sets scatter alike (`change_errors`).
 
-Where subjects jump between levels from run to run, a few runs may agree by chance (`jumps`). The interval of all
-subjects together is then at least as wide as the jumps of single ones make their median, and the change of one subject
-is as certain, at most, as that it did not jump.
+Where subjects jump between levels from run to run, a few runs may agree by chance (`change_errors.Jumps`). The interval
+of all subjects together is then at least as wide as the jumps of single ones make their median, and the change of one
+subject is as certain, at most, as that it did not jump.
 """
 
 import math

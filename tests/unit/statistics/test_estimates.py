@@ -90,7 +90,7 @@ def test_many_runs_do_not_overflow() -> None:
 @pytest.mark.parametrize("function", [median, median_estimate])
 def test_no_values_are_refused(function: object) -> None:
     assert callable(function)
-    with pytest.raises(ValueError, match="no median of no values"):
+    with pytest.raises(ValueError, match="no median"):
         function([])
 
 

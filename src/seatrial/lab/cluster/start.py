@@ -65,7 +65,9 @@ def _build(plan: LabPlan, home: Path) -> None:
     raiser = state.Raiser(pid=os.getpid(), start_ticks=start_ticks(os.getpid()) or 0)
     state.save(state.LabState(plan=plan, raiser=raiser))
     _write_files(plan, home)
-    _wire(plan)
+    batch("ip", None, wiring(plan))
+    batch("ip", plan.space(FABRIC), switches(plan))
+    batch("tc", plan.space(FABRIC), port_rates(plan))
     install_power(plan)
     with ThreadPoolExecutor(max_workers=8) as pool:
         list(pool.map(lambda host: _dress(plan, home, host), plan.hosts))
@@ -113,12 +115,6 @@ def overlay(home: Path, host: str, rails: Sequence[str] = ("eth0",), *, ssh: boo
     }
     speeds = {SPEED_FILE.format(rail=rail): str(home / f"overlay/speed-{host}") for rail in rails}
     return files if host == LOGIN else {**files, **speeds}
-
-
-def _wire(plan: LabPlan) -> None:
-    batch("ip", None, wiring(plan))
-    batch("ip", plan.space(FABRIC), switches(plan))
-    batch("tc", plan.space(FABRIC), port_rates(plan))
 
 
 def _dress(plan: LabPlan, home: Path, host: str) -> None:

@@ -47,9 +47,9 @@ class SimulatedConditions(msgspec.Struct, frozen=True, kw_only=True):
     pair_noise: float = 0.0005
     """Standard deviation of the offset that each ordered pair keeps for the whole run."""
     drift: float = 0.001
-    """Standard deviation of the slow drift of the whole fabric, see `surroundings.Drift`."""
+    """Standard deviation of the slow drift of the whole fabric (`SlowDrift`)."""
     jobs: int = 0
-    """Other jobs that load cables part of the time (`jobs.Jobs`)."""
+    """Other jobs that load cables part of the time (`Jobs`)."""
     shared_nodes: bool = False
     """Whether these jobs load the ports of the checked nodes, too."""
 

@@ -120,7 +120,8 @@ def _numbers(parts: FabricParts) -> dict[PartKind, int]:
 
 def _draw_part(parts: FabricParts, spec: FaultSpec, draw: random.Random) -> FabricPart | None:
     if spec.kind is PartKind.PAIR:
-        return parts.of_pair(_two(parts, draw))
+        first, other = draw.sample(parts.routes.adapters, 2)
+        return parts.of_pair((first, other))
     if spec.kind in DIRECTED:
         hops = parts.ports if spec.kind is PartKind.NODE else parts.trunks
         if not hops:
@@ -136,11 +137,6 @@ def _draw_part(parts: FabricParts, spec: FaultSpec, draw: random.Random) -> Fabr
         place = draw.choice(bundles).place
         both = [one for one in bundles if one.place == place]
     return next(merged([one for one in both if way in (Way.BOTH, one.way) or one.way is Way.BOTH]))
-
-
-def _two(parts: FabricParts, draw: random.Random) -> tuple[str, str]:
-    first, other = draw.sample(range(len(parts.routes.adapters)), 2)
-    return parts.routes.adapters[first], parts.routes.adapters[other]
 
 
 def _cables(part: FabricPart) -> int:

@@ -227,7 +227,12 @@ class SimulatedNodes:
         devices = routes.fabric.by_key
         self.adapter_of = _named([devices[key] for key in routes.adapters], host=True)
         """Node -> key of its adapter in the map."""
-        self.leaf_name = {key: leaf for leaf, key in _named([devices[key] for key in _leaves(routes)]).items()}
+        self.leaf_name = {
+            key: leaf
+            for leaf, key in _named(
+                [devices[key] for key in dict.fromkeys(routes.leaf_of[key] for key in routes.adapters)]
+            ).items()
+        }
         """Key of a leaf switch in the map -> its name."""
         self.names = tuple(self.adapter_of)
         self.leaf_of = {node: self.leaf_name[routes.leaf_of[key]] for node, key in self.adapter_of.items()}
@@ -281,10 +286,6 @@ def _port_text(width: int, speed: str) -> str:
         "@end 0",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _leaves(routes: Routes) -> list[str]:
-    return list(dict.fromkeys(routes.leaf_of[key] for key in routes.adapters))
 
 
 def _named(devices: list[FabricDevice], *, host: bool = False) -> dict[str, str]:
