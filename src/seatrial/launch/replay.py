@@ -3,7 +3,7 @@
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
 from seatrial.model.errors import RoundRefused
@@ -11,9 +11,11 @@ from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import RunInfo
 
-Store = dict[tuple[object, ...], deque[Measurement]]
+Key = tuple[object, ...]
+Played = TypeVar("Played", Measurement, GroupMeasurement)
+Store = dict[Key, deque[Measurement]]
 """What was recorded, by all that a round asks for; one for all sessions of a run, which go on where the last ended."""
-GroupStore = dict[tuple[object, ...], deque[GroupMeasurement]]
+GroupStore = dict[Key, deque[GroupMeasurement]]
 """Recorded measurements of kernels that are not pairs."""
 
 
@@ -38,44 +40,50 @@ class ReplaySession:
     def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
         """See launch.contract.Session.measure; after all that were, a pair that was not recorded is refused."""
         shape = wanted.shape
-        missing = []
-        for pair in wanted.pairs:
-            queue = self._recorded.get((wanted.phase, wanted.variant, shape.kernel, shape.message_bytes, *pair))
-            if not queue:
-                missing.append(pair)
-                continue
-            queue.rotate(-1)
-            yield queue[-1]
-        for source, target in missing:
-            raise RoundRefused(
-                f"The recording has no {shape.kernel} of {shape.message_bytes} B from {source} to {target} "
-                f"in its {wanted.phase}."
+        keys = {
+            f"from {source} to {target}": (
+                wanted.phase,
+                wanted.variant,
+                shape.kernel,
+                shape.message_bytes,
+                source,
+                target,
             )
+            for source, target in wanted.pairs
+        }
+        return _played(self._recorded, keys, wanted)
 
     def measure_groups(self, wanted: GroupRound, timeout_s: float) -> Iterator[GroupMeasurement]:
         """See launch.contract.MeasuresGroups.measure_groups; as in `measure`, a group that was not recorded is refused.
 
         A round that is not over after `timeout_s` cannot happen here.
         """
-        missing = []
-        for nodes in wanted.groups:
-            queue = self._groups.get(_group_key(wanted, nodes))
-            if not queue:
-                missing.append(nodes)
-                continue
-            queue.rotate(-1)
-            yield queue[-1]
-        for nodes in missing:
-            raise RoundRefused(
-                f"The recording has no {wanted.shape.kernel} of {wanted.shape.message_bytes} B on {', '.join(nodes)} "
-                f"in its {wanted.phase}."
-            )
+        keys = {f"on {', '.join(nodes)}": _group_key(wanted, nodes) for nodes in wanted.groups}
+        return _played(self._groups, keys, wanted)
 
     def close(self, *, kill: bool = False) -> None:
         """Nothing to end."""
 
 
-def _group_key(one: GroupRound | GroupMeasurement, nodes: tuple[str, ...]) -> tuple[object, ...]:
+def _played(
+    store: Mapping[Key, deque[Played]], keys: Mapping[str, Key], wanted: Round | GroupRound
+) -> Iterator[Played]:
+    """The next recorded measurement of each key. Raises RoundRefused at last if one was not recorded."""
+    missing = ""
+    for where, key in keys.items():
+        if queue := store.get(key):
+            queue.rotate(-1)
+            yield queue[-1]
+        else:
+            missing = missing or where
+    if missing:
+        shape = wanted.shape
+        raise RoundRefused(
+            f"The recording has no {shape.kernel} of {shape.message_bytes} B {missing} in its {wanted.phase}."
+        )
+
+
+def _group_key(one: GroupRound | GroupMeasurement, nodes: tuple[str, ...]) -> Key:
     return one.phase, one.variant, one.shape.kernel, one.shape.message_bytes, one.shape.window, nodes
 
 

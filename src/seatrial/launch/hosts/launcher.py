@@ -21,10 +21,9 @@ from seatrial.launch.hosts.ssh_argv import (
     mpirun_argv,
     mpirun_variables,
     ssh_argv,
-    without_schedulers,
 )
 from seatrial.launch.mpi import Family, Mpi
-from seatrial.launch.mpiexec import default_line, ending_with_parent
+from seatrial.launch.mpiexec import default_line, ending_with_parent, without_schedulers
 from seatrial.launch.session import PipeSession, look
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC
