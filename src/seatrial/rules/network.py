@@ -11,7 +11,7 @@ from seatrial.model.hca import Port, PortFamily, PortState
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.peers import compare_tables, differs, items_differ
+from seatrial.rules.peers import differs, fewer_items, items_differ
 
 ACTIVE = PortState.ACTIVE.value
 DEFAULT_SUBNET = "fe80:0000:0000:0000"
@@ -158,14 +158,8 @@ def missing_adapters(readings: Readings) -> Iterator[Violation]:
     def counts(facts: NodeFacts) -> Counter[str]:
         return Counter(f"the number of adapters{f' of {hca.driver}' if all_drivers else ''}" for hca in facts.hcas)
 
-    none = {kind: 0 for facts in readings.facts.values() for kind in counts(facts)}
-    for group in readings.peers:
-        tables: dict[str, dict[str, int | None]] = {}
-        for name in group:
-            facts = readings.facts[name]
-            # an incomplete reading may lack adapters that the node has
-            tables[name] = {**none, **counts(facts)} if facts.complete else {}
-        yield from compare_tables(tables, worse=lt)
+    # an incomplete reading may lack adapters that the node has
+    yield from fewer_items(counts, readings, whole=lambda facts: facts.complete)
 
 
 def half_duplex(node: str, facts: NodeFacts) -> Iterator[Violation]:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from operator import lt
 
 from seatrial.drift.peer_groups import usual
 from seatrial.limits.pcie import LinkState, PciLink, current, ends_agree, link_pairs, raw_bytes_per_s, trainable
@@ -12,7 +11,7 @@ from seatrial.model.hca import PortState
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.peers import compare_tables, items_differ, peers_with_same
+from seatrial.rules.peers import fewer_items, items_differ, peers_with_same
 
 COUNTED = {PciKind.GPU: "GPUs", PciKind.NVME: "NVMe drives"}
 """Network adapters are left to the rules about their ports."""
@@ -67,13 +66,7 @@ def reports_link_state(facts: NodeFacts) -> bool:
 
 def missing_devices(readings: Readings) -> Iterator[Violation]:
     """Devices that nodes lack, by kind, vendor and model."""
-    none = {kind: 0 for facts in readings.facts.values() for kind in device_counts(facts)}
-    for group in readings.peers:
-        tables: dict[str, dict[str, int | None]] = {}
-        for name in group:
-            facts = readings.facts[name]
-            tables[name] = {**none, **device_counts(facts)} if lists_devices(facts) else {}
-        yield from compare_tables(tables, worse=lt)
+    yield from fewer_items(device_counts, readings, whole=lists_devices)
 
 
 def lists_devices(facts: NodeFacts) -> bool:

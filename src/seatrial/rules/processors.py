@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from operator import lt
 
+from seatrial.drift.network_differences import growth
 from seatrial.drift.peer_groups import lone_machines
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import ProcessorFacts
@@ -116,10 +117,9 @@ def ghz(frequency_hz: float) -> str:
 def throttled(readings: Readings) -> Iterator[Violation]:
     """The growth between two readings: earlier events may be months old."""
     for node, before, after in readings.read_twice():
-        earlier, later = before.processor.throttle_events, after.processor.throttle_events
-        if earlier is not None and later is not None and later > earlier:
-            clause = f"its processors were throttled {later - earlier} times for heat during the run"
-            yield Violation(node=node, clause=clause, key="throttled", details=later - earlier)
+        if grown := growth(before.processor.throttle_events, after.processor.throttle_events):
+            clause = f"its processors were throttled {grown} times for heat during the run"
+            yield Violation(node=node, clause=clause, key="throttled", details=grown)
 
 
 def power_limits(facts: NodeFacts) -> dict[str, int | None]:

@@ -218,10 +218,7 @@ def probe_step(
 
     `options`: for srun, after ours; `arguments`: the site's own.
     """
-    chosen = [f"--mpi={mpi}"] if mpi else []
-    begun = step(job, nodes, ranks_per_node=ranks_per_node, arguments=arguments)
-    own = [*begun, *chosen, "--kill-on-bad-exit=1", "--input=0"]
-    return [*own, *options, *probe]
+    return [*_mpi_step(job, nodes, mpi, ranks_per_node, arguments), "--input=0", *options, *probe]
 
 
 def program_step(
@@ -238,9 +235,13 @@ def program_step(
 
     The step ends when a rank fails. `mpi` as of srun, empty for the site's own.
     """
+    begun = _mpi_step(job, nodes, mpi, ranks_per_node, arguments)
+    return [*begun, "--input=none", f"--chdir={folder}", *argv]
+
+
+def _mpi_step(job: str, nodes: Sequence[str], mpi: str, ranks: int, arguments: Sequence[str]) -> list[str]:
     chosen = [f"--mpi={mpi}"] if mpi else []
-    begun = step(job, nodes, ranks_per_node=ranks_per_node, arguments=arguments)
-    return [*begun, *chosen, "--kill-on-bad-exit=1", "--input=none", f"--chdir={folder}", *argv]
+    return [*step(job, nodes, ranks_per_node=ranks, arguments=arguments), *chosen, "--kill-on-bad-exit=1"]
 
 
 def report_step(

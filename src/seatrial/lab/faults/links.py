@@ -1,5 +1,7 @@
 """Faults of links and of the network: rates, MTU, lost frames, corrupted data."""
 
+from collections.abc import Callable
+
 from seatrial.lab.cluster.host_argv import in_space
 from seatrial.lab.cluster.network import port, shape_line, trunk
 from seatrial.lab.cluster.plan import FABRIC, LabPlan
@@ -101,32 +103,26 @@ def corrupt_rules(table: str, device: str, percent: float) -> str:
     )
 
 
-def corrupt_data(plan: LabPlan, node: str, parameters: Parameters) -> None:
-    """Corrupt what the node sends, what it receives, or both."""
-    for direction, (space, device) in drop_places(plan, node, parameters.rail).items():
-        if parameters.direction in (None, Direction.BOTH, direction):
-            text = corrupt_rules(f"corrupt-{node}", device, parameters.percent or 0)
-            call(in_space(space, ["nft", "-f", "-"]), stdin=text)
+def plant_rules(name: str, rules: Callable[[str, str, float], str]) -> Callable[[LabPlan, str, Parameters], None]:
+    """Load rules of nft for what the node sends, what it receives, or both, as table NAME-NODE."""
+
+    def plant(plan: LabPlan, node: str, parameters: Parameters) -> None:
+        for direction, (space, device) in drop_places(plan, node, parameters.rail).items():
+            if parameters.direction in (None, Direction.BOTH, direction):
+                text = rules(f"{name}-{node}", device, parameters.percent or 0)
+                call(in_space(space, ["nft", "-f", "-"]), stdin=text)
+
+    return plant
 
 
-def stop_corrupting(plan: LabPlan, node: str) -> None:
-    """Remove the rules that corrupt data."""
-    for space, _device in drop_places(plan, node).values():
-        attempt(in_space(space, ["nft", "delete", "table", "netdev", f"corrupt-{node}"]))
+def remove_rules(name: str) -> Callable[[LabPlan, str], None]:
+    """Remove what `plant_rules` of that name has loaded."""
 
+    def clear(plan: LabPlan, node: str) -> None:
+        for space, _device in drop_places(plan, node).values():
+            attempt(in_space(space, ["nft", "delete", "table", "netdev", f"{name}-{node}"]))
 
-def drop_frames(plan: LabPlan, node: str, parameters: Parameters) -> None:
-    """Drop frames of the given direction, or both ways."""
-    for direction, (space, device) in drop_places(plan, node, parameters.rail).items():
-        if parameters.direction in (None, Direction.BOTH, direction):
-            text = drop_rules(f"loss-{node}", device, parameters.percent or 0)
-            call(in_space(space, ["nft", "-f", "-"]), stdin=text)
-
-
-def stop_dropping(plan: LabPlan, node: str) -> None:
-    """Remove the rules that drop frames."""
-    for space, _device in drop_places(plan, node).values():
-        attempt(in_space(space, ["nft", "delete", "table", "netdev", f"loss-{node}"]))
+    return clear
 
 
 LINKS = (
@@ -181,8 +177,8 @@ LINKS = (
         marks="frames",
         needs=(("percent",),),
         may=("direction", "rail"),
-        plant=drop_frames,
-        clear=stop_dropping,
+        plant=plant_rules("loss", drop_rules),
+        clear=remove_rules("loss"),
     ),
     LabFault(
         kind="data-corrupt",
@@ -193,7 +189,7 @@ LINKS = (
         marks="data",
         needs=(("percent",),),
         may=("direction", "rail"),
-        plant=corrupt_data,
-        clear=stop_corrupting,
+        plant=plant_rules("corrupt", corrupt_rules),
+        clear=remove_rules("corrupt"),
     ),
 )
