@@ -16,7 +16,7 @@ from seatrial.locate.part_series import (
     without_common,
 )
 from seatrial.locate.significance import ERROR_RATE
-from seatrial.locate.steps import ERRORS, FEWEST, SLACK_BAD, LackTable, PartChange, partners, raw_gap, steps
+from seatrial.locate.steps import FEWEST, SLACK_BAD, LackTable, PartChange, partners, raw_gap, steps, too_many
 from seatrial.locate.thresholds import Effects, to_loss
 from seatrial.locate.uplinks import FEWEST_GROUPS, FEWEST_NODES
 from seatrial.model.pair_faults import Change, ChangeKind
@@ -115,9 +115,8 @@ def _comes_and_goes(table: LackTable, part: int, rows: Indices, bad: Flags) -> b
         if len(size) < 2:
             return False
         never = np.bincount(which, weights=bad[rows]) == 0
-        likely = (1 - duty) ** size
-        allowed = likely.sum() + ERRORS * math.sqrt(float((likely * (1 - likely)).sum())) + SLACK_BAD * len(size)
-        if int(never.sum()) > allowed:
+        likely = (1 - duty) ** size.astype(np.float64)
+        if too_many(int(never.sum()), likely, SLACK_BAD):
             return False
     return _good_beside(table, part, rows, bad)
 

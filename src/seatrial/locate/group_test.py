@@ -10,7 +10,7 @@ from seatrial.locate.part_cover import Ways, explain
 from seatrial.locate.rows import Rows, group_numbers
 from seatrial.locate.significance import adjusted_p, critical_value, detectable, relative_scale
 from seatrial.locate.thresholds import SCATTERS, Effects
-from seatrial.locate.uplinks import half_scatter
+from seatrial.locate.uplinks import clearly_better
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, node, uplink
@@ -24,7 +24,6 @@ FEWEST_PEERS = 8
 """Pairs of one distance that can be each other's peers; with fewer all pairs are."""
 FEWEST_WAYS = 6
 """Ordered pairs of groups: three groups."""
-BETTER = 1.05
 MOST_BETTER = 0.15
 """If more than this share of the pairs is clearly better than the usual ones, the usual ones may be the slow ones."""
 TINY = 5
@@ -144,13 +143,10 @@ def _between_groups(log: Reals, here: Indices, there: Indices) -> float:
 
     A slow uplink is on two of three ways between three groups, and on half of those between four.
     """
-    usual = array_median(log)
     ways, where = np.unique((here + 1) * (int(there.max()) + 3) + there, return_inverse=True)
     if len(ways) < FEWEST_WAYS:
-        return usual
-    second = sorted(array_median(log[where == way]) for way in range(len(ways)))[-2]
-    apart = max(float(np.log(BETTER)), SCATTERS * half_scatter(np.exp(log - usual)))
-    return second if second > usual + apart else usual
+        return array_median(log)
+    return clearly_better(sorted(array_median(log[where == way]) for way in range(len(ways)))[-2], log)
 
 
 def _scatter(log: Reals, rows: Rows) -> float:

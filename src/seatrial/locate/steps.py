@@ -8,7 +8,7 @@ import numpy as np
 
 from seatrial.locate.part_series import RowParts, RowSeries, is_later
 from seatrial.model.pair_table import Flags, Indices, Reals
-from seatrial.statistics.estimates import array_median
+from seatrial.statistics.estimates import MEDIAN_ERROR, array_median
 from seatrial.statistics.rank_sum import counted_tests, rank_sum_tail
 
 FEWEST = 3
@@ -162,11 +162,12 @@ def _tail(rank: Reals, bad: Indices, good: Indices, most: float) -> float:
 
 def _wrong_side(gap: float, scatter: float, rows: Reals) -> Reals:
     """Probability that noise puts the median of this many rows beyond the middle of the gap."""
-    error = np.where(rows > 1, 1.25, 1.0) * scatter / np.sqrt(rows)
+    error = np.where(rows > 1, MEDIAN_ERROR, 1.0) * scatter / np.sqrt(rows)
     return np.array([0.5 * math.erfc(gap / 2 / one / math.sqrt(2)) for one in np.atleast_1d(error).tolist()])
 
 
-def _too_many(wrong: int, likely: Reals, slack: float) -> bool:
+def too_many(wrong: int, likely: Reals, slack: float) -> bool:
+    """Whether more rows are wrong than their probabilities and a share `slack` of them allow."""
     allowed = likely.sum() + ERRORS * math.sqrt(float((likely * (1 - likely)).sum())) + slack * len(likely)
     return wrong > float(allowed)
 
@@ -178,7 +179,7 @@ def _consistent(table: LackTable, bad: Indices, good: Indices, gap: float) -> bo
     high = int((table.lack[bad] > middle).sum())
     low = int((table.lack[good] < middle).sum())
     return not (
-        _too_many(high, np.full(len(bad), likely), SLACK_BAD) or _too_many(low, np.full(len(good), likely), SLACK_GOOD)
+        too_many(high, np.full(len(bad), likely), SLACK_BAD) or too_many(low, np.full(len(good), likely), SLACK_GOOD)
     )
 
 
@@ -194,7 +195,7 @@ def _all_partners(table: LackTable, part: int, bad: Indices, gap: float) -> bool
             return False
         values = [table.lack[bad][which == place] for place in range(len(names))]
         likely = _wrong_side(gap, table.scatter, np.array([float(len(one)) for one in values]))
-        if _too_many(sum(array_median(one) > middle for one in values), likely, SLACK_BAD):
+        if too_many(sum(array_median(one) > middle for one in values), likely, SLACK_BAD):
             return False
     return True
 

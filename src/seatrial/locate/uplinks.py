@@ -70,7 +70,7 @@ def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) 
     far = here != there
     if far.sum() < FEWEST_GROUPS:
         return Uplinks(slow=(), explained=None)
-    log = pace[far] - _reference(pace[far])
+    log = pace[far] - clearly_better(float(np.sort(pace[far])[-2]), pace[far])
     ratio = np.exp(log)
     scatter = max(half_scatter(ratio), array_median(noise[far]))
     lack = max(1 - np.exp(-effects.chosen(scatter)), SCATTERS * scatter)
@@ -118,10 +118,10 @@ def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals
     return here_of, there_of, pace, noise
 
 
-def _reference(pace: Reals) -> float:
-    usual = array_median(pace)
-    second = float(np.sort(pace)[-2])
-    apart = max(float(np.log(BETTER)), SCATTERS * half_scatter(np.exp(pace - usual)))
+def clearly_better(second: float, logs: Reals) -> float:
+    """The second best of the numbers, if it is so clearly better than their median that half of them may be bad."""
+    usual = array_median(logs)
+    apart = max(float(np.log(BETTER)), SCATTERS * half_scatter(np.exp(logs - usual)))
     return second if second > usual + apart else usual
 
 
