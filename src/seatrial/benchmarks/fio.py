@@ -286,8 +286,8 @@ def _complete(reading: Reading, modes: dict[str, set[str]], totals: dict[str, se
     for group, declared in modes.items():
         wanted = {"read"} if declared & READS else set()
         wanted |= {"write"} if declared & WRITES else set()
-        found = totals.get(group, set())
-        for direction in sorted(wanted - found) if MIXED not in found else ():
+        directions = totals.get(group, set())
+        for direction in sorted(wanted - directions) if MIXED not in directions else ():
             reading.lack(f"the summary of group {group} has no line for {direction}")
     disks = reading.search(DISKS.pattern)
     if disks is None:

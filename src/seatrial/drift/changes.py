@@ -45,16 +45,16 @@ def changes(before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts]) -> 
     for node in both:
         for step in _steps(before[node], after[node], compared):
             nodes_of[step].append(node)
-    found = [
+    drifts = [
         *_folded(nodes_of, len(both)),
         *_of_nodes(before.keys() - after.keys(), len(before.keys() | after.keys()), came=False),
         *_of_nodes(after.keys() - before.keys(), len(before.keys() | after.keys()), came=True),
     ]
-    return tuple(sorted(found, key=lambda each: (-each.weight, len(each.nodes), each.fact, each.nodes)))
+    return tuple(sorted(drifts, key=lambda each: (-each.weight, len(each.nodes), each.fact, each.nodes)))
 
 
-def _steps(before: NodeFacts, after: NodeFacts, known: dict[tuple[object, ...], tuple[Step, ...]]) -> Iterator[Step]:
-    """What changed on one node. `known`: pairs of pieces that were compared on another node already."""
+def _steps(before: NodeFacts, after: NodeFacts, memo: dict[tuple[object, ...], tuple[Step, ...]]) -> Iterator[Step]:
+    """What changed on one node. `memo`: pairs of pieces that were compared on another node already."""
     if before.boot_id and after.boot_id and before.boot_id != after.boot_id:
         yield BOOT, "one boot", "another boot"
     old = {part.name: part for part in parts(before, steady=True)}
@@ -64,9 +64,9 @@ def _steps(before: NodeFacts, after: NodeFacts, known: dict[tuple[object, ...], 
         key = (name, fingerprint(was), fingerprint(now), before.complete, after.complete)
         if key[1] == key[2]:
             continue
-        if key not in known:
-            known[key] = tuple(_unlike(was, now, before.complete, after.complete))
-        for step in known[key]:
+        if key not in memo:
+            memo[key] = tuple(_unlike(was, now, before.complete, after.complete))
+        for step in memo[key]:
             fact, was_value, now_value = step
             unread = (was_value is None and was_unread(fact, before)) or (now_value is None and was_unread(fact, after))
             if not unread:

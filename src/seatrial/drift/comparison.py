@@ -63,10 +63,10 @@ def unlike(facts: Whole, excused: Callable[[str], bool]) -> Iterator[tuple[str, 
     count where a fact is missing: the broken stream is a difference of its own.
     """
     pieces: defaultdict[str, dict[object, tuple[FactGroup, list[str]]]] = defaultdict(dict)
-    for node, known in sorted(facts.items()):
-        for part in parts(without_identifiers(known), steady=True):
+    for node, node_facts in sorted(facts.items()):
+        for part in parts(without_identifiers(node_facts), steady=True):
             pieces[part.name].setdefault(fingerprint(part), (part, []))[1].append(node)
-    broken = {node for node, known in facts.items() if not known.complete}
+    broken = {node for node, node_facts in facts.items() if not node_facts.complete}
     for classes in pieces.values():
         flats = [(part.flat(steady=True), nodes) for part, nodes in classes.values()]
         without = facts.keys() - {node for _, nodes in flats for node in nodes}
@@ -112,10 +112,10 @@ def within(nodes_of: Mapping[Value, list[str]], share: float) -> dict[Value, lis
     return merged
 
 
-def majority(told: Holders) -> tuple[str, ...]:
+def majority(holders: Holders) -> tuple[str, ...]:
     """The nodes with the value that more than half of all have; empty where no value has such a majority."""
-    everyone = sum(len(nodes) for _, nodes in told)
-    return told[-1][1] if told and 2 * len(told[-1][1]) > everyone else ()
+    everyone = sum(len(nodes) for _, nodes in holders)
+    return holders[-1][1] if holders and 2 * len(holders[-1][1]) > everyone else ()
 
 
 def _is_number(value: Value) -> TypeGuard[int | float]:
@@ -165,21 +165,21 @@ def drift(facts: Mapping[str, NodeFacts]) -> tuple[FactDifference, ...]:
     then the name. Facts that must differ are left out (`EXCUSES`).
     """
     makes = groups(facts)
-    found: list[FactDifference] = []
+    differences: list[FactDifference] = []
     for make in makes:
-        found += _folded(make.name, unlike({node: facts[node] for node in make.nodes}, excused_between_nodes))
+        differences += _folded(make.name, unlike({node: facts[node] for node in make.nodes}, excused_between_nodes))
     lone = lone_machines(facts)
     if lone:
         compared = {node: facts[node] for node in (*makes[0].nodes, *(each.node for each in lone))}
-        found += _folded(EVERYONE, unlike(compared, lambda fact: fact not in IDENTITY))
+        differences += _folded(EVERYONE, unlike(compared, lambda fact: fact not in IDENTITY))
     if len(makes) > 1:
-        reported = {fact for each in found for fact in (each.fact, *each.along_with)}
+        reported = {fact for each in differences for fact in (each.fact, *each.along_with)}
         shared = shared_mounts(facts)
         apart = unlike(
             facts, lambda fact: fact in reported or excused_between_nodes(fact) or not alike_everywhere(fact, shared)
         )
-        found += _folded(EVERYONE, apart)
-    return tuple(sorted(found, key=_most_telling_first))
+        differences += _folded(EVERYONE, apart)
+    return tuple(sorted(differences, key=_most_telling_first))
 
 
 def against(login: NodeFacts, nodes: Mapping[str, NodeFacts]) -> tuple[FactDifference, ...]:
@@ -191,36 +191,38 @@ def against(login: NodeFacts, nodes: Mapping[str, NodeFacts]) -> tuple[FactDiffe
     name = login.hostname if login.hostname not in nodes else f"{login.hostname} (login)"
     everyone = {name: login, **nodes}
     shared = shared_mounts(everyone)
-    found = []
-    for fact, told in unlike(everyone, lambda fact: excused_between_nodes(fact) or not alike_everywhere(fact, shared)):
-        others = tuple((value, tuple(node for node in holding if node != name)) for value, holding in told)
-        of_login = next((holding for value, holding in told if name in holding), (name,))
+    differences = []
+    for fact, holders in unlike(
+        everyone, lambda fact: excused_between_nodes(fact) or not alike_everywhere(fact, shared)
+    ):
+        others = tuple((value, tuple(node for node in holding if node != name)) for value, holding in holders)
+        of_login = next((holding for value, holding in holders if name in holding), (name,))
         usual = majority(tuple(sorted(others, key=lambda each: len(each[1]))))
         if (set(of_login) - {name}) and (not usual or usual[0] in of_login):
             continue
-        found.append((fact, told))
-    return tuple(sorted(_folded(LOGIN_AND_COMPUTE, found), key=_most_telling_first))
+        differences.append((fact, holders))
+    return tuple(sorted(_folded(LOGIN_AND_COMPUTE, differences), key=_most_telling_first))
 
 
-def _folded(group: str, found: Iterable[tuple[str, Holders]]) -> list[FactDifference]:
+def _folded(group: str, unlike_facts: Iterable[tuple[str, Holders]]) -> list[FactDifference]:
     """One difference for all facts of a family that part the nodes in the same way."""
     together: defaultdict[tuple[object, ...], list[tuple[str, Holders]]] = defaultdict(list)
-    for fact, told in found:
-        of_presence = len(told) == 2 and any(value is None for value, _ in told)
-        parted = tuple(nodes for _, nodes in told)
-        together[(family(fact, of_presence=of_presence), *parted)].append((fact, told))
+    for fact, holders in unlike_facts:
+        of_presence = len(holders) == 2 and any(value is None for value, _ in holders)
+        parted = tuple(nodes for _, nodes in holders)
+        together[(family(fact, of_presence=of_presence), *parted)].append((fact, holders))
     return [_difference(group, each) for each in together.values()]
 
 
 def _difference(group: str, facts: list[tuple[str, Holders]]) -> FactDifference:
     fact, weight, others = leading(name for name, _ in facts)
-    told = next(told for name, told in facts if name == fact)
-    usual = majority(told)
+    holders = next(holders for name, holders in facts if name == fact)
+    usual = majority(holders)
     return FactDifference(
         fact=fact,
         group=group,
-        usual=next((value for value, nodes in told if nodes == usual), None),
-        values=told,
+        usual=next((value for value, nodes in holders if nodes == usual), None),
+        values=holders,
         weight=weight,
         along_with=others,
     )

@@ -54,8 +54,8 @@ def mtu_differences(facts: Mapping[str, NodeFacts]) -> tuple[MtuDifference, ...]
 def _ipoib_differences(facts: Mapping[str, NodeFacts]) -> Iterator[MtuDifference]:
     """MTUs of interfaces of IP over InfiniBand by name; a name of one node alone is compared with all."""
     of_name: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for node, each in sorted(facts.items()):
-        for interface in each.interfaces:
+    for node, node_facts in sorted(facts.items()):
+        for interface in node_facts.interfaces:
             if interface.link_type == INFINIBAND and interface.mtu_bytes is not None and interface.state != "down":
                 of_name[interface.name][node] = interface.mtu_bytes
     everything = usual({f"{node} {name}": mtu for name, mtus in of_name.items() for node, mtu in mtus.items()})

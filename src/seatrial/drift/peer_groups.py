@@ -135,8 +135,8 @@ def _contradict(make: Make, other: Make) -> bool:
     return any(a and b and a != b for a, b in zip(make, other, strict=True))
 
 
-def _make(known: NodeFacts) -> Make:
-    return known.system.firmware.vendor, known.system.firmware.product, known.cpu_model
+def _make(facts: NodeFacts) -> Make:
+    return facts.system.firmware.vendor, facts.system.firmware.product, facts.cpu_model
 
 
 def _name(make: Make) -> str:

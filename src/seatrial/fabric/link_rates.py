@@ -38,11 +38,11 @@ def rate_faults(fabric: FabricMap, tier: Mapping[str, int]) -> Iterator[LinkFaul
             yield _fault(link, FindingKind.LINK_RATE_UNKNOWN, f"The rate of {text} is not known: {unknown}.")
         elif _disagree(link):
             ends = rate_text(link.width, link.speed), rate_text(link.other_width, link.other_speed)
-            said = f"The ends of {text} disagree: {ends[0]} at the first, {ends[1]} at the second."
-            yield _fault(link, FindingKind.LINK_ENDS_DISAGREE, said)
+            statement = f"The ends of {text} disagree: {ends[0]} at the first, {ends[1]} at the second."
+            yield _fault(link, FindingKind.LINK_ENDS_DISAGREE, statement)
         elif against := judged.faster(link):
-            said = f"{text} runs at {rate_text(width, speed)}, where {against[1]}."
-            yield _fault(link, FindingKind.LINK_BELOW_PEERS, said, against[0])
+            statement = f"{text} runs at {rate_text(width, speed)}, where {against[1]}."
+            yield _fault(link, FindingKind.LINK_BELOW_PEERS, statement, against[0])
 
 
 def _fault(link: FabricLink, kind: FindingKind, says: str, expected: str = "") -> LinkFault:

@@ -55,13 +55,13 @@ class MapLines:
         """One of a device's own lines, in a form without headings. Its first description is kept."""
         self._sections[device.key] = None
         self._names[device.key].setdefault(device.name)
-        known = self.devices.get(device.key)
-        if known is None or not known.name:
+        own = self.devices.get(device.key)
+        if own is None or not own.name:
             self.devices[device.key] = device
         self._switch_lid(device)
 
     def cable(self, near_end: End, far_end: End, rate: Rate, far_name: str = "") -> None:
-        """A cable as the device `here` lists it."""
+        """A cable as the device at `near_end` lists it."""
         self._cables[near_end, far_end] = rate
         if far_name:
             self._names[far_end.device].setdefault(far_name)

@@ -44,12 +44,12 @@ def make_routing(
     fabric: FabricMap,
     tables: Tables | None,
     nodes: Collection[str],
-    known: Fabric,
+    fabric_leaves: Fabric,
     *,
     device: str = "",
     source: str = "",
 ) -> Routing:
-    """The wiring of `nodes`. For nodes missing in the map, `known` may have the leaf.
+    """The wiring of `nodes`. For nodes missing in the map, `fabric_leaves` may have the leaf.
 
     Raises UsageError where the map has none of them.
     """
@@ -68,7 +68,7 @@ def make_routing(
         tables=tables.only(set(adapter_of.values())) if tables else None,
         adapter_of=adapter_of,
         missing=tuple(node for node in nodes if node not in adapter_of),
-        leaf_of={node: leaf for node, leaf in known.leaf_of.items() if node in set(nodes)},
+        leaf_of={node: leaf for node, leaf in fabric_leaves.leaf_of.items() if node in set(nodes)},
         source=source or fabric.source,
     )
 
@@ -215,8 +215,8 @@ class RoutedFabric:
             if node in routing.leaf_of:
                 same.setdefault(routing.leaf_of[node], Counter())[leaf] += 1
         for node in routing.missing:
-            if (told := routing.leaf_of.get(node)) is not None:
-                leaves[node] = same[told].most_common(1)[0][0] if told in same else told
+            if (other_leaf := routing.leaf_of.get(node)) is not None:
+                leaves[node] = same[other_leaf].most_common(1)[0][0] if other_leaf in same else other_leaf
         return leaves
 
     def _told_by(self) -> str:

@@ -85,14 +85,14 @@ def _followed(routes: Routes, tables: Tables, leaves: Sequence[str]) -> Places:
     MOST_HOPS.
     """
     following = _next_switches(routes, tables)
-    here = np.repeat(np.array([routes.graph.place[leaf] for leaf in leaves], dtype=np.intp), len(tables.adapters))
+    places = np.repeat(np.array([routes.graph.place[leaf] for leaf in leaves], dtype=np.intp), len(tables.adapters))
     target = np.tile(np.arange(len(tables.adapters), dtype=np.intp), len(leaves))
     for _ in range(MOST_HOPS):
-        going = np.flatnonzero(here >= 0)
+        going = np.flatnonzero(places >= 0)
         if not going.size:
             break
-        here[going] = following[here[going], target[going]]
-    return here.reshape(len(leaves), len(tables.adapters))
+        places[going] = following[places[going], target[going]]
+    return places.reshape(len(leaves), len(tables.adapters))
 
 
 def _next_switches(routes: Routes, tables: Tables) -> Places:

@@ -121,8 +121,8 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         own = "\n".join(_whole_lines(one, text) for one in re.finditer(one_of(self.look), text))
         nodes = first_found(self.where, own) or first_found(self.where, text) or NODES
         peer = first_found(self.peer, own) or first_found(self.peer, text) or "the other node"
-        said = self.meaning.replace("{nodes}", nodes).replace("{peer}", peer).replace("{1}", shown)
-        return said.replace(" ()", "")
+        sentence = self.meaning.replace("{nodes}", nodes).replace("{peer}", peer).replace("{1}", shown)
+        return sentence.replace(" ()", "")
 
 
 def _whole_lines(match: re.Match[str], text: str) -> str:
@@ -343,9 +343,9 @@ def reasons() -> tuple[Pending, ...]:
 
 def why_pending(reason: str) -> Pending | None:
     """What squeue's word for it means; None for one that we do not know."""
-    for one in reasons():
-        match = re.search(one_of(one.look), reason)
+    for pending in reasons():
+        match = re.search(one_of(pending.look), reason)
         if match:
             shown = match.group(1) if match.groups() else ""
-            return msgspec.structs.replace(one, meaning=one.meaning.replace("{1}", shown))
+            return msgspec.structs.replace(pending, meaning=pending.meaning.replace("{1}", shown))
     return None

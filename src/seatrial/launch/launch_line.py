@@ -42,8 +42,8 @@ def dialect_of(words: Sequence[str], environment: Environment = NO_ENVIRONMENT) 
         raise UsageError(f"There is no {launcher} {where}.", "Load the MPI module, or give the launcher's full path.")
     if is_srun(launcher):
         return Dialect.SRUN
-    said = run(environment.around_launcher([launcher, "--version"]), timeout_s=30)
-    dialect = FAMILIES.get(family_of(said.stdout))
+    version = run(environment.around_launcher([launcher, "--version"]), timeout_s=30)
+    dialect = FAMILIES.get(family_of(version.stdout))
     if dialect is None:
         raise UsageError(
             f"{launcher} belongs to an MPI that seatrial cannot bind: it reports neither Open MPI nor MPICH.",
@@ -60,11 +60,11 @@ def compiler_beside(words: Sequence[str], environment: Environment = NO_ENVIRONM
     launcher = launcher_of(words)
     name = launcher.rpartition("/")[2]
     inside = environment and environment.where is Where.INSIDE
-    found = "" if is_srun(launcher) or inside else find_program(environment, launcher)
-    if not found:
+    path = "" if is_srun(launcher) or inside else find_program(environment, launcher)
+    if not path:
         return ""
     suffix = ".mpich" if name.endswith(".hydra") else name.partition(".")[1] + name.partition(".")[2]
-    beside = Path(found).with_name(f"mpicc{suffix}")
+    beside = Path(path).with_name(f"mpicc{suffix}")
     return find_program(environment, str(beside))
 
 
@@ -158,11 +158,11 @@ def program_hint(line: LaunchLine) -> str:
     """A sentence where the program is a script that seems to start another one; empty elsewhere."""
     script, *others = line.program
     inner = next((word for word in others[:1] if not word.startswith("-") and shutil.which(word)), "")
-    found = shutil.which(script)
-    if not inner or not found:
+    path = shutil.which(script)
+    if not inner or not path:
         return ""
     try:
-        with Path(found).open("rb") as file:
+        with Path(path).open("rb") as file:
             if file.read(2) != b"#!":
                 return ""
     except OSError:

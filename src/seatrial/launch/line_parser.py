@@ -58,13 +58,13 @@ _LOCATION = re.compile(r"~?\^?(all|root|0x[0-9a-fA-F]+|[a-zA-Z]+[0-9]{0,9}:[0-9a
 
 def unwrapped(words: Sequence[str]) -> tuple[tuple[Wrapper, ...], tuple[str, ...]]:
     """What comes before the program that the words start in the end, one after the other; and the rest."""
-    found: list[Wrapper] = []
+    wrappers: list[Wrapper] = []
     rest = tuple(words)
     while rest and (manner := _WRAPPERS.get(rest[0].rpartition("/")[2])):
         taken, binds = _taken(rest, manner)
-        found.append(Wrapper(words=rest[:taken], binds=binds))
+        wrappers.append(Wrapper(words=rest[:taken], binds=binds))
         rest = rest[taken:]
-    return tuple(found), rest
+    return tuple(wrappers), rest
 
 
 def words_of(wrappers: Iterable[Wrapper], *, bound: bool) -> list[str]:
@@ -130,9 +130,9 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
         if self.cores:
             return self.cores
         bind = " ".join(one.value for one in self.options if one.name in ("map-by", "bind-to"))
-        found = re.search(r"(?i)\bPE=(\d{1,4})|^core:(\d{1,4})", bind)
-        if found:
-            return int(found[1] or found[2]) or None
+        match = re.search(r"(?i)\bPE=(\d{1,4})|^core:(\d{1,4})", bind)
+        if match:
+            return int(match[1] or match[2]) or None
         asked = self._number(OPTIONS[self.dialect].cores_each)
         if asked:
             return asked if self.dialect is not Dialect.SRUN or self._one_thread else None
@@ -149,8 +149,8 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
     def threads(self) -> int | None:
         """OMP_NUM_THREADS, where the line sets it."""
         words = [*words_of((*self.before, *self.wrappers), bound=True), *(each.value for each in self.options)]
-        found = [match[1] for word in words for match in re.finditer(r"\bOMP_NUM_THREADS[= ](\d{1,4})", word)]
-        return int(found[-1]) or None if found else None
+        counts = [match[1] for word in words for match in re.finditer(r"\bOMP_NUM_THREADS[= ](\d{1,4})", word)]
+        return int(counts[-1]) or None if counts else None
 
     @property
     def _one_thread(self) -> bool:
@@ -244,38 +244,43 @@ def parse_line(words: Sequence[str], dialect: Dialect, program: str = "", cores:
     )
 
 
-def _options(rest: Sequence[str], known: Options, program: int | None) -> tuple[tuple[Option, ...], int]:
+def _options(rest: Sequence[str], dialect_options: Options, program: int | None) -> tuple[tuple[Option, ...], int]:
     """The options, and where the program, or what is wrapped around it, begins."""
-    found: list[Option] = []
+    parsed: list[Option] = []
     place = 0
     while place < len(rest) and (program is None or place < program):
         word = rest[place]
         if word == "--":
-            return tuple(found), place + 1
+            return tuple(parsed), place + 1
         if not word.startswith("-") or word == "-":
             if program is None or not unwrapped(rest[place:program])[1]:
-                return tuple(found), place
-            found.append(Option(name="", words=(word,)))
+                return tuple(parsed), place
+            parsed.append(Option(name="", words=(word,)))
             place += 1
             continue
-        one, taken = _option(rest[place:], known)
+        option, taken = _option(rest[place:], dialect_options)
         end = place + taken
         if program is not None and end > program:
             end = program
-            one = msgspec.structs.replace(one, words=tuple(rest[place:end]))
-        found.append(one)
+            option = msgspec.structs.replace(option, words=tuple(rest[place:end]))
+        parsed.append(option)
         place = end
-    return tuple(found), place if program is None else program
+    return tuple(parsed), place if program is None else program
 
 
-def _option(rest: Sequence[str], known: Options) -> tuple[Option, int]:
+def _option(rest: Sequence[str], dialect_options: Options) -> tuple[Option, int]:
     """The option that `rest` begins with, and how many words it takes."""
     word = rest[0]
     name, equals, value = word.lstrip("-").partition("=")
     if equals:
         return Option(name=name, words=(word,), value=value), 1
-    if name not in known.values and known is OPTIONS[Dialect.SRUN] and not word.startswith("--") and len(name) > 1:
-        return Option(name=name[0], words=(word,), value=name[1:] if name[0] in known.values else ""), 1
-    values = known.values.get(name, 0)
+    if (
+        name not in dialect_options.values
+        and dialect_options is OPTIONS[Dialect.SRUN]
+        and not word.startswith("--")
+        and len(name) > 1
+    ):
+        return Option(name=name[0], words=(word,), value=name[1:] if name[0] in dialect_options.values else ""), 1
+    values = dialect_options.values.get(name, 0)
     words = tuple(rest[: 1 + values])
     return Option(name=name, words=words, value=" ".join(words[1:])), len(words)

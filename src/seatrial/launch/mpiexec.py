@@ -83,7 +83,7 @@ def binds(options: Sequence[str]) -> bool:
 def job_variables(job: str, nodes: Sequence[str], tasks: int = 1) -> dict[str, str]:
     """What a user's mpirun finds in a job of that many tasks on each of these nodes (salloc(1), output variables)."""
     names, count = node_list(nodes), str(len(nodes))
-    each = f"{tasks}(x{count})" if len(nodes) > 1 else str(tasks)
+    tasks_text = f"{tasks}(x{count})" if len(nodes) > 1 else str(tasks)
     return {
         "SLURM_JOB_ID": job,
         "SLURM_JOBID": job,
@@ -92,7 +92,7 @@ def job_variables(job: str, nodes: Sequence[str], tasks: int = 1) -> dict[str, s
         "SLURM_JOB_NUM_NODES": count,
         "SLURM_NNODES": count,
         "SLURM_NTASKS": str(len(nodes) * tasks),
-        "SLURM_TASKS_PER_NODE": each,
+        "SLURM_TASKS_PER_NODE": tasks_text,
         "SLURM_NTASKS_PER_NODE": str(tasks),
     }
 

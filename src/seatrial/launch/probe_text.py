@@ -115,9 +115,9 @@ def measurement(record: Mapping[str, Any], wanted: Round, nodes: Sequence[str]) 
     Raises msgspec.ValidationError for a record of another form, and for a pair that was not asked for.
     """
     sample = msgspec.convert(record, ProbeSample)
-    here = range(len(nodes))
-    known = sample.source in here and sample.target in here
-    if not known or (nodes[sample.source], nodes[sample.target]) not in wanted.pairs:
+    places = range(len(nodes))
+    valid = sample.source in places and sample.target in places
+    if not valid or (nodes[sample.source], nodes[sample.target]) not in wanted.pairs:
         raise msgspec.ValidationError(f"ranks {sample.source} and {sample.target} were not asked for")
     return Measurement(
         phase=wanted.phase,
@@ -142,8 +142,8 @@ def group_measurement(record: Mapping[str, Any], wanted: GroupRound, nodes: Sequ
     Raises msgspec.ValidationError for a record of another form, and for a group that was not asked for.
     """
     sample = msgspec.convert(record, GroupSample)
-    known = all(rank in range(len(nodes)) for rank in sample.ranks)
-    group = tuple(nodes[rank] for rank in sample.ranks) if known else ()
+    valid = all(rank in range(len(nodes)) for rank in sample.ranks)
+    group = tuple(nodes[rank] for rank in sample.ranks) if valid else ()
     if not group or group not in wanted.groups:
         raise msgspec.ValidationError(f"the group of ranks {list(sample.ranks)} was not asked for")
     return GroupMeasurement(

@@ -62,13 +62,13 @@ def transports_for(family: Family, kind: str) -> tuple[Transport, ...]:
 
 def rail_environment(transport: Transport, rails: Sequence[str]) -> dict[str, str]:
     """The variables that hold one library to these rails; none where it has no setting for several."""
-    one, every, alone = rails[0], ",".join(rails), len(rails) == 1
-    device, unit = one.partition(":")[0], _unit(one)
+    first, every, alone = rails[0], ",".join(rails), len(rails) == 1
+    device, unit = first.partition(":")[0], _unit(first)
     return {
         Transport.OPEN_MPI_TCP: {"OMPI_MCA_btl_tcp_if_include": every},
         Transport.OPEN_MPI_VERBS: {"OMPI_MCA_btl_openib_if_include": every},
         Transport.UCX: {"UCX_NET_DEVICES": every, "UCX_MAX_RNDV_RAILS": str(len(rails))},
-        Transport.OFI_TCP: {f"FI_{name}_IFACE": one for name in SOCKETS_PROVIDERS} if alone else {},
+        Transport.OFI_TCP: {f"FI_{name}_IFACE": first for name in SOCKETS_PROVIDERS} if alone else {},
         Transport.OFI_VERBS: {"FI_VERBS_DEVICE_NAME": device} if alone else {},
         Transport.PSM2: _psm2(rails),
         Transport.OPX: {"FI_OPX_HFI_SELECT": unit} if alone and unit else {},
@@ -100,8 +100,8 @@ def _psm2(rails: Sequence[str]) -> dict[str, str]:
 
 def _unit(rail: str) -> str:
     """`1` of `hfi1_1:1`, empty where the name ends in no number."""
-    found = re.search(r"_(\d{1,18})$", rail.partition(":")[0])
-    return found[1] if found else ""
+    match = re.search(r"_(\d{1,18})$", rail.partition(":")[0])
+    return match[1] if match else ""
 
 
 def _nics(count: int) -> dict[str, str]:

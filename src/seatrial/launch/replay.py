@@ -32,8 +32,8 @@ class ReplaySession:
     ) -> None:
         self.nodes = tuple(nodes)
         self.header = header
-        known = all(node in ranks for node in nodes)
-        self.ranks = tuple(ranks[node] for node in nodes) if known else ()
+        complete = all(node in ranks for node in nodes)
+        self.ranks = tuple(ranks[node] for node in nodes) if complete else ()
         self._recorded = recorded
         self._groups = groups or {}
 
@@ -83,8 +83,8 @@ def _played(
         )
 
 
-def _group_key(one: GroupRound | GroupMeasurement, nodes: tuple[str, ...]) -> Key:
-    return one.phase, one.variant, one.shape.kernel, one.shape.message_bytes, one.shape.window, nodes
+def _group_key(group: GroupRound | GroupMeasurement, nodes: tuple[str, ...]) -> Key:
+    return group.phase, group.variant, group.shape.kernel, group.shape.message_bytes, group.shape.window, nodes
 
 
 class ReplayLauncher:
@@ -114,8 +114,14 @@ class ReplayLauncher:
         self._readings = [dict(facts), dict(facts_after)]
         self._header = header
         self._store: Store = defaultdict(deque)
-        for one in measurements:
-            self._store[one.phase, one.variant, one.shape.kernel, one.shape.message_bytes, *one.pair].append(one)
+        for measurement in measurements:
+            self._store[
+                measurement.phase,
+                measurement.variant,
+                measurement.shape.kernel,
+                measurement.shape.message_bytes,
+                *measurement.pair,
+            ].append(measurement)
         self._groups: GroupStore = defaultdict(deque)
         for group in group_measurements:
             self._groups[_group_key(group, group.nodes)].append(group)
@@ -136,8 +142,8 @@ class ReplayLauncher:
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """The recorded readings, one after the other, the last for ever."""
         texts = self._readings.pop(0) if len(self._readings) > 1 else self._readings[0]
-        known = {node: texts[node] for node in nodes if node in texts}
-        return FactsReading(texts=known, silent={node: "it was not recorded" for node in nodes if node not in texts})
+        recorded = {node: texts[node] for node in nodes if node in texts}
+        return FactsReading(texts=recorded, silent={node: "it was not recorded" for node in nodes if node not in texts})
 
     def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> ReplaySession:
         """A session over the recording; with several ranks a node, on the places that were recorded."""

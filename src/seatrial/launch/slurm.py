@@ -176,9 +176,9 @@ class SlurmLauncher:
         self.job = self.job or self._held
         if self.job:
             return
-        name, now = new_job_name(), self._idle_only
+        name, at_once = new_job_name(), self._idle_only
         self._keeper = Keeper(job_ending(name))
-        argv = slurm_argv.salloc(nodes, seconds, self._partition, name, at_once=now, request=self._request)
+        argv = slurm_argv.salloc(nodes, seconds, self._partition, name, at_once=at_once, request=self._request)
         try:
             self._allocation = obtain(argv, nodes, self._wait_s, unheard=self._keeper.release)
         except NodesLost:
@@ -269,14 +269,14 @@ class SlurmLauncher:
         return self._ways.start(lambda way: self._start(nodes, log, manner, way))
 
     def _start(self, nodes: Sequence[str], log: Path, manner: StartManner, way: str) -> PipeSession:
-        each = manner.ranks_per_node
+        ranks = manner.ranks_per_node
         program = self.environment.around_program([str(self.probe)])
         if way == MPIEXEC:
             command = self._by_mpiexec(nodes, program, manner)
         else:
             site = self._request.arguments
             step = slurm_argv.probe_step(
-                self.job, nodes, way, *program, ranks_per_node=each, options=manner.options, arguments=site
+                self.job, nodes, way, *program, ranks_per_node=ranks, options=manner.options, arguments=site
             )
             command = ProgramCommand(argv=tuple(self.environment.around_launcher(step)))
         return PipeSession(
@@ -284,9 +284,9 @@ class SlurmLauncher:
             nodes,
             log,
             one_host=False,
-            timeout_s=self._patience_s() + EXTRA_S_PER_NODE * len(nodes) * each,
+            timeout_s=self._patience_s() + EXTRA_S_PER_NODE * len(nodes) * ranks,
             extra_environment={**command.environment, **manner.environment},
-            ranks_per_node=each,
+            ranks_per_node=ranks,
             by_daemons=way == MPIEXEC,
         )
 

@@ -44,12 +44,12 @@ def capacity(port: NodePort) -> float:
     return min((term.bytes_per_s for term in (*terms, *bus)), default=math.inf)
 
 
-def _speak(here: NodePort, there: NodePort) -> bool:
-    if not isinstance(here.port.family, PortFamily) or here.port.family is not there.port.family:
+def _speak(source: NodePort, target: NodePort) -> bool:
+    if not isinstance(source.port.family, PortFamily) or source.port.family is not target.port.family:
         return False
-    if here.port.subnet_prefix == there.port.subnet_prefix:
+    if source.port.subnet_prefix == target.port.subnet_prefix:
         return True
-    return len({here.port.subnet_prefix, there.port.subnet_prefix} - {"", DEFAULT_PREFIX}) < 2
+    return len({source.port.subnet_prefix, target.port.subnet_prefix} - {"", DEFAULT_PREFIX}) < 2
 
 
 def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:

@@ -114,11 +114,11 @@ def _quotient(total: Reals, weight: Reals, count: Reals) -> Reals:
     return np.where(enough, total / np.where(enough, weight, 1), 0.0)
 
 
-def _rescued(step: Reals, weight: Reals, counts: Reals, residual: Reals, known: Flags) -> Reals:
+def _rescued(step: Reals, weight: Reals, counts: Reals, residual: Reals, measured: Flags) -> Reals:
     """Rows whose cells all lie far off move to the median of their cells at once."""
     lost = (weight <= LEAST_WEIGHT * counts) & (counts > 0)
     for row in np.flatnonzero(lost).tolist():
-        step[row] = np.median(residual[row, known[row]])
+        step[row] = np.median(residual[row, measured[row]])
     return step
 
 
@@ -147,8 +147,8 @@ def medians(rows: Reals) -> Reals:
 
 
 def _centred(level: float, out: Reals, into: Reals, reference: Flags) -> tuple[float, Reals, Reals]:
-    here, there = location(out[reference]), location(into[reference])
-    return level + here + there, out - here, into - there
+    outward, inward = location(out[reference]), location(into[reference])
+    return level + outward + inward, out - outward, into - inward
 
 
 def location(values: Reals) -> float:
@@ -176,5 +176,5 @@ def _first_scale(y: Reals, level: float, out: Reals, into: Reals, reference: Fla
     step = max(int(np.ceil(len(places) ** 2 / SAMPLE)), 1)
     rows = places[::step]
     residual = y[np.ix_(rows, places)] - level - out[rows, None] - into[places]
-    known = np.abs(residual[np.isfinite(residual)])
-    return robust_scale(known, 0.0) if known.size else 0.0
+    sizes = np.abs(residual[np.isfinite(residual)])
+    return robust_scale(sizes, 0.0) if sizes.size else 0.0

@@ -72,19 +72,19 @@ def flapping(table: LackTable, effect: float, error_rate: float) -> list[Flaps]:
     found_bad = np.bincount(table.parts.part[kept & bad[table.parts.row]], minlength=table.parts.count)
     total, marked = int(changing.sum()), int((bad & changing).sum())
     tests = int((count >= FEWEST_BAD + FEWEST_GOOD).sum())
-    found = []
+    flaps = []
     for part in np.flatnonzero((found_bad >= FEWEST_BAD) & (count - found_bad >= FEWEST_GOOD)).tolist():
         p = tests * count_tail(int(found_bad[part]), int(count[part]), marked, total)
         rows = table.parts.rows(part)
         rows = rows[changing[rows]]
         if p <= error_rate and _comes_and_goes(table, part, rows, bad):
-            found.append(
+            flaps.append(
                 Flaps(
                     part=part, p=p, bad=rows[bad[rows]], good=rows[~bad[rows]], spells=_spells(bad[rows]),
                     period_s=period(table.series.time_s[rows], bad[rows]),
                 )
             )  # fmt: skip
-    return sorted(found, key=lambda one: (one.p, -len(one.bad), one.part))
+    return sorted(flaps, key=lambda one: (one.p, -len(one.bad), one.part))
 
 
 def _always_bad(table: LackTable, bad: Flags) -> Flags:
@@ -106,8 +106,10 @@ def _comes_and_goes(table: LackTable, part: int, rows: Indices, bad: Flags) -> b
     mixed = np.unique(where[rows][((often > 0) & (often < count))[where[rows]]])
     if len(mixed) < FEWEST_MIXED_PAIRS or _spells(bad[rows]) < FEWEST_SPELLS:
         return False
-    here, there = rows[bad[rows]], rows[~bad[rows]]
-    if 2 * raw_gap(table, here, there) < float(np.median(table.lack[there]) - np.median(table.lack[here])):
+    bad_rows, good_rows = rows[bad[rows]], rows[~bad[rows]]
+    if 2 * raw_gap(table, bad_rows, good_rows) < float(
+        np.median(table.lack[good_rows]) - np.median(table.lack[bad_rows])
+    ):
         return False
     duty = float(bad[rows].mean())
     for ends in partners(table, part, rows):
@@ -200,7 +202,7 @@ def find_changes(
     members = [tuple(names[name] for name in group if name in names) for group in (groups or {}).values()]
     group = apart_groups(members, len(nodes), FEWEST_GROUPS, FEWEST_NODES)
     labels = tuple(nodes), tuple(groups or ())
-    found: list[Change] = []
+    changes: list[Change] = []
     for _ in range(MOST_PASSES):
         if len(alive.log) < 2 * FEWEST:
             break
@@ -211,12 +213,12 @@ def find_changes(
                 break
         else:
             break
-        found += [_change(table, one, alike, labels, effects.metric) for one, alike in fresh]
+        changes += [_change(table, one, alike, labels, effects.metric) for one, alike in fresh]
         keep = np.ones(len(alive.log), dtype=np.bool_)
         for one, _ in fresh:
             keep[one.bad] = False
         alive = _selected(alive, keep)
-    return tuple(sorted(_merged(found), key=lambda one: (one.since_s, one.subject)))
+    return tuple(sorted(_merged(changes), key=lambda one: (one.since_s, one.subject)))
 
 
 def _selected(series: RowSeries, keep: Flags) -> RowSeries:
@@ -234,62 +236,62 @@ def _table(series: RowSeries, nodes: int, group: Indices, groups: int, by_direct
 def _chosen(table: LackTable, effect: float, error_rate: float) -> list[tuple[PartChange | Flaps, list[int]]]:
     """Changes that share few bad rows, most significant first, and parts with the same bad rows as each."""
     stepping = steps(table, effect, error_rate / 2)
-    stepped = {one.part for one in stepping}
-    flaps = [one for one in flapping(table, effect, error_rate / 2) if one.part not in stepped]
+    stepped = {change.part for change in stepping}
+    flaps = [change for change in flapping(table, effect, error_rate / 2) if change.part not in stepped]
     chosen: list[tuple[PartChange | Flaps, list[int]]] = []
     explained = np.zeros(len(table.lack), dtype=np.bool_)
     every: list[PartChange | Flaps] = [*stepping, *flaps]
-    for one in sorted(every, key=lambda each: (each.p, -len(each.bad), each.part)):
-        same = next((alike for other, alike in chosen if np.array_equal(np.sort(other.bad), np.sort(one.bad))), None)
+    for change in sorted(every, key=lambda each: (each.p, -len(each.bad), each.part)):
+        same = next((alike for other, alike in chosen if np.array_equal(np.sort(other.bad), np.sort(change.bad))), None)
         if same is not None:
-            same.append(one.part)
-        elif explained[one.bad].mean() <= SHARED:
-            chosen.append((one, []))
-            explained[one.bad] = True
+            same.append(change.part)
+        elif explained[change.bad].mean() <= SHARED:
+            chosen.append((change, []))
+            explained[change.bad] = True
     return chosen
 
 
 def _change(
     table: LackTable,
-    found: PartChange | Flaps,
+    shift: PartChange | Flaps,
     alike: list[int],
     labels: tuple[tuple[str, ...], tuple[str, ...]],
     metric: str,
 ) -> Change:
     """The record of one change."""
     series, names = table.series, labels[0]
-    subject, direction = table.parts.subject(found.part, *labels)
-    good, bad = (to_loss(-array_median(series.log[rows]), metric) for rows in (found.good, found.bad))
-    ends = zip(series.source[found.bad].tolist(), series.target[found.bad].tolist(), strict=True)
+    subject, direction = table.parts.subject(shift.part, *labels)
+    good, bad = (to_loss(-array_median(series.log[rows]), metric) for rows in (shift.good, shift.bad))
+    ends = zip(series.source[shift.bad].tolist(), series.target[shift.bad].tolist(), strict=True)
     others = {table.parts.subject(part, *labels)[0] for part in alike}
-    kind, since, (before, after) = ChangeKind.FLAPPING, _first_bad(series, found), (good, bad)
-    if isinstance(found, PartChange):
-        kind = ChangeKind.DROP if found.drop else ChangeKind.RECOVERY
-        since = found.since_s, found.low_s, found.high_s
-        before, after = (good, bad) if found.drop else (bad, good)
+    kind, since, (before, after) = ChangeKind.FLAPPING, _first_bad(series, shift), (good, bad)
+    if isinstance(shift, PartChange):
+        kind = ChangeKind.DROP if shift.drop else ChangeKind.RECOVERY
+        since = shift.since_s, shift.low_s, shift.high_s
+        before, after = (good, bad) if shift.drop else (bad, good)
     return Change(
         subject=subject,
         direction=direction,
         kind=kind,
-        p=min(found.p, 1.0),
+        p=min(shift.p, 1.0),
         since_s=since[0],
         since_low_s=since[1],
         since_high_s=since[2],
         loss_before=before,
         loss_after=after,
         pairs=tuple(dict.fromkeys((names[here], names[there]) for here, there in ends)),
-        bad_values=len(found.bad),
-        good_values=len(found.good),
-        spells=found.spells if isinstance(found, Flaps) else 1,
-        period_s=found.period_s if isinstance(found, Flaps) else None,
+        bad_values=len(shift.bad),
+        good_values=len(shift.good),
+        spells=shift.spells if isinstance(shift, Flaps) else 1,
+        period_s=shift.period_s if isinstance(shift, Flaps) else None,
         ambiguous_with=tuple(sorted(others - {subject})),
     )
 
 
-def _first_bad(series: RowSeries, found: PartChange | Flaps) -> tuple[float, float, float]:
+def _first_bad(series: RowSeries, shift: PartChange | Flaps) -> tuple[float, float, float]:
     """When it was first seen to be bad: half way from the good value before, and the times of both."""
-    first = float(series.time_s[found.bad[0]])
-    earlier = series.time_s[found.good][series.time_s[found.good] < first]
+    first = float(series.time_s[shift.bad[0]])
+    earlier = series.time_s[shift.good][series.time_s[shift.good] < first]
     low = float(earlier.max()) if len(earlier) else float(series.time_s.min())
     return (low + first) / 2, low, first
 
@@ -300,14 +302,14 @@ def _merged(changes: list[Change]) -> list[Change]:
     A later pass may find the rest of a change again.
     """
     merged: dict[Subject, list[Change]] = {}
-    for one in changes:
-        known = merged.setdefault(one.subject, [])
-        other = next((each for each in known if _same(each, one)), None)
+    for change in changes:
+        same_subject = merged.setdefault(change.subject, [])
+        other = next((each for each in same_subject if _same(each, change)), None)
         if other is None:
-            known.append(one)
-        elif other.direction not in (one.direction, Direction.BOTH):
-            known[known.index(other)] = _joined(other, one)
-    return [one for known in merged.values() for one in known]
+            same_subject.append(change)
+        elif other.direction not in (change.direction, Direction.BOTH):
+            same_subject[same_subject.index(other)] = _joined(other, change)
+    return [change for same_subject in merged.values() for change in same_subject]
 
 
 def _same(first: Change, second: Change) -> bool:

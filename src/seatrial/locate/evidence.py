@@ -177,17 +177,17 @@ class PairEvidence:
         """
         changed: set[Pair] = set()
         sources: set[tuple[Kernel, Phase]] = set()
-        for one in measurements[self._taken :]:
-            if one.phase in APART or not one.times_s or one.errors:
+        for measurement in measurements[self._taken :]:
+            if measurement.phase in APART or not measurement.times_s or measurement.errors:
                 continue
-            source, target = pair = one.pair
-            if one.shape.kernel is Kernel.PINGPONG:
-                _add(self._latency[_in_order(pair)], one)
+            source, target = pair = measurement.pair
+            if measurement.shape.kernel is Kernel.PINGPONG:
+                _add(self._latency[_in_order(pair)], measurement)
                 changed |= {pair, (target, source)}
-            elif one.shape.kernel is Kernel.ONEWAY:
-                _add(self._bandwidth[pair], one)
+            elif measurement.shape.kernel is Kernel.ONEWAY:
+                _add(self._bandwidth[pair], measurement)
                 changed.add(pair)
-            sources.add((one.shape.kernel, one.phase))
+            sources.add((measurement.shape.kernel, measurement.phase))
         self._taken = len(measurements)
         before = len(self.by_pair)
         shared: dict[Pair, dict[Phase, RunSeries]] = {}
@@ -215,16 +215,21 @@ def _in_order(pair: Pair) -> Pair:
     return pair if pair[0] < pair[1] else (pair[1], pair[0])
 
 
-def _add(runs: Runs, one: Measurement) -> None:
-    longest_s = max(one.times_s)
-    stalls = sum(time >= STALL_S for time in one.times_s) if longest_s >= STALL_S else 0
-    slowest = _rate(one, longest_s) if one.shape.kernel is Kernel.ONEWAY else None
-    source_s, target_s = (*one.waited_s, 0.0, 0.0)[:2]  # a journal may have any number of them
-    whole_s = max(sum(one.times_s), SHORTEST_S)
+def _add(runs: Runs, measurement: Measurement) -> None:
+    longest_s = max(measurement.times_s)
+    stalls = sum(time >= STALL_S for time in measurement.times_s) if longest_s >= STALL_S else 0
+    slowest = _rate(measurement, longest_s) if measurement.shape.kernel is Kernel.ONEWAY else None
+    source_s, target_s = (*measurement.waited_s, 0.0, 0.0)[:2]  # a journal may have any number of them
+    whole_s = max(sum(measurement.times_s), SHORTEST_S)
     run = _PairRun(
-        run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest, (source_s / whole_s, target_s / whole_s)
+        run_value(measurement),
+        stalls,
+        len(measurement.times_s),
+        measurement.pairs_at_once,
+        slowest,
+        (source_s / whole_s, target_s / whole_s),
     )
-    runs.setdefault(one.phase, []).append(run)
+    runs.setdefault(measurement.phase, []).append(run)
 
 
 def _least_disturbed(phase: Phase, runs: list[_PairRun]) -> list[_PairRun]:

@@ -147,13 +147,13 @@ def with_parts(groups: Sequence[Blamed], added: Sequence[Blamed]) -> list[Blamed
 
 def pair_suspects(pairs: Collection[Pair]) -> list[PartSuspect]:
     """Pairs on their own; the two directions of one pair are one suspect."""
-    found = []
-    known = frozenset(pairs)
+    suspects = []
+    bad_pairs = frozenset(pairs)
     for source, target in pairs:
-        back = (target, source) in known
+        back = (target, source) in bad_pairs
         if back and target < source:
             continue
-        found.append(
+        suspects.append(
             PartSuspect(
                 subject=pair(source, target),
                 direction=Direction.BOTH if back else Direction.OUT,
@@ -161,7 +161,7 @@ def pair_suspects(pairs: Collection[Pair]) -> list[PartSuspect]:
                 pairs=((source, target), (target, source)) if back else ((source, target),),
             )
         )
-    return found
+    return suspects
 
 
 def _cover(

@@ -75,11 +75,11 @@ def group_test(
         parts, ways = _wired_ways(nodes, rows, wiring)
     else:
         parts, ways = _ways(nodes, rows, groups if len(groups) > 2 else ())
-    found = explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - BAND * lack)
+    blamed = explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - BAND * lack)
     effects_of: list[PartEffect] = []
     undecided = []
     sure: defaultdict[Subject, dict[Direction, Indices]] = defaultdict(dict)
-    for blame in found:
+    for blame in blamed:
         subjects = tuple(dict.fromkeys(parts[part][0] for part in blame.parts))
         if len(subjects) == 1 and len(blame.rows) >= FEWEST_ROWS:
             sure[subjects[0]].update({parts[part][1]: blame.rows for part in blame.parts})
@@ -90,7 +90,7 @@ def group_test(
         way = next(iter(directions)) if len(directions) == 1 else Direction.BOTH
         effects_of.append(_effect((subject,), way, explained, log, scatter, len(parts)))
     guilty = np.zeros(ways.parts, dtype=np.bool_)
-    guilty[[part for blame in found for part in blame.parts]] = True
+    guilty[[part for blame in blamed for part in blame.parts]] = True
     residual = log.copy()
     residual[ways.row[guilty[ways.part]]] = np.nan
     return GroupTest(
@@ -124,8 +124,8 @@ def _effect(
 
 def _over_peers(rows: Rows, group: Indices) -> Reals:
     """Log over the median of the rows of the same distance; dead rows stay at -inf."""
-    here, there = group[rows.source], group[rows.target]
-    far = here != there
+    source, target = group[rows.source], group[rows.target]
+    far = source != target
     log = rows.log.astype(np.float64)
     if rows.nodes <= TINY:
         best = np.sort(log)[-2:]
@@ -134,16 +134,16 @@ def _over_peers(rows: Rows, group: Indices) -> Reals:
     if (~far).sum() >= FEWEST_PEERS:
         reference[~far] = np.median(log[~far])
     if far.sum() >= FEWEST_PEERS:
-        reference[far] = _between_groups(log[far], here[far], there[far])
+        reference[far] = _between_groups(log[far], source[far], target[far])
     return log - np.where(np.isfinite(reference), reference, 0)
 
 
-def _between_groups(log: Reals, here: Indices, there: Indices) -> float:
+def _between_groups(log: Reals, source: Indices, target: Indices) -> float:
     """The median; or the second best way between groups, if so clearly better that half of the uplinks may be bad.
 
     A slow uplink is on two of three ways between three groups, and on half of those between four.
     """
-    ways, where = np.unique((here + 1) * (int(there.max()) + 3) + there, return_inverse=True)
+    ways, where = np.unique((source + 1) * (int(target.max()) + 3) + target, return_inverse=True)
     if len(ways) < FEWEST_WAYS:
         return array_median(log)
     return clearly_better(sorted(array_median(log[where == way]) for way in range(len(ways)))[-2], log)
@@ -177,12 +177,12 @@ def _ways(nodes: Sequence[str], rows: Rows, groups: Sequence[Sequence[str]]) -> 
     owner = [np.repeat(np.arange(len(rows.log)), 2)]
     if groups:
         group = group_numbers(nodes, groups)
-        here, there = group[rows.source], group[rows.target]
-        far = np.flatnonzero((here != there) & (here >= 0) & (there >= 0))
+        source, target = group[rows.source], group[rows.target]
+        far = np.flatnonzero((source != target) & (source >= 0) & (target >= 0))
         first = len(parts)
         parts += [(uplink(group_name(members)), way) for way in ways for members in groups]
         into = first + len(groups) * (len(ways) - 1)
-        crossed.append(np.stack([here[far] + first, there[far] + into], axis=1).ravel())
+        crossed.append(np.stack([source[far] + first, target[far] + into], axis=1).ravel())
         owner.append(np.repeat(far, 2))
     row, part = np.concatenate(owner), np.concatenate(crossed)
     order = np.argsort(row, kind="stable")
@@ -192,9 +192,9 @@ def _ways(nodes: Sequence[str], rows: Rows, groups: Sequence[Sequence[str]]) -> 
 def _wired_ways(nodes: Sequence[str], rows: Rows, wiring: Wiring) -> tuple[list[Part], Ways]:
     """What every row crosses by the fabric's own routes."""
     pairs = [(nodes[source], nodes[target]) for source, target in _pairs(rows)]
-    known = wiring.measured(pairs)
+    fabric = wiring.measured(pairs)
     number: dict[Component, int] = {}
-    crossed = [[number.setdefault(part, len(number)) for part in known.path(*one)] for one in pairs]
+    crossed = [[number.setdefault(part, len(number)) for part in fabric.path(*one)] for one in pairs]
     parts = [(Subject(kind=SubjectKind(part.kind), name=part.name), part.direction) for part in number]
     row = np.repeat(np.arange(len(pairs)), [len(each) for each in crossed])
     part = np.array([one for each in crossed for one in each], dtype=np.intp)

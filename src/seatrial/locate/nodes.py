@@ -65,19 +65,19 @@ def node_effects(y: Reals, effects: Effects, floor: float, error_rate: float, *,
     as large as the practical one; the fit is then repeated without it. `mirrored`: each number is one measurement that
     counts for both directions, so that both together know no more than one.
     """
-    known = np.isfinite(y)
-    enough = known.sum(axis=1) + known.sum(axis=0) >= FEWEST_CELLS
+    measured = np.isfinite(y)
+    enough = measured.sum(axis=1) + measured.sum(axis=0) >= FEWEST_CELLS
     reference = enough.copy()
     fit = None
     for _ in range(MOST_ROUNDS):
         fit = additive_fit(y, reference, floor, fit)
-        found = _judged(y, fit, reference, effects, error_rate, mirrored)
-        worse = found.clear & (found.effect > found.practical / 2)
+        judged = _judged(y, fit, reference, effects, error_rate, mirrored)
+        worse = judged.clear & (judged.effect > judged.practical / 2)
         left = reference & ~worse.any(axis=0)
         if (left == reference).all() or left.sum() < max(LEAST_REFERENCE * enough.sum(), 3):
             break
         reference = left
-    return found
+    return judged
 
 
 def _judged(
@@ -140,8 +140,8 @@ def _natural(effect: Reals, error: Reals, critical: float) -> float:
     the smallest scatter that agrees with its own choice of nodes. A median absolute deviation of m nodes has a relative
     standard error of 1.16 / sqrt(m); only what noise would not exceed with 95 % counts as natural.
     """
-    known = np.isfinite(effect)
-    effect, error = effect[known], error[known]
+    measured = np.isfinite(effect)
+    effect, error = effect[measured], error[measured]
     natural = 0.0
     for _ in range(MOST_ROUNDS):
         usual = effect <= critical * np.hypot(error, natural)
@@ -169,12 +169,12 @@ def _own_scales(y: Reals, fit: AdditiveFit, reference: Flags, nodes: Indices) ->
     return np.where(own > OWN * fit.scale, own, 0.0)
 
 
-def direction_of(found: NodeEffects, node: int) -> int:
+def direction_of(node_fit: NodeEffects, node: int) -> int:
     """Which of OUT, IN and BOTH describes a node that is named."""
-    way = int(np.argmax(np.nan_to_num(found.effect[:BOTH, node], nan=-np.inf)))
+    way = int(np.argmax(np.nan_to_num(node_fit.effect[:BOTH, node], nan=-np.inf)))
     other = IN if way == OUT else OUT
-    effect, beside = found.effect[way, node], found.effect[other, node]
+    effect, beside = node_fit.effect[way, node], node_fit.effect[other, node]
     if not np.isfinite(beside):
         return way
-    shared = beside > SHARED * effect or (found.slow[other, node])
+    shared = beside > SHARED * effect or (node_fit.slow[other, node])
     return BOTH if shared else way

@@ -43,8 +43,8 @@ def explain(ratio: Reals, ways: Ways, line: float, tolerance: float, *, good: fl
     places = np.flatnonzero(bad)
     cover = _Cover(np.searchsorted(places, ways.row[able]), ways.part[able], len(places), ways.parts)
     blamed = []
-    while (found := cover.next()) is not None:
-        alike, rows = found
+    while (chosen := cover.next()) is not None:
+        alike, rows = chosen
         blamed.append(Blame(parts=alike, rows=places[rows]))
     return tuple(blamed)
 

@@ -81,10 +81,10 @@ class RowParts(msgspec.Struct, frozen=True, kw_only=True):
 def parts_of(series: RowSeries, nodes: int, group: Indices, groups: int) -> RowParts:
     """The parts that the rows cross. `group[i]`: of node i, -1: none."""
     rows = np.arange(len(series.log))
-    here, there = group[series.source], group[series.target]
-    far = np.flatnonzero((here >= 0) & (there >= 0) & (here != there))
+    source, target = group[series.source], group[series.target]
+    far = np.flatnonzero((source >= 0) & (target >= 0) & (source != target))
     base = len(WAYS) * nodes
-    out, into = here[far] + base, there[far] + base
+    out, into = source[far] + base, target[far] + base
     columns = [
         (series.source, rows), (series.target, rows), (series.source + nodes, rows), (series.target + 2 * nodes, rows),
         (out, far), (into, far), (out + groups, far), (into + 2 * groups, far),
@@ -108,12 +108,12 @@ def lacking(series: RowSeries, parts: RowParts, by_direction: bool = True) -> Re
         for first, places in ((0, parts.nodes), (len(WAYS) * parts.nodes, parts.groups)):
             for way in (1, 2):
                 level[first + way * places : first + (way + 1) * places] = level[first : first + places]
-    here, there = parts.group[series.source], parts.group[series.target]
+    source, target = parts.group[series.source], parts.group[series.target]
     expected = np.minimum(level[parts.nodes + series.source], level[2 * parts.nodes + series.target])
-    far = (here >= 0) & (there >= 0) & (here != there)
+    far = (source >= 0) & (target >= 0) & (source != target)
     base = len(WAYS) * parts.nodes
     if far.any():
-        ways = np.minimum(level[base + parts.groups + here[far]], level[base + 2 * parts.groups + there[far]])
+        ways = np.minimum(level[base + parts.groups + source[far]], level[base + 2 * parts.groups + target[far]])
         expected[far] = np.minimum(expected[far], ways)
     unknown = np.isinf(expected)
     if unknown.any():
@@ -125,7 +125,7 @@ def _levels(log: Reals, parts: RowParts) -> Reals:
     """Level of each part's better values in its best stretch; that of both directions if one has too few values;
     infinite if both have."""
     count = np.diff(parts.first)
-    known = count >= FEWEST_FOR_LEVEL
+    enough = count >= FEWEST_FOR_LEVEL
     stretches = np.clip(count // FEWEST_FOR_LEVEL, 1, STRETCHES)[parts.part]
     place = np.arange(len(parts.row)) - parts.first[parts.part]
     stretch = parts.part * STRETCHES + place * stretches // count[parts.part]
@@ -134,12 +134,12 @@ def _levels(log: Reals, parts: RowParts) -> Reals:
     upper = ordered[begin + np.ceil(UPPER * (size - 1)).astype(np.intp)]
     level = np.full(parts.count, -np.inf)
     np.maximum.at(level, parts.part[begin], upper)
-    level[~known] = np.inf
+    level[~enough] = np.inf
     for first, places in ((0, parts.nodes), (len(WAYS) * parts.nodes, parts.groups)):
         both = level[first : first + places]
         for way in (1, 2):
-            one = slice(first + way * places, first + (way + 1) * places)
-            level[one] = np.where(known[one], level[one], both)
+            own = slice(first + way * places, first + (way + 1) * places)
+            level[own] = np.where(enough[own], level[own], both)
     return level
 
 
@@ -152,9 +152,9 @@ def centred(values: Reals, series: RowSeries, parts: RowParts) -> Reals:
     usual = np.abs(values - np.quantile(values, 0.5, method="higher")) <= NEAR * scatter
     moved = values - np.median(values[usual])
     ways = [(series.source, parts.nodes), (series.target, parts.nodes)]
-    here, there = parts.group[series.source], parts.group[series.target]
-    far = (here >= 0) & (there >= 0) & (here != there)
-    ways += [(np.where(far, end, parts.groups), parts.groups + 1) for end in (here, there)] if far.any() else []
+    source, target = parts.group[series.source], parts.group[series.target]
+    far = (source >= 0) & (target >= 0) & (source != target)
+    ways += [(np.where(far, end, parts.groups), parts.groups + 1) for end in (source, target)] if far.any() else []
     for _ in range(SWEEPS):
         for place, count in ways:
             total = np.bincount(place[usual], weights=moved[usual], minlength=count)

@@ -75,11 +75,11 @@ class PeerTable:
             return None
         logs = np.array(self._logs)
         logs[[self._row[pair] for pair in without if pair in self._row]] = np.nan
-        known = np.isfinite(logs)
-        every = logs[known]
+        measured = np.isfinite(logs)
+        every = logs[measured]
         if not every.size:
             return None
-        rough = self._rough(every, known)
+        rough = self._rough(every, measured)
         scatter = min(_above(every, rough), self._directions(logs), _better_half(every))
         scatter = max(scatter if np.isfinite(scatter) else _few(every), LEAST_SCATTER)
         core = every
@@ -92,9 +92,9 @@ class PeerTable:
             scatter = wider
         return PeerScatter(log=array_median(core), scatter=scatter)
 
-    def _rough(self, logs: Reals, known: Flags) -> float:
+    def _rough(self, logs: Reals, measured: Flags) -> float:
         """The median over nodes of each node's UPPER quantile."""
-        node = np.concatenate([np.array(self._source)[known], np.array(self._target)[known]])
+        node = np.concatenate([np.array(self._source)[measured], np.array(self._target)[measured]])
         both = np.concatenate([logs, logs])
         ordered = both[np.lexsort((-both, node))]
         count = np.bincount(node)
@@ -106,8 +106,8 @@ class PeerTable:
     def _directions(self, logs: Reals) -> float:
         """Scatter of one direction, from the differences of both. Of latency both are one number: no difference."""
         reverse = np.array(self._reverse)
-        there = reverse >= 0
-        apart = np.abs(logs[there] - logs[reverse[there]])
+        both = reverse >= 0
+        apart = np.abs(logs[both] - logs[reverse[both]])
         apart = apart[np.isfinite(apart)]
         if len(apart) < FEWEST_EXCESSES or not apart.any():
             return float("inf")

@@ -88,8 +88,8 @@ class References(msgspec.Struct, frozen=True, kw_only=True):
 
 def crosses(fabric: Wiring, pair: Pair) -> bool:
     """Whether the two nodes are known to hang on different leaves."""
-    here, there = fabric.leaf_of.get(pair[0]), fabric.leaf_of.get(pair[1])
-    return here is not None and there is not None and here != there
+    source_leaf, target_leaf = fabric.leaf_of.get(pair[0]), fabric.leaf_of.get(pair[1])
+    return source_leaf is not None and target_leaf is not None and source_leaf != target_leaf
 
 
 class Baselines:
@@ -157,8 +157,8 @@ class Baselines:
         line = _bandwidth_line(peers, self._asked.get(BANDWIDTH)) if peers else None
         return msgspec.structs.replace(references, bandwidth=line) if line else references
 
-    def _rate(self, pair: Pair, known: MeasuredPair, limits: Mapping[Pair, Limit]) -> float | None:
-        rate = known.first_bandwidth
+    def _rate(self, pair: Pair, series: MeasuredPair, limits: Mapping[Pair, Limit]) -> float | None:
+        rate = series.first_bandwidth
         if rate is None or impossible(rate, limits.get(pair)):
             return None
         return rate / self._scales.get(pair, 1.0)
@@ -221,10 +221,12 @@ def against_gate(measured: Estimate, limit: Limit | None, slowest: float | None 
 
 def above_gate_text(measured: Estimate, limit: Limit, verdict: Verdict) -> str:
     """Why a bandwidth above the gate got that verdict."""
-    said = f"{bandwidth(measured.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
+    statement = f"{bandwidth(measured.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
     if verdict is Verdict.INVALID:
-        return said
+        return statement
     if not impossible(measured.low, limit):
-        return f"{said}, but not in every run"
+        return f"{statement}, but not in every run"
     runs = f"{measured.runs} run{'s' if measured.runs > 1 else ''}"
-    return f"{said}, but {runs} of at least {RETEST_RUNS} needed cannot rule out chance; give more time with --budget"
+    return (
+        f"{statement}, but {runs} of at least {RETEST_RUNS} needed cannot rule out chance; give more time with --budget"
+    )

@@ -64,13 +64,13 @@ def resolution(values: Reals) -> float:
     Tools print two decimals, and of quantised data the median absolute deviation may be zero. Values more than NEAR
     from the median do not count: between a good and a slow pair lies no step of the printer.
     """
-    known = _finite(values)
-    if not known.size:
+    finite = _finite(values)
+    if not finite.size:
         return 0.0
-    centre = array_median(known)
-    apart = known - centre
+    centre = array_median(finite)
+    apart = finite - centre
     np.abs(apart, out=apart)
-    near = known[apart <= NEAR * abs(centre)]
+    near = finite[apart <= NEAR * abs(centre)]
     del apart
     near.sort()
     least = np.inf
@@ -85,13 +85,13 @@ def relative_scale(values: Reals) -> float:
 
     Never zero, so that equal or quantised values divide by something. `values` must be positive and not empty.
     """
-    known = _finite(values)
-    centre = array_median(known)
-    apart = known - centre
+    finite = _finite(values)
+    centre = array_median(finite)
+    apart = finite - centre
     np.abs(apart, out=apart)
     robust = MAD_TO_DEVIATION * array_median(apart)
     del apart
-    return max(robust / centre, resolution(known) / math.sqrt(12) / centre, FLOOR)
+    return max(robust / centre, resolution(finite) / math.sqrt(12) / centre, FLOOR)
 
 
 def _finite(values: Reals) -> Reals:

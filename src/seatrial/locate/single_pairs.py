@@ -164,9 +164,9 @@ def _worst_residuals(rows: Rows, residual: Reals) -> Reals:
 def _by_node(rows: Rows, loss: Reals, chosen: Indices, cause: Instability, out: Flags) -> list[Varying]:
     """The chosen rows, those of one node together where they are many."""
     left = chosen
-    found: list[Varying] = []
+    varying: list[Varying] = []
     if not left.size:
-        return found
+        return varying
     cells = rows.cells * (1 if rows.directed else 2)
     while left.size:
         counts = np.bincount(rows.source[left], minlength=rows.nodes)
@@ -175,12 +175,12 @@ def _by_node(rows: Rows, loss: Reals, chosen: Indices, cause: Instability, out: 
         if counts[node] < max(NODE_PAIRS, NODE_SHARE * cells[node]):
             break
         own = (rows.source[left] == node) | (rows.target[left] == node)
-        found.append(_varying(rows, loss, left[own], cause, out, node, -1))
+        varying.append(_varying(rows, loss, left[own], cause, out, node, -1))
         left = left[~own]
     for row in left[np.argsort(loss[left], kind="stable")][:MOST_LISTED].tolist():
         ends = int(rows.source[row]), int(rows.target[row])
-        found.append(_varying(rows, loss, np.array([row]), cause, out, *ends))
-    return found
+        varying.append(_varying(rows, loss, np.array([row]), cause, out, *ends))
+    return varying
 
 
 def _varying(

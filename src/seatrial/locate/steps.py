@@ -64,12 +64,12 @@ def steps(table: LackTable, effect: float, error_rate: float) -> list[PartChange
         return []
     rank = _ranks(table.lack)
     tests = counted_tests(_tests_by_size(table.parts), len(rank), error_rate)
-    found = []
+    changes = []
     for part, cut in _screened(table, rank):
         step = _judged(table, rank, part, cut, effect, error_rate, tests)
         if step is not None:
-            found.append(step)
-    return sorted(found, key=lambda one: (one.p, -len(one.bad), one.part))
+            changes.append(step)
+    return sorted(changes, key=lambda one: (one.p, -len(one.bad), one.part))
 
 
 def _ranks(values: Reals) -> Reals:

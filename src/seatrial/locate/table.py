@@ -128,10 +128,10 @@ def _judged_sparse(
 ) -> MetricResult:
     """One metric by the group test. `alive`: those of `rows` that are not dead."""
     metric, cells = effects.metric, rows.cells
-    found = group_test(nodes, alive, groups, wiring, effects, error_rate)
-    faults = [fault_of(nodes, alive, one, metric, found.critical) for one in found.named]
-    pairs = pair_findings(nodes, alive, found.residual, found.scatter, len(alive.log) - 1, effects)
-    hidden = detectable(-math.log1p(-min(SCATTERS * found.scatter, 0.999)), found.scatter)
+    tested = group_test(nodes, alive, groups, wiring, effects, error_rate)
+    faults = [fault_of(nodes, alive, one, metric, tested.critical) for one in tested.named]
+    pairs = pair_findings(nodes, alive, tested.residual, tested.scatter, len(alive.log) - 1, effects)
+    hidden = detectable(-math.log1p(-min(SCATTERS * tested.scatter, 0.999)), tested.scatter)
     peers = len(nodes) >= FEWEST_NODES
     return MetricResult(
         dense=False,
@@ -143,7 +143,7 @@ def _judged_sparse(
                 loss_ratio=to_loss(one.loss, metric),
                 evidence=evidence(nodes, alive, one.rows),
             )
-            for one in found.undecided
+            for one in tested.undecided
         ),
         unstable=pairs.unstable,
         unstable_pairs=pairs.unstable_pairs,
@@ -152,15 +152,15 @@ def _judged_sparse(
         resolution=Resolution(
             metric=metric,
             method=Method.GROUP_TEST,
-            effect_ratio=to_loss(found.effect, metric),
-            pair_scatter=found.scatter,
+            effect_ratio=to_loss(tested.effect, metric),
+            pair_scatter=tested.scatter,
             node_scatter=None,
-            detectable_ratio=to_loss(found.detectable, metric) if peers else None,
-            detectable_one_way_ratio=to_loss(found.detectable, metric) if peers else None,
+            detectable_ratio=to_loss(tested.detectable, metric) if peers else None,
+            detectable_one_way_ratio=to_loss(tested.detectable, metric) if peers else None,
             detectable_value_ratio=pairs.detectable_value_ratio,
             hidden_ratio=to_loss(hidden, metric) if peers else None,
             enough=peers and hidden <= effects.must_show,
-            majority=found.majority,
+            majority=tested.majority,
             measured_pairs=len(rows.log),
             expected_pairs=expected,
             # In a table that was cut off, the first nodes have far more pairs than the others.

@@ -66,8 +66,8 @@ def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) 
     sizes = np.bincount(group[group >= 0]) if (group >= 0).any() else np.zeros(0, dtype=np.intp)
     if len(sizes) < FEWEST_GROUPS:
         return Uplinks(slow=(), explained=None)
-    here, there, pace, noise = _ways(y, group, len(sizes))
-    far = here != there
+    source, target, pace, noise = _ways(y, group, len(sizes))
+    far = source != target
     if far.sum() < FEWEST_GROUPS:
         return Uplinks(slow=(), explained=None)
     log = pace[far] - clearly_better(float(np.sort(pace[far])[-2]), pace[far])
@@ -75,22 +75,22 @@ def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) 
     scatter = max(half_scatter(ratio), array_median(noise[far]))
     lack = max(1 - np.exp(-effects.chosen(scatter)), SCATTERS * scatter)
     count = len(sizes)
-    ends = np.stack([here[far], there[far] + count], axis=1).ravel()
+    ends = np.stack([source[far], target[far] + count], axis=1).ravel()
     owner = np.repeat(np.arange(int(far.sum())), 2)
-    usable = ~(_slow_inside(here, there, pace, count, lack) | (sizes < FEWEST_NODES))
+    usable = ~(_slow_inside(source, target, pace, count, lack) | (sizes < FEWEST_NODES))
     keep = usable[ends % count]
-    found = explain(
+    cover = explain(
         ratio, Ways(row=owner[keep], part=ends[keep], parts=2 * count), 1 - lack, 3 * scatter, good=1 - BAND * lack
     )
-    blamed = [blame for blame in found if len(blame.rows) >= FEWEST_WAYS]
+    blamed = [blame for blame in cover if len(blame.rows) >= FEWEST_WAYS]
     critical = critical_value(2 * count, max(len(log) - 1, 1), error_rate)
     slow, explained = [], np.zeros(y.shape, dtype=np.bool_)
-    for groups, direction, rows in _merged([blame.parts for blame in blamed], here[far], there[far], count):
+    for groups, direction, rows in _merged([blame.parts for blame in blamed], source[far], target[far], count):
         loss = float(-np.median(log[rows]))
         error = MEDIAN_ERROR * scatter / float(np.sqrt(len(rows)))
         if loss < critical * error:
             continue
-        ways = tuple(zip(here[far][rows].tolist(), there[far][rows].tolist(), strict=True))
+        ways = tuple(zip(source[far][rows].tolist(), target[far][rows].tolist(), strict=True))
         p = float(adjusted_p(np.array([loss / error]), 2 * count, max(len(log) - 1, 1))[0])
         slow.append(
             UplinkEffect(groups=groups, direction=direction, loss=loss, margin=critical * error, p=p, ways=ways)
@@ -103,18 +103,23 @@ def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) 
 def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals, Reals]:
     """Every ordered pair of groups, and each group, that has a known cell; its UPPER quantile and standard error."""
     members = [np.flatnonzero(group == number) for number in range(count)]
-    found = []
-    for here in range(count):
-        rows = y[members[here]]
-        for there in range(count):
-            cells = rows[:, members[there]]
+    ways = []
+    for source in range(count):
+        rows = y[members[source]]
+        for target in range(count):
+            cells = rows[:, members[target]]
             cells = cells[np.isfinite(cells)]
             if cells.size:
                 own = robust_scale(cells)
-                found.append(
-                    (here, there, float(np.quantile(cells, UPPER)), QUANTILE_ERROR * own / np.sqrt(len(cells)))
+                ways.append(
+                    (
+                        source,
+                        target,
+                        float(np.quantile(cells, UPPER)),
+                        QUANTILE_ERROR * own / np.sqrt(len(cells)),
+                    )
                 )
-    here_of, there_of, pace, noise = (np.array(column) for column in zip(*found, strict=True))
+    here_of, there_of, pace, noise = (np.array(column) for column in zip(*ways, strict=True))
     return here_of, there_of, pace, noise
 
 
@@ -131,17 +136,17 @@ def half_scatter(ratio: Reals) -> float:
     return min(relative_scale(ratio), HALF_NORMAL * relative_scale(better))
 
 
-def _slow_inside(here: Indices, there: Indices, pace: Reals, count: int, lack: float) -> Flags:
+def _slow_inside(source: Indices, target: Indices, pace: Reals, count: int, lack: float) -> Flags:
     """Groups whose own nodes reach each other more slowly than those of other groups do."""
     slow = np.zeros(count, dtype=np.bool_)
-    inside = here == there
+    inside = source == target
     if inside.sum() >= FEWEST_GROUPS:
-        slow[here[inside]] = pace[inside] < np.log1p(-min(lack, 0.99)) + np.median(pace[inside])
+        slow[source[inside]] = pace[inside] < np.log1p(-min(lack, 0.99)) + np.median(pace[inside])
     return slow
 
 
 def _merged(
-    blamed: list[tuple[int, ...]], here: Indices, there: Indices, count: int
+    blamed: list[tuple[int, ...]], source: Indices, target: Indices, count: int
 ) -> list[tuple[tuple[int, ...], Direction, Indices]]:
     """Both directions of the same groups as one, with all ways that cross them, bad or not."""
     by_groups: defaultdict[tuple[int, ...], set[int]] = defaultdict(set)
@@ -150,7 +155,7 @@ def _merged(
     merged = []
     for groups, parts in by_groups.items():
         out, into = any(part < count for part in parts), any(part >= count for part in parts)
-        crossing = np.isin(here, groups) & out | np.isin(there, groups) & into
+        crossing = np.isin(source, groups) & out | np.isin(target, groups) & into
         direction = Direction.BOTH if out and into else Direction.OUT if out else Direction.IN
         merged.append((groups, direction, np.flatnonzero(crossing)))
     return merged

@@ -137,9 +137,9 @@ def _port(frame: Frame, hca: Hca, number: int, interfaces: tuple[str, ...]) -> t
     return port, rate.why
 
 
-def _absences(frame: Frame, group: str, here: str, port: Port) -> dict[str, str]:
+def _absences(frame: Frame, group: str, folder: str, port: Port) -> dict[str, str]:
     absent = {
-        f"{group}.{field}": frame.reason(f"{here}/{file}")
+        f"{group}.{field}": frame.reason(f"{folder}/{file}")
         for field, file in PORT_FILES.items()
         if getattr(port, field) in (None, "")
     }

@@ -91,13 +91,13 @@ class Devices(NamedTuple):
 def hwloc_devices(root: ET.Element) -> Devices:
     """The devices of an export of hwloc 1, 2 or 3, which as a rule holds a part of them."""
     kinds = KINDS_3 if root.get("version", "").startswith("3") else KINDS_2
-    found = list(_walk(root))
+    walked = list(_walk(root))
     absent: dict[str, str] = {}
     software: dict[str, list[str]] = {}
     hcas, interfaces = {}, {}
-    for each in (each for each in found if each.element.get("type") == "OSDev"):
-        name, kind = each.element.get("name", ""), kinds.get(each.element.get("osdev_type", ""))
-        address = _address(each.above[-1]) if each.above else ""
+    for os_device in (os_device for os_device in walked if os_device.element.get("type") == "OSDev"):
+        name, kind = os_device.element.get("name", ""), kinds.get(os_device.element.get("osdev_type", ""))
+        address = _address(os_device.above[-1]) if os_device.above else ""
         if not name or kind is None:
             continue
         software.setdefault(address, []).append(name)
@@ -107,13 +107,13 @@ def hwloc_devices(root: ET.Element) -> Devices:
                 f"interfaces.{name}.{field}": NOT_TOLD for field in ("link_type", "speed_bits_per_s", "mtu_bytes")
             }
         elif kind == OPENFABRICS:
-            hcas[name] = _hca(name, address, each)
+            hcas[name] = _hca(name, address, os_device)
             absent |= {f"hcas.{name}.{field}": NOT_TOLD for field in ("driver", "board_id", "ports.rate_text")}
     pci = {}
-    for each in (each for each in found if each.element.get("type") == "PCIDev"):
-        address = _address(each.element)
+    for os_device in (os_device for os_device in walked if os_device.element.get("type") == "PCIDev"):
+        address = _address(os_device.element)
         if address:
-            pci[address] = _pci_device(each, tuple(sorted(software.get(address, ()))), absent)
+            pci[address] = _pci_device(os_device, tuple(sorted(software.get(address, ()))), absent)
     return Devices(
         pci=tuple(pci[address] for address in sorted(pci)),
         hcas=tuple(hcas[name] for name in sorted(hcas)),
@@ -140,9 +140,9 @@ def _address(element: ET.Element) -> str:
     return text if ADDRESS.fullmatch(text) else ""
 
 
-def _numa_node(found: FoundDevice) -> int | None:
+def _numa_node(device: FoundDevice) -> int | None:
     """The only one nearby; None for several: hwloc puts a device there where the firmware reports none."""
-    near = masked(found.nodeset) or ()
+    near = masked(device.nodeset) or ()
     return near[0] if len(near) == 1 else None
 
 
@@ -201,13 +201,13 @@ def _why_no_link(text: str) -> str:
     return f"hwloc reports {float(text):g} GB/s for the whole link, a rate that no PCIe link has"
 
 
-def _hca(name: str, address: str, found: FoundDevice) -> Hca:
+def _hca(name: str, address: str, device: FoundDevice) -> Hca:
     says: dict[int, dict[str, str]] = {}
-    for info, value in infos(found.element).items():
+    for info, value in infos(device.element).items():
         if match := PORT_INFO.fullmatch(info):
             says.setdefault(int(match[1]), {})[match[2]] = value
     ports = tuple(_port(name, number, says[number]) for number in sorted(says))
-    return Hca(name=name, pci_address=address, numa_node=_numa_node(found), ports=ports)
+    return Hca(name=name, pci_address=address, numa_node=_numa_node(device), ports=ports)
 
 
 def _port(name: str, number: int, says: dict[str, str]) -> Port:

@@ -39,11 +39,11 @@ def places(slots: Sequence[tuple[str, str]]) -> tuple[SlotPlace, ...]:
     letters_are_sockets = any(
         int(match[2]) > SLOTS_OF_A_CHANNEL for locator, _ in upper if (match := LETTER.search(locator))
     )
-    found = [_place(locator, bank, letters_are_sockets) for locator, bank in upper]
-    sockets = [place.socket for place in found if place.socket is not None]
+    slots_found = [_place(locator, bank, letters_are_sockets) for locator, bank in upper]
+    sockets = [place.socket for place in slots_found if place.socket is not None]
     first = 1 if sockets and min(sockets) == 1 else 0
     return tuple(
-        _named(place._replace(socket=None if place.socket is None else place.socket - first)) for place in found
+        _named(place._replace(socket=None if place.socket is None else place.socket - first)) for place in slots_found
     )
 
 
@@ -157,19 +157,19 @@ def edac_controllers(frame: Frame) -> tuple[str, ...]:
     return tuple(sorted((name for name in names if number(name) is not None), key=int))
 
 
-def _edac_dimm(frame: Frame, controller: str, here: str) -> Dimm:
+def _edac_dimm(frame: Frame, controller: str, folder: str) -> Dimm:
     """The driver's words: "Registered-DDR4", "channel 1 slot 0 ", a size in MiB.
 
     A csrow is a pair of ranks and no channel; a channel's number counts within its controller (and its branch).
     """
-    mebibytes = frame.integer(f"{here}size")
-    label = frame.values.get(f"{here}dimm_label", "").strip()
-    words = dict(EDAC_PLACE.findall(frame.values.get(f"{here}dimm_location", "")))
+    mebibytes = frame.integer(f"{folder}size")
+    label = frame.values.get(f"{folder}dimm_label", "").strip()
+    words = dict(EDAC_PLACE.findall(frame.values.get(f"{folder}dimm_location", "")))
     channel = "".join(f" {word}{words[word]}" for word in ("branch", "channel") if word in words)
-    kind = frame.values.get(f"{here}dimm_mem_type", "").strip()
+    kind = frame.values.get(f"{folder}dimm_mem_type", "").strip()
     socket = EDAC_SOCKET.search(label)
     return Dimm(
-        locator=label or here.removeprefix(CONTROLLERS[:-2]).rstrip("/"),
+        locator=label or folder.removeprefix(CONTROLLERS[:-2]).rstrip("/"),
         channel=f"mc{controller}{channel}" if "channel" in words else "",
         size_bytes=None if mebibytes is None or mebibytes < 0 else mebibytes << 20,
         kind="" if kind in NOTHING else kind.rpartition("-")[2],

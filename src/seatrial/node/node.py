@@ -63,10 +63,10 @@ class AlikeParser:
         if host.split() != [host] or not alone or not text.endswith(f"\n{CLOSING}{host}\n"):
             return parse_facts(text)
         common = text[: begin - 1 - len(host)] + text[begin:boot], text[stop:end]
-        known = self._known.get(common)
-        if known is None:
-            known = self._known[common] = parse_facts(text)
-        return msgspec.structs.replace(known, hostname=host, boot_id=text[boot:stop])
+        parsed = self._known.get(common)
+        if parsed is None:
+            parsed = self._known[common] = parse_facts(text)
+        return msgspec.structs.replace(parsed, hostname=host, boot_id=text[boot:stop])
 
 
 def node_facts(frame: Frame) -> NodeFacts:
@@ -78,9 +78,9 @@ def node_facts(frame: Frame) -> NodeFacts:
     for name, read in GROUPS.items():
         groups[name], missing = read(frame)
         absent.update(missing)
-    told = _plain(frame)
-    absent.update({name: why() for name, (value, why) in told.items() if value is None or value in ("", ())})
-    plain: dict[str, Any] = {name: value for name, (value, _) in told.items() if value is not None}
+    plain_facts = _plain(frame)
+    absent.update({name: why() for name, (value, why) in plain_facts.items() if value is None or value in ("", ())})
+    plain: dict[str, Any] = {name: value for name, (value, _) in plain_facts.items() if value is not None}
     return NodeFacts(
         hostname=frame.hostname,
         complete=frame.complete,

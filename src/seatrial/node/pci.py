@@ -171,8 +171,8 @@ def _transfers_per_s(text: str) -> float | None:
 
 
 def _lanes(text: str) -> int | None:
-    told = whole_number(text)
-    return None if told is None else lanes(told)
+    width = whole_number(text)
+    return None if width is None else lanes(width)
 
 
 @lru_cache(maxsize=4096)

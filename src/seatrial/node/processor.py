@@ -69,7 +69,7 @@ def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
 
 def _absent(frame: Frame, facts: ProcessorFacts) -> dict[str, str]:
     turbo_files = ("intel_pstate/no_turbo", "cpufreq/boost")
-    told: dict[str, tuple[object, str]] = {
+    read: dict[str, tuple[object, str]] = {
         "vendor": (facts.vendor, CPUINFO),
         "microcode": (facts.microcode, CPUINFO),
         "instruction_sets": (facts.instruction_sets, CPUINFO),
@@ -85,7 +85,7 @@ def _absent(frame: Frame, facts: ProcessorFacts) -> dict[str, str]:
         "quota_file": (facts.quota_file, QUOTAS),
         "quota_text": (facts.quota_text, QUOTAS),
     }
-    absent = {f"processor.{name}": frame.reason(item) for name, (known, item) in told.items() if not known}
+    absent = {f"processor.{name}": frame.reason(item) for name, (known, item) in read.items() if not known}
     if facts.turbo is None:
         reasons = (frame.reason(f"/sys/devices/system/cpu/{file}") for file in turbo_files)
         absent["processor.turbo"] = "; ".join(reasons)

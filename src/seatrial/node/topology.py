@@ -95,21 +95,21 @@ def _walk(root: ET.Element) -> Walked:
     while waiting:
         element, around = waiting.pop()
         place += 1
-        kind, here = element.get("type", ""), number(element.get("os_index", ""))
+        kind, index = element.get("type", ""), number(element.get("os_index", ""))
         name = PLACES.get(kind, kind)
-        if name == "PU" and here is not None and here not in walked.processors:
-            walked.processors.add(here)
+        if name == "PU" and index is not None and index not in walked.processors:
+            walked.processors.add(index)
             walked.sharers.update(around.caches)
             if around.core is not None:
-                walked.cores[around.core][1].append(here)
+                walked.cores[around.core][1].append(index)
         elif name == "Package":
             walked.packages[place] = package_number(element.get("os_index", ""))
             around = around._replace(package=place)
         elif name == "Core":
             walked.cores[place] = (around.package, [])
             around = around._replace(core=place)
-        elif name == "NUMANode" and here is not None:
-            walked.nodes[here] = (masked(element.get("cpuset", "")) or (), number(element.get("local_memory", "")))
+        elif name == "NUMANode" and index is not None:
+            walked.nodes[index] = (masked(element.get("cpuset", "")) or (), number(element.get("local_memory", "")))
         elif "Cache" in name and name != "MemorySideCache":
             walked.caches[place] = element
             around = around._replace(caches=(*around.caches, place))

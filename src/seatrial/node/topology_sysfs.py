@@ -146,11 +146,11 @@ def _cores(rows: tuple[Cells, ...], online: str, indexes: Numbers, sets: tuple[N
         if None in key:
             return ()
         members[bool(together), key][processor] = socket
-    found = (
+    cores = (
         Core(processors=tuple(sorted(held)), package=held[min(held)], numa_node=node_of.get(min(held)))
         for held in members.values()
     )
-    return tuple(sorted(found, key=lambda core: core.processors))
+    return tuple(sorted(cores, key=lambda core: core.processors))
 
 
 @functools.lru_cache(maxsize=256)

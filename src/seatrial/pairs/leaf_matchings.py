@@ -208,8 +208,8 @@ def _improved(pairs: list[Pair], cost: _Cost, draw: random.Random) -> list[Pair]
             if other == place:
                 continue
             before = cost((a, b)) + cost((c, d))
-            for one, two in (((a, c), (b, d)), ((a, d), (c, b))):
-                if cost(one) + cost(two) < before:
-                    pairs[place], pairs[other] = one, two
+            for first, two in (((a, c), (b, d)), ((a, d), (c, b))):
+                if cost(first) + cost(two) < before:
+                    pairs[place], pairs[other] = first, two
                     break
     return pairs

@@ -83,13 +83,13 @@ def thinned(shape: Shape, measurements: int) -> Shape:
 
     Its own where they do, and never less than `LEAST_ROUND_TRIPS` round trips or the windows of `BANDWIDTH`.
     """
-    each = MOST_SAMPLES // max(measurements, 1)
-    if shape.iterations + shape.warmup <= each:
+    samples = MOST_SAMPLES // max(measurements, 1)
+    if shape.iterations + shape.warmup <= samples:
         return shape
     if shape.kernel is Kernel.PINGPONG:
-        iterations = max(each * 5 // 6, LEAST_ROUND_TRIPS)
+        iterations = max(samples * 5 // 6, LEAST_ROUND_TRIPS)
         return msgspec.structs.replace(shape, iterations=iterations, warmup=iterations // 5)
-    return msgspec.structs.replace(shape, iterations=max(each - shape.warmup, BANDWIDTH.iterations))
+    return msgspec.structs.replace(shape, iterations=max(samples - shape.warmup, BANDWIDTH.iterations))
 
 
 def plan_survey(

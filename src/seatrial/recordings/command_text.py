@@ -292,14 +292,14 @@ def lstopo_topology(lines: list[str]) -> MachineText | None:
     for line in lines:
         indent = len(line) - len(line.lstrip())
         place.leave(indent)
-        for kind, logical, said in OBJECT.findall(line):
-            physical = PHYSICAL.search(said)
+        for kind, logical, attributes in OBJECT.findall(line):
+            physical = PHYSICAL.search(attributes)
             number = int(physical[1]) if physical else int(logical)
             if kind in ("Package", "Socket"):
                 place.package = (indent, number)
             elif kind == "NUMANode":
                 place.enter_node(indent, number, len(cores))
-                nodes[number] = NumaNode(index=number, memory_bytes=_bytes(said))
+                nodes[number] = NumaNode(index=number, memory_bytes=_bytes(attributes))
             elif kind == "Core":
                 members = []
                 cores.append(Core(processors=(), package=_number(place.package), numa_node=_number(place.node)))
@@ -334,8 +334,8 @@ def _number(place: tuple[int, int] | None) -> int | None:
     return place[1] if place else None
 
 
-def _bytes(said: str) -> int | None:
-    match = SIZE.search(said)
+def _bytes(text: str) -> int | None:
+    match = SIZE.search(text)
     return int(match[1]) * UNITS[match[2][0]] if match else None
 
 

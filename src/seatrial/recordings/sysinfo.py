@@ -51,8 +51,14 @@ def _node(name: str, node: Mapping[str, Any]) -> NodeFacts:
     per_socket = whole(cpu, "Core(s) per socket")
     kernel, model = _text(_part(node, "os"), "kernel"), _text(cpu, "Model name")
     total = _text(_part(node, "memory"), "total")
-    told = {"kernel": kernel, "cpu_model": model, "processors": processors, "sockets": sockets, "cores": per_socket}
-    absent = {field: UNTOLD for field, value in told.items() if not value}
+    told_fields = {
+        "kernel": kernel,
+        "cpu_model": model,
+        "processors": processors,
+        "sockets": sockets,
+        "cores": per_socket,
+    }
+    absent = {field: UNTOLD for field, value in told_fields.items() if not value}
     absent["memory_bytes"] = f"the sysinfo file contains {total!r}, which may be GB or GiB" if total else UNTOLD
     absent["boot_id"] = absent["system.limits"] = absent["system.mounts"] = absent["settings"] = UNTOLD
     return NodeFacts(
@@ -76,35 +82,35 @@ def _node(name: str, node: Mapping[str, Any]) -> NodeFacts:
     )
 
 
-def _interface(name: str, said: Mapping[str, Any]) -> NetworkInterface:
-    match = MEGABITS.fullmatch(_text(said, "speed"))
-    infiniband = _text(said, "link_layer") == "InfiniBand"
+def _interface(name: str, part: Mapping[str, Any]) -> NetworkInterface:
+    match = MEGABITS.fullmatch(_text(part, "speed"))
+    infiniband = _text(part, "link_layer") == "InfiniBand"
     return NetworkInterface(
         name=name,
         link_type=INFINIBAND if infiniband else ETHERNET,
         speed_bits_per_s=int(match[1]) * 1e6 if match and int(match[1]) else None,
-        pci_address=_address(said),
+        pci_address=_address(part),
     )
 
 
-def _hca(name: str, said: Mapping[str, Any]) -> Hca:
+def _hca(name: str, part: Mapping[str, Any]) -> Hca:
     """A device and its one port; the file knows both by the interface on it alone."""
-    match = DESCRIPTION.match(_text(said, "descr"))
-    link_layer = _text(said, "link_layer")
+    match = DESCRIPTION.match(_text(part, "descr"))
+    link_layer = _text(part, "link_layer")
     driver = INFINIBAND_DRIVERS.get(match[3], "") if match and link_layer == "InfiniBand" else ""
     family = port_family(link_layer, driver=driver)
-    rate = port_rate(family, _text(said, "rate"), _interface(name, said).speed_bits_per_s)
+    rate = port_rate(family, _text(part, "rate"), _interface(name, part).speed_bits_per_s)
     port = Port(
         number=1,
         family=family,
         link_layer=link_layer,
-        rate_text=_text(said, "rate"),
+        rate_text=_text(part, "rate"),
         speed_name=rate.speed_name,
         width=rate.width,
         data_bits_per_s=rate.data_bits_per_s,
         interfaces=(name,),
     )
-    return Hca(name=name, pci_address=_address(said), ports=(port,))
+    return Hca(name=name, pci_address=_address(part), ports=(port,))
 
 
 def _pci(net: Mapping[str, Any]) -> tuple[PciDevice, ...]:
@@ -125,8 +131,8 @@ def _pci(net: Mapping[str, Any]) -> tuple[PciDevice, ...]:
     return tuple(devices[address] for address in sorted(devices))
 
 
-def _address(said: Mapping[str, Any]) -> str:
-    match = DESCRIPTION.match(_text(said, "descr"))
+def _address(part: Mapping[str, Any]) -> str:
+    match = DESCRIPTION.match(_text(part, "descr"))
     return _full(match[1]) if match else ""
 
 

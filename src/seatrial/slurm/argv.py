@@ -96,8 +96,8 @@ def salloc(
     `name`: of the job; `at_once`: now or never, without waiting in the queue; `lasting`: also when salloc's standard
     input ends, until it is given back or cancelled. salloc then ends the holder, for which it would wait for ever.
     """
-    now = [f"--immediate={IMMEDIATE_S}"] if at_once else []
-    words = ["salloc", "--wait-all-nodes=1", *now, *(["--kill-command"] if lasting else [])]
+    immediate = [f"--immediate={IMMEDIATE_S}"] if at_once else []
+    words = ["salloc", "--wait-all-nodes=1", *immediate, *(["--kill-command"] if lasting else [])]
     holder = LASTING_HOLDER if lasting else HOLDER
     return [*words, *allocation(nodes, seconds, partition, name, request), *holder]
 

@@ -63,16 +63,16 @@ class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
         """PENDING: the nodes are in use by others (Resources)."""
         if not self.reason:
             return self.state
-        known = self._known
-        return f"{self.state}: {known.meaning} ({self.reason})" if known else f"{self.state} ({self.reason})"
+        pending = self._known
+        return f"{self.state}: {pending.meaning} ({self.reason})" if pending else f"{self.state} ({self.reason})"
 
     @property
     def hopeless(self) -> str:
         """What to do about a job that can never start; empty for all others."""
-        known = self._known
-        if known is None or not known.hopeless or self.state != "PENDING":
+        pending = self._known
+        if pending is None or not pending.hopeless or self.state != "PENDING":
             return ""
-        return f"This job can never start. {known.remedy} To cancel it: {shlex.join(slurm_argv.cancel(self.job))}"
+        return f"This job can never start. {pending.remedy} To cancel it: {shlex.join(slurm_argv.cancel(self.job))}"
 
     @property
     def _known(self) -> Pending | None:

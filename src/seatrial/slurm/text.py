@@ -111,13 +111,13 @@ class NodeLine(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse_features(text: str) -> dict[str, tuple[str, ...]]:
     """Lines of `sinfo --Node --format=%N|%f`: the words with which the site describes each node; "(null)": none."""
-    found: dict[str, tuple[str, ...]] = {}
+    features: dict[str, tuple[str, ...]] = {}
     for line in text.splitlines():
         node, bar, words = line.partition("|")
         given = tuple(word.strip() for word in words.split(",") if word.strip() not in ("", "(null)"))
         if bar and node.strip() and given:
-            found[node.strip()] = given
-    return found
+            features[node.strip()] = given
+    return features
 
 
 def base_and_flags(words: str | Sequence[str]) -> tuple[str, str]:
@@ -145,7 +145,7 @@ def parse_sinfo(text: str) -> tuple[NodeLine, ...]:
     """
     if text.lstrip().startswith("{"):
         return parse_node_json(text)
-    found = []
+    lines_found = []
     for line in text.splitlines():
         fields = line.split("|", 3)
         if len(fields) != 4 or not fields[0].strip():
@@ -153,7 +153,7 @@ def parse_sinfo(text: str) -> tuple[NodeLine, ...]:
         state, flags = base_and_flags(fields[1])
         partition = fields[2].strip()
         reason = fields[3].strip()
-        found.append(
+        lines_found.append(
             NodeLine(
                 node=fields[0].strip(),
                 state=state,
@@ -163,7 +163,7 @@ def parse_sinfo(text: str) -> tuple[NodeLine, ...]:
                 reason="" if reason in ("none", "(null)", "") else reason,
             )
         )
-    return tuple(found)
+    return tuple(lines_found)
 
 
 def parse_node_json(text: str) -> tuple[NodeLine, ...]:
@@ -275,12 +275,12 @@ def submitted_job(text: str) -> str:
 
 def complaint(text: str) -> str:
     """The line of a command's standard error that matters, without the command's own name before it."""
-    said = [
+    complaints = [
         line.strip()
         for line in without_colours(text).splitlines()
         if re.search(r"[^\W\d_]", COMMAND.sub("", line.strip()))
     ]
-    lines = [line for line in said if not HARMLESS.search(line)] or said
+    lines = [line for line in complaints if not HARMLESS.search(line)] or complaints
     errors = [line for line in lines if "error" in line.lower()]
     return COMMAND.sub("", errors[0] if errors else lines[0] if lines else "it said nothing")
 
@@ -315,10 +315,10 @@ def config_value(text: str, key: str) -> str:
     return match.group(1).strip() if match else ""
 
 
-def unknown_names(wanted: Iterable[str], known: Iterable[str]) -> list[str]:
+def unknown_names(wanted: Iterable[str], existing: Iterable[str]) -> list[str]:
     """The wanted ones that are not known, in order."""
-    there = set(known)
-    return [name for name in wanted if name not in there]
+    names = set(existing)
+    return [name for name in wanted if name not in names]
 
 
 def parse_mpi_list(text: str) -> tuple[str, ...]:

@@ -33,14 +33,14 @@ class Pieces:
     def piece_squares(self, cuts: Indices) -> Reals:
         """[series, piece]: the sum of squared relative residuals."""
         first, last, row = self._spans(cuts)
-        found: Reals = self.squares[row, first, last]
-        return found
+        squares: Reals = self.squares[row, first, last]
+        return squares
 
     def held(self, cuts: Indices) -> Indices:
         """[series, piece]: how many sizes each has."""
         first, last, _ = self._spans(cuts)
-        found: Indices = last - first + 1
-        return found
+        sizes: Indices = last - first + 1
+        return sizes
 
     def steps_in_gaps(self, cuts: Indices, lines: Reals) -> tuple[Reals, Reals]:
         """[series, break] at both ends of each gap: from one line to the next, as a share of the time before."""
@@ -50,8 +50,8 @@ class Pieces:
     def _steps(sizes: Reals, lines: Reals) -> Reals:
         before = lines[:, :-1, 0] + lines[:, :-1, 1] * sizes
         after = lines[:, 1:, 0] + lines[:, 1:, 1] * sizes
-        found: Reals = (after - before) / before
-        return found
+        steps: Reals = (after - before) / before
+        return steps
 
     def _spans(self, cuts: Indices) -> tuple[Indices, Indices, Indices]:
         series, count = len(self.squares), len(self._sizes)
@@ -110,11 +110,11 @@ def bic_of(fitted: Pieces) -> Reals:
     Relative errors below `FLOOR` are not believed.
     """
     count = fitted.squares.shape[1]
-    each = [
+    criteria = [
         count * np.log(cost / count + FLOOR**2) + (3 * (place + 1) - 1) * np.log(count)
         for place, cost in enumerate(fitted.cost)
     ]
-    return np.array(each)
+    return np.array(criteria)
 
 
 def steps_of(fitted: Pieces, breaks: int) -> tuple[Reals, Reals]:

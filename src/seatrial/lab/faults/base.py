@@ -95,10 +95,10 @@ def marks_of(fault: LabFault, parameters: Parameters) -> set[str]:
 def check_parameters(fault: LabFault, parameters: Parameters) -> None:
     """Refuse parameters that a kind does not take, or lacks. Raises UsageError that names them."""
     given = parameters.given
-    known = {name for group in fault.needs for name in group} | set(fault.may)
+    accepted = {name for group in fault.needs for name in group} | set(fault.may)
     for name in given:
-        if name not in known:
-            takes = ", ".join(sorted(known)) or "no parameter"
+        if name not in accepted:
+            takes = ", ".join(sorted(accepted)) or "no parameter"
             raise UsageError(f"The fault {fault.kind} takes no {name} ({given[name]}).", f"It takes {takes}.")
     for group in fault.needs:
         if sum(name in given for name in group) != 1:
@@ -134,11 +134,11 @@ def check_rail(plan: LabPlan, parameters: Parameters) -> None:
 
 def check_subject(fault: LabFault, plan: LabPlan, subject: str) -> None:
     """Refuse a subject that the lab does not have. Raises UsageError that lists those it has."""
-    known = plan.node_names if fault.takes == "node" else plan.leaf_names
-    if subject not in known:
+    names = plan.node_names if fault.takes == "node" else plan.leaf_names
+    if subject not in names:
         raise UsageError(
             f"The fault {fault.kind} needs a {fault.takes}, and this lab has no {fault.takes} {subject!r}.",
-            f"It has {', '.join(known)}.",
+            f"It has {', '.join(names)}.",
         )
 
 

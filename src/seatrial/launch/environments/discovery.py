@@ -54,9 +54,9 @@ def look_inside(environment: Environment, mpicc: str) -> FoundMpi:
     """
     argv = environment.wrap([SHELL, "-c", QUESTION, "sh", mpicc or "mpicc"])
     done = run(argv, timeout_s=TIMEOUT_S, kept_bytes=KEPT_BYTES)
-    found = FoundMpi(mpicc=_answer(done.stdout, "seatrial-mpicc"), mpirun=_answer(done.stdout, "seatrial-mpirun"))
-    if done.ok and found.mpicc:
-        return found
+    mpi = FoundMpi(mpicc=_answer(done.stdout, "seatrial-mpicc"), mpirun=_answer(done.stdout, "seatrial-mpirun"))
+    if done.ok and mpi.mpicc:
+        return mpi
     if done.returncode == ABSENT and mpicc:
         raise UsageError(f"There is no MPI compiler {mpicc!r} in {environment.spec}.", "Name one that is in it.")
     if done.returncode == ABSENT:
@@ -87,9 +87,9 @@ def _not_entered(environment: Environment, done: Completed) -> LaunchError:
         )
     if done.returncode == NOT_STARTED and done.stderr.startswith(f"{done.argv[0]}: "):
         absent = f"there is no {done.argv[0]} here", "Put it on PATH, or name another environment."
-        known = script_trouble(environment.words[0]) if environment.kind is SCRIPT else absent
-        if known is not None:
-            return LaunchError(f"{what}: {known[0]}.", known[1])
+        trouble = script_trouble(environment.words[0]) if environment.kind is SCRIPT else absent
+        if trouble is not None:
+            return LaunchError(f"{what}: {trouble[0]}.", trouble[1])
     why, remedy = why_not_entered(done.stderr) or (complaint(done.stderr) if done.stderr.strip() else ended(done), "")
     return LaunchError(f"{what}: {why.rstrip('.')}.", remedy)
 

@@ -102,9 +102,9 @@ def _silent(tried: Tried) -> Iterable[EnvironmentFault]:
     silent = _named(tried, _hosts(tried.plain) - _hosts(tried.within))
     if silent:
         failures = launch_failures(tried.said)
-        known = why_not_entered(tried.said)
-        said = "no task ended in time there" if tried.late else _complaint(tried.said)
-        why = known[0] if known else next((failures[node] for node in silent if node in failures), said)
+        reason = why_not_entered(tried.said)
+        complaint = "no task ended in time there" if tried.late else _complaint(tried.said)
+        why = reason[0] if reason else next((failures[node] for node in silent if node in failures), complaint)
         yield EnvironmentFault(
             what=f"{tried.environment.spec} cannot be entered on {some(silent, SHOWN)}: {why.rstrip('.')}.",
             remedy=WAITS if tried.late else "Install there what it needs, or leave the nodes out.",
@@ -204,11 +204,11 @@ def _unequal(tried: Tried) -> Iterable[EnvironmentFault]:
     of = {one.host: one.library for one in tried.within if one.library is not None}
     several = told_apart(of)
     if len(several) > 1:
-        each = "; ".join(
+        parts = "; ".join(
             f"{some(_named(tried, hosts), SHOWN)}: {what}" for what, hosts in list(several.items())[:SHOWN]
         )
         yield EnvironmentFault(
-            what=f"In {tried.environment.spec} the nodes do not have the same MPI library ({each}).",
+            what=f"In {tried.environment.spec} the nodes do not have the same MPI library ({parts}).",
             remedy="Install the same on all nodes, or share it.",
             fatal=False,
         )
@@ -237,9 +237,9 @@ def _without_effect(tried: Tried) -> Iterable[EnvironmentFault]:
         )
 
 
-def _complaint(said: str) -> str:
+def _complaint(text: str) -> str:
     """What srun itself holds to be the end of it, else the first error."""
-    lines = [line for line in said.splitlines() if not line.endswith(ENTERED)]
+    lines = [line for line in text.splitlines() if not line.endswith(ENTERED)]
     fatal = [line for line in lines if line.startswith("srun: fatal: ")]
     return complaint("\n".join(fatal or lines))
 

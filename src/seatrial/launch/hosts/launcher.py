@@ -150,14 +150,14 @@ class HostsLauncher:
 
     def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> PipeSession:
         """The probe on every host, by mpirun over ssh."""
-        each = manner.ranks_per_node
+        ranks = manner.ranks_per_node
         program = self.environment.around_program([str(self.probe)])
         argv = mpirun_argv(
             self._mpi,
             nodes,
             program,
             root=os.geteuid() == 0,
-            ranks_per_host=each,
+            ranks_per_host=ranks,
             options=(*self._options, *manner.options),
             exported=exported(manner.environment),
         )
@@ -166,9 +166,9 @@ class HostsLauncher:
             nodes,
             log,
             one_host=False,
-            timeout_s=START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes) * each,
+            timeout_s=START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes) * ranks,
             extra_environment={**mpirun_variables(), **manner.environment},
-            ranks_per_node=each,
+            ranks_per_node=ranks,
             names=self._names,
         )
 

@@ -105,11 +105,11 @@ def ask(host: str, paths: Sequence[str], give_up: Callable[[bool], bool]) -> Hos
 
 def answer_of(host: str, done: Completed) -> HostAnswer:
     """What the program printed. Lines of login scripts do not matter."""
-    said = re.findall(rf"(?m)^{MARK} (\w+) ?(.*)$", done.stdout)
-    if not said or said[-1][0] != "end":
+    marks = re.findall(rf"(?m)^{MARK} (\w+) ?(.*)$", done.stdout)
+    if not marks or marks[-1][0] != "end":
         return HostAnswer(failure=why_unreachable(host, done.stderr, timed_out=done.timed_out, limit_s=ANSWER_S))
-    name = next((value for key, value in said if key == "name"), "")
-    missing, foreign = (tuple(value for key, value in said if key == word) for word in ("missing", "foreign"))
+    name = next((value for key, value in marks if key == "name"), "")
+    missing, foreign = (tuple(value for key, value in marks if key == word) for word in ("missing", "foreign"))
     return HostAnswer(name=name, missing=missing, foreign=foreign)
 
 
