@@ -50,7 +50,7 @@ LINES_OF = (
     (Speaker.MPI, re.compile(r"MPICH ERROR|Fatal error in |MPI_ERR|\b(?:pml|btl|mtl|osc|coll)_\w+\.c:")),
 )
 """How lines of a speaker look, if no cause is known for them; in the order of `Speaker`."""
-REMEDY = "`ssh -o BatchMode=yes HOST true` must work for each host without a question."
+SSH_REMEDY = "`ssh -o BatchMode=yes HOST true` must work for each host without a question."
 LONGEST_REPLY = 160
 LABEL = re.compile(r"^ *(\d+): ?(.*)$", re.MULTILINE)
 """The prefix that `srun --label` puts before each line of a task."""

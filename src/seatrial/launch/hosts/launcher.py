@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from seatrial.failures.start_failure import REMEDY
+from seatrial.failures.start_failure import SSH_REMEDY
 from seatrial.files.trust import distrust
 from seatrial.launch.collector import EXTRA_S_PER_NODE
 from seatrial.launch.contract import PLAIN, FactsReading, Hosts, ProgramCommand, StartManner
@@ -84,7 +84,7 @@ class HostsLauncher:
         if len(left_out) == len(answers):
             first = left_out[0]
             every = f"None of the {count(len(answers), 'host')} can" if len(answers) > 1 else "The host cannot"
-            raise LaunchError(f"{every} be measured; {first.node}: {first.reason}.", REMEDY, transient=False)
+            raise LaunchError(f"{every} be measured; {first.node}: {first.reason}.", SSH_REMEDY, transient=False)
         nodes = tuple(host for host, answer in answers.items() if not answer.failure)
         self._names = {}
         for host in nodes:
