@@ -3,9 +3,10 @@
 import itertools
 import os
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 from unittest import mock
 from urllib.parse import quote
 
@@ -29,6 +30,7 @@ from seatrial.pairs.rounds import circle_rounds
 from seatrial.pairs.survey import LATENCY, PILOT, bandwidth_shape, plan_survey
 
 Pair = tuple[str, str]
+T = TypeVar("T")
 
 HEALTHY = 117e6
 """Bytes per second through a good gigabit link; its limit is 117.67e6."""
@@ -298,3 +300,8 @@ def fill(writer: RunWriter, cluster: Cluster, recorded: RecordedRun) -> None:
         writer.append(RoundStarted(number=number, session=1, at_s=one.at_s or 0.0, round=asked))
         writer.append(Delivered(number=number, measurement=one))
         writer.append(RoundEnded(number=number, outcome="complete"))
+
+
+def by_run(columns: Mapping[Pair, Sequence[T]]) -> dict[Pair, dict[int, T]]:
+    """Runs of pairs by their number, all of one retest from its first run on."""
+    return {pair: dict(enumerate(runs)) for pair, runs in columns.items()}

@@ -6,17 +6,17 @@ from typing import Any, NoReturn
 
 from jsonschema import Draft202012Validator
 
+from seatrial.cli.json_schema import published_schema
 from seatrial.render.envelope import Envelope
-from tests.support.paths import ROOT
+from seatrial.render.json import json_text
 
 FRAME = frozenset(Envelope.__struct_fields__)
-SCHEMA_FILE = ROOT / "docs" / "schema" / "report.schema.json"
 
 
 @cache
 def validator() -> Draft202012Validator:
     """Of the schema as it is published; a test of its own checks that it is a schema, which takes seconds."""
-    schema = json.loads(SCHEMA_FILE.read_text())
+    schema = json.loads(json_text(published_schema()))
     return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 

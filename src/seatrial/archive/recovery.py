@@ -39,7 +39,7 @@ class NotClosed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the open runs of an archive."""
+    """What became of the open runs of an archive; docs/commands.md describes each field."""
 
     recovered: tuple[Recovered, ...] = ()
     running: tuple[LeftAlone, ...] = ()

@@ -35,7 +35,6 @@ from seatrial.driver import submitted as driver_submitted
 from seatrial.model.errors import UsageError
 from seatrial.model.run import RunKind
 from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings
-from seatrial.render.report import Report
 
 SHARED = Shared(defaults={"budget": time_text(DEFAULTS.budget_s)})
 
@@ -147,8 +146,7 @@ def check(
         later = {form: path and path.absolute() for form, path in asdict(files).items()}
         submitted = driver_detached.submit_check(replace(settings, **later))
         if as_json:
-            about = {"job": submitted.job, "cut": submitted.cut}
-            JSON_OUTPUT.print_report(Report(kind="submitted", run_name=submitted.run, payload=lambda: about))
+            JSON_OUTPUT.print_report(check_dry_run.submitted_report(submitted))
             return 0
         if submitted.cut:
             print(submitted.cut)

@@ -17,7 +17,6 @@ from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.node_list import node_list
 from seatrial.model.words import by_text, count
 from seatrial.render.escape import clean
-from seatrial.render.report import Report
 
 if TYPE_CHECKING:
     from seatrial.commands.facts.detached import FactsCollected
@@ -40,8 +39,7 @@ def leave_to_the_queue(nodes: str, site: "SiteSettings", *, at_once: bool, sourc
     with progress_on(sys.stderr) as progress:
         submitted = facts_detached.submit_facts(replace(site, nodes=wanted), progress)
     if as_json:
-        fields = {"nodes": submitted.nodes, "left_out": submitted.left_out, "name": submitted.name}
-        JSON_OUTPUT.print_report(Report(kind="submitted", run_name=submitted.run, payload=lambda: fields))
+        JSON_OUTPUT.print_report(facts_detached.submitted_report(submitted))
         return ExitCode.PASS
     jobs = count(len(submitted.nodes), "job")
     print(f"{jobs} called {submitted.name}; each reads one node, as soon as the node has a free core.")
@@ -52,19 +50,10 @@ def leave_to_the_queue(nodes: str, site: "SiteSettings", *, at_once: bool, sourc
 
 def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
     """Print the progress; 0 once every node is read."""
-    whole = not (found.waiting or found.failed or found.left_out)
-    code = ExitCode.PASS if whole else ExitCode.INCOMPLETE
+    report = facts_detached.collected_report(found)
     if as_json:
-        fields = {
-            "folder": str(found.folder),
-            "read": found.read,
-            "waiting": found.waiting,
-            "failed": found.failed,
-            "left_out": found.left_out,
-            "cancel": found.cancel,
-        }
-        JSON_OUTPUT.print_report(Report(run_name=found.run, payload=lambda: fields, exit_code=code))
-        return code
+        JSON_OUTPUT.print_report(report)
+        return report.exit_code
     asked = len(found.read) + len(found.waiting) + len(found.failed) + len(found.left_out)
     print(clean(f"{found.run}: {len(found.read)} of {asked} nodes read."))
     _lines("waits", found.waiting)
@@ -74,7 +63,7 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
         print(clean(f"To cancel the remaining jobs: {found.cancel}"))
     if found.read:
         print(clean(f"To show the facts read so far: seatrial facts --from {found.folder} --drift"))
-    return code
+    return report.exit_code
 
 
 def _lines(what: str, why: Mapping[str, str]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import structs
 
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import AsJson, seconds
@@ -25,13 +26,14 @@ from seatrial.lab.trial import trial as trial_trial
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.subject import Direction
 from seatrial.model.words import count
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Lines, Paragraph, Report
 
 if TYPE_CHECKING:
     from seatrial.lab.cluster.daemons import LabStatus
     from seatrial.lab.cluster.plan import LabPlan
     from seatrial.lab.faults.base import Planted
-    from seatrial.lab.trial.trial import RunResult, ScenarioResult
+    from seatrial.lab.trial.trial import ScenarioCounts
 
 app = typer.Typer(
     help="A virtual cluster on this machine, planted faults, and trials of `check` against them.",
@@ -158,7 +160,7 @@ def status(as_json: AsJson = False) -> int:
     processes.require_root()
     labs = daemons.all_labs()
     if as_json:
-        JSON_OUTPUT.print_report(Report(payload=lambda: {"labs": labs}))
+        JSON_OUTPUT.print_report(Report(payload=lambda: daemons.LabStatusFields(labs=tuple(labs))))
         return ExitCode.PASS
     if not labs:
         print("No lab is running. Start one with: seatrial lab up --nodes 4")
@@ -262,9 +264,10 @@ def fault_list(as_json: AsJson = False) -> int:
     """List the kinds of faults, and those planted now."""
 
     planted = {name: found.planted for name in state.lab_names() if (found := state.read(name))}
-    kinds = [{"kind": one.kind, "takes": one.takes, "needs": one.needs, "may": one.may} for one in catalogue.FAULTS]
-    about = [{**kind, "description": one.description} for kind, one in zip(kinds, catalogue.FAULTS, strict=True)]
-    made = Report(payload=lambda: {"kinds": about, "planted": planted}, terminal=lambda _: _fault_blocks(planted))
+    made = Report(
+        payload=lambda: filled(daemons.FaultListFields, kinds=catalogue.FAULTS, planted=planted),
+        terminal=lambda _: _fault_blocks(planted),
+    )
     return show(made, as_json=as_json)
 
 
@@ -296,7 +299,7 @@ def trial(
     results = []
     for scenario in scenarios:
 
-        def said(number: int, result: trial_trial.RunResult, name: str = scenario.name) -> None:
+        def said(number: int, result: trial_trial.ScenarioRun, name: str = scenario.name) -> None:
             words = "; ".join(trial_trial.complaints(result)) or "right"
             kept = f", kept in {result.kept}" if result.kept else ""
             print(f"{name} run {number}: {words} ({result.seconds:.0f} s{kept})", file=sys.stderr, flush=True)
@@ -305,35 +308,20 @@ def trial(
     right = all(result.right for result in results)
     code = ExitCode.PASS if right else ExitCode.FINDINGS
     if as_json:
-        fields = {"right": right, "scenarios": [_row(result) for result in results]}
-        JSON_OUTPUT.print_report(Report(payload=lambda: fields, exit_code=code))
+        JSON_OUTPUT.print_report(Report(payload=lambda: trial_trial.trial_fields(results), exit_code=code))
     else:
         _print_table({one.name: one.counts for one in results})
     return code
 
 
-def _row(result: "ScenarioResult") -> dict[str, object]:
-
-    counts = {name.replace(" ", "_"): count for name, count in result.counts.items()}
-    wrong = [
-        {"run": number, "kept": run.kept, "complaints": trial_trial.complaints(run)} for number, run in _wrong(result)
-    ]
-    rest = {"verdicts": result.verdicts, "wrong": wrong, "results": result.runs}
-    return {"name": result.name, "right": result.right, **counts, **rest}
-
-
-def _wrong(result: "ScenarioResult") -> "list[tuple[int, RunResult]]":
-    return [(number, run) for number, run in enumerate(result.runs, 1) if not run.right]
-
-
-def _print_table(rows: dict[str, dict[str, float]]) -> None:
+def _print_table(rows: "dict[str, ScenarioCounts]") -> None:
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None)
     table.add_column("scenario", no_wrap=True)
-    for column in next(iter(rows.values())):
-        table.add_column(column, justify="right")
+    for column in next(iter(rows.values())).__struct_fields__:
+        table.add_column(column.replace("_", " "), justify="right")
     for name, counts in rows.items():
-        table.add_row(name, *(f"{count:.0f}" for count in counts.values()))
+        table.add_row(name, *(f"{count:.0f}" for count in structs.astuple(counts)))
     Console().print(table)

@@ -7,10 +7,10 @@ import typer
 
 from seatrial.archive import reader
 from seatrial.archive.journal import ValuesImported, of_type
+from seatrial.cli import json_schema
 from seatrial.cli.benchmarks import declared_in
 from seatrial.cli.options import Archive, AsJson, Html, Junit, Markdown, Nagios, archive_folder
 from seatrial.cli.outcome import Files, show
-from seatrial.cli.schema import records as schema_records
 from seatrial.commands.check import judge as check_judge
 from seatrial.commands.check import view as check_view
 from seatrial.commands.curve import judge as curve_judge
@@ -52,7 +52,7 @@ def report(
 ) -> int:
     """Print a run's verdicts and findings, or write them into files; exit code as of the command that measured."""
     if schema:
-        print(json_text(schema_records.published_schema()), end="")
+        print(json_text(json_schema.published_schema()), end="")
         return ExitCode.PASS
     folder = reader.find_run(archive_folder(archive), run)
     files = Files(html=html, markdown=markdown, junit=junit)

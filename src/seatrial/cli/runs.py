@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from seatrial.archive import export as archive_export
@@ -31,11 +30,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="List, show, export, recover and collect archived runs.", no_args_is_help=True, rich_markup_mode=None
 )
-KERNEL_FIELDS = (
-    *("phase", "kernel", "message_bytes", "ordered_pairs", "samples"),
-    *("latency_s", "bandwidth_bytes_per_s", "median_time_s"),
-)
-"""Columns of the table of kernels."""
 Run = Annotated[str, typer.Argument(help="A run's name, the beginning of one, its folder, or `last`.")]
 
 
@@ -61,10 +55,10 @@ def show_run(run: Run = "last", archive: Archive = None, as_json: AsJson = False
     folder = reader.find_run(archive_folder(archive), run)
     info = reader.read_info(folder)
     damage = reader.damage_of(folder, info)
-    kernels: list[dict[str, Any]] = []
+    kernels: list[tuple[Any, ...]] = []
     problem = ""
     try:
-        kernels = [dict(zip(KERNEL_FIELDS, row, strict=True)) for row in archive_export.kernel_table(folder)]
+        kernels = archive_export.kernel_table(folder)
     except (run_files.DamagedRun, samples.NotInstalled) as error:
         problem = str(error)
     code = ExitCode.INCOMPLETE if damage or problem else ExitCode.PASS
@@ -111,7 +105,7 @@ def recover_runs(
         )
     code = ExitCode.INCOMPLETE if found.damaged else ExitCode.PASS
     if as_json:
-        JSON_OUTPUT.print_report(Report(payload=lambda: msgspec.structs.asdict(found), exit_code=code))
+        JSON_OUTPUT.print_report(Report(payload=lambda: found, exit_code=code))
     else:
         _tell(found)
     return code
@@ -148,10 +142,7 @@ def collect_run(run: Run = "last", archive: Archive = None, as_json: AsJson = Fa
         found = driver_detached.collect(folder, submitted, progress)
     if found.folder is None:
         if as_json:
-            waiting = Report(
-                run_name=submitted.run, payload=lambda: {"state": found.state}, exit_code=ExitCode.INCOMPLETE
-            )
-            JSON_OUTPUT.print_report(waiting)
+            JSON_OUTPUT.print_report(runs_view.waiting_report(submitted.run, found.state))
         else:
             print(clean(found.state))
         return ExitCode.INCOMPLETE

@@ -33,7 +33,7 @@ from seatrial.render.report import Report
 if TYPE_CHECKING:
     from seatrial.commands.check.run import CheckOutcome
     from seatrial.lab.simulator.disturbances import SimulatedConditions
-    from seatrial.lab.simulator.trial import SimulatedFabric, SimulatedTrial, TrialSettings
+    from seatrial.lab.simulator.trial import FabricTrial, SimulatedFabric, TrialSettings
     from seatrial.model.fabric_map import FabricMap
 
 MOST_JOBS = 1000
@@ -118,7 +118,9 @@ def simulate(
         ]  # fmt: skip
     code = ExitCode.PASS if all(one.score.right for one in trials) else ExitCode.FINDINGS
     if as_json:
-        JSON_OUTPUT.print_report(Report(payload=lambda: simulator_view.as_data(topology, trials), exit_code=code))
+        JSON_OUTPUT.print_report(
+            Report(payload=lambda: simulator_view.simulation_fields(topology, trials), exit_code=code)
+        )
     else:
         _conclude(trials, archive)
     return code
@@ -134,7 +136,7 @@ def _trial(
     *,
     alone: bool,
     quiet: bool,
-) -> "SimulatedTrial":
+) -> "FabricTrial":
     """One trial; prints the report of the check where it is the only one, else a line, and neither with `quiet`."""
 
     planted = fabric.plant(settings, seed)
@@ -165,7 +167,7 @@ def _report(outcome: "CheckOutcome", html: Path | None, *, quiet: bool) -> None:
         write_file(html, render_html.as_html(report))
 
 
-def _conclude(trials: "list[SimulatedTrial]", archive: Path | None) -> None:
+def _conclude(trials: "list[FabricTrial]", archive: Path | None) -> None:
     """The result of all trials, and where they are kept."""
 
     if len(trials) > 1:

@@ -29,7 +29,7 @@ class LeafUplinks(msgspec.Struct, frozen=True, kw_only=True):
     """How a leaf switch spreads its destinations: port -> how many adapters elsewhere it sends there."""
 
     leaf: str
-    used: dict[int, int]
+    used: dict[int, int] = msgspec.field(name="destinations")
 
     @property
     def uneven(self) -> bool:

@@ -24,6 +24,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
     @property
+    def source(self) -> str:
+        """The rank or node that sends."""
+        return self.pair[0]
+
+    @property
+    def target(self) -> str:
+        """The rank or node that receives."""
+        return self.pair[1]
+
+    @property
     def named(self) -> bool:
         """Whether something is at fault and named."""
         return bool(self.findings) or self.verdict in AT_FAULT

@@ -97,7 +97,7 @@ def _resolution_of(
         measured_pairs=measured,
         expected_pairs=expected,
         complete=measured >= expected,
-        usual=rows.median,
+        median=rows.median,
         directed=rows.directed,
     )
 

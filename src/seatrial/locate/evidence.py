@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 import msgspec
 
@@ -12,6 +13,7 @@ from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.statistics.estimates import median, median_estimate
 
 Pair = tuple[str, str]
+T = TypeVar("T")
 
 SHORTEST_S = 1e-12
 """Shorter than any clock resolves; a coarse clock may report that no time passed."""
@@ -39,6 +41,28 @@ class RunSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The slowest window of all runs; None for latency."""
     waited: tuple[tuple[float, float], ...] = ()
     """Shares of each run's time for which the ranks of source and target had no processor; 0: not known."""
+    numbers: tuple[int, ...] = ()
+    """Of each run of a retest its number among those of all retests: runs of different pairs that have the same number
+    were measured in the same minute."""
+    since: int = 0
+    """The first number after the last look, for a pair that was measured again then: earlier runs say nothing of it."""
+
+    def by_number(self, values: Sequence[T]) -> dict[int, T]:
+        """One value of each run, by the number of the run; of round trips from both ends in one run the later."""
+        return dict(zip(self.numbers or range(len(values)), values, strict=True))
+
+    @property
+    def current(self) -> "RunSeries":
+        """The series without the runs before `since`."""
+        if not self.since:
+            return self
+        kept = [place for place, number in enumerate(self.numbers) if number >= self.since]
+        return msgspec.structs.replace(
+            self,
+            runs=tuple(self.runs[place] for place in kept),
+            waited=tuple(self.waited[place] for place in kept),
+            numbers=tuple(self.numbers[place] for place in kept),
+        )
 
 
 NO_SERIES = RunSeries()
@@ -76,9 +100,10 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return median_estimate(runs) if runs else None
 
     @property
-    def is_latest(self) -> bool:
-        """Whether its bandwidth was measured after all else."""
-        return Phase.LAST in self.bandwidth
+    def lost_at_last_only(self) -> bool:
+        """Whether round trips stalled in the last look and none did in those before it."""
+        before = [self.latency[phase] for phase in AVERAGED if phase in self.latency]
+        return bool(before) and not any(series.stalls for series in before) and self.latency[Phase.LAST].stalls > 0
 
     @cached_property
     def first_bandwidth(self) -> float | None:
@@ -120,7 +145,7 @@ def _first(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, ...]:
 
 def deciding_series(by_phase: Mapping[Phase, RunSeries]) -> RunSeries:
     """The series to judge by, of the phase that says most; an empty one where there is none."""
-    return next((by_phase[phase] for phase in TELLING if phase in by_phase), NO_SERIES)
+    return next((by_phase[phase].current for phase in TELLING if phase in by_phase), NO_SERIES)
 
 
 def run_value(measurement: Measurement) -> float:
@@ -143,6 +168,7 @@ class _PairRun(msgspec.Struct, frozen=True, gc=False):
     pairs_at_once: int
     slowest_window_bytes_per_s: float | None
     waited: tuple[float, float]
+    number: int
 
 
 Runs = dict[Phase, list[_PairRun]]
@@ -167,6 +193,7 @@ class PairEvidence:
         self._bandwidth: defaultdict[Pair, Runs] = defaultdict(dict)
         self._latency: defaultdict[Pair, Runs] = defaultdict(dict)
         """Pair in the order of its names -> its runs."""
+        self._retests = _RetestNumbers()
 
     def take(self, measurements: Sequence[Measurement]) -> Fresh:
         """Read the measurements that were added since the last call.
@@ -181,11 +208,12 @@ class PairEvidence:
             if measurement.phase in APART or not measurement.times_s or measurement.errors:
                 continue
             source, target = pair = measurement.pair
+            number = self._retests.number(measurement)
             if measurement.shape.kernel is Kernel.PINGPONG:
-                _add(self._latency[_in_order(pair)], measurement)
+                _add(self._latency[_in_order(pair)], measurement, number)
                 changed |= {pair, (target, source)}
             elif measurement.shape.kernel is Kernel.ONEWAY:
-                _add(self._bandwidth[pair], measurement)
+                _add(self._bandwidth[pair], measurement, number)
                 changed.add(pair)
             sources.add((measurement.shape.kernel, measurement.phase))
         self._taken = len(measurements)
@@ -202,34 +230,59 @@ class PairEvidence:
         """`shared`: latency holds for both directions."""
         both = _in_order(pair)
         if both not in shared:
-            shared[both] = {phase: _series(runs) for phase, runs in self._latency.get(both, {}).items()}
+            shared[both] = self._by_phase(self._latency.get(both, {}))
         bandwidth = self._bandwidth.get(pair, {})
         return MeasuredPair(
-            bandwidth={phase: _series(_least_disturbed(phase, runs)) for phase, runs in bandwidth.items()},
+            bandwidth=self._by_phase({phase: _least_disturbed(phase, runs) for phase, runs in bandwidth.items()}),
             latency=shared[both],
             pairs_at_once=max((run.pairs_at_once for runs in bandwidth.values() for run in runs), default=1),
         )
+
+    def _by_phase(self, runs: Runs) -> dict[Phase, RunSeries]:
+        found = {phase: _series(of_phase) for phase, of_phase in runs.items()}
+        if Phase.RETEST in found and Phase.LAST in found:
+            numbers = tuple(run.number for run in runs[Phase.RETEST])
+            after = self._retests.after_last_look
+            since = after if numbers and numbers[-1] >= after else 0
+            found[Phase.RETEST] = msgspec.structs.replace(found[Phase.RETEST], since=since)
+        return found
+
+
+class _RetestNumbers:
+    """Numbers of the runs of all retests of one check: each retest counts its own repetitions from zero."""
+
+    def __init__(self) -> None:
+        self._before = 0
+        """Runs of the retests before this one."""
+        self._runs = 0
+        """Runs of this retest so far."""
+        self.after_last_look = 0
+
+    def number(self, one: Measurement) -> int:
+        """Number of the run that a measurement belongs to; 0 outside of retests, which end with it."""
+        if one.phase is not Phase.RETEST or one.repetition < self._runs - 1:
+            self._before, self._runs = self._before + self._runs, 0
+        if one.phase is Phase.LAST:
+            self.after_last_look = self._before
+        if one.phase is not Phase.RETEST:
+            return 0
+        self._runs = one.repetition + 1
+        return self._before + one.repetition
 
 
 def _in_order(pair: Pair) -> Pair:
     return pair if pair[0] < pair[1] else (pair[1], pair[0])
 
 
-def _add(runs: Runs, measurement: Measurement) -> None:
-    longest_s = max(measurement.times_s)
-    stalls = sum(time >= STALL_S for time in measurement.times_s) if longest_s >= STALL_S else 0
-    slowest = _rate(measurement, longest_s) if measurement.shape.kernel is Kernel.ONEWAY else None
-    source_s, target_s = (*measurement.waited_s, 0.0, 0.0)[:2]  # a journal may have any number of them
-    whole_s = max(sum(measurement.times_s), SHORTEST_S)
-    run = _PairRun(
-        run_value(measurement),
-        stalls,
-        len(measurement.times_s),
-        measurement.pairs_at_once,
-        slowest,
-        (source_s / whole_s, target_s / whole_s),
-    )
-    runs.setdefault(measurement.phase, []).append(run)
+def _add(runs: Runs, one: Measurement, number: int) -> None:
+    longest_s = max(one.times_s)
+    stalls = sum(time >= STALL_S for time in one.times_s) if longest_s >= STALL_S else 0
+    slowest = _rate(one, longest_s) if one.shape.kernel is Kernel.ONEWAY else None
+    source_s, target_s = (*one.waited_s, 0.0, 0.0)[:2]  # a journal may have any number of them
+    whole_s = max(sum(one.times_s), SHORTEST_S)
+    waited = source_s / whole_s, target_s / whole_s
+    run = _PairRun(run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest, waited, number)
+    runs.setdefault(one.phase, []).append(run)
 
 
 def _least_disturbed(phase: Phase, runs: list[_PairRun]) -> list[_PairRun]:
@@ -248,4 +301,5 @@ def _series(runs: list[_PairRun]) -> RunSeries:
         round_trips=sum([run.round_trips for run in runs]),
         slowest_window_bytes_per_s=min(slowest, default=None),
         waited=tuple([run.waited for run in runs]),
+        numbers=tuple([run.number for run in runs]),
     )

@@ -64,7 +64,7 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
                 measured_pairs=measured,
                 expected_pairs=expected,
                 complete=True,
-                usual=rows.median,
+                median=rows.median,
                 directed=rows.directed,
             ),
         )

@@ -165,7 +165,7 @@ def _judged_sparse(
             expected_pairs=expected,
             # In a table that was cut off, the first nodes have far more pairs than the others.
             complete=int(cells.max()) <= MOST_UNEVEN * int(cells.min()) + 1,
-            usual=rows.median,
+            median=rows.median,
             directed=rows.directed,
         ),
     )

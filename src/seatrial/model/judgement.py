@@ -26,13 +26,10 @@ class LeafLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Of all of them together, one value a round."""
     alone_bytes_per_s: float
     """What the same nodes reach one at a time, added up."""
+    share: float
+    """What is left to a node under load, as a share of what it reaches alone."""
     of_peers: float | None = None
     """Share of what other leaves carry in rounds of the same kind, 1 where equal; None: nothing to compare with."""
-
-    @property
-    def share(self) -> float:
-        """What is left to a node under load, as a share of what it reaches alone."""
-        return self.bytes_per_s.value / self.alone_bytes_per_s
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +84,16 @@ class PairVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def _apart(self, own: Verdict | None) -> Verdict:
         return own if own is not None and self.verdict is Verdict.SLOW else self.verdict
+
+    @property
+    def limit_bytes_per_s(self) -> float | None:
+        """What physics permits between the two; None where it is not known."""
+        return self.limit.limit_bytes_per_s if self.limit else None
+
+    @property
+    def binding(self) -> str | None:
+        """The term that binds the limit."""
+        return self.limit.binding if self.limit else None
 
     @property
     def of_limit(self) -> float | None:

@@ -30,6 +30,11 @@ class LocatedFault(msgspec.Struct, frozen=True, kw_only=True):
     """It was measured and gave 0, NaN, infinity, or a number of no network. `loss_ratio` is then 1."""
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """Both ends."""
+        return self.low, self.high
+
+    @property
     def kind(self) -> str:
         """node, uplink, link, spine, pair or fabric: the kind of its subject."""
         return self.subject.kind.value
@@ -81,6 +86,11 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     decided: bool
     """False: the interval reaches beyond the largest practical effect, so that more measurements are needed."""
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Both ends."""
+        return self.low, self.high
+
 
 class Population(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes of like pace where the table has two paces; `ratio`: their pace over that of the faster population."""
@@ -128,7 +138,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """False: the table holds each pair once, or the same number for both directions, and so has no directions."""
     complete: bool
     """False where a table that is nearly complete lacks pairs, and where a sparse one has far more of some nodes."""
-    usual: float
+    median: float
     """Median over pairs, in the metric's unit."""
 
 

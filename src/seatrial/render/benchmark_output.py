@@ -2,21 +2,60 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
 from seatrial.model import units
-from seatrial.model.benchmark import Breach, Output, Result
+from seatrial.model.benchmark import Evidence, Label, Output, Result
 from seatrial.model.subject import output as output_subject
-from seatrial.model.verdict import Finding
+from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count
 from seatrial.render.headline import sentence_of
-from seatrial.render.json import Json, number
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Findings, Items, Lines, Report, Table, columns
 
 MOST_ROWS = 200
 """Numbers of a table; of more the first and the last are shown, which are the smallest and largest sizes."""
 MOST_MISSING = 8
+
+
+class ParsedGate(msgspec.Struct, frozen=True, kw_only=True):
+    """A gate that the output does not pass, and the line that shows it."""
+
+    kind: FindingKind = msgspec.field(name="gate")
+    reason: str
+    line: int
+    text: str
+
+
+class ParsedResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One printed number in the base unit of its metric."""
+
+    metric: str
+    value: float
+    unit: str
+    better: Literal["more", "less", ""]
+    printed: str
+    line: int
+    labels: dict[str, Label]
+
+
+class OutputFields(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read from one output of a benchmark; docs/parse.md describes each field."""
+
+    file: str
+    benchmark: str
+    version: str
+    complete: bool
+    missing: tuple[str, ...]
+    breaches: tuple[ParsedGate, ...] = msgspec.field(name="gates")
+    results: tuple[ParsedResult, ...]
+    evidence: tuple[Evidence, ...]
+    notes: tuple[str, ...]
+    references: tuple[str, ...]
 
 
 def output_report(file: str, benchmark: Benchmark | None, output: Output) -> Report:
@@ -49,36 +88,19 @@ def output_sentence(file: str, benchmark: Benchmark | None, output: Output, find
     return f"{title}, {count(len(output.results), 'number')}, complete, all gates passed{nothing}."
 
 
-def output_fields(file: str, benchmark: Benchmark | None, output: Output) -> Json:
-    """docs/parse.md describes each field."""
+def output_fields(file: str, benchmark: Benchmark | None, output: Output) -> OutputFields:
+    """What programs read of one output."""
     metrics = {metric.name: metric for metric in benchmark.metrics} if benchmark else {}
-    return {
-        "file": file,
-        "benchmark": output.benchmark,
-        "version": output.version,
-        "complete": output.complete,
-        "missing": list(output.missing),
-        "gates": [_gate_fields(breach) for breach in output.breaches],
-        "results": [
-            {
-                "metric": result.metric,
-                "value": number(result.value),
-                "unit": metrics[result.metric].unit if result.metric in metrics else "",
-                "better": metrics[result.metric].better.value if result.metric in metrics else "",
-                "printed": result.printed,
-                "line": result.line,
-                "labels": dict(result.labels),
-            }
-            for result in output.results
-        ],
-        "evidence": [{"name": item.name, "value": item.value, "line": item.line} for item in output.evidence],
-        "notes": list(output.notes),
-        "references": list(output.references),
-    }
-
-
-def _gate_fields(breach: Breach) -> Json:
-    return {"gate": breach.kind.value, "reason": breach.reason, "line": breach.line, "text": breach.text}
+    results = [
+        filled(
+            ParsedResult,
+            result,
+            unit=metrics[result.metric].unit if result.metric in metrics else "",
+            better=metrics[result.metric].better if result.metric in metrics else "",
+        )
+        for result in output.results
+    ]
+    return filled(OutputFields, output, file=file, results=results)
 
 
 def output_blocks(benchmark: Benchmark | None, output: Output, findings: tuple[Finding, ...]) -> Iterator[Block]:

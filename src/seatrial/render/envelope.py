@@ -1,9 +1,5 @@
-"""The JSON object that every command prints with --json: the same frame for all, with the command's own data in it.
+"""The JSON object that every command prints with --json: the same frame for all, with the command's own data in it."""
 
-Its JSON Schema is made from the records that are printed.
-"""
-
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -14,20 +10,17 @@ from seatrial.model.errors import ErrorKind, SeatrialError
 from seatrial.model.run import RunInfo, run_kind
 from seatrial.model.verdict import Outcome, Verdict
 from seatrial.render.fields import FindingFields, finding_fields
-from seatrial.render.json import Json
 from seatrial.render.report import Report
 
 ERROR = "error"
 """The kind of an object that has no data, since the command could not be carried out."""
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
-TITLE = f"The JSON object that every seatrial command prints with --json, format {formats.REPORT}"
 WORDS = tuple(dict.fromkeys([*Verdict, "INCOMPLETE", *(outcome.value.upper() for outcome in Outcome)]))
 """With which headlines begin."""
 
 
-def _described(text: str) -> msgspec.Meta:
-    return msgspec.Meta(description=text)
+def _described(text: str, **schema: object) -> msgspec.Meta:
+    return msgspec.Meta(description=text, extra_json_schema=schema)
 
 
 class Versions(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +48,12 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     """The JSON object of every command; docs/report.md describes it."""
 
-    format: Annotated[int, _described("Version of this form. It rises when a field changes its meaning or is removed.")]
+    format: Annotated[
+        int,
+        _described(
+            "Version of this form. It rises when a field changes its meaning or is removed.", const=formats.REPORT
+        ),
+    ]
     kind: Annotated[
         str,
         _described(
@@ -64,20 +62,23 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ]
     run: Annotated[str | None, _described("The name of the run; null for a command without one.")]
-    time: Annotated[str, _described("When the run began, else when the command was carried out: UTC, ISO 8601.")]
+    time: Annotated[
+        str, _described("When the run began, else when the command was carried out: UTC, ISO 8601.", format="date-time")
+    ]
     cluster: Annotated[str | None, _described("The cluster's name as Slurm has it; null if unknown.")]
     versions: Versions
     verdict: Annotated[
         str | None,
         _described(
             "The word with which the headline begins: a verdict, INCOMPLETE or MEASURED; "
-            "null for a command that does not judge."
+            "null for a command that does not judge.",
+            enum=[*WORDS, None],
         ),
     ]
     headline: Annotated[str, _described("The first line of the report; of an error its sentence; else empty.")]
     exit_code: Annotated[int, _described("The exit code of the process.")]
     findings: tuple[FindingFields, ...]
-    data: Annotated[dict[str, Any] | None, _described("The command's own fields; null if `kind` is `error`.")]
+    data: Annotated[Any, _described("The command's own fields; null if `kind` is `error`.", type=["object", "null"])]
     error: Annotated[Failure | None, _described("Why the command failed; null if it did not.")]
 
 
@@ -130,33 +131,3 @@ def _versions(run: RunInfo | None) -> Versions:
     if run is None:
         return Versions(seatrial=__version__, recorded_by=None, mpi=None)
     return Versions(seatrial=__version__, recorded_by=run.seatrial or None, mpi=run.mpi_library or None)
-
-
-def report_schema(kinds: Mapping[str, Json], definitions: Mapping[str, Json]) -> Json:
-    """JSON Schema 2020-12 of the objects that this version prints. `kinds`: the schema of `data` by kind."""
-    _, own = msgspec.json.schema_components([Envelope], ref_template="#/$defs/{name}")
-    for record in own.values():
-        if "properties" in record:
-            record["additionalProperties"] = False
-        record["description"] = " ".join(record.get("description", "").split())
-    frame = own.pop("Envelope")
-    fields = frame["properties"]
-    fields["format"]["const"] = formats.REPORT
-    fields["time"]["format"] = "date-time"
-    fields["verdict"]["enum"] = [*WORDS, None]
-    fields["kind"]["enum"] = [*kinds, ERROR]
-    failed = {"data": {"type": "null"}, "error": {"type": "object"}, "findings": {"maxItems": 0}}
-    return {
-        "$schema": DIALECT,
-        "title": TITLE,
-        **{key: value for key, value in frame.items() if key != "title"},
-        "allOf": [
-            _of_kind(ERROR, failed),
-            *(_of_kind(kind, {"data": schema}) for kind, schema in kinds.items()),
-        ],
-        "$defs": dict(sorted({**own, **definitions}.items())),
-    }
-
-
-def _of_kind(kind: str, fields: Json) -> Json:
-    return {"if": {"properties": {"kind": {"const": kind}}}, "then": {"properties": fields}}

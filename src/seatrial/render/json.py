@@ -1,12 +1,13 @@
 """JSON as every command writes it: in ASCII, without infinity and NaN."""
 
 import json
-import math
-from typing import Any
+import re
+from typing import Any, TypeVar
 
 import msgspec
 
-Json = dict[str, Any]
+Form = TypeVar("Form", bound=msgspec.Struct)
+NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def json_text(value: object) -> str:
@@ -15,33 +16,42 @@ def json_text(value: object) -> str:
     Records become objects. Infinity and NaN, which JSON does not have, become null.
     """
     try:
-        written = json.dumps(value, ensure_ascii=True, allow_nan=False, default=_builtins)
-    except ValueError:
-        value = finite(value)
-        written = json.dumps(value, ensure_ascii=True, allow_nan=False)
-    try:  # json's own indenting takes ten times as long
-        return msgspec.json.format(written, indent=1) + "\n"
-    except msgspec.DecodeError:  # half a surrogate pair, from foreign bytes
-        return json.dumps(value, ensure_ascii=True, allow_nan=False, default=_builtins, indent=1) + "\n"
+        text = msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain), indent=1).decode()
+    except UnicodeEncodeError:  # half a surrogate pair, from foreign bytes
+        plain = json.dumps(msgspec.to_builtins(value, enc_hook=_plain))
+        return json.dumps(json.loads(plain, parse_constant=lambda _: None), indent=1) + "\n"
+    return NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text) + "\n"
 
 
-def _builtins(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    return msgspec.to_builtins(value, enc_hook=str)
+def _plain(value: object) -> float | str:
+    """The float that a number of numpy is; paths and all else are texts."""
+    return float(value) if isinstance(value, float) else str(value)
 
 
-def finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """The same with null for what is not finite, and records as objects."""
-    if isinstance(value, msgspec.Struct):
-        value = _builtins(value)
-    if isinstance(value, float):
-        return number(value)
-    if isinstance(value, dict):
-        return {key: finite(content) for key, content in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(content) for content in value]
-    return value
+class SubjectText(str):
+    """The text of a subject, `node:n3`, where the record that is printed has the subject itself."""
 
 
-def number(value: float | None) -> float | None:
-    """The same of one number: what is not finite is null."""
-    return value if value is not None and math.isfinite(value) else None
+class MetricName(str):
+    """The name of a metric, where the record that is printed has the metric itself."""
+
+
+def filled(form: type[Form], *records: object, **others: Any) -> Form:  # noqa: ANN401 - whatever its fields hold
+    """A printed record: each field is the one of that name in `others`, or in the first record that has it.
+
+    Records in fields are filled in the same way, so a form can be narrower than what was judged. Raises
+    msgspec.ValidationError if a value is not of the field's type.
+    """
+    fields = {
+        printed: others[name]
+        if name in others
+        else next(getattr(each, name) for each in records if hasattr(each, name))
+        for name, printed in zip(form.__struct_fields__, form.__struct_encode_fields__, strict=True)
+    }
+    return msgspec.convert(fields, form, from_attributes=True, dec_hook=_named)
+
+
+def _named(kind: type, value: Any) -> Any:  # noqa: ANN401 - any field that msgspec does not know
+    if kind is SubjectText:
+        return SubjectText(value.text)
+    return MetricName(value.name) if kind is MetricName else value

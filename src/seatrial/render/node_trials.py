@@ -6,11 +6,22 @@ import msgspec
 
 from seatrial.judgement.nodes.storage import in_words
 from seatrial.model import units
-from seatrial.model.node_trials import Collective, Measure, NodeFigures, NodeLimits, NodeTrials, Noise, Storage
+from seatrial.model.measurement import Estimate
+from seatrial.model.node_trials import (
+    Clock,
+    Collective,
+    Heat,
+    Measure,
+    NodeConditions,
+    NodeFigures,
+    NodeLimits,
+    NodeTrials,
+    Noise,
+    Storage,
+)
 from seatrial.model.units import SHARE
 from seatrial.model.words import count, some
-from seatrial.render.fields import estimate_fields
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.report import Lines, Table, columns
 
 SHOWN = (
@@ -44,51 +55,47 @@ CLOCK_HEAD = columns("node", "#clock offset", "#wrong by at most", "#late", "#la
 NOISE_HEAD = columns("node", "#mean", "#worst core", "#largest", "#1,000 ranks", "#10,000 ranks", "recurs")
 
 
-def trial_fields(trials: NodeTrials) -> Json:
-    """docs/nodes.md describes each field."""
-    return {
-        "nodes": [_node(figures, trials.limits[figures.node]) for figures in trials.figures],
-        "comparisons": [
-            {
-                "figure": str(figures.measure),
-                "nodes": list(figures.nodes),
-                "peers": figures.peers,
-                "scatter": figures.scatter,
-                "resolution": figures.resolution,
-            }
-            for figures in trials.comparisons
-        ],
-        "collectives": [_collective(one) for one in trials.collectives],
-        "clocks": msgspec.to_builtins(trials.clocks),
-        "storage": msgspec.to_builtins(trials.storage),
-        "heat": msgspec.to_builtins(trials.heat),
-    }
+class NodeTrialFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Figures and limits of one node; docs/nodes.md describes each field."""
+
+    node: str
+    values: dict[Measure, Estimate] = msgspec.field(name="figures")
+    memory_bytes_per_s: dict[str, Estimate]
+    numa_latency_s: dict[str, Estimate]
+    flops_by_width: dict[int, Estimate]
+    blas: str | None
+    noise: Noise | None
+    conditions: NodeConditions | None
+    limits: NodeLimits
+    wrong_bytes: int
+    verified: int
 
 
-def _collective(operation: Collective) -> Json:
-    return {
-        "kernel": operation.kernel,
-        "message_bytes": operation.message_bytes,
-        "nodes": list(operation.nodes),
-        "ranks": operation.ranks,
-        "time_s": estimate_fields(operation.time_s),
-    }
+class FigureComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure over the nodes of a peer group."""
+
+    measure: Measure = msgspec.field(name="figure")
+    nodes: tuple[str, ...]
+    peers: float
+    scatter: float
+    resolution: float
 
 
-def _node(figures: NodeFigures, limits: NodeLimits) -> Json:
-    return {
-        "node": figures.node,
-        "figures": {str(measure): estimate_fields(value) for measure, value in figures.values.items()},
-        "memory_bytes_per_s": {scope: estimate_fields(value) for scope, value in figures.memory_bytes_per_s.items()},
-        "numa_latency_s": {cell: estimate_fields(value) for cell, value in figures.numa_latency_s.items()},
-        "flops_by_width": {str(width): estimate_fields(value) for width, value in figures.flops_by_width.items()},
-        "blas": figures.blas,
-        "noise": msgspec.to_builtins(figures.noise, str_keys=True),
-        "conditions": msgspec.to_builtins(figures.conditions),
-        "limits": msgspec.to_builtins(limits),
-        "wrong_bytes": figures.wrong_bytes,
-        "verified": figures.verified,
-    }
+class TrialFields(msgspec.Struct, frozen=True, kw_only=True):
+    """What the trials of the nodes of a run show; docs/nodes.md describes each field."""
+
+    nodes: tuple[NodeTrialFields, ...]
+    comparisons: tuple[FigureComparison, ...]
+    collectives: tuple[Collective, ...]
+    clocks: tuple[Clock, ...]
+    heat: tuple[Heat, ...]
+    storage: Storage | None
+
+
+def trial_fields(trials: NodeTrials) -> TrialFields:
+    """What programs read of the trials; the fields of reports of nodes begin with them."""
+    nodes = [filled(NodeTrialFields, figures, limits=trials.limits[figures.node]) for figures in trials.figures]
+    return filled(TrialFields, trials, nodes=nodes)
 
 
 def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table | Lines]:

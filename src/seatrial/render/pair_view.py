@@ -1,14 +1,47 @@
-"""What the reports of one pair have in common: lines, JSON fields, and the pair as a test case."""
+"""What the reports of one pair have in common: JSON fields, lines, and the pair as a test case."""
 
 from collections.abc import Iterator
+
+import msgspec
 
 from seatrial.judgement.outcome import Outcome
 from seatrial.model import subject, units
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.run import RunInfo
 from seatrial.render.headline import sentence_of
-from seatrial.render.json import Json
 from seatrial.render.report import Case, Paragraph
+
+
+class OutcomeFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Why the outcome of one pair is as it is; the verdict is in the frame that all reports have."""
+
+    reason: str
+    complete: bool
+    notes: tuple[str, ...]
+
+
+class PairOutcome(OutcomeFields, frozen=True, kw_only=True):
+    """The outcome with its pair."""
+
+    source: str
+    target: str
+
+
+class PathLimitFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The limit of a path and the term that binds, or why no limit is known."""
+
+    limit_bytes_per_s: float | None
+    limit_binding: str | None
+    no_limit_because: str | None
+
+
+def limit_fields(limit: Limit | NoLimit) -> PathLimitFields:
+    """The limit as the forms of single paths have it."""
+    if isinstance(limit, NoLimit):
+        return PathLimitFields(limit_bytes_per_s=None, limit_binding=None, no_limit_because=limit.reason)
+    return PathLimitFields(
+        limit_bytes_per_s=limit.limit_bytes_per_s, limit_binding=limit.binding, no_limit_because=None
+    )
 
 
 def run_line(run: RunInfo) -> tuple[str, ...]:
@@ -38,27 +71,3 @@ def pair_sentence(found: Outcome, plain: str) -> str:
 def limit_text(limit: Limit) -> str:
     """117.7 MB/s, set by Ethernet link."""
     return f"{units.bandwidth(limit.limit_bytes_per_s)}, set by {limit.binding}"
-
-
-def outcome_fields(found: Outcome) -> Json:
-    """Pair and outcome; the verdict is in the frame that all reports have."""
-    return {"source": found.pair[0], "target": found.pair[1], **reason_fields(found)}
-
-
-def reason_fields(found: Outcome) -> Json:
-    """Why one outcome is as it is."""
-    return {
-        "reason": found.reason,
-        "complete": found.complete,
-        "notes": list(found.notes),
-    }
-
-
-def limit_fields(limit: Limit | NoLimit) -> Json:
-    """The limit and the term that binds, or why no limit is known."""
-    known = limit if isinstance(limit, Limit) else None
-    return {
-        "limit_bytes_per_s": known.limit_bytes_per_s if known else None,
-        "limit_binding": known.binding if known else None,
-        "no_limit_because": limit.reason if isinstance(limit, NoLimit) else None,
-    }

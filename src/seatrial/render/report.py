@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 
@@ -177,7 +177,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     answers: bool = False
     """Whether the sentence is the first line without a verdict, too; else it is only the title of the page."""
     exit_code: ExitCode = ExitCode.PASS
-    payload: Callable[[], dict[str, Any]]
+    payload: Callable[[], msgspec.Struct]
     """`data` of the JSON object, the command's own fields: docs/ describes each. `render.envelope` has all others."""
     run: RunInfo | None = None
     """The run that the report is about."""
@@ -219,7 +219,7 @@ def judged_report(
     verdict: Verdict,
     sentence: str,
     exit_code: ExitCode,
-    fields: Callable[[], dict[str, Any]],
+    fields: Callable[[], msgspec.Struct],
     blocks: Callable[[], Iterable[Block]],
     cases: tuple[Case, ...],
 ) -> Report:

@@ -89,7 +89,7 @@ def test_failures_and_errors_follow_the_exit_code(run: RunInfo, judged: Judgemen
 
 def test_a_pair_at_fault_is_the_failure_where_there_are_no_findings() -> None:
     case = Case(name="pair:n1>n2", verdict=Verdict.SLOW, reason="60 % of its limit")
-    report = Report(word="SLOW", exit_code=ExitCode.FINDINGS, payload=dict, cases=(case,))
+    report = Report(word="SLOW", exit_code=ExitCode.FINDINGS, payload=msgspec.Struct, cases=(case,))
     assert outcomes(report) == {"pair:n1>n2": "failure", "complete": "passed"}
     failure = suite(report).find("testcase/failure")
     assert failure is not None
@@ -97,7 +97,7 @@ def test_a_pair_at_fault_is_the_failure_where_there_are_no_findings() -> None:
 
 
 def test_a_run_that_passed_has_no_errors_whatever_a_subject_says() -> None:
-    report = Report(payload=dict, cases=(Case(name="node:n1", verdict=Verdict.UNSTABLE, reason="it varies"),))
+    report = Report(payload=msgspec.Struct, cases=(Case(name="node:n1", verdict=Verdict.UNSTABLE, reason="it varies"),))
     assert outcomes(report) == {"node:n1": "skipped", "complete": "passed"}
 
 
@@ -113,5 +113,7 @@ def test_hostile_text_is_only_text(hostile: str) -> None:
 def test_any_text_gives_xml(texts: Sequence[str]) -> None:
     name, reason, run = texts
     cases = (Case(name=name, verdict=Verdict.NOT_RUN, reason=reason),)
-    report = Report(word="X", sentence=reason, exit_code=ExitCode.INCOMPLETE, payload=dict, about=(run,), cases=cases)
+    report = Report(
+        word="X", sentence=reason, exit_code=ExitCode.INCOMPLETE, payload=msgspec.Struct, about=(run,), cases=cases
+    )
     assert len(suite(report)) == 2

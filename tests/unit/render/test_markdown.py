@@ -2,6 +2,7 @@
 
 import re
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from tests.support.report_examples import EVIL, facts, judgement, run_info, slow
 
 
 def markdown_of(*blocks: Block) -> str:
-    return as_markdown(Report(word="PASS", sentence="fine", payload=dict, terminal=lambda _: blocks))
+    return as_markdown(Report(word="PASS", sentence="fine", payload=msgspec.Struct, terminal=lambda _: blocks))
 
 
 def test_a_check_has_its_verdict_findings_tables_and_heat_map() -> None:

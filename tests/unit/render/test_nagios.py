@@ -3,6 +3,7 @@
 import math
 import re
 
+import msgspec
 import pytest
 
 from seatrial.model import subject
@@ -23,7 +24,7 @@ def report(code: ExitCode, *findings: Finding, sentence: str = "n3: link at 60 %
         word="SLOW",
         sentence=sentence,
         exit_code=code,
-        payload=dict,
+        payload=msgspec.Struct,
         findings=findings,
         gauges=tuple(Gauge(name=name, value=value) for name, value in gauges.items()),
     )

@@ -1,5 +1,6 @@
 """Tables of node trials: each once, and those of a trial also where no node has figures of its own."""
 
+import msgspec
 import pytest
 
 from seatrial.commands.nodes.judge import judge_nodes
@@ -44,6 +45,6 @@ def test_each_head_is_explained_below_its_table_in_one_line(title: str, unknown:
     assert isinstance(legend, Lines)
     assert [column.title for column in table.columns[1:]] == [head for head, _ in legend.rows]
     assert unknown <= {head for head, _ in legend.rows}
-    text = as_text(Report(payload=dict, terminal=lambda _: (table, legend)), width=width).splitlines()
+    text = as_text(Report(payload=msgspec.Struct, terminal=lambda _: (table, legend)), width=width).splitlines()
     assert len(text) == 1 + 1 + len(table.rows) + len(legend.rows), "title, one line of heads, nodes and peers, legend"
     assert max(map(len, text)) <= width

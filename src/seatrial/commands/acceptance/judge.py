@@ -9,7 +9,7 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.commands.acceptance.spec import Item, Spec, Threshold
 from seatrial.judgement.benchmark_findings import breach_finding
 from seatrial.model import subject, units
-from seatrial.model.benchmark import Better, Output
+from seatrial.model.benchmark import Better, Label, Output
 from seatrial.model.errors import ExitCode
 from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
 from seatrial.statistics.estimates import median
@@ -33,7 +33,9 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     `bound`: what the value must reach, in base units; None: not known.
     """
 
-    threshold: Threshold
+    metric: str
+    where: dict[str, Label]
+    """Labels of the numbers that count; empty: all numbers of the metric."""
     value: float | None
     bound: float | None
     reference: str
@@ -142,7 +144,13 @@ def _checks(
             continue
         reached = value is not None and bound is not None and (value >= bound if at_least else value <= bound)
         yield Checked(
-            threshold=threshold, value=value, bound=bound, reference=reference, passed=reached, unit=metric.unit
+            metric=threshold.metric,
+            where=threshold.where,
+            value=value,
+            bound=bound,
+            reference=reference,
+            passed=reached,
+            unit=metric.unit,
         )
 
 
@@ -169,7 +177,7 @@ def _best(output: Output, threshold: Threshold, *, more: bool) -> float | None:
 
 def _missed(item: Item, check: Checked) -> Finding:
     """The finding for a threshold that is not reached, or cannot be compared."""
-    metric = check.threshold.metric
+    metric = check.metric
     if check.value is None:
         brief = f"no number of {metric} has the labels of the threshold"
     elif check.bound is None:

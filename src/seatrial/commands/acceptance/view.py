@@ -2,12 +2,45 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from seatrial.commands.acceptance.judge import Acceptance, Checked, ItemResult
 from seatrial.model import units
+from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.headline import sentence_of
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Findings, Lines, Report, Table, columns
+
+
+class AcceptedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a benchmark."""
+
+    run: str
+    complete: bool
+    failure: str
+    node_hours: float
+    earlier: bool
+
+
+class AcceptedBenchmark(msgspec.Struct, frozen=True, kw_only=True):
+    """One benchmark with its runs and thresholds."""
+
+    name: str
+    benchmark: str
+    verdict: Verdict
+    left: str
+    runs: tuple[AcceptedRun, ...]
+    checks: tuple[Checked, ...] = msgspec.field(name="thresholds")
+
+
+class AcceptanceFields(msgspec.Struct, frozen=True, kw_only=True):
+    """All benchmarks of an acceptance; docs/acceptance.md describes each field."""
+
+    name: str
+    node_hours: float
+    node_hours_limit: float
+    benchmarks: tuple[AcceptedBenchmark, ...]
 
 
 def acceptance_report(result: Acceptance) -> Report:
@@ -41,45 +74,19 @@ def _sentence(result: Acceptance) -> str:
     )
 
 
-def acceptance_fields(result: Acceptance) -> Json:
-    """docs/acceptance.md describes each field."""
-    return {
-        "name": result.spec.name,
-        "node_hours": result.node_hours,
-        "node_hours_limit": result.spec.node_hours,
-        "benchmarks": [
-            {
-                "name": item.item.name,
-                "benchmark": item.item.benchmark,
-                "verdict": item.verdict.value,
-                "left": item.left,
-                "runs": [
-                    {
-                        "run": attempt.run,
-                        "complete": attempt.output.complete,
-                        "failure": attempt.failure,
-                        "node_hours": attempt.node_hours,
-                        "earlier": attempt.earlier,
-                    }
-                    for attempt in item.attempts
-                ],
-                "thresholds": [_check_fields(check) for check in item.checks],
-            }
-            for item in result.items
-        ],
-    }
-
-
-def _check_fields(check: Checked) -> Json:
-    return {
-        "metric": check.threshold.metric,
-        "where": dict(check.threshold.where),
-        "value": check.value,
-        "bound": check.bound,
-        "unit": check.unit,
-        "reference": check.reference,
-        "passed": check.passed,
-    }
+def acceptance_fields(result: Acceptance) -> AcceptanceFields:
+    """What programs read of an acceptance."""
+    benchmarks = [
+        filled(
+            AcceptedBenchmark,
+            item,
+            item.item,
+            runs=[filled(AcceptedRun, attempt, attempt.output) for attempt in item.attempts],
+        )
+        for item in result.items
+    ]
+    spec = result.spec
+    return filled(AcceptanceFields, result, spec, node_hours_limit=spec.node_hours, benchmarks=benchmarks)
 
 
 def _blocks(result: Acceptance) -> Iterator[Block]:
@@ -100,8 +107,8 @@ def _blocks(result: Acceptance) -> Iterator[Block]:
 
 
 def _row(item: ItemResult, check: Checked) -> tuple[str, ...]:
-    where = ", ".join(str(label) for label in check.threshold.where.values())
-    metric = f"{check.threshold.metric} ({where})" if where else check.threshold.metric
+    where = ", ".join(str(label) for label in check.where.values())
+    metric = f"{check.metric} ({where})" if where else check.metric
     value = "-" if check.value is None else units.in_unit(check.value, check.unit)
     bound = "-" if check.bound is None else units.in_unit(check.bound, check.unit)
     return item.item.name, metric, value, bound, check.reference, "PASS" if check.passed else "SLOW"

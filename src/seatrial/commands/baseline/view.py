@@ -9,9 +9,10 @@ from seatrial.commands.baseline.run import Damaged, Replacement
 from seatrial.judgement.comparison.change_words import change_text, interval_text, values_text
 from seatrial.judgement.comparison.records import Changed
 from seatrial.model.errors import ExitCode
+from seatrial.model.run_values import RunSummary
 from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, some
-from seatrial.render.json import Json
+from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Items, Lines, Paragraph, Report, Table, columns
 
 MOST_RUNS = 5
@@ -56,18 +57,56 @@ def replacement_text(change: Replacement) -> str:
     return f"{first}{unlike} The new runs {verb} hide {count(len(rows), 'regression')}: {texts}."
 
 
+class BaselineFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One version of a baseline."""
+
+    name: str
+    version: int
+    made: str
+    facts_run: str
+    runs: tuple[RunSummary, ...]
+
+
+class HiddenRegression(msgspec.Struct, frozen=True, kw_only=True):
+    """A subject that is slower in the new runs than in the baseline that they replace."""
+
+    subject: SubjectText
+    metric: MetricName
+    ratio: float
+
+
+class BaselineSetFields(BaselineFields, frozen=True, kw_only=True):
+    """What was written, and what it hides; docs/baseline.md describes each field."""
+
+    replaced: int
+    reason: str = msgspec.field(name="not_compared")
+    hides: tuple[HiddenRegression, ...]
+
+
+class BaselineListFields(msgspec.Struct, frozen=True, kw_only=True):
+    """All baselines of the archive; docs/baseline.md describes each field."""
+
+    baselines: tuple[BaselineFields, ...]
+    damaged: tuple[Damaged, ...]
+
+
+class BaselineShowFields(BaselineFields, frozen=True, kw_only=True):
+    """The newest version of a baseline, and its other versions; docs/baseline.md describes each field."""
+
+    earlier: tuple[BaselineFields, ...]
+    damaged: tuple[Damaged, ...]
+
+
 def set_report(written: Baseline, change: Replacement) -> Report:
     """What was written, and what it hides."""
     rows = hidden(change)
     return Report(
-        payload=lambda: {
-            **_fields(written),
-            "replaced": change.replaced,
-            "not_compared": change.reason,
-            "hides": [
-                {"subject": row.subject.text, "metric": row.metric.name, "ratio": row.ratio.value} for row in rows
-            ],
-        },
+        payload=lambda: filled(
+            BaselineSetFields,
+            written,
+            change,
+            hides=[filled(HiddenRegression, row, ratio=row.ratio.value) for row in rows],
+        ),
         terminal=lambda _: _set_blocks(written, change, rows),
     )
 
@@ -87,7 +126,7 @@ def _set_blocks(written: Baseline, change: Replacement, rows: Sequence[Changed])
 def list_report(baseline: Sequence[Baseline], damaged: Sequence[Damaged], archive: str) -> Report:
     """All baselines, a row each, and what is wrong with those that are damaged."""
     return Report(
-        payload=lambda: {"baselines": [_fields(each) for each in baseline], "damaged": _damaged_fields(damaged)},
+        payload=lambda: filled(BaselineListFields, baselines=baseline, damaged=damaged),
         terminal=lambda _: _list_blocks(baseline, damaged, archive),
     )
 
@@ -111,10 +150,6 @@ def _damaged_line(damaged: Damaged) -> str:
     return f"{damaged.name}{version}: {damaged.problem}"
 
 
-def _damaged_fields(damaged: Sequence[Damaged]) -> list[Json]:
-    return [msgspec.to_builtins(each) for each in damaged]
-
-
 def _row(baseline: Baseline) -> tuple[str, ...]:
     return (
         baseline.name,
@@ -131,11 +166,7 @@ def show_report(versions: Sequence[Baseline], damaged: Sequence[Damaged]) -> Rep
     """One baseline: its newest readable version in full, the earlier ones, and the damaged ones."""
     newest = versions[0]
     return Report(
-        payload=lambda: {
-            **_fields(newest),
-            "earlier": [_fields(each) for each in versions[1:]],
-            "damaged": _damaged_fields(damaged),
-        },
+        payload=lambda: filled(BaselineShowFields, newest, earlier=versions[1:], damaged=damaged),
         exit_code=ExitCode.INCOMPLETE if damaged else ExitCode.PASS,
         terminal=lambda _: _show_blocks(newest, versions[1:], damaged),
     )
@@ -157,13 +188,3 @@ def _show_blocks(newest: Baseline, earlier: Sequence[Baseline], damaged: Sequenc
              for each in earlier]  # fmt: skip
     yield Lines(rows=tuple(rows))
     yield from _damage(damaged)
-
-
-def _fields(baseline: Baseline) -> Json:
-    return {
-        "name": baseline.name,
-        "version": baseline.version,
-        "made": baseline.made,
-        "facts_run": baseline.facts_run,
-        "runs": [msgspec.to_builtins(run) for run in baseline.runs],
-    }

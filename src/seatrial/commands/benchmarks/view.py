@@ -2,16 +2,60 @@
 
 from collections.abc import Iterator, Mapping
 
-from seatrial.benchmarks.declaration import Benchmark
+import msgspec
+
+from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.gates import EVERY
-from seatrial.render.json import Json
+from seatrial.model.benchmark import Better
+from seatrial.model.verdict import FindingKind
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
+
+
+class BenchmarkMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """A number that a benchmark prints."""
+
+    name: str
+    unit: str
+    better: Better
+    meaning: str
+
+
+class BenchmarkParameter(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user can choose for a run."""
+
+    name: str
+    default: str
+    meaning: str
+
+
+class BenchmarkFields(msgspec.Struct, frozen=True, kw_only=True):
+    """What one benchmark declares; docs/benchmarks.md describes each field."""
+
+    name: str
+    title: str
+    requires: str
+    main_metric: str
+    metrics: tuple[BenchmarkMetric, ...]
+    evidence: tuple[str, ...]
+    gates: tuple[FindingKind, ...]
+    complete: str
+    scaling: Scaling
+    runs: bool
+    programs: tuple[str, ...]
+    parameters: tuple[BenchmarkParameter, ...]
+
+
+class BenchmarkListFields(msgspec.Struct, frozen=True, kw_only=True):
+    """All benchmarks; docs/benchmarks.md describes each field."""
+
+    benchmarks: tuple[BenchmarkFields, ...]
 
 
 def list_report(benchmarks: Mapping[str, Benchmark]) -> Report:
     """A line for each benchmark."""
     return Report(
-        payload=lambda: {"benchmarks": [benchmark_fields(item) for item in benchmarks.values()]},
+        payload=lambda: BenchmarkListFields(benchmarks=tuple(map(benchmark_fields, benchmarks.values()))),
         terminal=lambda _: (
             Table(
                 columns=columns("name", "benchmark", "main metric", "scaling", "run"),
@@ -30,28 +74,17 @@ def benchmark_report(benchmark: Benchmark) -> Report:
     return Report(payload=lambda: benchmark_fields(benchmark), terminal=lambda _: _blocks(benchmark))
 
 
-def benchmark_fields(benchmark: Benchmark) -> Json:
-    """docs/benchmarks.md describes each field."""
-    return {
-        "name": benchmark.name,
-        "title": benchmark.title,
-        "requires": benchmark.requires,
-        "main_metric": benchmark.main_metric,
-        "metrics": [
-            {"name": item.name, "unit": item.unit, "better": item.better.value, "meaning": item.meaning}
-            for item in benchmark.metrics
-        ],
-        "evidence": list(benchmark.evidence),
-        "gates": [kind.value for kind in dict.fromkeys((*benchmark.gates, *EVERY))],
-        "complete": benchmark.complete,
-        "scaling": benchmark.scaling.value,
-        "runs": benchmark.launch is not None,
-        "programs": list(benchmark.launch.programs) if benchmark.launch else [],
-        "parameters": [
-            {"name": item.name, "default": item.default, "meaning": item.meaning}
-            for item in (benchmark.launch.parameters if benchmark.launch else ())
-        ],
-    }
+def benchmark_fields(benchmark: Benchmark) -> BenchmarkFields:
+    """What programs read of one declaration."""
+    launch = benchmark.launch
+    return filled(
+        BenchmarkFields,
+        benchmark,
+        gates=list(dict.fromkeys((*benchmark.gates, *EVERY))),
+        runs=launch is not None,
+        programs=launch.programs if launch else (),
+        parameters=launch.parameters if launch else (),
+    )
 
 
 def _blocks(benchmark: Benchmark) -> Iterator[Block]:

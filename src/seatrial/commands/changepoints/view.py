@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from functools import partial
 
-from seatrial.judgement.series_changes import ChangesJudgement, JudgedSeries
+import msgspec
+
+from seatrial.judgement.series_changes import Better, ChangesJudgement, JudgedSeries
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
-from seatrial.statistics.change_points import ChangePoint
+from seatrial.statistics.change_points import ChangePoint, Piece
 from seatrial.statistics.scan import MOST_AUTOCORRELATION
 
 HEAD = columns("series", "#at", "#95 %", "time", "#before", "#after", "#change", "#95 %", "#p")
@@ -17,6 +19,55 @@ MOST_NAMES = 5
 LINE = 80
 """Columns of the first line."""
 LEAST_P = 1e-9
+
+
+class Spike(msgspec.Struct, frozen=True, kw_only=True):
+    """A single wild value, by its place in the file."""
+
+    index: int
+    time: str
+
+
+class LevelChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of a series, by places in the file."""
+
+    index: int
+    index_interval: tuple[int, int]
+    time: str
+    before: float
+    after: float
+    ratio: float | None
+    ratio_interval: tuple[float | None, float | None]
+    slope_before: float
+    slope_after: float
+    p_value: float = msgspec.field(name="p")
+    worse: bool
+
+
+class SeriesFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One series with its changes."""
+
+    name: str
+    verdict: Verdict
+    values: int
+    missing: int
+    trend: bool
+    scale: float = msgspec.field(name="residual_deviation")
+    autocorrelation: float
+    detectable: float | None
+    small: int = msgspec.field(name="small_changes")
+    spikes: tuple[Spike, ...]
+    pieces: tuple[Piece, ...]
+    changes: tuple[LevelChange, ...]
+
+
+class ChangesFields(msgspec.Struct, frozen=True, kw_only=True):
+    """All series of a file; docs/changepoints.md describes each field."""
+
+    error_rate: float
+    effect: float
+    better: Better
+    series: tuple[SeriesFields, ...]
 
 
 def changes_report(judged: ChangesJudgement) -> Report:
@@ -33,60 +84,47 @@ def _reason(judged: JudgedSeries) -> str:
     return judged.undecided or "; ".join(f"{_size(one)} at {_place(judged, one)}" for one in judged.changes)
 
 
-def changes_fields(judged: ChangesJudgement) -> Json:
-    """docs/changepoints.md describes each field."""
-    return {
-        "error_rate": judged.error_rate,
-        "effect": judged.effect,
-        "better": judged.better.value,
-        "series": [_series_fields(one) for one in judged.series],
-    }
+def changes_fields(judged: ChangesJudgement) -> ChangesFields:
+    """What programs read of the series."""
+    return filled(ChangesFields, judged, series=[_series_fields(series) for series in judged.series])
 
 
-def _series_fields(judged: JudgedSeries) -> Json:
-    present = judged.series.present
+def _series_fields(judged: JudgedSeries) -> SeriesFields:
+    present, analysis = judged.series.present, judged.analysis
     end = len(judged.series.values)
-    return {
-        "name": judged.series.name,
-        "verdict": judged.verdict.value,
-        "values": len(present),
-        "missing": end - len(present),
-        "trend": judged.analysis.trend,
-        "residual_deviation": judged.analysis.scale,
-        "autocorrelation": judged.analysis.autocorrelation,
-        "detectable": judged.analysis.detectable,
-        "small_changes": judged.small,
-        "spikes": [
-            {"index": judged.place(place), "time": judged.series.time(judged.place(place))}
-            for place in judged.analysis.spikes
-        ],
-        "pieces": [
-            {
-                "first": judged.place(piece.first),
-                "end": judged.place(piece.end) if piece.end < len(present) else end,
-                "mean": piece.mean,
-                "slope": piece.slope,
-            }
-            for piece in judged.analysis.pieces
-        ],
-        "changes": [_change_fields(judged, change) for change in judged.changes],
-    }
+    pieces = [
+        msgspec.structs.replace(
+            piece,
+            first=judged.place(piece.first),
+            end=judged.place(piece.end) if piece.end < len(present) else end,
+        )
+        for piece in analysis.pieces
+    ]
+    places = [judged.place(place) for place in analysis.spikes]
+    return filled(
+        SeriesFields,
+        judged,
+        analysis,
+        name=judged.series.name,
+        values=len(present),
+        missing=end - len(present),
+        spikes=[Spike(index=place, time=judged.series.time(place)) for place in places],
+        pieces=pieces,
+        changes=[_change_fields(judged, change) for change in judged.changes],
+    )
 
 
-def _change_fields(judged: JudgedSeries, change: ChangePoint) -> Json:
-    return {
-        "index": judged.place(change.index),
-        "index_interval": [judged.place(change.low_index), judged.place(change.high_index)],
-        "time": judged.series.time(judged.place(change.index)),
-        "before": change.before,
-        "after": change.after,
-        "ratio": change.ratio,
-        "ratio_interval": [change.ratio_low, change.ratio_high],
-        "slope_before": change.slope_before,
-        "slope_after": change.slope_after,
-        "p": change.p_value,
-        "worse": change is judged.worsened,
-    }
+def _change_fields(judged: JudgedSeries, change: ChangePoint) -> LevelChange:
+    index = judged.place(change.index)
+    return filled(
+        LevelChange,
+        change,
+        index=index,
+        index_interval=(judged.place(change.low_index), judged.place(change.high_index)),
+        time=judged.series.time(index),
+        ratio_interval=(change.ratio_low, change.ratio_high),
+        worse=change is judged.worsened,
+    )
 
 
 def _sentence(judged: ChangesJudgement) -> str:

@@ -16,6 +16,7 @@ from seatrial.driver.node_selection import (
     within_node_hours,
 )
 from seatrial.driver.progress import Progress
+from seatrial.driver.submitted import Submitted
 from seatrial.model.node_list import node_list
 from seatrial.model.run import NodeState
 from seatrial.model.settings import CheckSettings
@@ -24,7 +25,7 @@ from seatrial.slurm import argv
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be asked for; inside a job nothing, since its nodes are there already."""
+    """What a check would ask for, inside a job nothing; docs/check.md describes each field."""
 
     nodes: tuple[str, ...]
     left_out: tuple[NodeState, ...]
@@ -78,7 +79,21 @@ def request_report(request: Request) -> Report:
     command = [Copy(title="Command", lines=(shlex.join(request.command),))] if request.command else []
     return Report(
         kind="dry-run",
-        payload=lambda: msgspec.to_builtins(request),
+        payload=lambda: request,
         terminal=lambda _: [lines, *command],
         page=lambda: [lines, *command],
+    )
+
+
+class SubmittedCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """A check that was handed to the queue; docs/commands.md describes each field."""
+
+    job: str
+    cut: str
+
+
+def submitted_report(submitted: Submitted) -> Report:
+    """The job of a detached check, for programs."""
+    return Report(
+        kind="submitted", run_name=submitted.run, payload=lambda: SubmittedCheck(job=submitted.job, cut=submitted.cut)
     )

@@ -45,7 +45,7 @@ def next_bandwidth(
     Empty where nothing is suspected or no pair could add information.
     """
     bad = [pair for suspect in suspicion.slow if is_part(suspect) for pair in suspect.pairs]
-    had = {pair for pair, known in evidence.items() if known.bandwidth} - suspicion.stale | set(asked)
+    had = {pair for pair, known in evidence.items() if known.bandwidth} - suspicion.stale[BANDWIDTH] | set(asked)
     return next_pairs(nodes, _known(bad, suspicion.acquitted[BANDWIDTH]), fabric, asked=had, seed=seed)
 
 
@@ -58,10 +58,13 @@ def next_latency(
     asked: Collection[Pair] = (),
     seed: int,
 ) -> list[Pair]:
-    """Pairs whose latency distinguishes late and lossy parts; one direction of a pair covers both."""
+    """Pairs whose latency distinguishes late and lossy parts; one direction of a pair covers both.
+
+    As with bandwidth, none that was asked before, or measured and not stale.
+    """
     late = [pair for suspect in suspicion.late for pair in suspect.pairs]
     lossy = [pair for suspect in suspicion.lossy if is_part(suspect) for pair in suspect.pairs]
-    had = {pair for pair, known in evidence.items() if known.latency}
+    had = {pair for pair, known in evidence.items() if known.latency} - suspicion.stale[LATENCY]
     had |= {both for source, target in asked for both in ((source, target), (target, source))}
     wanted: list[Pair] = []
     for bad, good in ((late, suspicion.acquitted[LATENCY]), (lossy, suspicion.without_stalls)):

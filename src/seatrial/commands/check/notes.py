@@ -55,7 +55,12 @@ def make_notes(
             "something disturbed the measurement itself (load on the nodes, a shared machine), so no part is reported "
             "for latency."
         )
-    elif suspicion.distant:
+    if any(math.log(suspicion.later) > line.effect for line in references.speed.values()):
+        notes.append(
+            f"Small messages took {suspicion.later:.1f} times as long at the end of the run as before, between all "
+            "nodes alike: no single part is at fault. Look for what began in the meantime, and measure again."
+        )
+    if suspicion.distant and not suspicion.late_everywhere:
         source, target = suspicion.distant[0]
         notes.append(
             f"{len(suspicion.distant)} ordered pairs (the first: {source} to {target}) have a much higher "

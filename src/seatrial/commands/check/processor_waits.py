@@ -104,8 +104,8 @@ class LongWaits(msgspec.Struct, frozen=True):
 class RankWaits:
     """Waits of the ranks in all runs of a retest. Pairs come once in each run, suspects and good pairs alike."""
 
-    def __init__(self, waited: Mapping[Pair, Sequence[Ends]], good: Collection[Pair]) -> None:
-        """`waited`: of each pair, run by run. `good`: pairs that are not suspected of anything."""
+    def __init__(self, waited: Mapping[Pair, Mapping[int, Ends]], good: Collection[Pair]) -> None:
+        """`waited`: of each pair, by number of the run. `good`: pairs that are not suspected of anything."""
         self._waited = waited
         self._good = good
 
@@ -124,6 +124,6 @@ class RankWaits:
         return waits if waits.own - waits.peers >= LEAST_EXCESS and _longer(own, peers) else None
 
     def _by_run(self, ends: Sequence[tuple[Pair, int]]) -> list[float]:
-        columns = [[run[end] for run in self._waited.get(pair, ())] for pair, end in ends]
-        most = max(map(len, columns), default=0)
-        return [median([column[run] for column in columns if run < len(column)]) for run in range(most)]
+        columns = [{run: shares[end] for run, shares in self._waited.get(pair, {}).items()} for pair, end in ends]
+        runs = sorted(set().union(*columns))
+        return [median([column[run] for column in columns if run in column]) for run in runs]

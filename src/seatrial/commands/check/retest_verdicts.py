@@ -53,24 +53,25 @@ def prove_bandwidth(
     that is bad for a reason that is known.
     """
     line = references.bandwidth
-    runs = {pair: evidence[pair].bandwidth[Phase.RETEST].runs for pair in sorted(retested)}
+    series = {pair: evidence[pair].bandwidth[Phase.RETEST] for pair in sorted(retested)}
 
     def floor(pair: Pair) -> float:
         return references.rate_over_peers(pair, limit_floor(references.limits.get(pair)))
 
     look = SecondLook(
-        runs,
+        {pair: own.by_number(own.runs) for pair, own in series.items()},
         references.rate_over_peers,
         {pair for group in groups for pair in group.pairs},
         (line.effect if references.alike else float("inf")) if line else 0.0,
         line.scatter if line else 0.0,
         floor,
-        {pair: evidence[pair].bandwidth[Phase.RETEST].waited for pair in runs},
+        {pair: own.by_number(own.waited) for pair, own in series.items()},
+        {pair: own.since for pair, own in series.items()},
     )
     proofs = _Proofs(judged, look, lambda pair: on_shared_cables(pair, references.fabric))
     for group in _beside_bundles(groups, look, references.fabric):
         proofs.take(group, look.of(group.pairs))
-    proofs.look_at_controls(runs.keys() - {pair for group in groups for pair in group.pairs})
+    proofs.look_at_controls(series.keys() - {pair for group in groups for pair in group.pairs})
     return proofs.made()
 
 
@@ -110,32 +111,35 @@ def prove_latency(
     retested: Collection[Pair],
     references: References,
 ) -> Proofs:
-    """The same of late parts. They are late in nearly every run or not late: load makes a microsecond vary."""
+    """Verdicts of the retest on late parts, which are late in nearly every run or not late: load makes a microsecond
+    vary. With few runs, since others say nothing beside control pairs that were late, too, a part is left open."""
     lines = references.speed
-    runs = {
-        pair: [1 / max(run, SHORTEST_S) for run in evidence[pair].latency[Phase.RETEST].runs]
-        for pair in sorted(retested)
-        if references.crosses(pair) in lines
+    series = {
+        pair: evidence[pair].latency[Phase.RETEST] for pair in sorted(retested) if references.crosses(pair) in lines
     }
     look = SecondLook(
-        runs,
+        {pair: own.by_number([1 / max(run, SHORTEST_S) for run in own.runs]) for pair, own in series.items()},
         lambda pair, run: lines[references.crosses(pair)].over_peers(run),
         {pair for group in groups for pair in group.pairs},
         max((line.effect for line in lines.values()), default=0.0),
         max((line.scatter for line in lines.values()), default=0.0),
+        since={pair: own.since for pair, own in series.items()},
     )
-    slow, unstable = [], []
+    slow: list[Blamed] = []
+    unstable: list[Blamed] = []
+    left: list[Blamed] = []
     result: dict[Pair, Judged] = {}
     for group in groups:
-        outcome = look.of(group.pairs).outcome
-        if outcome in (Outcome.UNSEEN, Outcome.CONFIRMED):
+        verified = look.of(group.pairs)
+        if verified.outcome in (Outcome.UNSEEN, Outcome.CONFIRMED):
             slow.append(group)
-            continue
-        if outcome is Outcome.UNSTABLE:
-            unstable.append(group)
-        for pair in group.pairs:
-            result[pair] = judged[pair].decided(Verdict.PASS)
-    return Proofs(slow=tuple(slow), unstable=tuple(unstable), open=(), changed=result, look=look)
+        elif verified.outcome is Outcome.OPEN and verified.runs < RETEST_RUNS:
+            left.append(group)
+            result |= {pair: judged[pair].opened(_why_open(verified)) for pair in group.pairs}
+        else:
+            unstable += [group] if verified.outcome is Outcome.UNSTABLE else []
+            result |= {pair: judged[pair].decided(Verdict.PASS) for pair in group.pairs}
+    return Proofs(slow=tuple(slow), unstable=tuple(unstable), open=tuple(left), changed=result, look=look)
 
 
 class _Proofs:

@@ -25,7 +25,8 @@ bad ones the part is not decided: on a loaded machine one run in twenty is this 
 
 
 Runs = Mapping[int, float]
-"""By number of the run."""
+"""By number of the run among those of all retests."""
+EndsByRun = Mapping[int, Ends]
 
 
 class Outcome(enum.StrEnum):
@@ -72,38 +73,41 @@ class SecondLook:
 
     def __init__(
         self,
-        runs: Mapping[Pair, Sequence[float]],
+        runs: Mapping[Pair, Runs],
         over_peers: Callable[[Pair, float], float],
         suspected: Collection[Pair],
         effect: float,
         scatter: float,
         floor: Callable[[Pair], float] | None = None,
-        waited: Mapping[Pair, Sequence[Ends]] | None = None,
+        waited: Mapping[Pair, EndsByRun] | None = None,
+        since: Mapping[Pair, int] | None = None,
     ) -> None:
         """`runs`: of the pairs that were measured again, whose controls are those not `suspected`.
 
         `over_peers`: the logarithm of a run over what its peers give. `floor`: the same of the least that is good
         whatever the peers do; None: there is none. `scatter`: of a healthy pair in the survey.
         `waited`: of each run the shares of its time for which the ranks had no processor; None: not known.
+        `since`: the first run that a pair is judged by; the earlier ones serve as controls only.
         """
         self._waited = waited or {}
-        self._over = {pair: [over_peers(pair, run) for run in own] for pair, own in runs.items()}
+        self._since = since or {}
+        self._over = {pair: {run: over_peers(pair, value) for run, value in own.items()} for pair, own in runs.items()}
         self._floor = floor
         self._effect = effect
         self._gross = max(-math.log1p(-GROSS_LOSS), 2 * effect)
-        controls = [own for pair, own in self._over.items() if pair not in suspected]
-        self._ranks = RankWaits(self._waited, [pair for pair in self._over if pair not in suspected])
-        most = max((len(own) for own in self._over.values()), default=0)
-        waits = [self._waited[pair] for pair in self._over if pair not in suspected and pair in self._waited]
-        self._waits_beside = [
-            median([max(own[run]) for own in waits if run < len(own)] or [math.inf]) for run in range(most)
+        controls = {pair: own for pair, own in self._over.items() if pair not in suspected}
+        self._ranks = RankWaits(self._waited, controls)
+        waits = [{run: max(ends) for run, ends in self._waited.get(pair, {}).items()} for pair in controls]
+        self._waits_beside = _of_each_run(waits)
+        """Median waits of the controls, by run."""
+        self._beside = _of_each_run(controls.values())
+        several = {run for run in self._beside if sum(run in own for own in controls.values()) > 1}
+        apart = [
+            abs(value - self._beside[run]) for own in controls.values() for run, value in own.items() if run in several
         ]
-        """Median waits of the controls, by run; infinite where there is none: no peer was as slow without waits."""
-        self._beside = [_middle([own[run] for own in controls if run < len(own)]) for run in range(most)]
-        several = [sum(run < len(own) for own in controls) > 1 for run in range(most)]
-        apart = [abs(value - self._beside[run]) for own in controls for run, value in enumerate(own) if several[run]]
         self._noise = MAD_TO_DEVIATION * median(apart) if apart else scatter
-        self._undisturbed = median(sorted(self._beside)[most // 2 :]) if most else 0.0
+        usual = sorted(self._beside.values())
+        self._undisturbed = median(usual[len(usual) // 2 :]) if usual else 0.0
         """What the controls usually give; less in a run means that something took from them in it."""
 
     def of(self, pairs: Collection[Pair]) -> Verified:
@@ -164,7 +168,7 @@ class SecondLook:
         runs = [
             (value, max(self._waited[pair][run]))
             for pair, values in own.items()
-            if len(self._waited.get(pair, ())) == len(self._over[pair])
+            if self._waited.get(pair, {}).keys() == self._over[pair].keys()
             for run, value in values.items()
         ]
         return excused_by_waiting(runs, -self._swing)
@@ -197,9 +201,12 @@ class SecondLook:
         it; any other says nothing and is left out.
         """
         telling = {}
-        for run, value in enumerate(self._over.get(pair, ())):
-            beside, usual = value - self._beside[run], value - self._undisturbed
-            if self._undisturbed - self._beside[run] <= self._apart or beside < -self._effect:
+        for run, value in self._over.get(pair, {}).items():
+            if run < self._since.get(pair, 0):
+                continue
+            controls = self._beside.get(run, 0.0)
+            beside, usual = value - controls, value - self._undisturbed
+            if self._undisturbed - controls <= self._apart or beside < -self._effect:
                 telling[run] = beside
             elif usual >= -self._effect:
                 telling[run] = usual
@@ -213,16 +220,14 @@ class SecondLook:
         above_peers = {run: value + self._effect for run, value in relative.items()}
         if self._floor is None:
             return above_peers
-        floor, waited = self._floor(pair), self._waited.get(pair, ())
-        above_floor = [value - floor for value in self._over[pair]]
-        judged = {
-            run
-            for run in above_peers
-            if starved_count
-            or run >= len(waited)
-            or not starved(LIMIT_FLOOR * math.exp(above_floor[run]), min(max(waited[run]), self._waits_beside[run]))
-        }
-        return {run: min(value, above_floor[run]) if run in judged else value for run, value in above_peers.items()}
+        floor, waited = self._floor(pair), self._waited.get(pair, {})
+        margins = {}
+        for run, above in above_peers.items():
+            above_floor = self._over[pair][run] - floor
+            wait = min(max(waited[run]), self._waits_beside.get(run, math.inf)) if run in waited else 0.0
+            judged = starved_count or not starved(LIMIT_FLOOR * math.exp(above_floor), wait)
+            margins[run] = min(above, above_floor) if judged else above
+        return margins
 
     def _outcome(self, pooled: Sequence[float], margins: Sequence[float]) -> Outcome:
         below = sum(margin < 0 for margin in margins)
@@ -266,6 +271,11 @@ class SecondLook:
 def _by_run(runs: Collection[Runs], value: Callable[[list[float]], float]) -> list[float]:
     """One value for each run in which any of them has one, in the order of runs."""
     return [value([own[run] for own in runs if run in own]) for run in sorted(set().union(*runs))]
+
+
+def _of_each_run(columns: Collection[Runs]) -> dict[int, float]:
+    """Median of each run over those that have it."""
+    return {run: median([own[run] for own in columns if run in own]) for run in sorted(set().union(*columns))}
 
 
 def _middle(values: Sequence[float]) -> float:

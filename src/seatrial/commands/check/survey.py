@@ -1,16 +1,17 @@
 """The state of a growing run's pairs: new measurements renew only what they change."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts, judge_bandwidth, judge_latency
 from seatrial.commands.check.survey_suspects import SurveyRuns, locate_survey
-from seatrial.locate.evidence import AVERAGED, Fresh, MeasuredPair, Pair
+from seatrial.locate.evidence import AVERAGED, SHORTEST_S, Fresh, MeasuredPair, Pair
 from seatrial.locate.explanation import Crossings
 from seatrial.locate.references import References
 from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.pair_faults import Located
 from seatrial.model.units import BANDWIDTH, LATENCY
+from seatrial.statistics.estimates import median
 
 SOURCES = {(kernel, phase) for kernel in Kernel for phase in AVERAGED}
 
@@ -29,8 +30,11 @@ class Survey:
         """What averages over all pairs of each node show; None where too few pairs were measured."""
         self._timed: set[Pair] = set()
         """Pairs with a bandwidth."""
-        self._latest: set[Pair] = set()
-        """Pairs whose bandwidth was measured after all else."""
+        self._latest: dict[str, set[Pair]] = {BANDWIDTH: set(), LATENCY: set()}
+        """Pairs that were measured after all else, by metric."""
+        self.later = 1.0
+        """How many times as long as before round trips take everywhere in the last look."""
+        self._stale: dict[str, frozenset[Pair]] = {BANDWIDTH: frozenset(), LATENCY: frozenset()}
         self._averaged = 0
         """Pairs with a number when `located` was made."""
         self._asked = asked or {}
@@ -63,7 +67,13 @@ class Survey:
         self._scales = references.scales
         for pair in fresh.pairs:
             self._note(pair, evidence[pair])
-        self._judge(evidence if rescaled else fresh.pairs, references)
+        changed: Collection[Pair] = evidence if rescaled else fresh.pairs
+        if (Kernel.PINGPONG, Phase.LAST) in fresh.sources:
+            self.later = later_everywhere(evidence[pair] for pair in self._latest[LATENCY])
+            changed = {*changed, *self._latest[LATENCY]}
+        self._judge(changed, references)
+        if self._latest[BANDWIDTH] or self._latest[LATENCY]:
+            self._find_stale()
         if rescaled or (Kernel.ONEWAY, Phase.SURVEY) in fresh.sources:
             self._survey_runs = SurveyRuns(evidence, references.scales)
 
@@ -78,22 +88,29 @@ class Survey:
 
     def good(self, metric: str) -> Crossings:
         """Pairs that are clearly good by the survey, with the parts that they cross."""
-        stale = self.stale if metric == BANDWIDTH else frozenset()
-        return self._good[metric].changed((), stale) if stale else self._good[metric]
+        return self._good[metric].changed((), self._stale[metric]) if self._stale[metric] else self._good[metric]
 
-    @property
-    def stale(self) -> frozenset[Pair]:
-        """Pairs whose good bandwidth clears no part any more: it was measured before a part on their way turned out
-        slow at the end of the run."""
-        slow = self._latest & self._verdicts[BANDWIDTH].slow
-        parts = {part for pair in slow for part in self._fabric.path(*pair)}
-        before = self._good[BANDWIDTH].pairs - self._latest if parts else ()
-        return frozenset(pair for pair in before if not parts.isdisjoint(self._fabric.path(*pair)))
+    def stale(self, metric: str) -> frozenset[Pair]:
+        """Pairs whose good numbers clear no part any more: they were measured before a part on their way turned out
+        slow, late or lossy at the end of the run."""
+        return self._stale[metric]
 
     @property
     def without_stalls(self) -> Crossings:
         """Pairs whose latency was measured and of which no round trip waited for a retransmission."""
-        return self._without_stalls
+        stale = self._stale[LATENCY]
+        return self._without_stalls.changed((), stale) if stale else self._without_stalls
+
+    def _find_stale(self) -> None:
+        lossy = {pair for pair in self._latest[LATENCY] & self.stalled if self.evidence[pair].lost_at_last_only}
+        for metric, bad, good in (
+            (BANDWIDTH, self._verdicts[BANDWIDTH].slow, self._good[BANDWIDTH].pairs),
+            (LATENCY, self._verdicts[LATENCY].slow | lossy, self._good[LATENCY].pairs | self._without_stalls.pairs),
+        ):
+            latest = self._latest[metric]
+            parts = {part for pair in latest & bad for part in self._fabric.path(*pair)}
+            before = good - latest if parts else ()
+            self._stale[metric] = frozenset(pair for pair in before if not parts.isdisjoint(self._fabric.path(*pair)))
 
     def _rewire(self, fabric: Wiring, *, recount: bool) -> None:
         """Take another view of the fabric; `recount`: its paths differ from those that were counted."""
@@ -106,8 +123,8 @@ class Survey:
         for metric, by_phase in ((BANDWIDTH, known.bandwidth), (LATENCY, known.latency)):
             if Phase.RETEST in by_phase:
                 self.retested[metric].add(pair)
-        if known.is_latest:
-            self._latest.add(pair)
+            if Phase.LAST in by_phase:
+                self._latest[metric].add(pair)
         if known.stalls:
             self.stalled.add(pair)
             self._without_stalls.change((), [pair])
@@ -121,7 +138,10 @@ class Survey:
         for pair in changed:
             first = evidence[pair].first_bandwidth
             rates[pair] = (None if first is None else first / references.scale(pair)), False
-            speeds[pair] = evidence[pair].first_speed, references.crosses(pair)
+            quick = evidence[pair].first_speed
+            if quick is not None and pair in self._latest[LATENCY]:
+                quick *= self.later
+            speeds[pair] = quick, references.crosses(pair)
 
         def rate(pair: Pair, below: bool, clear: bool) -> Judged:
             return judge_bandwidth(pair, evidence[pair], references, below, clear)
@@ -136,3 +156,17 @@ class Survey:
         self._good[BANDWIDTH].change(*moved)
         moved = self._verdicts[LATENCY].update(speeds, speed_lines, speed)
         self._good[LATENCY].change(*moved)
+
+
+def later_everywhere(looked_at: Iterable[MeasuredPair]) -> float:
+    """How many times as long as before a round trip takes in the last look on all pairs but a few; at least 1.
+
+    A node that other programs use, or a clock that went down, delays all pairs of a small machine alike: that is no
+    fault of any part. A part that is at fault has some of the pairs, seldom three quarters of them.
+    """
+    ratios = sorted(
+        median(known.latency[Phase.LAST].runs) / max(median(before), SHORTEST_S)
+        for known in looked_at
+        if (before := next((known.latency[phase].runs for phase in AVERAGED if phase in known.latency), ()))
+    )
+    return max(ratios[(len(ratios) - 1) // 4], 1.0) if ratios else 1.0

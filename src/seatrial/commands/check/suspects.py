@@ -56,8 +56,10 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """What averages over all pairs of each node show; None where too few pairs were measured."""
     changes: tuple[Change, ...] = ()
     """Parts whose bandwidth changed while they were measured."""
-    stale: frozenset[Pair] = frozenset()
-    """Pairs that were good before a part on their way turned out slow at the end of the run."""
+    stale: Mapping[str, frozenset[Pair]] = {}
+    """By metric: pairs that were good before a part on their way turned out bad at the end of the run."""
+    later: float = 1.0
+    """How many times as long as before round trips took everywhere in the last look."""
     excused: frozenset[Pair] = frozenset()
     """Pairs that are slow because packets are lost on their way."""
     restless: bool = False
@@ -76,9 +78,14 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
         both = (*self.bandwidth.items(), *self.latency.items())
         return tuple(pair_suspects(dict.fromkeys(pair for pair, judged in both if judged.refuted)))
 
-    def passed(self) -> list[Pair]:
-        """Pairs whose bandwidth is good until now."""
-        return [pair for pair, judged in self.bandwidth.items() if judged.verdict is Verdict.PASS]
+    def passed(self) -> Mapping[str, set[Pair]]:
+        """By metric, pairs that are good until now, on whose way nothing loses packets."""
+        good = {
+            metric: {pair for pair, one in judged.items() if one.verdict is Verdict.PASS} - self.excused
+            for metric, judged in ((BANDWIDTH, self.bandwidth), (LATENCY, self.latency))
+        }
+        good[LATENCY] &= self.without_stalls.pairs
+        return good
 
     def good(self) -> list[Pair]:
         """Pairs with nothing against them, that touch no suspected node."""
@@ -136,7 +143,8 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
         second_look=proved.look,
         located=survey.located,
         changes=tuple(changes),
-        stale=survey.stale,
+        stale={metric: survey.stale(metric) for metric in (BANDWIDTH, LATENCY)},
+        later=survey.later,
         excused=frozenset(excused),
         restless=restless,
         late_everywhere=late.everywhere,
@@ -193,10 +201,10 @@ def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
     proofs = prove_latency(parts, speeds.judged, evidence, survey.retested[LATENCY] - excused, references)
     changed = dict(proofs.changed)
     late = suspects_of(proofs.slow)
-    wavering = suspects_of((*proofs.slow, *proofs.unstable))
+    wavering = suspects_of((*proofs.slow, *proofs.unstable, *proofs.open))
     if _wavering(survey, wavering, references):
         for pair in dict.fromkeys(pair for suspect in wavering for pair in suspect.pairs):
-            changed[pair] = changed.get(pair, speeds.judged[pair]).opened("control pairs were late, too")
+            changed[pair] = speeds.judged[pair].opened("control pairs were late, too")
         return _Late(suspects=(), distant=(), everywhere=True, changed=changed)
     blamed = {pair for suspect in late for pair in suspect.pairs} | excused
     distant = tuple(

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from seatrial.commands.check.heatmap import share
+from seatrial.commands.check.unmeasured_pairs import BAD
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement, LeafLoad, Loaded, NodeVerdict, PairVerdict
@@ -288,8 +289,10 @@ def nodes_worst_first(nodes: Sequence[NodeVerdict]) -> list[NodeVerdict]:
 
 
 def unexplained(judgement: Judgement, pairs: Sequence[PairVerdict]) -> list[PairVerdict]:
-    """Pairs that did not pass and that no finding names."""
-    explained = {name for finding in judgement.findings for name in finding.pairs}
+    """Pairs that did not pass and that no finding explains: a pair that none does is never SLOW or UNSTABLE."""
+    shown = {name for finding in judgement.findings for name in finding.pairs}
     return [
-        pair for pair in pairs if pair.verdict is not Verdict.PASS and f"{pair.source}>{pair.target}" not in explained
+        pair
+        for pair in pairs
+        if pair.verdict not in (Verdict.PASS, *BAD) and f"{pair.source}>{pair.target}" not in shown
     ]

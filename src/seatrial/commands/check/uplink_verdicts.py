@@ -69,12 +69,14 @@ def _numbers(scene: Scene, verdicts: Sequence[Compared], undecided: tuple[str, .
             leaf=key[0],
             direction=key[1],
             nodes=len(many[-1].nodes),
-            bytes_per_s=median_estimate([one.bytes_per_s for one in apart(many) or many]),
+            bytes_per_s=carries,
             alone_bytes_per_s=scene.offered[key],
+            share=carries.value / scene.offered[key],
             of_peers=again.get(key, scene.of_peers.get(key)),
         )
         for key, many in scene.found.items()
         if scene.offered[key] > 0
+        for carries in [median_estimate([one.bytes_per_s for one in apart(many) or many])]
     )
     nodes = {name for flows in scene.rounds for one in flows for name in one.pair}
     whole = [flows for flows in scene.rounds if 1 < len(flows) >= BISECTION * len(nodes)]

@@ -94,7 +94,7 @@ def _details(run: RunInfo, judgement: Judgement, width: int) -> Iterator[Block]:
     odd = pairs_worst_first(judgement, odd=True)
     shown = unexplained(judgement, odd) if drawn and not heat.by_leaf else odd
     if shown:
-        yield _pairs_table(_cut_title("Pairs that did not pass", "and that no finding names", shown, odd), shown)
+        yield _pairs_table(_cut_title("Pairs that did not pass", "and that no finding explains", shown, odd), shown)
     yield from _nodes(judgement)
 
 

@@ -16,14 +16,22 @@ from seatrial.commands.compare.wording import (
     suspect_text,
 )
 from seatrial.judgement.comparison.change_words import amount, interval_text, values_text
-from seatrial.judgement.comparison.records import Changed, Comparison, MetricChange, Proof, Suspect
+from seatrial.judgement.comparison.records import (
+    ChangedFact,
+    Comparison,
+    Counts,
+    MetricChange,
+    ProofOutcome,
+    Suspect,
+    Unlike,
+)
 from seatrial.model.errors import ExitCode
+from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import RunSummary
 from seatrial.model.units import share
 from seatrial.model.verdict import Outcome
 from seatrial.model.words import count
-from seatrial.render.fields import estimate_fields
-from seatrial.render.json import Json, number
+from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Items, Lines, Report, Table, columns
 
 EXIT_CODES = {
@@ -35,6 +43,83 @@ EXIT_CODES = {
 MOST_SHOWN = 20
 MOST_SUSPECTS = 10
 MOST_METRICS = 10
+
+
+class RunSetFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two sets of runs."""
+
+    name: str
+    runs: tuple[str, ...]
+
+
+class ChangedSubject(msgspec.Struct, frozen=True, kw_only=True):
+    """One subject in one metric, before and after."""
+
+    subject: SubjectText
+    metric: MetricName
+    outcome: Outcome
+    before: float
+    after: float
+    unit: str
+    ratio: Estimate
+    beyond_others: float
+    deviates: bool
+    more_runs: int | None
+
+
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """Standard deviations of the logarithm, by what varies."""
+
+    iteration_spread: float = msgspec.field(name="iteration")
+    round_spread: float = msgspec.field(name="round")
+    run: float
+    subject_run: float
+    subject: float
+
+
+class MetricFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric: all its pairs together, and what changed."""
+
+    metric: MetricName
+    together: ChangedSubject
+    nodes: Counts
+    pairs: Counts
+    changed: tuple[ChangedSubject, ...]
+    unlisted: int
+    undecided: ChangedSubject | None
+    only_in_first: int
+    only_in_second: int
+    spread: Spread
+
+
+class ProofFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One suspect that was taken back, or why it was not."""
+
+    outcome: ProofOutcome
+    facts: tuple[ChangedFact, ...]
+    nodes: tuple[str, ...]
+    statement: str
+    subject: SubjectText | None
+    metric: MetricName | None
+    ratio: Estimate | None
+    with_change: tuple[str, ...]
+    without_change: tuple[str, ...]
+
+
+class ComparisonFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The second set of runs compared with the first; docs/compare.md describes each field."""
+
+    outcome: Outcome
+    first: RunSetFields
+    second: RunSetFields
+    threshold: float
+    worst: ChangedSubject | None
+    metrics: tuple[MetricFields, ...]
+    suspects: tuple[Suspect, ...]
+    proofs: tuple[ProofFields, ...]
+    new_problems: tuple[str, ...]
+    across: tuple[Unlike, ...]
+    notes: tuple[str, ...]
 
 
 def comparison_report(comparison: Comparison) -> Report:
@@ -135,83 +220,24 @@ def _about(comparison: Comparison) -> Iterable[tuple[str, str]]:
         yield "note", note
 
 
-def comparison_fields(comparison: Comparison) -> Json:
-    """The JSON object: docs/compare.md describes every field."""
-    return {
-        "outcome": comparison.outcome.value,
-        "first": {"name": comparison.first, "runs": [run.run for run in comparison.first_runs]},
-        "second": {"name": comparison.second, "runs": [run.run for run in comparison.second_runs]},
-        "threshold": comparison.threshold,
-        "worst": _changed_fields(comparison.worst) if comparison.worst else None,
-        "metrics": [_metric_fields(metric) for metric in comparison.metrics],
-        "suspects": [_suspect_fields(suspect) for suspect in comparison.suspects],
-        "proofs": [_proof_fields(proof) for proof in comparison.proofs],
-        "new_problems": list(comparison.new_problems),
-        "across": [msgspec.to_builtins(each) for each in comparison.across],
-        "notes": list(comparison.notes),
-    }
+def comparison_fields(comparison: Comparison) -> ComparisonFields:
+    """What programs read of a comparison."""
+    sets = (comparison.first, comparison.first_runs), (comparison.second, comparison.second_runs)
+    first, second = (RunSetFields(name=name, runs=tuple(run.run for run in runs)) for name, runs in sets)
+    return filled(
+        ComparisonFields,
+        comparison,
+        first=first,
+        second=second,
+        metrics=[_metric_fields(metric) for metric in comparison.metrics],
+    )
 
 
-def _metric_fields(metric: MetricChange) -> Json:
-    levels = metric.levels
-    return {
-        "metric": metric.metric.name,
-        "together": _changed_fields(metric.together),
-        "nodes": msgspec.to_builtins(metric.nodes),
-        "pairs": msgspec.to_builtins(metric.pairs),
-        "changed": [_changed_fields(row) for row in metric.changed],
-        "unlisted": metric.unlisted,
-        "undecided": _changed_fields(metric.undecided) if metric.undecided else None,
-        "only_in_first": metric.pairs_of_one[0],
-        "only_in_second": metric.pairs_of_one[1],
-        "spread": {
-            "iteration": number(metric.iteration_spread),
-            "round": number(metric.round_spread),
-            "run": number(levels.run),
-            "subject_run": number(levels.subject_run),
-            "subject": number(levels.subject),
-        },
-    }
-
-
-def _changed_fields(row: Changed) -> Json:
-    return {
-        "subject": row.subject.text,
-        "metric": row.metric.name,
-        "outcome": row.outcome.value,
-        "before": number(row.before),
-        "after": number(row.after),
-        "unit": row.metric.unit,
-        "ratio": estimate_fields(row.ratio),
-        "beyond_others": number(row.beyond_others),
-        "deviates": row.deviates,
-        "more_runs": row.more_runs,
-    }
-
-
-def _suspect_fields(suspect: Suspect) -> Json:
-    return {
-        "facts": [msgspec.to_builtins(each) for each in suspect.facts],
-        "nodes": list(suspect.nodes),
-        "of": suspect.of,
-        "weight": suspect.weight,
-        "mechanism": suspect.mechanism,
-        "slower_nodes": suspect.slower_nodes,
-        "all_slower": suspect.all_slower,
-        "p_value": number(suspect.p_value),
-        "adjusted_p": number(suspect.adjusted_p),
-    }
-
-
-def _proof_fields(proof: Proof) -> Json:
-    return {
-        "outcome": proof.outcome.value,
-        "facts": [msgspec.to_builtins(each) for each in proof.facts],
-        "nodes": list(proof.nodes),
-        "statement": proof.statement,
-        "subject": proof.subject.text if proof.subject else None,
-        "metric": proof.metric.name if proof.metric else None,
-        "ratio": estimate_fields(proof.ratio) if proof.ratio else None,
-        "with_change": list(proof.with_change),
-        "without_change": list(proof.without_change),
-    }
+def _metric_fields(metric: MetricChange) -> MetricFields:
+    return filled(
+        MetricFields,
+        metric,
+        only_in_first=metric.pairs_of_one[0],
+        only_in_second=metric.pairs_of_one[1],
+        spread=filled(Spread, metric.levels, metric),
+    )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from seatrial.commands.curve.judge import Curve
+from seatrial.commands.curve.judge import Curve, Plateau
 from seatrial.commands.curve.points import FEW_TICKS, OVERHEAD_SHARE, ClockReading, CurvePoint
 from seatrial.commands.curve.rank_places import CurvePlaces, Spots
 from seatrial.model import units
@@ -13,12 +13,12 @@ from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.node.processor_sets import numbers
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.pair_view import (
+    PairOutcome,
     design_note,
     limit_fields,
     limit_text,
-    outcome_fields,
     pair_case,
     pair_sentence,
     run_line,
@@ -44,6 +44,42 @@ FEWEST_POINTS = 2
 """For a plot."""
 
 
+class SizeBreak(msgspec.Struct, frozen=True, kw_only=True):
+    """A size between two at which one piece of a curve ends and the next begins."""
+
+    at_bytes: int
+    last_bytes: int = msgspec.field(name="above_bytes")
+    first_bytes: int = msgspec.field(name="at_most_bytes")
+    interval_bytes: tuple[float, float]
+    jump: float
+    found_share: float | None
+
+
+class SegmentationFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Pieces of a curve of latency, and the breaks between them by their kind."""
+
+    segments: tuple[Segment, ...]
+    switches: tuple[SizeBreak, ...]
+    unconfirmed: tuple[SizeBreak, ...]
+    bends: tuple[SizeBreak, ...]
+    relative_scale: float
+    method: str
+
+
+class CurveFields(PairOutcome, frozen=True, kw_only=True):
+    """Latency and bandwidth of one pair over message sizes; docs/curve.md describes each field."""
+
+    launcher: str
+    limit_bytes_per_s: float | None
+    limit_binding: str | None
+    no_limit_because: str | None
+    plateau: Plateau | None
+    latency: SegmentationFields | None
+    points: tuple[CurvePoint, ...]
+    places: CurvePlaces | None = msgspec.field(name="ranks")
+    clock: ClockReading | None
+
+
 def curve_report(run: RunInfo, curve: Curve) -> Report:
     """The whole report."""
     return Report(
@@ -51,7 +87,13 @@ def curve_report(run: RunInfo, curve: Curve) -> Report:
         sentence=pair_sentence(curve, _sentence(curve)),
         exit_code=curve.exit_code,
         run=run,
-        payload=lambda: curve_fields(run, curve),
+        payload=lambda: filled(
+            CurveFields,
+            curve,
+            run,
+            limit_fields(curve.limit),
+            latency=_segmentation(curve.latency) if curve.latency else None,
+        ),
         terminal=lambda width: _terminal(curve, min(width, MOST_COLUMNS)),
         page=lambda: _page(run, curve),
         about=run_line(run),
@@ -60,40 +102,23 @@ def curve_report(run: RunInfo, curve: Curve) -> Report:
     )
 
 
-def curve_fields(run: RunInfo, curve: Curve) -> Json:
-    """docs/curve.md describes each field."""
-    return {
-        **outcome_fields(curve),
-        "launcher": run.launcher,
-        **limit_fields(curve.limit),
-        "plateau": msgspec.to_builtins(curve.plateau),
-        "latency": _segmentation(curve.latency) if curve.latency else None,
-        "points": msgspec.to_builtins(curve.points),
-        "ranks": msgspec.to_builtins(curve.places),
-        "clock": msgspec.to_builtins(curve.clock),
-    }
+def _segmentation(found: Segmentation) -> SegmentationFields:
+    return filled(
+        SegmentationFields,
+        found,
+        switches=[_break(step) for step in found.switches],
+        unconfirmed=[_break(step) for step in found.steps if not step.switch],
+        bends=[_break(bend) for bend in found.breaks if not bend.step],
+    )
 
 
-def _segmentation(found: Segmentation) -> Json:
-    return {
-        "segments": msgspec.to_builtins(found.segments),
-        "switches": [_break(one) for one in found.breaks if one.switch],
-        "unconfirmed": [_break(one) for one in found.steps if not one.switch],
-        "bends": [_break(one) for one in found.breaks if not one.step],
-        "relative_scale": found.relative_scale,
-        "method": found.method,
-    }
-
-
-def _break(one: Break) -> Json:
-    return {
-        "at_bytes": round(one.at_bytes),
-        "above_bytes": one.last_bytes,
-        "at_most_bytes": one.first_bytes,
-        "interval_bytes": [one.low_bytes, one.high_bytes],
-        "jump": one.jump,
-        "found_share": one.found_share,
-    }
+def _break(gap: Break) -> SizeBreak:
+    return filled(
+        SizeBreak,
+        gap,
+        at_bytes=round(gap.at_bytes),
+        interval_bytes=(gap.low_bytes, gap.high_bytes),
+    )
 
 
 def _terminal(curve: Curve, width: int) -> Iterator[Block]:

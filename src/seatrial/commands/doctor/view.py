@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from seatrial.model.launching import Examination
-from seatrial.model.verdict import Finding, Verdict
-from seatrial.render.json import Json
+from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Findings, Lines, Report
 
 WEIGHTS = {
@@ -15,6 +17,24 @@ WEIGHTS = {
 }
 """The words of the JSON report."""
 PARTS = (("Obstacles", Verdict.BLOCKED), ("Not tried", Verdict.NOT_RUN), ("Worth knowing", Verdict.NOTE))
+
+
+class DoctorRemark(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was tried, and what programs said."""
+
+    step: str
+    weight: str
+    kind: FindingKind | None = msgspec.field(name="obstacle")
+    statement: str = msgspec.field(name="says")
+    remedy: str
+    printed: str = msgspec.field(name="said")
+
+
+class DoctorFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Steps of a launch in the order in which they were tried; docs/doctor.md describes each field."""
+
+    first: str
+    remarks: tuple[DoctorRemark, ...]
 
 
 def doctor_report(found: Examination) -> Report:
@@ -32,23 +52,19 @@ def doctor_report(found: Examination) -> Report:
     )
 
 
-def doctor_fields(found: Examination) -> Json:
-    """docs/doctor.md describes each field."""
+def doctor_fields(found: Examination) -> DoctorFields:
+    """What programs read of an examination."""
     first = first_of(found)
-    return {
-        "first": first.statement if first else "",
-        "remarks": [
-            {
-                "step": one.step,
-                "weight": WEIGHTS[one.verdict],
-                "obstacle": None if one.verdict is Verdict.PASS else one.kind.value,
-                "says": one.statement,
-                "remedy": one.remedy,
-                "said": one.printed,
-            }
-            for one in found.remarks
-        ],
-    }
+    remarks = [
+        filled(
+            DoctorRemark,
+            remark,
+            weight=WEIGHTS[remark.verdict],
+            kind=None if remark.verdict is Verdict.PASS else remark.kind,
+        )
+        for remark in found.remarks
+    ]
+    return filled(DoctorFields, first=first.statement if first else "", remarks=remarks)
 
 
 def verdict_of(found: Examination) -> str:

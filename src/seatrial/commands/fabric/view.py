@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from seatrial.fabric.link_problem import device_name, link_text
-from seatrial.fabric.table_check import TableReport
+from seatrial.fabric.table_check import LeafUplinks, TableReport
 from seatrial.model.errors import ExitCode
 from seatrial.model.fabric_map import DeviceKind, FabricMap
 from seatrial.model.hca import data_bits_per_s
@@ -13,12 +15,53 @@ from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, natural_sorted, verb
 from seatrial.render.escape import clean
 from seatrial.render.headline import sentence_of
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Copy, Findings, Gauge, Report
 
 MOST_LISTED = 60
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.MISCONFIGURED: ExitCode.FINDINGS}
 """Any other verdict names nothing and is not a PASS."""
+
+
+class DeviceFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One switch or adapter."""
+
+    key: str
+    kind: DeviceKind
+    name: str
+    lid: int | None
+
+
+class CableFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One cable; each end is the key of a device and a port."""
+
+    name: str
+    ends: tuple[tuple[str, int], ...]
+    width: int | None
+    speed: str
+    other_width: int | None
+    other_speed: str
+    data_bits_per_s: float | None
+
+
+class FabricRoutes(msgspec.Struct, frozen=True, kw_only=True):
+    """What the forwarding tables do."""
+
+    reached: int = msgspec.field(name="arriving")
+    ways: int
+    statement: str
+    uplinks: tuple[LeafUplinks, ...]
+
+
+class FabricFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Devices and cables of a fabric; docs/fabric.md describes each field."""
+
+    source: str
+    devices: tuple[DeviceFields, ...]
+    links: tuple[CableFields, ...]
+    down: tuple[tuple[str, int], ...]
+    unknown: tuple[str, ...] = msgspec.field(name="unknown_lines")
+    routes: FabricRoutes | None
 
 
 def map_report(fabric: FabricMap, tables: TableReport | None = None) -> Report:
@@ -109,39 +152,23 @@ def _routes(tables: TableReport | None) -> list[str]:
     return [f"Routes: {arrive}; {tables.statement}"]
 
 
-def fabric_fields(fabric: FabricMap, tables: TableReport | None = None) -> Json:
-    """docs/fabric.md describes each field."""
+def fabric_fields(fabric: FabricMap, tables: TableReport | None = None) -> FabricFields:
+    """The map as it was read, and what its forwarding tables do."""
     devices = fabric.by_key
-    return {
-        "source": fabric.source,
-        "devices": [
-            {"key": one.key, "kind": one.kind.value, "name": one.name, "lid": one.lid} for one in fabric.devices
-        ],
-        "links": [
-            {
-                "name": link_text(link, devices),
-                "ends": [[link.one.device, link.one.port], [link.other.device, link.other.port]],
-                "width": link.width,
-                "speed": link.speed,
-                "other_width": link.other_width,
-                "other_speed": link.other_speed,
-                "data_bits_per_s": data_bits_per_s(link.width, link.speed),
-            }
-            for link in fabric.links
-        ],
-        "down": [[end.device, end.port] for end in fabric.down],
-        "unknown_lines": list(fabric.unknown),
-        "routes": None if tables is None else _routes_as_data(tables),
-    }
-
-
-def _routes_as_data(tables: TableReport) -> dict[str, object]:
-    return {
-        "arriving": tables.reached,
-        "ways": tables.ways,
-        "statement": tables.statement,
-        "uplinks": [
-            {"leaf": one.leaf, "destinations": {str(port): used for port, used in one.used.items()}}
-            for one in tables.uplinks
-        ],
-    }
+    links = [
+        filled(
+            CableFields,
+            link,
+            name=link_text(link, devices),
+            ends=[(end.device, end.port) for end in (link.one, link.other)],
+            data_bits_per_s=data_bits_per_s(link.width, link.speed),
+        )
+        for link in fabric.links
+    ]
+    return filled(
+        FabricFields,
+        fabric,
+        links=links,
+        down=[(end.device, end.port) for end in fabric.down],
+        routes=filled(FabricRoutes, tables) if tables else None,
+    )

@@ -20,6 +20,7 @@ from seatrial.driver.node_selection import fewer_nodes
 from seatrial.driver.progress import Progress
 from seatrial.driver.submitted import (
     CANCELLED,
+    SUBMITTED,
     Submitted,
     await_the_last_file,
     batch_script,
@@ -31,7 +32,7 @@ from seatrial.files.writing import own_folder
 from seatrial.launch.collector import collector
 from seatrial.launch.contract import Hosts
 from seatrial.launch.site_outputs import slurm_outputs
-from seatrial.model.errors import LaunchError, SeatrialError, UsageError
+from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
 from seatrial.recordings.recording import (
@@ -43,6 +44,8 @@ from seatrial.recordings.recording import (
     read_gathered,
     stream_node,
 )
+from seatrial.render.json import filled
+from seatrial.render.report import Report
 from seatrial.slurm import argv
 from seatrial.slurm.argv import ALONE_MINUTES
 from seatrial.slurm.queue import QueueLine, gives_out_memory, jobs_by_name, submit_alone, this_user
@@ -76,9 +79,8 @@ MOST_REFUSED = 5
 
 
 class FactsCollected(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress of the reading: every requested node is in one of these."""
+    """Progress of a reading in the queue: every requested node is in one of these. docs/commands.md describes them."""
 
-    run: str
     folder: Path
     read: tuple[str, ...]
     waiting: dict[str, str]
@@ -88,6 +90,11 @@ class FactsCollected(msgspec.Struct, frozen=True, kw_only=True):
     left_out: dict[str, str]
     cancel: str
     """The command that ends the jobs that are left."""
+
+    @property
+    def run(self) -> str:
+        """The name by which the reading is collected."""
+        return self.folder.name.removesuffix(SUBMITTED)
 
 
 def submit_facts(site: SiteSettings, progress: Progress) -> Submitted:
@@ -140,7 +147,6 @@ def collect_facts(folder: Path, submitted: Submitted) -> FactsCollected:
     settled = {*read, *waiting}
     failed = {node: _why_failed(folder, node, jobs.get(node)) for node in submitted.nodes if node not in settled}
     found = FactsCollected(
-        run=submitted.run,
         folder=folder,
         read=read,
         waiting=waiting,
@@ -246,3 +252,26 @@ def _describe(folder: Path, found: FactsCollected) -> None:
 def _write_gathered(folder: Path, gathered: Gathered) -> None:
     with own_folder(folder) as own:
         own.replace(GATHER_FILE, gathered_text(gathered).encode())
+
+
+class SubmittedFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A reading of facts that was handed to the queue; docs/commands.md describes each field."""
+
+    nodes: tuple[str, ...]
+    left_out: dict[str, str]
+    name: str
+
+
+def submitted_report(submitted: Submitted) -> Report:
+    """The jobs of a detached reading, for programs."""
+    return Report(kind="submitted", run_name=submitted.run, payload=lambda: filled(SubmittedFacts, submitted))
+
+
+def collected_report(found: FactsCollected) -> Report:
+    """The progress of a detached reading, for programs; PASS once every node is read."""
+    whole = not (found.waiting or found.failed or found.left_out)
+    return Report(
+        run_name=found.run,
+        payload=lambda: found,
+        exit_code=ExitCode.PASS if whole else ExitCode.INCOMPLETE,
+    )

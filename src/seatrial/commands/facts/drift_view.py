@@ -2,18 +2,21 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+from msgspec import structs
+
 from seatrial.commands.facts.drift import Drift
 from seatrial.drift.changes import FactDrift
 from seatrial.drift.comparison import LOGIN_AND_COMPUTE, FactDifference
 from seatrial.drift.fact_words import NOT_THERE, THERE, Value, value_text
-from seatrial.drift.peer_groups import groups
+from seatrial.drift.peer_groups import Group, groups
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.render.escape import shorten
 from seatrial.render.headline import sentence_of, word_of
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.node_names import few
 from seatrial.render.report import Block, Findings, Gauge, Lines, Paragraph, Report
 
@@ -24,6 +27,35 @@ MOST_OF_NAMES = 60
 MOST_OF_FIRST = 30
 """Characters of the nodes in the first line."""
 MOST_OF_VALUE = 160
+
+
+class ValueHolders(msgspec.Struct, frozen=True, kw_only=True):
+    """A value of a fact and the nodes that have it."""
+
+    value: Value
+    nodes: tuple[str, ...]
+
+
+class DifferenceFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One fact that is not the same on nodes that should be alike."""
+
+    fact: str
+    group: str
+    usual: Value
+    values: tuple[ValueHolders, ...]
+    odd: tuple[str, ...]
+    weight: int
+    along_with: tuple[str, ...]
+
+
+class DriftFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Differences between nodes, and changes since an earlier reading; docs/drift.md describes each field."""
+
+    groups: tuple[Group, ...]
+    differences: tuple[DifferenceFields, ...]
+    changes: tuple[FactDrift, ...]
+    not_compared: tuple[str, ...]
+    against: tuple[DifferenceFields, ...]
 
 
 def drift_report(facts: Mapping[str, NodeFacts], found: Drift) -> Report:
@@ -41,39 +73,20 @@ def drift_report(facts: Mapping[str, NodeFacts], found: Drift) -> Report:
     )
 
 
-def drift_fields(facts: Mapping[str, NodeFacts], found: Drift) -> Json:
-    """docs/drift.md describes each field."""
-    return {
-        "groups": [{"name": each.name, "nodes": natural_sorted(each.nodes)} for each in groups(facts)],
-        "differences": [_difference_fields(each) for each in found.differences],
-        "changes": [_change_fields(each) for each in found.changes],
-        "not_compared": natural_sorted(found.not_compared),
-        "against": [_difference_fields(each) for each in found.against],
-    }
+def drift_fields(facts: Mapping[str, NodeFacts], found: Drift) -> DriftFields:
+    """What programs read of differences, nodes in natural order."""
+    return DriftFields(
+        groups=tuple(structs.replace(group, nodes=tuple(natural_sorted(group.nodes))) for group in groups(facts)),
+        differences=tuple(map(_difference_fields, found.differences)),
+        changes=tuple(structs.replace(change, nodes=tuple(natural_sorted(change.nodes))) for change in found.changes),
+        not_compared=tuple(natural_sorted(found.not_compared)),
+        against=tuple(map(_difference_fields, found.against)),
+    )
 
 
-def _difference_fields(difference: FactDifference) -> Json:
-    return {
-        "fact": difference.fact,
-        "group": difference.group,
-        "usual": difference.usual,
-        "values": [{"value": value, "nodes": natural_sorted(nodes)} for value, nodes in difference.values],
-        "odd": natural_sorted(difference.odd),
-        "weight": difference.weight,
-        "along_with": list(difference.along_with),
-    }
-
-
-def _change_fields(change: FactDrift) -> Json:
-    return {
-        "fact": change.fact,
-        "before": change.before,
-        "after": change.after,
-        "nodes": natural_sorted(change.nodes),
-        "of": change.of,
-        "weight": change.weight,
-        "along_with": list(change.along_with),
-    }
+def _difference_fields(difference: FactDifference) -> DifferenceFields:
+    values = [ValueHolders(value=value, nodes=tuple(natural_sorted(nodes))) for value, nodes in difference.values]
+    return filled(DifferenceFields, difference, values=values, odd=natural_sorted(difference.odd))
 
 
 def _blocks(facts: Mapping[str, NodeFacts], found: Drift) -> Iterator[Block]:
@@ -104,7 +117,6 @@ def _sentence_of(
     facts: Mapping[str, NodeFacts], differences: Sequence[FactDifference], findings: Sequence[Finding]
 ) -> str:
     nodes = count(len(facts), "node")
-    odd = {node for each in differences if each.group != LOGIN_AND_COMPUTE for node in each.odd}
     wrong = f"{sentence_of(findings) or count(len(findings), 'note')}; " if findings else ""
     if not differences and len(facts) == 1:
         return f"{wrong or 'nothing known to be bad; '}{nodes}, compared with no other node"
@@ -117,7 +129,7 @@ def _sentence_of(
         return f"{wrong}no fact differs among {nodes} that should be alike"
     facts_differ = "1 fact differs" if len(differences) == 1 else f"{count(len(differences), 'fact')} differ"
     first = "" if findings else f"{_first(differences)}; "
-    return f"{wrong}{first}{facts_differ} among {nodes}; {len(odd)} of them {'is' if len(odd) == 1 else 'are'} odd"
+    return f"{wrong}{first}{facts_differ} among {nodes}"
 
 
 def _first(differences: Sequence[FactDifference]) -> str:

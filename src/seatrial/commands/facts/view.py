@@ -11,7 +11,6 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, natural_sorted
-from seatrial.render.json import Json
 from seatrial.render.node_names import few
 from seatrial.render.report import Block, Lines, Paragraph, Report
 
@@ -37,6 +36,12 @@ MOST_VALUES = 8
 MEASURED, INCOMPLETE = Verdict.MEASURED.value, "INCOMPLETE"
 
 
+class FactsFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts of nodes; docs/facts.md describes each field. A word that is unknown is {"word": ...}."""
+
+    nodes: dict[str, NodeFacts]
+
+
 def facts_report(facts: Mapping[str, NodeFacts], *, full: bool = False, exit_code: ExitCode = ExitCode.PASS) -> Report:
     """What the nodes are; `full`: everything that was read of them."""
     kinds = alike({node: summary(known) for node, known in facts.items()})
@@ -44,15 +49,10 @@ def facts_report(facts: Mapping[str, NodeFacts], *, full: bool = False, exit_cod
         word=MEASURED if exit_code is ExitCode.PASS else INCOMPLETE,
         sentence=_sentence(facts, kinds),
         exit_code=exit_code,
-        payload=lambda: facts_fields(facts),
+        payload=lambda: FactsFields(nodes={node: facts[node] for node in natural_sorted(facts)}),
         terminal=lambda _: _terminal(facts, kinds, full=full),
         page=lambda: _page(facts, kinds),
     )
-
-
-def facts_fields(facts: Mapping[str, NodeFacts]) -> Json:
-    """docs/facts.md describes each field. A word that is unknown is {"word": ...}."""
-    return {"nodes": {node: msgspec.to_builtins(facts[node]) for node in natural_sorted(facts)}}
 
 
 def _sentence(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...]) -> str:
@@ -62,11 +62,11 @@ def _sentence(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...]) -> str:
     if len(facts) == 1:
         what = f"facts of {next(iter(facts))}"
     elif len(kinds) == 1:
-        what = f"facts of {count(len(facts), 'node')}, all alike in this summary"
+        what = f"facts of {count(len(facts), 'node')}, alike in this summary"
     else:
         what = f"facts of {count(len(facts), 'node')} of {count(len(kinds), 'kind')}"
     what += f"; those of {few(broken, MOST_LETTERS)} broke off before their end" if broken else ""
-    return f"{what}; not judged (--drift compares and judges)"
+    return f"{what}; --drift judges"
 
 
 def _terminal(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...], *, full: bool) -> Iterator[Block]:

@@ -1,6 +1,7 @@
 """The verdict on a fleet of nodes that ran the same benchmark."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -41,6 +42,11 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     def exit_code(self) -> ExitCode:
         """1 for nodes that are slow or unstable, 2 for what is undecided or missing."""
         return EXIT_CODES.get(self.verdict, ExitCode.INCOMPLETE)
+
+    @property
+    def better(self) -> Literal["higher", "lower"]:
+        """Which values are good, or are taken to be."""
+        return "higher" if self.higher_is_better else "lower"
 
     @property
     def sense_needed(self) -> bool:

@@ -7,11 +7,13 @@ from seatrial.commands.fleet.strata import JudgedStratum, Named, StrataJudgement
 from seatrial.commands.fleet.view import (
     LINE,
     MOST_NAMES,
+    FleetCondition,
+    FleetFields,
+    FleetFigures,
+    FleetStratum,
     ahead_note,
+    column_fields,
     node_fields,
-    result_fields,
-    suspect_fields,
-    tables_fields,
     taken,
 )
 from seatrial.importers.fleets import FleetTable
@@ -19,7 +21,7 @@ from seatrial.judgement.peer_suspects import suspects_text
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
 from seatrial.statistics.fleets import FEWEST_RUNS
 
@@ -46,48 +48,38 @@ def _healthy(judged: StrataJudgement) -> list[str]:
             if name not in named]  # fmt: skip
 
 
-def strata_fields(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> Json:
-    """docs/fleet.md describes each field."""
-    first = judged.strata[0].judged
-    return {
-        "effect": judged.effect,
-        "better": "higher" if first.higher_is_better else "lower",
-        "better_known": all(stratum.judged.sense_known for stratum in judged.strata),
-        "ahead": list(dict.fromkeys(name for stratum in judged.strata for name in stratum.judged.ahead)),
-        "slow": [each.subject for each in judged.of(Verdict.SLOW)],
-        "unstable": [each.subject for each in judged.of(Verdict.UNSTABLE)],
-        "suspected": [each.subject for each in judged.of(Verdict.INCONCLUSIVE)],
-        "unmeasured": list(dict.fromkeys(name for each in judged.strata for name in _missing(each))),
-        **result_fields(None),
-        "detectable": judged.detectable,
-        "nodes": [],
-        "named": [
-            {
-                "subject": each.subject,
-                "node": each.node,
-                "verdict": each.verdict.value,
-                "loss": each.loss,
-                "under": list(each.where),
-            }
-            for each in judged.named
-        ],
-        "strata": [_stratum_fields(stratum) for stratum in judged.strata],
-        "suspects": [suspect_fields(each) for each in judged.suspects],
-        "without_facts": list(judged.without_facts),
-        **tables_fields(tables),
-    }
+def strata_fields(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> FleetFields:
+    """What programs read of several conditions."""
+    strata = [stratum.judged for stratum in judged.strata]
+    return filled(
+        FleetFields,
+        judged,
+        FleetFigures(),
+        better=strata[0].better,
+        sense_known=all(stratum.sense_known for stratum in strata),
+        ahead=list(dict.fromkeys(name for stratum in strata for name in stratum.ahead)),
+        slow=[each.subject for each in judged.of(Verdict.SLOW)],
+        unstable=[each.subject for each in judged.of(Verdict.UNSTABLE)],
+        suspected=[each.subject for each in judged.of(Verdict.INCONCLUSIVE)],
+        unmeasured=list(dict.fromkeys(name for each in judged.strata for name in _missing(each))),
+        nodes=(),
+        strata=[_stratum_fields(stratum) for stratum in judged.strata],
+        columns=column_fields(tables),
+        without_value=[node for table in tables.values() for node in table.without_value],
+    )
 
 
-def _stratum_fields(stratum: JudgedStratum) -> Json:
+def _stratum_fields(stratum: JudgedStratum) -> FleetStratum:
     result = stratum.judged.result
-    return {
-        "conditions": [{"column": name, "cell": cell} for name, cell in stratum.conditions],
-        "unit": stratum.unit,
-        "better": "higher" if stratum.judged.higher_is_better else "lower",
-        **result_fields(result),
-        "unmeasured": list(_missing(stratum)),
-        "nodes": [node_fields(runs) for runs in result.nodes] if result else [],
-    }
+    return filled(
+        FleetStratum,
+        stratum,
+        stratum.judged,
+        result or FleetFigures(),
+        conditions=[FleetCondition(column=name, cell=cell) for name, cell in stratum.conditions],
+        unmeasured=_missing(stratum),
+        nodes=[node_fields(runs) for runs in result.nodes] if result else (),
+    )
 
 
 def _missing(stratum: JudgedStratum) -> tuple[str, ...]:

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Literal
+
+import msgspec
 
 from seatrial.commands.fleet.judge import FleetJudgement, node_verdict
 from seatrial.importers.fleets import FleetTable
@@ -10,7 +13,7 @@ from seatrial.model import subject
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
 from seatrial.statistics.fleets import FEWEST_NODES, FEWEST_RUNS, FleetResult, NodeRuns
 
@@ -19,6 +22,102 @@ MOST_NAMES = 5
 MOST_LISTED = 40
 LINE = 80
 """Columns of the first line."""
+
+
+class FleetNode(msgspec.Struct, frozen=True, kw_only=True):
+    """One node, or one part of one, with its values."""
+
+    node: str
+    verdict: Verdict
+    median: float
+    loss: float
+    deviations: float
+    worst_run_loss: float
+    bad_runs: tuple[int, ...]
+    evidence: float
+    interval: tuple[float, float]
+    values: tuple[float, ...]
+
+
+class FleetFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Median, scatter and power of one fleet; null where nothing was compared."""
+
+    populations: tuple[tuple[str, ...], ...] = ()
+    median: float | None = None
+    run_scatter: float | None = None
+    node_scatter: float | None = None
+    threshold: float | None = None
+    detectable: float | None = None
+    intraclass: float | None = msgspec.field(default=None, name="intraclass_correlation")
+    reliability: float | None = None
+
+
+class FleetCondition(msgspec.Struct, frozen=True, kw_only=True):
+    """A column and the cell in it that all rows of a condition have."""
+
+    column: str
+    cell: str
+
+
+class FleetStratum(FleetFigures, frozen=True, kw_only=True):
+    """The values of one condition."""
+
+    conditions: tuple[FleetCondition, ...]
+    unit: str
+    better: Literal["higher", "lower"]
+    unmeasured: tuple[str, ...]
+    nodes: tuple[FleetNode, ...]
+
+
+class NamedSubject(msgspec.Struct, frozen=True, kw_only=True):
+    """A node, or a part of one, that is not healthy, and under which conditions."""
+
+    subject: str
+    node: str
+    verdict: Verdict
+    loss: float
+    where: tuple[str, ...] = msgspec.field(name="under")
+
+
+class PeerSuspectFields(PeerSuspect, frozen=True, kw_only=True):
+    """Facts that the same nodes have, and whether that is more than chance."""
+
+    proved: bool
+
+
+class FleetColumns(msgspec.Struct, frozen=True, kw_only=True):
+    """Which columns of a table were read as what."""
+
+    file: str
+    node: str = msgspec.field(name="nodes")
+    value: str = msgspec.field(name="values")
+    runs: str
+    conditions: tuple[str, ...]
+    parts: tuple[str, ...]
+    units: str
+    properties: tuple[str, ...]
+    constants: tuple[str, ...]
+    unused: tuple[str, ...]
+
+
+class FleetFields(FleetFigures, frozen=True, kw_only=True):
+    """Nodes compared with each other in one benchmark; docs/fleet.md describes each field."""
+
+    effect: float
+    better: Literal["higher", "lower"]
+    sense_known: bool = msgspec.field(name="better_known")
+    ahead: tuple[str, ...]
+    slow: tuple[str, ...]
+    unstable: tuple[str, ...]
+    suspected: tuple[str, ...]
+    unmeasured: tuple[str, ...]
+    nodes: tuple[FleetNode, ...]
+    named: tuple[NamedSubject, ...]
+    strata: tuple[FleetStratum, ...]
+    suspects: tuple[PeerSuspectFields, ...]
+    without_facts: tuple[str, ...]
+    columns: tuple[FleetColumns, ...]
+    without_value: tuple[str, ...]
 
 
 def fleet_report(judged: FleetJudgement, tables: Mapping[str, FleetTable] = {}) -> Report:
@@ -44,104 +143,45 @@ def _reason(node: NodeRuns) -> str:
     return f"{bad}, the worst {share(node.worst_run_loss)} below its median" if node.bad_runs else ""
 
 
-def fleet_fields(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Json:
-    """docs/fleet.md describes each field."""
+def fleet_fields(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> FleetFields:
+    """What programs read of a fleet."""
     result = judged.result
-    return {
-        "effect": judged.effect,
-        "better": "higher" if judged.higher_is_better else "lower",
-        "better_known": judged.sense_known,
-        "ahead": list(judged.ahead),
-        "slow": [node.node for node in judged.slow],
-        "unstable": [node.node for node in judged.unstable],
-        "suspected": [node.node for node in judged.suspected],
-        "unmeasured": list(judged.unmeasured),
-        **result_fields(result),
-        "nodes": [node_fields(node) for node in result.nodes] if result else [],
-        "named": [
-            {
-                "subject": node.node,
-                "node": node.node,
-                "verdict": node_verdict(node).value,
-                "loss": node.loss,
-                "under": [],
-            }
-            for node in (*judged.slow, *judged.unstable, *judged.suspected)
+    slow, unstable, suspected = ([node.node for node in nodes] for nodes in _unhealthy(judged))
+    return filled(
+        FleetFields,
+        judged,
+        result or FleetFigures(),
+        slow=slow,
+        unstable=unstable,
+        suspected=suspected,
+        nodes=[node_fields(node) for node in result.nodes] if result else (),
+        named=[
+            NamedSubject(subject=node.node, node=node.node, verdict=node_verdict(node), loss=node.loss, where=())
+            for nodes in _unhealthy(judged)
+            for node in nodes
         ],
-        "strata": [],
-        "suspects": [suspect_fields(each) for each in judged.suspects],
-        "without_facts": list(judged.without_facts),
-        **tables_fields(tables),
-    }
+        strata=(),
+        columns=column_fields(tables),
+        without_value=[node for table in tables.values() for node in table.without_value],
+    )
 
 
-def result_fields(result: FleetResult | None) -> Json:
-    """Median, scatter and power of one fleet; null where there is none."""
-    return {
-        "populations": [list(group) for group in result.populations] if result else [],
-        "median": result.median if result else None,
-        "run_scatter": result.run_scatter if result else None,
-        "node_scatter": result.node_scatter if result else None,
-        "threshold": result.threshold if result else None,
-        "detectable": result.detectable if result else None,
-        "intraclass_correlation": result.intraclass if result else None,
-        "reliability": result.reliability if result else None,
-    }
+def _unhealthy(judged: FleetJudgement) -> tuple[tuple[NodeRuns, ...], ...]:
+    return judged.slow, judged.unstable, judged.suspected
 
 
-def tables_fields(tables: Mapping[str, FleetTable]) -> Json:
-    """The columns of each table by their roles, and the nodes of rows without a value."""
-    return {
-        "columns": [
-            {
-                "file": file,
-                "nodes": table.roles.node,
-                "values": table.roles.value,
-                "runs": ", ".join(table.roles.runs),
-                "conditions": list(table.roles.conditions),
-                "parts": list(table.roles.parts),
-                "units": table.roles.units,
-                "properties": list(table.roles.properties),
-                "constants": list(table.roles.constants),
-                "unused": list(table.roles.unused),
-            }
-            for file, table in tables.items()
-            if table.roles.node
-        ],
-        "without_value": [node for table in tables.values() for node in table.without_value],
-    }
+def column_fields(tables: Mapping[str, FleetTable]) -> list[FleetColumns]:
+    """The columns of each table by their roles."""
+    return [
+        filled(FleetColumns, table.roles, file=file, runs=", ".join(table.roles.runs))
+        for file, table in tables.items()
+        if table.roles.node
+    ]
 
 
-def suspect_fields(suspect: PeerSuspect) -> Json:
-    """Facts that the same nodes have."""
-    return {
-        "facts": [{"fact": each.fact, "value": each.value, "usual": each.usual} for each in suspect.facts],
-        "nodes": list(suspect.nodes),
-        "of": suspect.of,
-        "slow": list(suspect.slow),
-        "all_slow": suspect.all_slow,
-        "weight": suspect.weight,
-        "mechanism": suspect.mechanism,
-        "p_value": suspect.p_value,
-        "adjusted_p": suspect.adjusted_p,
-        "proved": suspect.proved,
-    }
-
-
-def node_fields(node: NodeRuns) -> Json:
+def node_fields(node: NodeRuns) -> FleetNode:
     """One node, or one part of one."""
-    return {
-        "node": node.node,
-        "verdict": node_verdict(node).value,
-        "median": node.median,
-        "loss": node.loss,
-        "deviations": node.deviations,
-        "worst_run_loss": node.worst_run_loss,
-        "bad_runs": list(node.bad_runs),
-        "evidence": node.evidence,
-        "interval": [node.low, node.high],
-        "values": list(node.values),
-    }
+    return filled(FleetNode, node, verdict=node_verdict(node), interval=(node.low, node.high))
 
 
 def _sentence(judged: FleetJudgement) -> str:
@@ -214,7 +254,7 @@ def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: 
 
 
 def _blocks(judged: FleetJudgement, tables: Mapping[str, FleetTable]) -> Iterator[Block]:
-    unhealthy = (*judged.slow, *judged.unstable, *judged.suspected)
+    unhealthy = [node for nodes in _unhealthy(judged) for node in nodes]
     rest = [
         node
         for node in sorted(judged.result.nodes if judged.result else (), key=lambda node: -node.loss)

@@ -6,13 +6,13 @@ import msgspec
 
 from seatrial.drift.fact_words import value_text
 from seatrial.judgement.comparison.history import Explained, History
-from seatrial.judgement.comparison.records import Suspect
+from seatrial.judgement.comparison.records import ChangedFact, Suspect
 from seatrial.judgement.series_changes import EXIT_CODES
 from seatrial.model.errors import ExitCode
 from seatrial.model.units import quantity, share
-from seatrial.model.verdict import worst
+from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count, some, verb
-from seatrial.render.json import Json, number
+from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
 from seatrial.statistics.change_points import ChangePoint
 
@@ -23,6 +23,56 @@ LINE = 80
 """Columns of the first line."""
 
 
+class HistoryValue(msgspec.Struct, frozen=True, kw_only=True):
+    """The value of one run."""
+
+    run: str
+    started: str
+    value: float
+    spike: bool
+
+
+class ChangeSuspect(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts that changed together at the time of a change."""
+
+    facts: tuple[ChangedFact, ...]
+    nodes: tuple[str, ...]
+    of: int
+    weight: int
+    mechanism: str
+
+
+class HistoryChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of the values, and the runs between which it happened."""
+
+    run: str
+    after_run: str
+    until_run: str
+    ratio: float
+    p_value: float
+    suspects: tuple[ChangeSuspect, ...]
+
+
+class HistoryFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one subject over runs."""
+
+    metric: MetricName
+    subject: SubjectText
+    unit: str
+    verdict: Verdict
+    enough: bool
+    detectable: float | None
+    error_rate: float
+    values: tuple[HistoryValue, ...]
+    changes: tuple[HistoryChange, ...]
+
+
+class HistoriesFields(msgspec.Struct, frozen=True, kw_only=True):
+    """All metrics that were asked for; docs/history.md describes each field."""
+
+    histories: tuple[HistoryFields, ...]
+
+
 def history_report(histories: Sequence[History]) -> Report:
     """The verdict that `changepoints` has on the same values, the values over runs, and changes."""
     verdict = worst([each.judged.verdict for each in histories])
@@ -30,7 +80,7 @@ def history_report(histories: Sequence[History]) -> Report:
         word=verdict.value,
         sentence=_sentence(histories, LINE - len(verdict.value) - 2),
         exit_code=EXIT_CODES.get(verdict, ExitCode.INCOMPLETE),
-        payload=lambda: {"histories": [_fields(each) for each in histories]},
+        payload=lambda: HistoriesFields(histories=tuple(map(_fields, histories))),
         terminal=lambda _: [block for each in histories for block in _blocks(each, named=len(histories) > 1)],
     )
 
@@ -126,39 +176,33 @@ def _suspect_text(suspect: Suspect) -> str:
     )
 
 
-def _fields(history: History) -> Json:
-    return {
-        "metric": history.metric.name,
-        "subject": history.subject.text,
-        "unit": history.metric.unit,
-        "verdict": history.judged.verdict.value,
-        "enough": history.judged.analysis.enough,
-        "detectable": number(_detectable(history)),
-        "error_rate": history.judged.analysis.error_rate,
-        "values": [
-            {"run": run.run, "started": run.started, "value": value, "spike": place in history.judged.analysis.spikes}
-            for place, (run, value) in enumerate(zip(history.runs, history.values, strict=True))
-        ],
-        "changes": [_change_fields(history, explained) for explained in history.changes],
-    }
+def _fields(history: History) -> HistoryFields:
+    analysis = history.judged.analysis
+    values = [
+        HistoryValue(run=run.run, started=run.started, value=value, spike=place in analysis.spikes)
+        for place, (run, value) in enumerate(zip(history.runs, history.values, strict=True))
+    ]
+    return filled(
+        HistoryFields,
+        history.judged,
+        analysis,
+        history.metric,
+        metric=history.metric,
+        subject=history.subject,
+        detectable=_detectable(history),
+        values=values,
+        changes=[_change_fields(history, explained) for explained in history.changes],
+    )
 
 
-def _change_fields(history: History, explained: Explained) -> Json:
+def _change_fields(history: History, explained: Explained) -> HistoryChange:
     change = explained.change
-    return {
-        "run": history.runs[change.index].run,
-        "after_run": explained.before.run,
-        "until_run": explained.after.run,
-        "ratio": number(change.after / change.before),
-        "p_value": number(change.p_value),
-        "suspects": [
-            {
-                "facts": [msgspec.to_builtins(fact) for fact in suspect.facts],
-                "nodes": list(suspect.nodes),
-                "of": suspect.of,
-                "weight": suspect.weight,
-                "mechanism": suspect.mechanism,
-            }
-            for suspect in explained.suspects
-        ],
-    }
+    return filled(
+        HistoryChange,
+        explained,
+        change,
+        run=history.runs[change.index].run,
+        after_run=explained.before.run,
+        until_run=explained.after.run,
+        ratio=change.after / change.before,
+    )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -13,17 +14,37 @@ from seatrial.model.imported import Batch, Sense, Source
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, natural_sorted, some
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Lines, Paragraph, Report, columns, first_rows
 
 MOST_NAMES = 8
 HEAD = columns("metric", "unit", "better", "#values")
 
 
+class ImportedMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric, and how many values of it were imported."""
+
+    metric: str
+    unit: str
+    better: Literal["higher", "lower"]
+    values: int
+
+
+class ImportedFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Values that other programs measured; docs/import.md describes each field."""
+
+    runs: tuple[str, ...]
+    already: tuple[str, ...]
+    files: tuple[Source, ...]
+    metrics: tuple[ImportedMetric, ...]
+    without_value: tuple[str, ...]
+    nodes: tuple[str, ...]
+
+
 def import_report(imported: Imported) -> Report:
     """Of the command: runs, files and metrics."""
     return Report(
-        payload=lambda: {"runs": list(imported.runs), "already": list(imported.already), **_fields(imported.batches)},
+        payload=lambda: _fields(imported.batches, imported.runs, imported.already),
         terminal=lambda _: _blocks(imported),
     )
 
@@ -37,23 +58,25 @@ def imported_run_report(info: RunInfo, entries: Sequence[ValuesImported]) -> Rep
         word="" if batches else Verdict.NOT_RUN.value,
         sentence=sentence,
         exit_code=ExitCode.PASS if batches else ExitCode.INCOMPLETE,
-        payload=lambda: {"runs": [info.run], "already": [info.run], **_fields(batches)},
+        payload=lambda: _fields(batches, [info.run], [info.run]),
         terminal=lambda _: [*_values(batches), _sources(batches)],
         page=lambda: [*_values(batches), _sources(batches)],
     )
 
 
-def _fields(batches: Sequence[Batch]) -> Json:
-    """docs/import.md describes each field."""
-    return {
-        "files": [msgspec.to_builtins(source) for source in _distinct(batches)],
-        "metrics": [
+def _fields(batches: Sequence[Batch], runs: Sequence[str], already: Sequence[str]) -> ImportedFields:
+    return filled(
+        ImportedFields,
+        runs=runs,
+        already=already,
+        files=_distinct(batches),
+        metrics=[
             {"metric": metric, "unit": unit, "better": better, "values": int(number)}
             for metric, unit, better, number in _rows(batches)
         ],
-        "without_value": natural_sorted({node for batch in batches for node in batch.without_value}),
-        "nodes": list(dict.fromkeys(value.node for batch in batches for value in batch.values)),
-    }
+        without_value=natural_sorted({node for batch in batches for node in batch.without_value}),
+        nodes=list(dict.fromkeys(value.node for batch in batches for value in batch.values)),
+    )
 
 
 def _distinct(batches: Sequence[Batch]) -> list[Source]:

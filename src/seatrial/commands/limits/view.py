@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
 from msgspec import structs
 
 from seatrial.commands.limits.overview import limits_table, rate_text
@@ -9,13 +10,47 @@ from seatrial.model import units
 from seatrial.model.errors import ExitCode
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
 from seatrial.model.words import count
-from seatrial.render.json import Json, number
+from seatrial.render.json import filled
 from seatrial.render.report import Align, Block, Column, Paragraph, Report, Table, columns
 
 AnyLimit = Limit | NoLimit | ComputePeak
 MOST_NOTES = 8
 """Sentences on what is not known, of one path."""
 NOTHING = "No limits: nothing was requested, or nothing is known."
+
+
+class UnknownLimit(NoLimit, frozen=True, kw_only=True):
+    """A path whose limit is not known, and why."""
+
+    limit_bytes_per_s: None = None
+
+
+class PathLimit(Limit, frozen=True, kw_only=True, gc=False):
+    """The limit of a path, and the terms that it follows from."""
+
+    nominal: bool
+
+
+class ComputeLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """The limit of floating point operations of a node."""
+
+    path: str
+    flops_per_s: float = msgspec.field(name="limit_flops_per_s")
+    flops_per_s_per_core: float = msgspec.field(name="limit_flops_per_s_per_core")
+    flops_per_cycle: int
+    cores: int
+    hz: float
+    inputs: dict[str, float]
+    source: str
+    formula: str
+    nominal: bool
+    unknown: tuple[str, ...]
+
+
+class LimitsFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits of paths and nodes; docs/limits.md describes each field."""
+
+    limits: tuple[PathLimit | UnknownLimit | ComputeLimit, ...]
 
 
 def limits_report(
@@ -35,54 +70,19 @@ def limits_report(
     )
 
 
-def limits_fields(limits: Sequence[AnyLimit]) -> Json:
-    """One object for each path, in order; docs/limits.md describes each field."""
-    return {"limits": [_entry(each) for each in limits]}
+def limits_fields(limits: Sequence[AnyLimit]) -> LimitsFields:
+    """One object for each path, in order."""
+    return LimitsFields(limits=tuple(map(_entry, limits)))
 
 
-def _entry(limit: AnyLimit) -> Json:
+def _entry(limit: AnyLimit) -> PathLimit | UnknownLimit | ComputeLimit:
     match limit:
         case NoLimit():
-            return {"path": limit.path, "limit_bytes_per_s": None, "reason": limit.reason}
+            return filled(UnknownLimit, limit, limit_bytes_per_s=None)
         case ComputePeak():
-            return _peak(limit)
+            return filled(ComputeLimit, limit)
         case Limit():
-            return {
-                "path": limit.path,
-                "limit_bytes_per_s": number(limit.limit_bytes_per_s),
-                "binding": limit.binding,
-                "nominal": limit.nominal,
-                "terms": [_term(term) for term in limit.terms],
-                "gate_bytes_per_s": number(limit.gate_bytes_per_s),
-                "unknown": list(limit.unknown),
-            }
-
-
-def _term(term: LimitTerm) -> Json:
-    return {
-        "name": term.name,
-        "bytes_per_s": number(term.bytes_per_s),
-        "inputs": {name: number(value) for name, value in term.inputs.items()},
-        "source": term.source,
-        "formula": term.formula,
-        "nominal": term.nominal,
-    }
-
-
-def _peak(peak: ComputePeak) -> Json:
-    return {
-        "path": peak.path,
-        "limit_flops_per_s": number(peak.flops_per_s),
-        "limit_flops_per_s_per_core": number(peak.flops_per_s_per_core),
-        "flops_per_cycle": peak.flops_per_cycle,
-        "cores": peak.cores,
-        "hz": number(peak.hz),
-        "inputs": {name: number(value) for name, value in peak.inputs.items()},
-        "source": peak.source,
-        "formula": peak.formula,
-        "nominal": peak.nominal,
-        "unknown": list(peak.unknown),
-    }
+            return filled(PathLimit, limit)
 
 
 def _terminal(limits: Sequence[AnyLimit], sources: bool) -> Iterator[Block]:

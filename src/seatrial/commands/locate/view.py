@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from seatrial.commands.locate.findings import WORDS, table_findings
 from seatrial.judgement.wording import WAYS
 from seatrial.locate.classes import Classes
@@ -10,21 +12,19 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.pair_faults import (
     Instability,
     Located,
-    LocatedFault,
     Method,
     Observation,
     Population,
     Resolution,
-    Undecided,
     Unstable,
 )
 from seatrial.model.pair_table import PairTable
-from seatrial.model.subject import FABRIC
+from seatrial.model.subject import FABRIC, Direction
 from seatrial.model.units import LATENCY, duration, quantity, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some, verb
 from seatrial.render.headline import sentence_of, word_of
-from seatrial.render.json import Json
+from seatrial.render.json import SubjectText, filled
 from seatrial.render.report import Block, Findings, Items, Report
 
 MOST = 12
@@ -33,8 +33,86 @@ CAUSES = {
     Instability.SINGLE: "{} worse than its nodes' other pairs, seen in one value only: measure it again",
     Instability.SOME_PARTNERS: "up to {} worse with some of its partners ({} pairs), and not with the others",
 }
-MOST_NAMED = 3
-"""Pairs or nodes in the first line."""
+
+
+class LocatedFaultFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One part that explains slow or late pairs."""
+
+    kind: str
+    subject: SubjectText
+    metric: str
+    direction: Direction
+    loss_ratio: float
+    interval: tuple[float, float]
+    p: float
+    dead: bool
+    pairs: int
+    evidence: tuple[str, ...]
+
+
+class AmbiguousFault(msgspec.Struct, frozen=True, kw_only=True):
+    """Parts of which at least one is at fault."""
+
+    subjects: tuple[SubjectText, ...]
+    metric: str
+    loss_ratio: float
+    evidence: tuple[str, ...]
+
+
+class UnstableSubject(msgspec.Struct, frozen=True, kw_only=True):
+    """A pair or node whose numbers disagree."""
+
+    subject: SubjectText
+    metric: str
+    cause: Instability
+    loss_ratio: float
+    gross: bool
+    pairs: int
+    evidence: tuple[str, ...]
+
+
+class ObservedNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that differs from its peers by less than the practical effect."""
+
+    subject: SubjectText
+    metric: str
+    direction: Direction
+    loss_ratio: float
+    interval: tuple[float, float]
+    decided: bool
+
+
+class LatencyClass(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes near each other by their latencies."""
+
+    nodes: tuple[str, ...]
+    near_s: float
+    far_s: float
+
+
+class TableDesign(msgspec.Struct, frozen=True, kw_only=True):
+    """What the table holds, and what it can show."""
+
+    nodes: int
+    groups: tuple[tuple[str, ...], ...]
+    unjudged: tuple[SubjectText, ...]
+    unlisted_pairs: int
+    unstable_pairs: int
+    wrongly_left: float | None
+    metrics: tuple[Resolution, ...]
+
+
+class LocatedFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Faults in a table of pairs; docs/locate.md describes each field."""
+
+    confidence: float
+    faults: tuple[LocatedFaultFields, ...]
+    ambiguous: tuple[AmbiguousFault, ...]
+    unstable: tuple[UnstableSubject, ...]
+    observations: tuple[ObservedNode, ...]
+    populations: tuple[Population, ...]
+    classes: tuple[LatencyClass, ...]
+    design: TableDesign
 
 
 def located_report(
@@ -54,100 +132,15 @@ def located_report(
 
 def located_fields(
     table: PairTable, located: Located, groups: Sequence[Sequence[str]], classes: Classes | None
-) -> Json:
-    """docs/locate.md describes each field."""
-    return {
-        "confidence": located.confidence,
-        "faults": [_fault_fields(fault) for fault in located.faults],
-        "ambiguous": [_undecided_fields(one) for one in located.ambiguous],
-        "unstable": [_unstable_fields(one) for one in located.unstable],
-        "observations": [_observation_fields(one) for one in located.observations],
-        "populations": [
-            {"metric": one.metric, "nodes": list(one.nodes), "ratio": one.ratio} for one in located.populations
-        ],
-        "classes": [
-            {"nodes": list(group), "near_s": classes.near_s, "far_s": classes.far_s} for group in classes.groups
-        ]
+) -> LocatedFields:
+    """What programs read of a table."""
+    near = (
+        [LatencyClass(nodes=group, near_s=classes.near_s, far_s=classes.far_s) for group in classes.groups]
         if classes
-        else [],
-        "design": {
-            "nodes": len(table.nodes),
-            "groups": [list(group) for group in groups],
-            "unjudged": [subject.text for subject in located.unjudged],
-            "unlisted_pairs": located.unlisted_pairs,
-            "unstable_pairs": located.unstable_pairs,
-            "wrongly_left": located.wrongly_left,
-            "metrics": [_resolution_fields(one) for one in located.resolutions],
-        },
-    }
-
-
-def _fault_fields(fault: LocatedFault) -> Json:
-    return {
-        "kind": fault.kind,
-        "subject": fault.subject.text,
-        "metric": fault.metric,
-        "direction": fault.direction.value,
-        "loss_ratio": fault.loss_ratio,
-        "interval": [fault.low, fault.high],
-        "p": fault.p,
-        "dead": fault.dead,
-        "pairs": fault.pairs,
-        "evidence": list(fault.evidence),
-    }
-
-
-def _undecided_fields(one: Undecided) -> Json:
-    return {
-        "subjects": [subject.text for subject in one.subjects],
-        "metric": one.metric,
-        "loss_ratio": one.loss_ratio,
-        "evidence": list(one.evidence),
-    }
-
-
-def _unstable_fields(one: Unstable) -> Json:
-    return {
-        "subject": one.subject.text,
-        "metric": one.metric,
-        "cause": one.cause.value,
-        "loss_ratio": one.loss_ratio,
-        "gross": one.gross,
-        "pairs": one.pairs,
-        "evidence": list(one.evidence),
-    }
-
-
-def _observation_fields(one: Observation) -> Json:
-    return {
-        "subject": one.subject.text,
-        "metric": one.metric,
-        "direction": one.direction.value,
-        "loss_ratio": one.loss_ratio,
-        "interval": [one.low, one.high],
-        "decided": one.decided,
-    }
-
-
-def _resolution_fields(one: Resolution) -> Json:
-    return {
-        "metric": one.metric,
-        "method": one.method.value,
-        "measured_pairs": one.measured_pairs,
-        "expected_pairs": one.expected_pairs,
-        "directed": one.directed,
-        "complete": one.complete,
-        "median": one.usual,
-        "effect_ratio": one.effect_ratio,
-        "pair_scatter": one.pair_scatter,
-        "node_scatter": one.node_scatter,
-        "detectable_ratio": one.detectable_ratio,
-        "detectable_one_way_ratio": one.detectable_one_way_ratio,
-        "detectable_value_ratio": one.detectable_value_ratio,
-        "hidden_ratio": one.hidden_ratio,
-        "enough": one.enough,
-        "majority": one.majority,
-    }
+        else []
+    )
+    design = filled(TableDesign, located, nodes=len(table.nodes), groups=groups, metrics=located.resolutions)
+    return filled(LocatedFields, located, classes=near, design=design)
 
 
 def _terminal(located: Located, groups: Sequence[Sequence[str]], classes: Classes | None) -> Iterator[Block]:
@@ -198,7 +191,7 @@ def _headline(table: PairTable, located: Located) -> str:
         blind = all(one.detectable_ratio is None for one in located.resolutions)
         return f"{faults}, among {nodes}" + (f"; {_power(located)}" if blind else "")
     if located.verdict is Verdict.UNSTABLE:
-        return f"{_measure_again(located)}, on {nodes}"
+        return _measure_again(located)
     if located.verdict is Verdict.NOT_RUN:
         return f"on {nodes}, {_missing(located)}; no fault in the rest; {_power(located)}"
     if located.verdict is Verdict.PASS:
@@ -207,15 +200,13 @@ def _headline(table: PairTable, located: Located) -> str:
 
 
 def _measure_again(located: Located) -> str:
-    """The worst of what withholds a PASS, by name."""
+    """The worst of what withholds a PASS, by name: two, or one of many."""
     gross = sorted((one for one in located.unstable if one.gross), key=lambda one: -one.loss_ratio)
-    shown = [f"{one.subject.name} ({share(one.loss_ratio)})" for one in gross[:MOST_NAMED]]
-    more = f" and {len(gross) - MOST_NAMED} more" if len(gross) > MOST_NAMED else ""
-    if all(one.cause is Instability.SINGLE for one in gross):
-        was = "once clearly worse than all other values"
-    else:
-        was = "with numbers that disagree"
-    return f"measure again: {', '.join(shown)}{more}, {was}"
+    named = gross if len(gross) <= 2 else gross[:1]
+    shown = ", ".join(f"{one.subject.name} ({share(one.loss_ratio)})" for one in named)
+    more = f" and {len(gross) - 1} more" if len(named) < len(gross) else ""
+    once = all(one.cause is Instability.SINGLE for one in gross)
+    return f"measure again: {shown}{more}; {'out of line once' if once else 'its numbers disagree'}"
 
 
 def _undecided(located: Located) -> str:
@@ -312,9 +303,9 @@ def _resolution(one: Resolution) -> str:
     measured = f"{WORDS[one.metric].capitalize()}: {one.measured_pairs} of {one.expected_pairs} {_pairs(one)}"
     if not one.directed:
         measured += " (each once: this table has no directions)"
-    if math.isnan(one.usual):
+    if math.isnan(one.median):
         return f"{measured}, none with a usable number."
-    said = f"{measured}, median {quantity(one.usual, one.metric)}; pairs scatter by {share(one.pair_scatter)}"
+    said = f"{measured}, median {quantity(one.median, one.metric)}; pairs scatter by {share(one.pair_scatter)}"
     if one.method is Method.ADDITIVE and one.node_scatter is not None:
         said += f", healthy nodes by {_fine(one.node_scatter)}"
     said += f"; practical effect {share(one.effect_ratio)}"

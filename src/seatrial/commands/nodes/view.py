@@ -8,12 +8,28 @@ from seatrial.model import subject
 from seatrial.model.node_trials import Measure, NodeFigures
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
-from seatrial.render.fields import past_fields
+from seatrial.render.fields import PastFields, past_fields
 from seatrial.render.headline import sentence_of
-from seatrial.render.json import Json
-from seatrial.render.node_trials import heat_lines, resolution, storage_lines, trial_fields, trial_tables
+from seatrial.render.json import filled
+from seatrial.render.node_trials import (
+    TrialFields,
+    heat_lines,
+    resolution,
+    storage_lines,
+    trial_fields,
+    trial_tables,
+)
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report
+
+
+class NodesFields(TrialFields, frozen=True, kw_only=True):
+    """The nodes of a run, each by itself; docs/nodes.md describes each field."""
+
+    reason: str
+    complete: bool
+    past: PastFields | None
+    notes: tuple[str, ...]
 
 
 def nodes_report(run: RunInfo, result: NodesResult) -> Report:
@@ -23,24 +39,15 @@ def nodes_report(run: RunInfo, result: NodesResult) -> Report:
         sentence=sentence_of(result.findings) or result.reason,
         exit_code=result.exit_code,
         run=run,
-        payload=lambda: nodes_fields(run, result),
+        payload=lambda: filled(
+            NodesFields, trial_fields(result.trials), result, past=past_fields(run.past, result.past)
+        ),
         terminal=lambda _: _blocks(result),
         page=lambda: _page(run, result),
         about=run_line(run),
         findings=result.findings,
         cases=() if result.findings else tuple(_case(figures) for figures in result.trials.figures),
     )
-
-
-def nodes_fields(run: RunInfo, result: NodesResult) -> Json:
-    """docs/nodes.md describes each field."""
-    return {
-        "reason": result.reason,
-        "complete": result.complete,
-        **trial_fields(result.trials),
-        "past": past_fields(run.past, result.past),
-        "notes": list(result.notes),
-    }
 
 
 def _case(figures: NodeFigures) -> Case:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from seatrial.commands.placement.gain import Fix, Gain
+from seatrial.commands.placement.gain import Fix, Gain, Outcome
 from seatrial.commands.placement.judge import Placement
 from seatrial.commands.placement.map import core_map, legend, map_lines
 from seatrial.commands.placement.rows import RankRow
@@ -16,7 +16,7 @@ from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.headline import sentence_of
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.plots import Bar, Bars, CoreKey
 from seatrial.render.report import Block, Case, Copy, Drawing, Findings, Items, Lines, Paragraph, Report, Table, columns
@@ -31,6 +31,32 @@ WIDE = 80
 NARROW_HEADINGS = ("rank", "node", "may run on", "advised")
 HEADINGS = ("rank", "node", "on cpu", "may run on", "cores", "socket", "NUMA", "adapter", "advised")
 ADVISED = HEADINGS.index("advised")
+
+
+class PlacementGain(Gain, frozen=True, kw_only=True):
+    """One metric under the placement that was asked for and the advised one."""
+
+    outcome: Outcome
+
+
+class PlacementFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Where ranks are, and where they should be; docs/placement.md describes each field."""
+
+    complete: bool
+    dialect: Dialect = msgspec.field(name="launcher")
+    mpi_library: str
+    line: tuple[str, ...]
+    rows: tuple[RankRow, ...] = msgspec.field(name="ranks")
+    fix: Fix
+    why: str
+    advised_line: tuple[str, ...]
+    advised_command: str
+    srun: tuple[str, ...]
+    hydra: tuple[str, ...]
+    intel_mpi: tuple[str, ...]
+    rankfile: str
+    gains: tuple[PlacementGain, ...]
+    notes: tuple[str, ...]
 
 
 def placement_report(run: RunInfo, placement: Placement) -> Report:
@@ -49,36 +75,20 @@ def placement_report(run: RunInfo, placement: Placement) -> Report:
     )
 
 
-def placement_fields(run: RunInfo, placement: Placement) -> Json:
-    """docs/placement.md describes each field."""
+def placement_fields(run: RunInfo, placement: Placement) -> PlacementFields:
+    """What programs read of a placement."""
     advice = placement.advice
-    return {
-        "complete": placement.complete,
-        "launcher": placement.dialect.value,
-        "mpi_library": run.mpi_library,
-        "line": list(placement.line),
-        "ranks": msgspec.to_builtins(placement.rows),
-        "fix": placement.fix.value,
-        "why": placement.failure or placement.why,
-        "advised_line": list(placement.advised_line),
-        "advised_command": shlex.join(placement.advised_line),
-        "srun": list(advice.srun) if advice else [],
-        "hydra": list(advice.hydra) if advice else [],
-        "intel_mpi": list(advice.intel) if advice else [],
-        "rankfile": advice.rankfile if advice else "",
-        "gains": [_gain_fields(gain) for gain in placement.gains],
-        "notes": list(placement.notes),
-    }
-
-
-def _gain_fields(gain: Gain) -> Json:
-    return {
-        "metric": gain.metric,
-        "outcome": gain.outcome.value,
-        "asked": msgspec.to_builtins(gain.asked),
-        "advised": msgspec.to_builtins(gain.advised),
-        "ratio": msgspec.to_builtins(gain.ratio),
-    }
+    return filled(
+        PlacementFields,
+        placement,
+        run,
+        why=placement.failure or placement.why,
+        advised_command=shlex.join(placement.advised_line),
+        srun=advice.srun if advice else (),
+        hydra=advice.hydra if advice else (),
+        intel_mpi=advice.intel if advice else (),
+        rankfile=advice.rankfile if advice else "",
+    )
 
 
 def _cases(placement: Placement) -> tuple[Case, ...]:

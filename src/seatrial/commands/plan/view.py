@@ -2,15 +2,38 @@
 
 from collections.abc import Iterable
 
+import msgspec
+
 from seatrial.judgement.comparison.planning import FEWEST_RUNS, Claim, Need, Plan
 from seatrial.model.errors import ExitCode
 from seatrial.model.units import share
 from seatrial.model.words import count, some
-from seatrial.render.json import Json, number
+from seatrial.render.json import MetricName, filled
 from seatrial.render.report import Block, Lines, Report, Table, columns
 
 MOST_RUNS = 5
 UNKNOWN = "> 1000"
+
+
+class PlanNeed(msgspec.Struct, frozen=True, kw_only=True):
+    """What one claim in one metric needs."""
+
+    metric: MetricName
+    claim: str
+    deviation: float
+    runs: int | None = msgspec.field(name="runs_each")
+    more_runs: int | None
+    node_hours: float | None
+
+
+class PlanFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs that claims need; docs/plan.md describes each field."""
+
+    effect: float
+    runs: tuple[str, ...]
+    nodes: int
+    node_hours_a_run: float | None
+    needs: tuple[PlanNeed, ...]
 
 
 def plan_report(plan: Plan) -> Report:
@@ -19,7 +42,12 @@ def plan_report(plan: Plan) -> Report:
         answers=True,
         sentence=_sentence(plan),
         exit_code=ExitCode.PASS if plan.enough_known else ExitCode.INCOMPLETE,
-        payload=lambda: _fields(plan),
+        payload=lambda: filled(
+            PlanFields,
+            plan,
+            runs=[run.run for run in plan.runs],
+            needs=[filled(PlanNeed, need, claim=need.claim.name.lower().replace("_", "-")) for need in plan.needs],
+        ),
         terminal=lambda _: _blocks(plan),
     )
 
@@ -67,23 +95,3 @@ def _row(need: Need) -> tuple[str, ...]:
         str(need.more_runs or UNKNOWN),
         "" if need.node_hours is None else f"{need.node_hours:.3g}",
     )
-
-
-def _fields(plan: Plan) -> Json:
-    return {
-        "effect": plan.effect,
-        "runs": [run.run for run in plan.runs],
-        "nodes": plan.nodes,
-        "node_hours_a_run": number(plan.node_hours_a_run),
-        "needs": [
-            {
-                "metric": need.metric.name,
-                "claim": need.claim.name.lower().replace("_", "-"),
-                "deviation": number(need.deviation),
-                "runs_each": need.runs,
-                "more_runs": need.more_runs,
-                "node_hours": number(need.node_hours),
-            }
-            for need in plan.needs
-        ],
-    }

@@ -15,7 +15,7 @@ from seatrial.driver.site import choose_launcher
 from seatrial.model.benchmark_run import Plan
 from seatrial.model.node_list import node_list
 from seatrial.model.settings import RunSettings
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Copy, Lines, Report
 
 HERE = "Memory and cores are those of this machine: those of the nodes are read when they are allocated."
@@ -29,6 +29,17 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     node_hours: float
     """At most; 0: nothing is asked for."""
     plan: Plan
+
+
+class RunPreview(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run of a benchmark would do; docs/run.md describes each field."""
+
+    nodes: tuple[str, ...]
+    ranks: int
+    node_hours: float
+    notes: tuple[str, ...]
+    programs: tuple[tuple[str, ...], ...]
+    files: dict[str, str]
 
 
 def preview(settings: RunSettings, benchmark: Benchmark, progress: Progress) -> Preview:
@@ -80,13 +91,5 @@ def preview_report(shown: Preview) -> Report:
     )
 
 
-def _fields(shown: Preview) -> Json:
-    """docs/run.md describes each field."""
-    return {
-        "nodes": list(shown.nodes),
-        "ranks": shown.ranks,
-        "node_hours": shown.node_hours,
-        "notes": list(shown.plan.notes),
-        "programs": [list(step.argv) for step in shown.plan.steps],
-        "files": dict(shown.plan.files),
-    }
+def _fields(shown: Preview) -> RunPreview:
+    return filled(RunPreview, shown, shown.plan, programs=[step.argv for step in shown.plan.steps])

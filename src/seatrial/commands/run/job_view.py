@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from seatrial.commands.run.job import Job, NodeView, Phase
 from seatrial.drift.flat_facts import ranges
 from seatrial.model import units
 from seatrial.model.node_list import node_list
 from seatrial.model.words import count, verb
-from seatrial.render.json import Json, number
+from seatrial.render.json import filled
 from seatrial.render.pair_view import limit_text
 from seatrial.render.plots import Bar, Bars
 from seatrial.render.report import Block, Items, Table, columns
@@ -17,6 +19,23 @@ WIDEST = 95.0
 """Per cent of the width that the longest bar takes."""
 SMALL = 0.005
 """Phases with a smaller share of the longest one are left out of the bars."""
+
+
+class JobNode(msgspec.Struct, frozen=True, kw_only=True):
+    """One node during the job: counters, clocks and the limit of its paths."""
+
+    node: str
+    ranks: int
+    limit_bytes_per_s: float | None
+    port_bytes: dict[str, int]
+    tcp_sent: int | None = msgspec.field(name="tcp_segments_sent")
+    tcp_resent: int | None = msgspec.field(name="tcp_segments_resent")
+    frequency_before_hz: float | None
+    frequency_after_hz: float | None
+    throttles: int | None
+    memory_errors: int | None
+    interface_errors: int
+    oom_kills: int | None
 
 
 def job_blocks(job: Job) -> Iterator[Block]:
@@ -114,27 +133,15 @@ def _changes(job: Job) -> Iterator[str]:
         yield f"{len(job.changes) - MOST_CHANGES} more; `seatrial facts --drift` compares all."
 
 
-def job_fields(job: Job) -> Json:
-    """docs/run.md describes each field."""
-    return {
-        "phases": [
-            {"name": phase.name, "seconds": number(phase.seconds), "program": phase.program} for phase in job.phases
-        ],
-        "job_nodes": [
-            {
-                "node": node.node,
-                "ranks": node.ranks,
-                "limit_bytes_per_s": node.limit.limit_bytes_per_s if node.limit else None,
-                "port_bytes": node.port_bytes,
-                "tcp_segments_sent": node.tcp_sent,
-                "tcp_segments_resent": node.tcp_resent,
-                "frequency_before_hz": node.frequency_hz[0],
-                "frequency_after_hz": node.frequency_hz[1],
-                "throttles": node.throttles,
-                "memory_errors": node.memory_errors,
-                "interface_errors": node.interface_errors,
-                "oom_kills": node.oom_kills,
-            }
-            for node in job.nodes
-        ],
-    }
+def job_nodes(job: Job) -> list[JobNode]:
+    """The nodes as programs read them."""
+    return [
+        filled(
+            JobNode,
+            node,
+            limit_bytes_per_s=node.limit.limit_bytes_per_s if node.limit else None,
+            frequency_before_hz=node.frequency_hz[0],
+            frequency_after_hz=node.frequency_hz[1],
+        )
+        for node in job.nodes
+    ]

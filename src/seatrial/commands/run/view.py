@@ -4,22 +4,64 @@ import itertools
 import shlex
 from collections.abc import Iterator
 
-from seatrial.commands.run.job_view import job_blocks, job_fields, phases_text
+import msgspec
+
+from seatrial.commands.run.job import Phase
+from seatrial.commands.run.job_view import JobNode, job_blocks, job_nodes, phases_text
 from seatrial.commands.run.judge import RunResult
 from seatrial.model import units
 from seatrial.model.benchmark import Better
-from seatrial.model.benchmark_run import StepResult
+from seatrial.model.benchmark_run import Plan, StepResult
 from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.model.words import count, verb
-from seatrial.render.benchmark_output import output_blocks, output_fields, output_sentence
-from seatrial.render.json import Json
+from seatrial.render.benchmark_output import OutputFields, output_blocks, output_fields, output_sentence
+from seatrial.render.json import filled
 from seatrial.render.pair_view import run_line
 from seatrial.render.report import Block, Case, Copy, Findings, Items, Lines, Paragraph, Report, Table, columns
 
 MOST_RANKS = 32
 LAST_LINES = 12
+
+
+class InputPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """How the inputs were chosen, and what the output must then show."""
+
+    notes: tuple[str, ...]
+    expected: dict[str, str]
+
+
+class StepFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One program that was started, and how it ended."""
+
+    name: str
+    argv: tuple[str, ...]
+    returncode: int = msgspec.field(name="exit_code")
+    seconds: float
+    timed_out: bool
+    interrupted: bool
+
+
+class MachineRemark(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wrong with the facts of the nodes."""
+
+    kind: FindingKind = msgspec.field(name="finding")
+    statement: str
+
+
+class RunFields(OutputFields, frozen=True, kw_only=True):
+    """One run of a benchmark: its output, its programs and its nodes; docs/run.md describes each field."""
+
+    failure: str
+    nodes: tuple[str, ...]
+    plan: InputPlan
+    limits: dict[str, float]
+    steps: tuple[StepFields, ...]
+    machine: tuple[MachineRemark, ...]
+    phases: tuple[Phase, ...]
+    job_nodes: tuple[JobNode, ...]
+    ranks: dict[str, tuple[tuple[int, ...], ...]]
 
 
 def run_report(run: RunInfo, result: RunResult) -> Report:
@@ -59,32 +101,18 @@ def _sentence(run: RunInfo, result: RunResult) -> str:
     return f"{result.benchmark.title} on {where}: {number}{of}; complete, all gates passed{nothing}"
 
 
-def run_fields(run: RunInfo, result: RunResult) -> Json:
-    """docs/run.md describes each field."""
-    return {
-        **output_fields(f"{result.benchmark.name}.out", result.benchmark, result.output),
-        "failure": result.failure,
-        "nodes": list(run.nodes),
-        "plan": {
-            "notes": list(result.plan.notes) if result.plan else [],
-            "expected": dict(result.plan.expected) if result.plan else {},
-        },
-        "limits": dict(result.limits),
-        "steps": [
-            {
-                "name": step.name,
-                "argv": list(step.argv),
-                "exit_code": step.returncode,
-                "seconds": step.seconds,
-                "timed_out": step.timed_out,
-                "interrupted": step.interrupted,
-            }
-            for step in result.steps
-        ],
-        "machine": [{"finding": item.kind.value, "statement": item.statement} for item in result.machine],
-        **job_fields(result.job),
-        "ranks": {node: [list(rank.cpus) for rank in ranks] for node, ranks in result.ranks.items()},
-    }
+def run_fields(run: RunInfo, result: RunResult) -> RunFields:
+    """What programs read of one run of a benchmark."""
+    return filled(
+        RunFields,
+        output_fields(f"{result.benchmark.name}.out", result.benchmark, result.output),
+        result,
+        result.job,
+        nodes=run.nodes,
+        plan=result.plan or Plan(steps=()),
+        job_nodes=job_nodes(result.job),
+        ranks={node: [rank.cpus for rank in ranks] for node, ranks in result.ranks.items()},
+    )
 
 
 def _blocks(run: RunInfo, result: RunResult) -> Iterator[Block]:

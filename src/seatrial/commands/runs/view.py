@@ -1,7 +1,9 @@
 """Archived runs for a terminal: a list of them, and one by itself."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+import msgspec
 
 from seatrial.archive.listing import CLOSED, RunRow
 from seatrial.model.errors import ExitCode
@@ -21,10 +23,44 @@ MOST_UNJUDGED = 5
 HEADS = ("run", "kind", "started", "ending", "nodes", "headline")
 
 
+class RunListFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of the archive; docs/commands.md describes each field."""
+
+    runs: tuple[RunRow, ...]
+
+
+class KernelRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What one kernel of a run delivered."""
+
+    phase: str
+    kernel: str
+    message_bytes: int
+    ordered_pairs: int
+    samples: int
+    latency_s: float | None
+    bandwidth_bytes_per_s: float | None
+    median_time_s: float
+
+
+class RunShowFields(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is, and what its kernels delivered; docs/commands.md describes each field."""
+
+    info: RunInfo
+    kernels: tuple[KernelRow, ...]
+    damage: tuple[str, ...]
+    problem: str
+
+
+class RunState(msgspec.Struct, frozen=True, kw_only=True):
+    """A detached run that is not over; docs/commands.md describes each field."""
+
+    state: str
+
+
 def list_report(rows: Sequence[RunRow], nothing: str) -> Report:
     """All runs. `nothing`: the sentence where there is none."""
     return Report(
-        payload=lambda: {"runs": list(rows)},
+        payload=lambda: RunListFields(runs=tuple(rows)),
         terminal=lambda width: _list_blocks(rows, nothing, width),
     )
 
@@ -78,25 +114,27 @@ KERNEL_HEADS = columns("phase", "kernel", "#message", "#pairs", "#samples", "#on
 
 def show_report(
     info: RunInfo,
-    kernels: Sequence[Mapping[str, Any]],
+    table: Sequence[tuple[Any, ...]],
     *,
     damage: Sequence[str] = (),
     problem: str = "",
     exit_code: ExitCode = ExitCode.PASS,
 ) -> Report:
-    """What a run is, and a row for each kernel that was measured. `problem`: why its samples cannot be read."""
+    """What a run is, and a row of `table` for each kernel that was measured.
+
+    `problem`: why its samples cannot be read.
+    """
+    kernels = tuple(KernelRow(**dict(zip(KernelRow.__struct_fields__, row, strict=True))) for row in table)
     return Report(
         kind="runs show",
         run=info,
-        payload=lambda: {"info": info, "kernels": kernels, "damage": damage, "problem": problem},
+        payload=lambda: RunShowFields(info=info, kernels=kernels, damage=tuple(damage), problem=problem),
         exit_code=exit_code,
         terminal=lambda _: _show_blocks(info, kernels, damage, problem),
     )
 
 
-def _show_blocks(
-    info: RunInfo, kernels: Sequence[Mapping[str, Any]], damage: Sequence[str], problem: str
-) -> Iterator[Block]:
+def _show_blocks(info: RunInfo, kernels: Sequence[KernelRow], damage: Sequence[str], problem: str) -> Iterator[Block]:
     rows = (
         ("run", info.run),
         ("kind", run_kind(info).value),
@@ -116,13 +154,18 @@ def _show_blocks(
         yield Table(columns=KERNEL_HEADS, rows=tuple(_kernel_cells(row) for row in kernels))
 
 
-def _kernel_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _kernel_cells(row: KernelRow) -> tuple[str, ...]:
     return (
-        str(row["phase"]),
-        str(row["kernel"]),
-        size(row["message_bytes"]),
-        str(row["ordered_pairs"]),
-        str(row["samples"]),
-        "" if row["latency_s"] is None else duration(row["latency_s"]),
-        "" if row["bandwidth_bytes_per_s"] is None else bandwidth(row["bandwidth_bytes_per_s"]),
+        row.phase,
+        row.kernel,
+        size(row.message_bytes),
+        str(row.ordered_pairs),
+        str(row.samples),
+        "" if row.latency_s is None else duration(row.latency_s),
+        "" if row.bandwidth_bytes_per_s is None else bandwidth(row.bandwidth_bytes_per_s),
     )
+
+
+def waiting_report(run: str, state: str) -> Report:
+    """A detached run that is not over, for programs."""
+    return Report(run_name=run, payload=lambda: RunState(state=state), exit_code=ExitCode.INCOMPLETE)

@@ -3,19 +3,18 @@
 import math
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
-from seatrial.commands.saturate.judge import AtSize, Saturation
+from seatrial.commands.saturate.judge import AtOnce, AtSize, Saturation
 from seatrial.model import units
 from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import FindingKind
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.pair_view import (
+    PairOutcome,
     design_note,
     limit_fields,
     limit_text,
-    outcome_fields,
     pair_case,
     pair_sentence,
     run_line,
@@ -29,6 +28,21 @@ HEAD = columns("#size", "#ranks at once", "#bandwidth", "#range")
 LATENCY_HEAD = columns("#ranks at once", "#latency", "#range")
 
 
+class SaturationFields(PairOutcome, frozen=True, kw_only=True):
+    """How many ranks drive the port of a pair; docs/saturate.md describes each field."""
+
+    finding: str
+    message_bytes: int
+    by_ranks: tuple[AtOnce, ...]
+    by_size: tuple[AtSize, ...]
+    ranks_needed: int | None
+    one_rank_share: Estimate | None
+    model: MaxRate | None
+    limit_bytes_per_s: float | None
+    limit_binding: str | None
+    no_limit_because: str | None
+
+
 def saturation_report(run: RunInfo, saturation: Saturation) -> Report:
     """The whole report."""
     return Report(
@@ -36,28 +50,20 @@ def saturation_report(run: RunInfo, saturation: Saturation) -> Report:
         sentence=pair_sentence(saturation, f"{saturation.pair[0]} to {saturation.pair[1]}: {saturation.reason}"),
         exit_code=saturation.exit_code,
         run=run,
-        payload=lambda: saturation_fields(saturation),
+        payload=lambda: filled(
+            SaturationFields,
+            saturation,
+            limit_fields(saturation.limit),
+            finding=next(
+                (one.statement for one in saturation.findings if one.kind is FindingKind.PORT_NEEDS_RANKS), ""
+            ),
+        ),
         terminal=lambda _: _terminal(saturation),
         page=lambda: _page(run, saturation),
         about=run_line(run),
         findings=saturation.findings,
         cases=() if saturation.findings else (pair_case(saturation),),
     )
-
-
-def saturation_fields(saturation: Saturation) -> Json:
-    """docs/saturate.md describes each field."""
-    return {
-        **outcome_fields(saturation),
-        "finding": next((one.statement for one in saturation.findings if one.kind is FindingKind.PORT_NEEDS_RANKS), ""),
-        "message_bytes": saturation.message_bytes,
-        "by_ranks": saturation.by_ranks,
-        "by_size": saturation.by_size,
-        "ranks_needed": saturation.ranks_needed,
-        "one_rank_share": msgspec.to_builtins(saturation.one_rank_share),
-        "model": msgspec.to_builtins(saturation.model),
-        **limit_fields(saturation.limit),
-    }
 
 
 def _terminal(saturation: Saturation) -> Iterator[Block]:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from seatrial.commands.scale.comparison import Beside, Difference, Pair
 from seatrial.commands.scale.judge import Judged
+from seatrial.model.measurement import Estimate
 from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
 from seatrial.render.escape import shorten
-from seatrial.render.fields import estimate_fields
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.plots import Axis, Plot, Point, Series, log_steps, powers
 from seatrial.render.report import Block, Items, Paragraph, Table, columns
 
@@ -15,6 +17,32 @@ MOST_LETTERS = 14
 """Of a name beside its curve."""
 MOST_IN_HEADINGS = 20
 FEWEST_SIZES = 2
+
+
+class ScalingPair(msgspec.Struct, frozen=True, kw_only=True):
+    """One size that both curves have."""
+
+    size: float
+    first: Estimate
+    second: Estimate
+    ratio: Estimate
+    difference: Difference
+
+
+class ScalingOnly(msgspec.Struct, frozen=True, kw_only=True):
+    """A curve, and the sizes that the other one lacks."""
+
+    name: str
+    sizes: tuple[float, ...]
+
+
+class ScalingBeside(msgspec.Struct, frozen=True, kw_only=True):
+    """Two curves side by side."""
+
+    first: str
+    second: str
+    sizes: tuple[ScalingPair, ...]
+    only: tuple[ScalingOnly, ...]
 
 
 def beside_sentence(both: Beside) -> str:
@@ -67,25 +95,14 @@ def _enough(pair: Pair) -> bool:
     return min(pair.first.value.confidence, pair.second.value.confidence) >= LEAST_CONFIDENCE
 
 
-def beside_fields(both: Beside | None) -> Json | None:
-    """docs/scale.md describes each field."""
-    if both is None:
-        return None
-    return {
-        "first": both.first.curve.name,
-        "second": both.second.curve.name,
-        "sizes": [
-            {
-                "size": pair.first.size,
-                "first": estimate_fields(pair.first.value),
-                "second": estimate_fields(pair.second.value),
-                "ratio": estimate_fields(pair.ratio),
-                "difference": pair.difference.value,
-            }
-            for pair in both.pairs
-        ],
-        "only": [{"name": name, "sizes": list(sizes)} for name, sizes in both.only],
-    }
+def beside_fields(both: Beside) -> ScalingBeside:
+    """What programs read of two curves side by side."""
+    sizes = [
+        filled(ScalingPair, pair, size=pair.first.size, first=pair.first.value, second=pair.second.value)
+        for pair in both.pairs
+    ]
+    only = [ScalingOnly(name=name, sizes=lacking) for name, lacking in both.only]
+    return filled(ScalingBeside, first=both.first.curve.name, second=both.second.curve.name, sizes=sizes, only=only)
 
 
 def curves_plot(judged: Sequence[Judged]) -> Plot | None:

@@ -1,37 +1,49 @@
 """The runs of a scaling curve in its report, and what would be run."""
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
 
 from seatrial.commands.scale.measured import Series
 from seatrial.commands.scale.series import Planned
 from seatrial.model.node_list import node_list
 from seatrial.model.words import count, verb
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Items, Lines, Report, Table, columns
 
 MOST_ROWS = 40
 
 
-def series_fields(series: Series | None) -> Json:
-    """docs/scale.md describes each field. A curve of files has no runs."""
-    runs = series.runs if series else ()
-    return {
-        "series": series.name if series else "",
-        "left": list(series.left) if series else [],
-        "node_hours": series.node_hours if series else 0.0,
-        "runs": [
-            {
-                "run": run.run,
-                "over": run.place.over,
-                "size": run.place.size,
-                "nodes": list(run.place.nodes),
-                "ranks": run.ranks,
-                "node_hours": run.node_hours,
-                "earlier": run.earlier,
-            }
-            for run in runs
-        ],
-    }
+class PlaceFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One run, and where it is made."""
+
+    run: str
+    over: Literal["cores", "nodes", "own"]
+    size: int
+    nodes: tuple[str, ...]
+    ranks: int
+
+
+class ScalingRun(PlaceFields, frozen=True, kw_only=True):
+    """One run that was made for a curve."""
+
+    node_hours: float
+    earlier: bool
+
+
+class PlannedRun(PlaceFields, frozen=True, kw_only=True):
+    """One run that would be made; `grown`: how much more work it has than that of the smallest size."""
+
+    grown: float
+
+
+class SeriesPreview(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs that would be made for a curve; docs/scale.md describes each field."""
+
+    series: str
+    node_hours: float
+    runs: tuple[PlannedRun, ...]
 
 
 def series_blocks(series: Series) -> Iterator[Block]:
@@ -71,21 +83,12 @@ def preview_report(name: str, planned: Sequence[Planned], node_hours: float) -> 
 
     return Report(
         kind="dry-run",
-        payload=lambda: {
-            "series": name,
-            "node_hours": node_hours,
-            "runs": [
-                {
-                    "run": item.name(name),
-                    "over": item.place.over,
-                    "size": item.place.size,
-                    "nodes": list(item.place.nodes),
-                    "ranks": item.place.ranks,
-                    "grown": item.grown,
-                }
-                for item in planned
-            ],
-        },
+        payload=lambda: filled(
+            SeriesPreview,
+            series=name,
+            node_hours=node_hours,
+            runs=[filled(PlannedRun, item, item.place, run=item.name(name)) for item in planned],
+        ),
         terminal=blocks,
         page=blocks,
     )

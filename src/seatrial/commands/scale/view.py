@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from seatrial.commands.scale.comparison import Beside
 from seatrial.commands.scale.comparison_view import (
     FEWEST_SIZES,
+    ScalingBeside,
     beside_blocks,
     beside_fields,
     beside_sentence,
@@ -12,18 +15,19 @@ from seatrial.commands.scale.comparison_view import (
 )
 from seatrial.commands.scale.judge import PAYS, Judged, Point
 from seatrial.commands.scale.measured import Series
-from seatrial.commands.scale.series_view import series_blocks, series_fields
+from seatrial.commands.scale.points import LeftOut
+from seatrial.commands.scale.series_view import ScalingRun, series_blocks
 from seatrial.judgement.benchmark_findings import breach_finding
+from seatrial.model.benchmark import Better
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Estimate
 from seatrial.model.subject import curve as curve_subject
 from seatrial.model.subject import output as output_subject
 from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
-from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, some
-from seatrial.render.fields import estimate_fields
 from seatrial.render.headline import word_of
-from seatrial.render.json import Json, number
+from seatrial.render.json import filled
 from seatrial.render.plots import COLOURS
 from seatrial.render.report import Block, Findings, Items, Paragraph, Report, Table, columns
 from seatrial.statistics.scaling import ScalingFit
@@ -34,6 +38,42 @@ PAGE_COLUMNS = 120
 
 ROOMY = 100
 """Columns of a terminal on which the intervals of the values have room beside those of the efficiency."""
+
+
+class ScalingGate(msgspec.Struct, frozen=True, kw_only=True):
+    """A gate that one size or file does not pass."""
+
+    subject: str
+    kind: FindingKind = msgspec.field(name="gate")
+    reason: str
+    line: int
+
+
+class ScalingCurve(msgspec.Struct, frozen=True, kw_only=True):
+    """One curve with its points and fits."""
+
+    name: str
+    over: str
+    metric: str
+    better: Better
+    weak: bool
+    points: tuple[Point, ...]
+    gates: tuple[ScalingGate, ...]
+    fits: tuple[ScalingFit, ...]
+    pays_up_to: float | None
+    notes: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+class ScalingFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Curves, and the runs that were made for them; docs/scale.md describes each field."""
+
+    curves: tuple[ScalingCurve, ...]
+    beside: ScalingBeside | None
+    name: str = msgspec.field(name="series")
+    left: tuple[str, ...]
+    node_hours: float
+    runs: tuple[ScalingRun, ...]
 
 
 def scale_report(judged: Sequence[Judged], series: Series | None = None, both: Beside | None = None) -> Report:
@@ -50,6 +90,7 @@ def scale_report(judged: Sequence[Judged], series: Series | None = None, both: B
     sentence = left[0] if left and not findings else _sentence(judged, findings, both)
 
     curves = [item for item in judged if item.points]
+    made = series or Series(name="", runs=())
 
     def blocks(width: int = PAGE_COLUMNS, *, drawn: bool = False) -> Iterator[Block]:
         yield from _blocks(curves, findings, width, both, drawn=drawn)
@@ -60,11 +101,13 @@ def scale_report(judged: Sequence[Judged], series: Series | None = None, both: B
         word=word,
         sentence=sentence,
         exit_code=code,
-        payload=lambda: {
-            "curves": [_curve_fields(item) for item in judged],
-            "beside": beside_fields(both),
-            **series_fields(series),
-        },
+        payload=lambda: filled(
+            ScalingFields,
+            made,
+            curves=[_curve_fields(item) for item in judged],
+            beside=beside_fields(both) if both else None,
+            runs=[filled(ScalingRun, run, run.place) for run in made.runs],
+        ),
         terminal=blocks,
         page=lambda: blocks(drawn=True),
         findings=findings,
@@ -114,53 +157,9 @@ def _summary(item: Judged) -> str:
     return text
 
 
-def _curve_fields(item: Judged) -> Json:
-    """docs/scale.md describes each field."""
-    curve = item.curve
-    return {
-        "name": curve.name,
-        "over": curve.over,
-        "metric": curve.metric,
-        "better": curve.better.value,
-        "weak": item.weak,
-        "points": [
-            {
-                "size": point.size,
-                "value": estimate_fields(point.value),
-                "speedup": estimate_fields(point.speedup),
-                "efficiency": estimate_fields(point.efficiency),
-                "per_result": number(point.per_result),
-                "of_own": number(point.of_own),
-                "own_bound": number(point.own_bound),
-                "balance": number(point.balance),
-                "marks": list(point.marks),
-                "explanation": point.explanation,
-            }
-            for point in item.points
-        ],
-        "gates": [
-            {"subject": name, "gate": breach.kind.value, "reason": breach.reason, "line": breach.line}
-            for name, breach in item.breaches
-        ],
-        "fits": [
-            {
-                "law": fit.law,
-                "refused": fit.refused,
-                "contention": _interval_fields(fit.contention),
-                "coherence": _interval_fields(fit.coherence),
-                "peak": number(fit.peak),
-                "scatter": number(fit.scatter),
-            }
-            for fit in item.fits
-        ],
-        "pays_up_to": number(item.pays_up_to),
-        "notes": list(item.notes),
-        "left_out": [{"source": run.source, "reason": run.reason} for run in item.left_out],
-    }
-
-
-def _interval_fields(interval: Interval | None) -> Json | None:
-    return None if interval is None else {"value": interval.value, "low": interval.low, "high": interval.high}
+def _curve_fields(item: Judged) -> ScalingCurve:
+    gates = [filled(ScalingGate, breach, subject=name) for name, breach in item.breaches]
+    return filled(ScalingCurve, item, item.curve, gates=gates)
 
 
 def _blocks(

@@ -2,20 +2,27 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
 from seatrial.commands.soak.findings import change_text
 from seatrial.commands.soak.judge import NodeSoak, SoakResult
 from seatrial.model import subject
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.render.headline import sentence_of
-from seatrial.render.json import Json
-from seatrial.render.node_trials import trial_fields, trial_tables
+from seatrial.render.json import filled
+from seatrial.render.node_trials import TrialFields, trial_fields, trial_tables
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report, columns, first_rows
 
 HEAD = columns("node", "#cycles", "#last, s", "#wrong bytes", "#throttled", "#hottest, °C", "~became worse")
+
+
+class SoakFields(TrialFields, frozen=True, kw_only=True):
+    """Nodes that were kept busy for long; docs/soak.md describes each field."""
+
+    reason: str
+    complete: bool
+    soak: tuple[NodeSoak, ...]
+    notes: tuple[str, ...]
 
 
 def soak_report(run: RunInfo, result: SoakResult) -> Report:
@@ -25,29 +32,13 @@ def soak_report(run: RunInfo, result: SoakResult) -> Report:
         sentence=sentence_of(result.findings) or result.reason,
         exit_code=result.exit_code,
         run=run,
-        payload=lambda: soak_fields(result),
+        payload=lambda: filled(SoakFields, trial_fields(result.trials), result, soak=result.nodes),
         terminal=lambda _: _blocks(result),
         page=lambda: _page(run, result),
         about=run_line(run),
         findings=result.findings,
         cases=() if result.findings else tuple(_case(node, result.verdict) for node in result.nodes),
     )
-
-
-def soak_fields(result: SoakResult) -> Json:
-    """docs/soak.md describes each field."""
-    return {
-        "reason": result.reason,
-        "complete": result.complete,
-        "soak": [_node_fields(node) for node in result.nodes],
-        **trial_fields(result.trials),
-        "notes": list(result.notes),
-    }
-
-
-def _node_fields(node: NodeSoak) -> Json:
-    fields: Json = msgspec.to_builtins(node)
-    return fields
 
 
 def _case(node: NodeSoak, verdict: Verdict) -> Case:

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Literal
+
+import msgspec
 
 from seatrial.commands.swap.exchanges import Exchange
 from seatrial.commands.swap.hypotheses import Cause, Hypothesis, Weighed
@@ -10,7 +13,7 @@ from seatrial.model.part_swap import Step, SwapHistory
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.report import Block, Copy, Paragraph, Report, columns, first_rows, judged_report
 
 SUSPECTS = columns("~possible fault", "#probability")
@@ -22,6 +25,46 @@ MOST_SURE = 0.999
 """No probability that rests on assumed rates is printed as 100 %."""
 
 
+class SwapSuspect(msgspec.Struct, frozen=True, kw_only=True):
+    """One possible fault and its probability."""
+
+    cause: Cause
+    parts: tuple[str, ...]
+    place: str
+    probability: float
+
+
+class SwapExchange(msgspec.Struct, frozen=True, kw_only=True):
+    """What to exchange next, and what that is expected to reveal."""
+
+    kinds: tuple[str, ...]
+    places: tuple[str, ...]
+    information_bits: float
+
+
+class SwapStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One arrangement of the parts and what was measured with it."""
+
+    run: str
+    time: str
+    places: tuple[dict[str, str], ...]
+    results: dict[str, Literal["good", "bad"]]
+
+
+class SwapFields(msgspec.Struct, frozen=True, kw_only=True):
+    """A search for a faulty part; docs/swap.md describes each field."""
+
+    name: str
+    fixed: tuple[str, ...]
+    movable: tuple[str, ...]
+    miss_rate: float
+    false_alarm_rate: float
+    suspects: tuple[SwapSuspect, ...]
+    named: tuple[SwapSuspect, ...]
+    exchanges: tuple[SwapExchange, ...]
+    steps: tuple[SwapStep, ...]
+
+
 def swap_report(judged: SwapJudgement) -> Report:
     """The whole report."""
     return judged_report(
@@ -29,42 +72,30 @@ def swap_report(judged: SwapJudgement) -> Report:
     )
 
 
-def swap_fields(judged: SwapJudgement) -> Json:
-    """docs/swap.md describes each field."""
-    history = judged.history
-    return {
-        "name": history.name,
-        "fixed": list(history.fixed),
-        "movable": list(history.movable),
-        "miss_rate": history.miss_rate,
-        "false_alarm_rate": history.false_alarm_rate,
-        "suspects": [_suspect_fields(one) for one in judged.weighed],
-        "named": [_suspect_fields(one) for one in judged.named],
-        "exchanges": [_exchange_fields(one) for one in judged.exchanges],
-        "steps": [_step_fields(step) for step in history.steps],
-    }
+def swap_fields(judged: SwapJudgement) -> SwapFields:
+    """What programs read of a search."""
+    return filled(
+        SwapFields,
+        judged.history,
+        suspects=[_suspect_fields(weighed) for weighed in judged.weighed],
+        named=[_suspect_fields(weighed) for weighed in judged.named],
+        exchanges=[
+            filled(SwapExchange, exchange, places=(exchange.first, exchange.second) if exchange.kinds else ())
+            for exchange in judged.exchanges
+        ],
+        steps=[_step_fields(step) for step in judged.history.steps],
+    )
 
 
-def _suspect_fields(one: Weighed) -> Json:
-    return {
-        "cause": one.hypothesis.cause.value,
-        "parts": [f"{kind} {name}" for kind, name in one.hypothesis.parts],
-        "place": one.hypothesis.place,
-        "probability": one.probability,
-    }
+def _suspect_fields(weighed: Weighed) -> SwapSuspect:
+    parts = [f"{kind} {name}" for kind, name in weighed.hypothesis.parts]
+    return filled(SwapSuspect, weighed, weighed.hypothesis, parts=parts)
 
 
-def _exchange_fields(one: Exchange) -> Json:
-    return {
-        "kinds": list(one.kinds),
-        "places": [one.first, one.second] if one.kinds else [],
-        "information_bits": one.information_bits,
-    }
-
-
-def _step_fields(step: Step) -> Json:
-    results = {subject: "good" if good else "bad" for subject, good in step.results.items()}
-    return {"run": step.run, "time": step.time, "places": [dict(place) for place in step.places], "results": results}
+def _step_fields(step: Step) -> SwapStep:
+    return filled(
+        SwapStep, step, results={subject: "good" if good else "bad" for subject, good in step.results.items()}
+    )
 
 
 def fault_text(hypothesis: Hypothesis) -> str:

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
+from seatrial.commands.transports.carriers import CarrierVerdict
 from seatrial.commands.transports.effects import BANDWIDTH_MATTERS, BASES, LATENCY_MATTERS, Effect, times_text
 from seatrial.commands.transports.inventory import Offer, told
 from seatrial.commands.transports.judge import Transports, TransportsByRail
@@ -12,16 +14,17 @@ from seatrial.model import units
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
-from seatrial.model.transport import Role
+from seatrial.model.transport import Carrier, Declared, Role
+from seatrial.model.verdict import Verdict
 from seatrial.render.headline import sentence_of, word_of
-from seatrial.render.json import Json
+from seatrial.render.json import filled
 from seatrial.render.pair_view import (
+    OutcomeFields,
+    PairOutcome,
     design_note,
     limit_fields,
     limit_text,
-    outcome_fields,
     pair_case,
-    reason_fields,
     run_line,
 )
 from seatrial.render.plots import Factor, Factors, Forest
@@ -41,6 +44,56 @@ READING = (
 )
 
 
+class VariantEffect(Effect, frozen=True, kw_only=True):
+    """One variant against the default or the reference, and whether the difference matters."""
+
+    changed: bool
+    slower: bool
+    faster: bool
+
+
+class TransportAnswer(OutcomeFields, frozen=True, kw_only=True):
+    """What carried the data over one rail or all, and the starts that show it."""
+
+    carried_by: Carrier | None
+    declared: Declared | None
+    carriers: tuple[CarrierVerdict, ...]
+    effects: tuple[VariantEffect, ...] = msgspec.field(name="variants")
+    limit_bytes_per_s: float | None
+    limit_binding: str | None
+    no_limit_because: str | None
+
+
+class TransportsFields(TransportAnswer, frozen=True, kw_only=True):
+    """The transport between two ranks; docs/transports.md describes each field."""
+
+    source: str
+    target: str
+    within: bool
+    mpi_library: str
+    offers: tuple[Offer, ...]
+
+
+class RailTransport(TransportAnswer, frozen=True, kw_only=True):
+    """The transport over one rail alone."""
+
+    rail: str
+    held: dict[str, str]
+    verdict: Verdict
+
+
+class TransportsByRailFields(PairOutcome, frozen=True, kw_only=True):
+    """The transports between two ranks over each rail alone; docs/transports.md describes each field."""
+
+    within: bool
+    mpi_library: str
+    offers: tuple[Offer, ...]
+    rails: tuple[RailTransport, ...]
+
+
+AnswerForm = TypeVar("AnswerForm", bound=TransportAnswer)
+
+
 def transports_report(run: RunInfo, transports: Transports | TransportsByRail) -> Report:
     """The whole report."""
     return Report(
@@ -57,43 +110,16 @@ def transports_report(run: RunInfo, transports: Transports | TransportsByRail) -
     )
 
 
-def transports_fields(transports: Transports | TransportsByRail) -> Json:
-    """docs/transports.md describes each field."""
-    if isinstance(transports, TransportsByRail):
-        return {**outcome_fields(transports), **_rail_fields(transports)}
-    return {**outcome_fields(transports), **_surroundings_fields(transports), **_answer_fields(transports)}
+def transports_fields(transports: Transports | TransportsByRail) -> TransportsFields | TransportsByRailFields:
+    """What programs read of an ablation, over one rail or several."""
+    if isinstance(transports, Transports):
+        return _answer(TransportsFields, transports)
+    rails = [_answer(RailTransport, rail) for rail in transports.rails]
+    return filled(TransportsByRailFields, transports, transports.rails[0], rails=rails)
 
 
-def _rail_fields(transports: TransportsByRail) -> Json:
-    return {
-        **_surroundings_fields(transports.rails[0]),
-        "rails": [
-            {"rail": one.rail, "held": one.held, "verdict": one.verdict, **reason_fields(one), **_answer_fields(one)}
-            for one in transports.rails
-        ],
-    }
-
-
-def _surroundings_fields(transports: Transports) -> Json:
-    """What is the same over each rail."""
-    return {
-        "within": transports.within,
-        "mpi_library": transports.mpi_library,
-        "offers": msgspec.to_builtins(transports.offers),
-    }
-
-
-def _answer_fields(transports: Transports) -> Json:
-    return {
-        "carried_by": transports.carried_by.value if transports.carried_by else None,
-        "declared": msgspec.to_builtins(transports.declared),
-        "carriers": msgspec.to_builtins(transports.carriers),
-        "variants": [
-            {**msgspec.to_builtins(one), "changed": one.changed, "slower": one.slower, "faster": one.faster}
-            for one in transports.effects
-        ],
-        **limit_fields(transports.limit),
-    }
+def _answer(form: type[AnswerForm], transports: Transports) -> AnswerForm:
+    return filled(form, transports, limit_fields(transports.limit))
 
 
 def headline(transports: Transports | TransportsByRail) -> str:

@@ -43,6 +43,11 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
     """More runs of each set that would decide; 0: decided; None: more than are worth planning."""
 
     @property
+    def unit(self) -> str:
+        """`latency_s` or `bandwidth_bytes_per_s`."""
+        return self.metric.unit
+
+    @property
     def loss(self) -> float:
         """Of speed, as a share: 0.1 for 10 % less bandwidth, or a latency of 1/0.9 times; negative: a gain."""
         return 1 - (1 / self.ratio.value if self.metric.sign > 0 else self.ratio.value)

@@ -102,6 +102,29 @@ class LabStatus(msgspec.Struct, frozen=True, kw_only=True):
     planted: tuple[Planted, ...] = ()
 
 
+class LabStatusFields(msgspec.Struct, frozen=True, kw_only=True):
+    """All labs of this machine; docs/lab.md describes each field."""
+
+    labs: tuple[LabStatus, ...]
+
+
+class FaultKindFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of fault that can be planted, and its parameters."""
+
+    kind: str
+    takes: str
+    needs: tuple[tuple[str, ...], ...]
+    may: tuple[str, ...]
+    description: str
+
+
+class FaultListFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Kinds of faults, and those planted in each lab; docs/lab.md describes each field."""
+
+    kinds: tuple[FaultKindFields, ...]
+    planted: dict[str, tuple[Planted, ...]]
+
+
 def status_of(name: str) -> LabStatus:
     """One lab; one without readable state, or still being started, is not running."""
     lab = state.read(name)

@@ -55,10 +55,10 @@ class ScoredFault(msgspec.Struct, frozen=True, kw_only=True):
         return next(name for end, name in LOSS_CLASSES if self.loss_ratio < end)
 
 
-class ScoredFinding(msgspec.Struct, frozen=True, kw_only=True):
+class JudgedFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One finding of the check, or a set of subjects with at least one at fault."""
 
-    finding: str
+    kind: str
     subject: Subject
     direction: Direction
     ambiguous_with: tuple[Subject, ...]
@@ -69,7 +69,7 @@ class SimulatorScore(msgspec.Struct, frozen=True, kw_only=True):
     """All faults and all findings of one trial."""
 
     faults: tuple[ScoredFault, ...]
-    claims: tuple[ScoredFinding, ...]
+    claims: tuple[JudgedFinding, ...]
 
     @property
     def right(self) -> bool:
@@ -104,8 +104,8 @@ def score(
     subjects = [namer.subject(fault.part) for fault in planted]
     slowed = _slowed(planted, namer)
     claims = tuple(
-        ScoredFinding(
-            finding=one.kind,
+        JudgedFinding(
+            kind=one.kind,
             subject=one.subject,
             direction=one.direction,
             ambiguous_with=one.ambiguous_with,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from seatrial.lab.simulator.score import LOSS_CLASSES, Match, ScoredFault, Truth
-from seatrial.lab.simulator.trial import SimulatedTrial
+from seatrial.lab.simulator.trial import FabricTrial
 
 Z = 1.959964
 """Quantile of the normal distribution for 95 %."""
@@ -67,7 +67,7 @@ def wilson(hits: int, count: int) -> Share:
     )
 
 
-def totals(trials: Sequence[SimulatedTrial]) -> Totals:
+def totals(trials: Sequence[FabricTrial]) -> Totals:
     """Sums and means; every fault and every finding counts the same."""
     faults = [fault for one in trials for fault in one.score.faults if fault.match is not Match.UNSEEN]
     claims = [claim for one in trials for claim in one.score.claims]
@@ -97,7 +97,7 @@ def totals(trials: Sequence[SimulatedTrial]) -> Totals:
     )
 
 
-def _cpu_s(trial: SimulatedTrial) -> float:
+def _cpu_s(trial: FabricTrial) -> float:
     return trial.cost.cpu_s - trial.cost.simulated_s
 
 

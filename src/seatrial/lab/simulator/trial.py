@@ -54,7 +54,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     peak_bytes: int
 
 
-class SimulatedTrial(msgspec.Struct, frozen=True, kw_only=True):
+class FabricTrial(msgspec.Struct, frozen=True, kw_only=True):
     """One trial: the verdict of the check, its score and its cost."""
 
     seed: int
@@ -91,7 +91,7 @@ def run_trial(
     archive: Path,
     run: str = "",
     progress: Progress | None = None,
-) -> tuple[SimulatedTrial, CheckOutcome]:
+) -> tuple[FabricTrial, CheckOutcome]:
     """Check the fabric with these faults; the run goes into `archive`.
 
     The budget counts simulated time: how fast this machine is changes no answer.
@@ -118,7 +118,7 @@ def run_trial(
     nodes = len(outcome.recorded.info.nodes)
     elapsed_s = launcher.surroundings.elapsed_s
     measured = {one.pair for one in outcome.recorded.measurements}
-    trial = SimulatedTrial(
+    trial = FabricTrial(
         seed=seed,
         nodes=nodes,
         verdict=judgement.verdict,

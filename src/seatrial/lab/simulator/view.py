@@ -4,12 +4,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.lab.simulator.score import Match, ScoredFault, ScoredFinding, Truth
+from seatrial.fabric.parts import PartKind
+from seatrial.lab.simulator.score import JudgedFinding, Match, ScoredFault, Truth
 from seatrial.lab.simulator.totals import Share, Totals, totals
-from seatrial.lab.simulator.trial import SimulatedTrial
+from seatrial.lab.simulator.trial import Cost, FabricTrial
 from seatrial.model.subject import Direction, Subject
+from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.escape import clean
+from seatrial.render.json import SubjectText, filled
 
 MEGABYTE = 1e6
 MATCHES = {
@@ -20,7 +23,7 @@ MATCHES = {
 }
 
 
-def trial_text(trial: SimulatedTrial) -> str:
+def trial_text(trial: FabricTrial) -> str:
     """Truth, findings that no fault explains, score and cost of one trial; ends with a line break."""
     score = trial.score
     lines = [f"Planted: {'' if score.faults else 'nothing.'}".rstrip()]
@@ -41,7 +44,7 @@ def trial_text(trial: SimulatedTrial) -> str:
     return "\n".join(lines) + "\n"
 
 
-def trial_line(trial: SimulatedTrial) -> str:
+def trial_line(trial: FabricTrial) -> str:
     """One trial of several."""
     score = trial.score
     missed = [_planted(fault) for fault in score.faults if fault.match is Match.MISSED]
@@ -76,54 +79,62 @@ def totals_text(total: Totals) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_data(topology: str, trials: Sequence[SimulatedTrial]) -> dict[str, object]:
-    """The JSON object of all trials."""
-    return {
-        "right": all(one.score.right for one in trials),
-        "topology": topology,
-        "totals": msgspec.to_builtins(totals(trials)),
-        "trials": [_trial_data(one) for one in trials],
-    }
+class PlantedFault(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault that was planted, and whether a finding names it."""
+
+    kind: PartKind
+    subject: SubjectText
+    direction: Direction
+    loss_ratio: float
+    match: Match
 
 
-def _trial_data(trial: SimulatedTrial) -> dict[str, object]:
-    return {
-        "seed": trial.seed,
-        "nodes": trial.nodes,
-        "right": trial.score.right,
-        "verdict": trial.verdict.value,
-        "exit_code": int(trial.exit_code),
-        "planted": [
-            {
-                "kind": one.kind.value,
-                "subject": one.subject.text,
-                "direction": one.direction.value,
-                "loss_ratio": one.loss_ratio,
-                "match": one.match.value,
-            }
-            for one in trial.score.faults
-        ],
-        "findings": [
-            {
-                "kind": one.finding,
-                "subject": one.subject.text,
-                "direction": one.direction.value,
-                "ambiguous_with": [subject.text for subject in one.ambiguous_with],
-                "truth": one.truth.value,
-            }
-            for one in trial.score.claims
-        ],
-        "cost": msgspec.to_builtins(trial.cost),
-    }
+class ScoredFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding, and whether it is true."""
+
+    kind: str
+    subject: SubjectText
+    direction: Direction
+    ambiguous_with: tuple[SubjectText, ...]
+    truth: Truth
+
+
+class SimulatedTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """One check of the simulated fabric."""
+
+    seed: int
+    nodes: int
+    right: bool
+    verdict: Verdict
+    exit_code: int
+    faults: tuple[PlantedFault, ...] = msgspec.field(name="planted")
+    claims: tuple[ScoredFinding, ...] = msgspec.field(name="findings")
+    cost: Cost
+
+
+class SimulationFields(msgspec.Struct, frozen=True, kw_only=True):
+    """All trials of a simulation, and their totals; docs/simulator.md describes each field."""
+
+    right: bool
+    topology: str
+    totals: Totals
+    trials: tuple[SimulatedTrial, ...]
+
+
+def simulation_fields(topology: str, trials: Sequence[FabricTrial]) -> SimulationFields:
+    """What programs read of all trials."""
+    rows = [filled(SimulatedTrial, trial, trial.score, exit_code=int(trial.exit_code)) for trial in trials]
+    right = all(trial.score.right for trial in trials)
+    return filled(SimulationFields, right=right, topology=topology, totals=totals(trials), trials=rows)
 
 
 def _planted(fault: ScoredFault) -> str:
     return f"{_subject(fault.subject, fault.direction)}, {100 * fault.loss_ratio:.1f} % lost"
 
 
-def _claim(claim: ScoredFinding) -> str:
+def _claim(claim: JudgedFinding) -> str:
     others = "".join(f", or {clean(one.text)}" for one in claim.ambiguous_with)
-    return f"{claim.finding} {_subject(claim.subject, claim.direction)}{others}: {claim.truth}"
+    return f"{claim.kind} {_subject(claim.subject, claim.direction)}{others}: {claim.truth}"
 
 
 def _subject(subject: Subject, direction: Direction) -> str:

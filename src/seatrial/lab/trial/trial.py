@@ -30,6 +30,7 @@ from seatrial.lab.trial.score import CheckOutput, TrialScore, score
 from seatrial.model.measurement import Phase
 from seatrial.model.verdict import Verdict
 from seatrial.process.process import Completed, own_program, run
+from seatrial.render.json import filled
 
 CHECK_TIMEOUT_S = 900.0
 
@@ -54,7 +55,7 @@ class TrialStage(msgspec.Struct, frozen=True, kw_only=True):
     clock: Callable[[], float]
 
 
-class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+class ScenarioRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run of one scenario. `problem`: why there is no score, or what else went wrong."""
 
     seconds: float
@@ -78,11 +79,26 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.score is not None and self.score.right and fits and not self.problem
 
 
+class ScenarioCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of all runs of one scenario; their names are the columns of the table."""
+
+    runs: int
+    hits: int
+    misses: int
+    false_names: int
+    wrong_intervals: int
+    wrong_verdicts: int
+    wrong_exit_codes: int
+    late: int
+    broken_runs: int
+    median_seconds: float
+
+
 class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
     """All runs of one scenario."""
 
     name: str
-    runs: tuple[RunResult, ...]
+    runs: tuple[ScenarioRun, ...]
 
     @property
     def right(self) -> bool:
@@ -90,21 +106,21 @@ class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
         return all(run.right for run in self.runs)
 
     @property
-    def counts(self) -> dict[str, float]:
-        """The figures of the table, by the names of its columns."""
+    def counts(self) -> ScenarioCounts:
+        """The figures of the table."""
         scores = [run.score for run in self.runs if run.score]
-        return {
-            "runs": len(self.runs),
-            "hits": sum(len(one.hits) for one in scores),
-            "misses": sum(len(one.misses) for one in scores),
-            "false names": sum(len(one.false_names) for one in scores),
-            "wrong intervals": sum(len(one.wrong_intervals) for one in scores),
-            "wrong verdicts": sum(not run.verdict_right for run in self.runs),
-            "wrong exit codes": sum(not run.exit_code_right for run in self.runs),
-            "late": sum(not run.in_time for run in self.runs),
-            "broken runs": sum(run.score is None or bool(run.problem) for run in self.runs),
-            "median seconds": statistics.median(run.seconds for run in self.runs),
-        }
+        return ScenarioCounts(
+            runs=len(self.runs),
+            hits=sum(len(one.hits) for one in scores),
+            misses=sum(len(one.misses) for one in scores),
+            false_names=sum(len(one.false_names) for one in scores),
+            wrong_intervals=sum(len(one.wrong_intervals) for one in scores),
+            wrong_verdicts=sum(not run.verdict_right for run in self.runs),
+            wrong_exit_codes=sum(not run.exit_code_right for run in self.runs),
+            late=sum(not run.in_time for run in self.runs),
+            broken_runs=sum(run.score is None or bool(run.problem) for run in self.runs),
+            median_seconds=statistics.median(run.seconds for run in self.runs),
+        )
 
     @property
     def verdicts(self) -> dict[str, int]:
@@ -113,10 +129,10 @@ class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_scenario(
-    scenario: Scenario, repeat: int, stage: TrialStage, said: Callable[[int, RunResult], None] = lambda _n, _r: None
+    scenario: Scenario, repeat: int, stage: TrialStage, said: Callable[[int, ScenarioRun], None] = lambda _n, _r: None
 ) -> ScenarioResult:
     """Run a scenario `repeat` times, each run from the design state; the lab is always removed at the end."""
-    results: list[RunResult] = []
+    results: list[ScenarioRun] = []
     plan = stage.plan(scenario)
     stands = False
     try:
@@ -138,7 +154,7 @@ def run_scenario(
     return ScenarioResult(name=scenario.name, runs=tuple(results))
 
 
-def _run_once(scenario: Scenario, plan: LabPlan, stage: TrialStage, label: str) -> RunResult:
+def _run_once(scenario: Scenario, plan: LabPlan, stage: TrialStage, label: str) -> ScenarioRun:
     for fault in scenario.faults:
         if not fault.during:
             stage.plant(plan.name, fault.kind, fault.subject, fault.parameters)
@@ -166,7 +182,7 @@ def _strike(fault: ScenarioFault, plan: LabPlan, stage: TrialStage, label: str) 
     )
 
 
-def judge(scenario: Scenario, done: Completed, seconds: float, problems: Sequence[str] = ()) -> RunResult:
+def judge(scenario: Scenario, done: Completed, seconds: float, problems: Sequence[str] = ()) -> ScenarioRun:
     """What one run of the check is worth: pure."""
     output = None
     with suppress(msgspec.MsgspecError):
@@ -180,7 +196,7 @@ def judge(scenario: Scenario, done: Completed, seconds: float, problems: Sequenc
     elif output.exit_code != done.returncode:
         wrong.append(f"the check printed exit code {output.exit_code} and ended with {done.returncode}")
     verdict = output.verdict if output else ""
-    return RunResult(
+    return ScenarioRun(
         seconds=seconds,
         verdict=verdict,
         score=score_of(scenario, output) if output else None,
@@ -201,7 +217,7 @@ def score_of(scenario: Scenario, output: CheckOutput) -> TrialScore:
     return score(expected, output.findings, allowed)
 
 
-def complaints(result: RunResult) -> list[str]:
+def complaints(result: ScenarioRun) -> list[str]:
     """What was wrong with a run, one sentence each."""
     lines = [result.problem] if result.problem else []
     if not result.verdict_right:
@@ -272,3 +288,47 @@ def keep_run(archive: Path, target: Path, done: Completed) -> None:
         shutil.copytree(archive, target, dirs_exist_ok=True)
     (target / "check.stdout").write_text(done.stdout, encoding="utf-8")
     (target / "check.stderr").write_text(done.stderr, encoding="utf-8")
+
+
+class WrongRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that was not right, by its number from 1."""
+
+    run: int
+    kept: str
+    complaints: tuple[str, ...]
+
+
+class ScenarioRow(ScenarioCounts, frozen=True, kw_only=True):
+    """All runs of one scenario."""
+
+    name: str
+    right: bool
+    verdicts: dict[str, int]
+    wrong: tuple[WrongRun, ...]
+    results: tuple[ScenarioRun, ...]
+
+
+class LabTrialFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Scenarios that were played, and their scores; docs/lab.md describes each field."""
+
+    right: bool
+    scenarios: tuple[ScenarioRow, ...]
+
+
+def trial_fields(results: Sequence[ScenarioResult]) -> LabTrialFields:
+    """What programs read of the scenarios."""
+    rows = [
+        filled(
+            ScenarioRow,
+            result.counts,
+            result,
+            wrong=[
+                WrongRun(run=number, kept=run.kept, complaints=tuple(complaints(run)))
+                for number, run in enumerate(result.runs, 1)
+                if not run.right
+            ],
+            results=result.runs,
+        )
+        for result in results
+    ]
+    return filled(LabTrialFields, right=all(result.right for result in results), scenarios=rows)

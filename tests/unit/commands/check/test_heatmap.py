@@ -62,7 +62,7 @@ def test_worst_pairs_come_first_and_unexplained_ones_are_found() -> None:
     _, judged = troubled()
     ordered = pairs_worst_first(judged)
     assert [p.verdict for p in ordered[:2]] == [Verdict.INVALID, Verdict.SLOW]
-    assert {(p.source, p.target) for p in unexplained(judged, ordered)} == {("n1", "n2"), ("n2", "n1"), ("n4", "n3")}
+    assert {(p.source, p.target) for p in unexplained(judged, ordered)} == {("n1", "n2"), ("n4", "n3")}
     assert unexplained(slow_node(), pairs_worst_first(slow_node())) == []
 
 

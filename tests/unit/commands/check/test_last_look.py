@@ -12,9 +12,10 @@ from seatrial.commands.check.last_look import last_rounds
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.locate.explanation import Crossings
 from seatrial.model.fabric import Component
-from seatrial.model.measurement import Measurement, Phase, Round
+from seatrial.model.measurement import Kernel, Measurement, Phase, Round
 from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import Direction, node, pair, uplink
+from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import FindingKind
 from tests.support.builders import Cluster, leaves, names, sail, slow_part, survey_rounds
 from tests.support.scripted import ScriptedLauncher
@@ -25,10 +26,14 @@ class Falling(Cluster):
     """These parts are good until the check looks a last time."""
 
     at_last: Mapping[Component, float] = field(default_factory=dict)
+    late_at_last: Mapping[str, float] = field(default_factory=dict)
+    loss_at_last: Mapping[str, float] = field(default_factory=dict)
 
     def measure(self, wanted: Round, draw: random.Random) -> list[Measurement]:
         if wanted.phase is Phase.LAST:
             self.__dict__["parts"] = {**self.parts, **self.at_last}
+            self.__dict__["late"] = {**self.late, **self.late_at_last}
+            self.__dict__["loss"] = {**self.loss, **self.loss_at_last}
         return super().measure(wanted, draw)
 
 
@@ -69,11 +74,47 @@ def test_an_uplink_that_falls_at_the_end_is_named(tmp_path: Path) -> None:
     assert finding.subject == uplink("leaf2")
 
 
+@pytest.mark.parametrize(
+    ("count", "per_leaf", "boot_id", "factor"),
+    [(4, 2, "one", 3.0), (6, 2, "one", 3.0), (7, 7, "one", 2.5), (6, 2, "", 1.4), (33, 8, "", 1.4), (33, 8, "", 3.0)],
+)
+def test_latency_that_rises_at_the_end_is_named(
+    count: int, per_leaf: int, boot_id: str, factor: float, tmp_path: Path
+) -> None:
+    cluster = Falling(nodes=names(count), leaf_of=leaves(count, per_leaf), boot_id=boot_id, late_at_last={"n3": factor})
+    (finding,) = checked(tmp_path, cluster).judgement.findings
+    assert (finding.kind, finding.subject, finding.ambiguous_with) == (FindingKind.HIGH_LATENCY, node("n3"), ())
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2])
+@pytest.mark.parametrize(
+    ("count", "per_leaf", "boot_id"), [(4, 2, "one"), (6, 2, "one"), (7, 7, "one"), (6, 2, ""), (33, 8, "")]
+)
+def test_packets_that_are_lost_from_the_end_on_are_named(
+    count: int, per_leaf: int, boot_id: str, share: float, tmp_path: Path
+) -> None:
+    cluster = Falling(nodes=names(count), leaf_of=leaves(count, per_leaf), boot_id=boot_id, loss_at_last={"n3": share})
+    (finding,) = checked(tmp_path, cluster).judgement.findings
+    assert (finding.kind, finding.subject, finding.ambiguous_with) == (FindingKind.PACKET_LOSS, node("n3"), ())
+
+
+@pytest.mark.parametrize("boot_id", ["one", ""])
+@pytest.mark.parametrize("count", [3, 4, 6, 33])
+def test_latency_that_rises_everywhere_at_the_end_is_no_fault_of_a_node(
+    count: int, boot_id: str, tmp_path: Path
+) -> None:
+    cluster = Falling(nodes=names(count), boot_id=boot_id, late_at_last=dict.fromkeys(names(count), 1.5))
+    judgement = checked(tmp_path, cluster).judgement
+    assert judgement.findings == ()
+    assert any("1.5 times as long at the end" in note for note in judgement.notes) == (boot_id == "")
+
+
 def test_a_fault_that_was_known_is_not_measured_again_at_the_end(tmp_path: Path) -> None:
     slow = slow_part("node", "n2", 0.6)
     outcome = checked(tmp_path, Falling(nodes=names(8), parts=slow, at_last=slow_part("node", "n5", 0.6)))
     assert {one.subject for one in outcome.judgement.findings} == {node("n2"), node("n5")}
-    again = [one for one in outcome.recorded.measurements if one.phase is Phase.LAST]
+    last = [one for one in outcome.recorded.measurements if one.phase is Phase.LAST]
+    again = [one for one in last if one.shape.kernel is Kernel.ONEWAY]
     assert again
     assert all("n2" not in one.pair for one in again)
 
@@ -88,10 +129,12 @@ def test_every_part_is_crossed_again_both_ways_by_few_rounds(at_once: int, most:
         for one in cluster.measure(wanted, draw)
     ]
     every = {one.pair for one in measured}
-    last = last_rounds(measured, every, cluster.fabric)
-    crossed = Crossings(cluster.fabric, {pair for one in last for pair in one.pairs}).parts
-    assert crossed == Crossings(cluster.fabric, every).parts
-    assert len(last) <= most
+    last = last_rounds(measured, {BANDWIDTH: every, LATENCY: every}, cluster.fabric)
+    for kernel, bound, ways in ((Kernel.ONEWAY, most, 1), (Kernel.PINGPONG, 3 * most, 2)):
+        rounds = [one for one in last if one.shape.kernel is kernel]
+        pairs = {way for one in rounds for pair in one.pairs for way in (pair, pair[::-1])[:ways]}
+        assert Crossings(cluster.fabric, pairs).parts == Crossings(cluster.fabric, every).parts
+        assert len(rounds) <= bound
     assert {one.phase for one in last} == {Phase.LAST}
 
 
@@ -99,8 +142,9 @@ def test_pairs_that_are_slow_already_are_left_out() -> None:
     cluster = Cluster(nodes=names(4))
     measured = sail(cluster).measurements
     good = {one.pair for one in measured if "n1" not in one.pair}
-    assert {pair for one in last_rounds(measured, good, cluster.fabric) for pair in one.pairs} <= good
-    assert last_rounds(measured, (), cluster.fabric) == []
+    both = {BANDWIDTH: good, LATENCY: good}
+    assert {pair for one in last_rounds(measured, both, cluster.fabric) for pair in one.pairs} <= good
+    assert last_rounds(measured, dict.fromkeys(both, ()), cluster.fabric) == []
 
 
 @dataclass(frozen=True, kw_only=True)

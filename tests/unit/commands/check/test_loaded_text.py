@@ -22,6 +22,7 @@ LOADED = Loaded(
             nodes=2,
             bytes_per_s=median_estimate([100e6, 102e6]),
             alone_bytes_per_s=202e6,
+            share=0.5,
             of_peers=1.01,
         ),
         LeafLoad(
@@ -30,6 +31,7 @@ LOADED = Loaded(
             nodes=2,
             bytes_per_s=median_estimate([50e6, 50e6]),
             alone_bytes_per_s=200e6,
+            share=0.25,
             of_peers=0.5,
         ),
     ),

@@ -21,6 +21,7 @@ from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.errors import ExitCode
 from seatrial.model.judgement import Doubt
 from seatrial.model.measurement import Conditions, GroupMeasurement, GroupRound, Kernel
+from seatrial.model.node_trials import Measure
 from seatrial.model.run import RecordedRun
 from seatrial.model.settings import CheckSettings, Trial
 from seatrial.model.verdict import FindingKind, Verdict
@@ -65,8 +66,9 @@ def test_a_pass_says_what_the_trials_would_have_seen() -> None:
     assert "each by itself; would see STREAM triad of all cores by 5.0 %" in " ".join(text.split())
     assert "seatrial nodes" not in not_tested(run.info, judgement)
     fields = check_fields(run.info, judgement, run.facts)
-    assert [node["node"] for node in fields["trials"]["nodes"]] == [*FOUR]
-    assert {one["figure"] for one in fields["trials"]["comparisons"]} >= {"triad", "arithmetic"}
+    assert fields.trials is not None
+    assert [node.node for node in fields.trials.nodes] == [*FOUR]
+    assert {compared.measure for compared in fields.trials.comparisons} >= {Measure.TRIAD, Measure.FMA}
 
 
 def tried_three_times(run: RecordedRun) -> RecordedRun:
@@ -108,7 +110,7 @@ def test_without_trials_the_report_says_that_they_are_missing() -> None:
     run = msgspec.structs.replace(check_with({}), group_measurements=())
     judgement = judge(run)
     assert "each node by itself (seatrial nodes)" in not_tested(run.info, judgement)
-    assert check_fields(run.info, judgement, run.facts)["trials"] is None
+    assert check_fields(run.info, judgement, run.facts).trials is None
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,8 @@ def test_storage_that_is_out_of_order_is_no_pass(errno: int, passes: bool) -> No
         return
     assert (first.word, report.exit_code) == ("INCOMPLETE", ExitCode.INCOMPLETE)
     assert first.what.startswith(f"storage failed on n3: {REASONS[errno]}; 4 nodes, ")
-    assert check_fields(run.info, judgement, run.facts)["trials"]["storage"]["broken"] == {"n3": REASONS[errno]}
+    trials = check_fields(run.info, judgement, run.facts).trials
+    assert trials and trials.storage and trials.storage.broken == {"n3": REASONS[errno]}
 
 
 def test_a_finding_comes_before_storage_that_is_out_of_order() -> None:

@@ -11,7 +11,7 @@ from seatrial.commands.check.processor_waits import ERROR_RATE, LongWaits, RankW
 from seatrial.commands.check.second_look import Outcome, SecondLook, Verified
 from seatrial.model.judgement import Judgement
 from seatrial.model.verdict import FindingKind, Verdict
-from tests.support.builders import Cluster, names, sail, slow_part
+from tests.support.builders import Cluster, by_run, names, sail, slow_part
 
 BAD_BELOW = math.log(0.9)
 # Bandwidth over the peers', and the longer wait of both ranks: a lab on two cores beside a program that takes one.
@@ -79,7 +79,8 @@ def test_a_part_is_undecided_where_waiting_explains_it_and_unstable_where_not() 
 
     def of(bad: float, good: float) -> SecondLook:
         waited = {pair: [(0.1, bad), (good, 0.1)] * 6 for pair in pairs}
-        return SecondLook({**pairs, **controls}, lambda _, run: math.log(run), set(pairs), 0.03, 0.001, None, waited)
+        runs = by_run({**pairs, **controls})
+        return SecondLook(runs, lambda _, run: math.log(run), set(pairs), 0.03, 0.001, None, by_run(waited))
 
     busy = of(0.9, 0.5).of(pairs)
     assert (busy.outcome, busy.waits) == (Outcome.OPEN, Waits(bad=0.9, good=0.5))
@@ -126,7 +127,13 @@ def test_waits_do_not_explain_what_is_slow_against_its_limit_alone() -> None:
 
     def of(floor: float) -> tuple[SecondLook, Verified]:
         look = SecondLook(
-            runs, lambda _, run: math.log(run), {("n1", "n3")}, 0.03, 0.001, lambda _: math.log(floor), waited
+            by_run(runs),
+            lambda _, run: math.log(run),
+            {("n1", "n3")},
+            0.03,
+            0.001,
+            lambda _: math.log(floor),
+            by_run(waited),
         )
         return look, look.of([("n1", "n3")])
 
@@ -156,14 +163,14 @@ def test_waits_are_compared_run_by_run_with_those_of_good_pairs() -> None:
     good = [("n4", "n5"), ("n6", "n4"), ("n3", "n5")]
     waited = {("n1", "n3"): [(0.1, 0.6)] * 6, ("n3", "n2"): [(0.5, 0.0)] * 6}
     waited |= {("n4", "n5"): [(0.02, 0.06)] * 6, ("n6", "n4"): [(0.02, 0.02)] * 6, ("n3", "n5"): [(0.9, 0.0)] * 6}
-    ranks = RankWaits(waited, good)
+    ranks = RankWaits(by_run(waited), good)
     assert ranks.longest({"n1", "n2", "n3"}, pairs) == LongWaits("n3", 0.55, 0.02)
     assert ranks.longest({"n2"}, pairs) is None
-    assert RankWaits(waited, []).longest({"n3"}, pairs) is None
+    assert RankWaits(by_run(waited), []).longest({"n3"}, pairs) is None
     once = {pair: runs[:1] for pair, runs in waited.items()}
-    assert RankWaits(once, good).longest({"n3"}, pairs) is None
+    assert RankWaits(by_run(once), good).longest({"n3"}, pairs) is None
     mixed = {**waited, ("n4", "n5"): [(0.1, 0.1), (0.7, 0.7)] * 3, ("n6", "n4"): [(0.1, 0.1), (0.7, 0.7)] * 3}
-    assert RankWaits(mixed, good).longest({"n3"}, pairs) is None
+    assert RankWaits(by_run(mixed), good).longest({"n3"}, pairs) is None
 
 
 @pytest.mark.parametrize("everything", [0.6, 0.7])

@@ -326,7 +326,7 @@ def test_what_was_measured_is_counted(sea_trial: SeaTrial) -> None:
     design = outcome.judgement.design
     assert design is not None
     assert (design.planned_pairs, design.measured_pairs) == (12, 12)
-    assert design.measured == len(outcome.recorded.measurements) == 2 + 18 + 4 + 4
+    assert design.measured == len(outcome.recorded.measurements) == 2 + 18 + 4 + 4 + 3 * 2
     assert (design.repetitions, design.rounds) == (1, 18 // 2)
     assert "once" in design.statement
 

@@ -9,6 +9,7 @@ from seatrial.locate.evidence import Pair
 from seatrial.locate.explanation import Blamed
 from seatrial.model.fabric import Component
 from seatrial.model.subject import Direction
+from tests.support.builders import by_run
 
 GOOD, BAD = 48.5, 34.0
 CONTROLS = {("c1", "c2"): [GOOD] * 12, ("c3", "c4"): [GOOD + 0.02] * 12, ("c5", "c6"): [GOOD - 0.02] * 12}
@@ -21,7 +22,7 @@ def outcome(*runs: list[float]) -> Outcome:
 def verified(*runs: list[float], controls: dict[Pair, list[float]] = CONTROLS) -> Verified:
     pairs = {(f"a{number}", f"b{number}"): own for number, own in enumerate(runs)}
     look = SecondLook(
-        {**pairs, **controls},
+        by_run({**pairs, **controls}),
         lambda _, run: math.log(run / GOOD),
         set(pairs),
         effect=-math.log1p(-0.03),
@@ -77,7 +78,11 @@ def test_a_control_alone_in_a_run_does_not_hide_the_noise() -> None:
     noisy = [GOOD * factor for factor in (1.0, 1.1, 0.9, 1.05, 0.95, 1.0)]
     controls = {("c1", "c2"): noisy * 6, ("c3", "c4"): noisy[::-1], ("c5", "c6"): noisy[2:] + noisy[:2]}
     look = SecondLook(
-        {**part, **controls}, lambda _, run: math.log(run / GOOD), set(part), effect=-math.log1p(-0.03), scatter=0.001
+        by_run({**part, **controls}),
+        lambda _, run: math.log(run / GOOD),
+        set(part),
+        effect=-math.log1p(-0.03),
+        scatter=0.001,
     )
     assert look.of(part).outcome is not Outcome.UNSTABLE
 
@@ -131,7 +136,7 @@ def test_a_single_pair_that_met_traffic_is_not_convicted() -> None:
         ([33.9] * 12, Outcome.CONFIRMED),
         ([33.9] * 6, Outcome.OPEN),
     ):
-        look = SecondLook({PAIR: runs, **CONTROLS}, lambda _, run: math.log(run / GOOD), {PAIR}, 0.03, 0.001)
+        look = SecondLook(by_run({PAIR: runs, **CONTROLS}), lambda _, run: math.log(run / GOOD), {PAIR}, 0.03, 0.001)
         proofs = _Proofs({}, look, lambda _: True)
         assert proofs._outcome(alone, look.of([PAIR])) is outcome
 
@@ -155,7 +160,7 @@ def beside_the_spine(rates: dict[Pair, list[float]]) -> list[Blamed]:
     groups = [Blamed(frozenset([SPINE]), frozenset(ACROSS)), Blamed(frozenset([NODE]), frozenset(rates))]
     suspected = {pair for group in groups for pair in group.pairs}
     runs = {**ACROSS, **rates, **CONTROLS}
-    look = SecondLook(runs, lambda _, run: math.log(run / GOOD), suspected, 0.03, 0.001)
+    look = SecondLook(by_run(runs), lambda _, run: math.log(run / GOOD), suspected, 0.03, 0.001)
     spine, *others = _beside_bundles(groups, look, OneSpine())  # type: ignore[arg-type]
     assert spine == groups[0]
     return others
@@ -171,3 +176,28 @@ def test_a_node_is_not_suspected_for_pairs_that_a_slow_spine_explains() -> None:
     assert beside_the_spine({**explained, **both}) == [Blamed(frozenset([NODE]), frozenset(both))]
     slower = {pair: [33.9] * 6 for pair in (*explained, fourth)}
     assert beside_the_spine(slower) == [Blamed(frozenset([NODE]), frozenset(slower))]
+
+
+# A part that was good in an earlier retest, and is measured again because it fell since.
+
+
+def test_runs_before_the_last_look_do_not_speak_for_a_part_that_fell_since() -> None:
+    fell = {("a0", "b0"): [GOOD] * 6 + [BAD] * 6}
+    for since, outcome in ((0, Outcome.UNSTABLE), (6, Outcome.CONFIRMED)):
+        look = SecondLook(
+            by_run({**fell, **CONTROLS}),
+            lambda _, run: math.log(run / GOOD),
+            set(fell),
+            0.03,
+            0.001,
+            since=dict.fromkeys(fell, since),
+        )
+        assert look.of(fell).outcome is outcome
+
+
+def test_a_part_is_compared_with_the_controls_of_its_own_minutes() -> None:
+    """The machine became busy before the second retest, in which this part is measured first."""
+    late = {("a0", "b0"): dict.fromkeys(range(6, 12), BAD)}
+    controls = by_run({pair: [GOOD] * 6 + [BAD] * 6 for pair in CONTROLS})
+    look = SecondLook({**late, **controls}, lambda _, run: math.log(run / GOOD), set(late), 0.03, 0.001)
+    assert look.of(late).outcome is not Outcome.CONFIRMED

@@ -1,5 +1,6 @@
 """What the first line of a comparison claims: what was compared, and what is not shown."""
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +17,7 @@ from seatrial.model.imported import Sense
 from seatrial.model.measurement import Phase
 from seatrial.model.run_values import Metric, MetricTable
 from seatrial.model.verdict import Outcome
+from seatrial.render.json import json_text
 from tests.support.run_tables import LATENCY, summaries, table, table_of
 
 TRIAD = Metric(phase=Phase.SURVEY, variant="triad [B/s]", kernel=Sense.HIGHER, message_bytes=0, window_messages=0)
@@ -59,8 +61,7 @@ def test_same_names_the_undecided_node_that_lost_most() -> None:
     assert found.outcome is Outcome.SAME
     assert "not decided for 1 of 4 nodes, worst n3: triad [B/s] 25.8 % lower (95 % CI -" in sentence(found)
     report = comparison_report(found)
-    data = report.payload()
-    assert isinstance(data["metrics"], list)
+    data = json.loads(json_text(report.payload()))
     assert data["metrics"][0]["undecided"]["subject"] == "node:n3"
     (lost,) = hidden(Replacement(name="good", replaced=1, comparison=found))
     assert lost.subject.text == "node:n3", "a baseline of these runs may hide it"

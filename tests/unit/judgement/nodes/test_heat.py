@@ -42,8 +42,8 @@ def test_a_node_six_degrees_hotter_than_its_peers_is_named() -> None:
     assert dict(heat_lines(trials))["heat"] == (
         "median of 4 nodes 61 °C, hottest n3 at 67 °C; a node is named from 66 °C on"
     )
-    (fields,) = trial_fields(trials)["heat"]
-    assert fields["hottest"] == "n3"
+    (fields,) = trial_fields(trials).heat
+    assert fields.hottest == "n3"
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_an_operation_of_all_nodes_has_the_temperature_of_the_hottest_and_does_n
 def test_a_node_without_a_temperature_that_its_peers_have_is_listed() -> None:
     trials = judged(61, 61, 0, 62)
     assert dict(heat_lines(trials))["heat"].endswith("; unknown: n3")
-    (fields,) = trial_fields(trials)["heat"]
-    assert fields["unknown"] == ("n3",)
+    (fields,) = trial_fields(trials).heat
+    assert fields.unknown == ("n3",)
 
 
 def test_two_readings_name_nobody() -> None:

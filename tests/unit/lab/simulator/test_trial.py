@@ -16,7 +16,7 @@ from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.score import Match, Namer, Truth, score
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.totals import totals, wilson
-from seatrial.lab.simulator.trial import SimulatedFabric, SimulatedTrial, TrialSettings, run_trial
+from seatrial.lab.simulator.trial import FabricTrial, SimulatedFabric, TrialSettings, run_trial
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Subject
 from seatrial.model.verdict import Finding, FindingKind, Verdict
@@ -27,7 +27,7 @@ def fabric_of(topology: str) -> SimulatedFabric:
     return SimulatedFabric(parse_topology(topology))
 
 
-def trial_of(topology: str, archive: Path, *faults: str, seed: int = 1, **settings: object) -> SimulatedTrial:
+def trial_of(topology: str, archive: Path, *faults: str, seed: int = 1, **settings: object) -> FabricTrial:
     fabric = fabric_of(topology)
     chosen = msgspec.structs.replace(TrialSettings(specs=tuple(map(parse_fault, faults))), **settings)
     return run_trial(fabric, chosen, fabric.plant(chosen, seed), seed=seed, archive=archive, run=f"run-{seed}")[0]

@@ -1,6 +1,7 @@
 """The order of a trial, with a stage that only pretends."""
 
 import itertools
+import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,9 +12,10 @@ import pytest
 from seatrial.lab.cluster.plan import LabPlan, make_plan
 from seatrial.lab.faults.base import Parameters, Planted
 from seatrial.lab.trial.scenario import Scenario, parse_scenario
-from seatrial.lab.trial.trial import RunResult, TrialStage, complaints, run_scenario
+from seatrial.lab.trial.trial import ScenarioResult, ScenarioRun, TrialStage, complaints, run_scenario, trial_fields
 from seatrial.model.errors import SeatrialError
 from seatrial.process.process import Completed
+from seatrial.render.json import json_text
 
 FINDING = '{"kind":"slow-link","subject":"node:n3","ambiguous_with":[],"statement":"n3 is slow.","more":1}'
 SCENARIO = """
@@ -109,9 +111,20 @@ def test_one_lab_serves_all_repetitions() -> None:
     assert pretence.done == ["raise", PLANT, "check", "clear", PLANT, "check", "raze"]
     assert result.right
     assert [one.verdict for one in result.runs] == ["SLOW", "SLOW"]
-    counts = {"runs": 2, "hits": 2, "median seconds": 2.0}
-    assert result.counts == {**dict.fromkeys(result.counts, 0), **counts}
+    counts = {"runs": 2, "hits": 2, "median_seconds": 2.0}
+    assert {name: count for name, count in msgspec.structs.asdict(result.counts).items() if count} == counts
     assert result.verdicts == {"SLOW": 2}
+
+
+def test_a_program_reads_the_counts_beside_the_runs_that_were_not_right() -> None:
+    """`lab trial --json` runs as root only."""
+    fields = trial_fields([run_scenario(scenario(), 1, Pretence().stage())])
+    (row,) = json.loads(json_text(fields))["scenarios"]
+    assert (fields.right, row["right"], row["runs"], row["hits"], row["wrong"]) == (True, True, 1, 1, [])
+    failed = ScenarioResult(name="s", runs=(ScenarioRun(seconds=1.0, problem="no lab"),))
+    fields = trial_fields([failed])
+    assert not fields.right
+    assert [(wrong.run, bool(wrong.complaints)) for wrong in fields.scenarios[0].wrong] == [(1, True)]
 
 
 def test_a_fault_that_begins_during_the_check_is_cleared_like_others() -> None:
@@ -234,7 +247,7 @@ def test_the_lab_goes_whatever_happens() -> None:
     ],
 )
 def test_every_way_to_be_wrong_is_told(done: Completed, complaint: str) -> None:
-    heard: list[RunResult] = []
+    heard: list[ScenarioRun] = []
     pretence = Pretence(lambda: done)
     result = run_scenario(scenario(), 1, pretence.stage(), lambda _number, one: heard.append(one))
     assert not result.right

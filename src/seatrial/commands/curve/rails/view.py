@@ -4,18 +4,23 @@ from collections.abc import Iterator
 
 import msgspec
 
-from seatrial.commands.curve.rails.curves import RailCurve, RailRatio
+from seatrial.commands.curve.judge import Plateau
+from seatrial.commands.curve.points import CurvePoint
+from seatrial.commands.curve.rails.curves import RailRatio
 from seatrial.commands.curve.rails.judge import RailComparison
 from seatrial.commands.curve.view import plot_of, points_table
 from seatrial.model import units
 from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
-from seatrial.render.json import Json
+from seatrial.model.verdict import Verdict
+from seatrial.render.json import filled
 from seatrial.render.pair_view import (
+    PairOutcome,
+    PathLimitFields,
     design_note,
     limit_fields,
     limit_text,
-    outcome_fields,
     pair_case,
     pair_sentence,
     run_line,
@@ -25,6 +30,27 @@ from seatrial.render.report import Block, Findings, Lines, Report, Table, column
 HEAD = columns("over", "#latency", "#plateau", "#of its limit", "verdict")
 
 
+class RailCurveFields(PathLimitFields, frozen=True, kw_only=True):
+    """The samples of one rail, or of several at once, beside their limit."""
+
+    variant: str
+    rails: tuple[str, ...]
+    verdict: Verdict
+    reason: str
+    plateau: Plateau | None
+    latency_s: Estimate | None
+    points: tuple[CurvePoint, ...]
+
+
+class RailsFields(PairOutcome, frozen=True, kw_only=True):
+    """The rails of one pair compared with each other; docs/curve.md describes each field."""
+
+    launcher: str
+    curves: tuple[RailCurveFields, ...] = msgspec.field(name="rails")
+    ratios: tuple[RailRatio, ...]
+    gain: RailRatio | None
+
+
 def rails_report(run: RunInfo, comparison: RailComparison) -> Report:
     """The whole report."""
     return Report(
@@ -32,46 +58,18 @@ def rails_report(run: RunInfo, comparison: RailComparison) -> Report:
         sentence=pair_sentence(comparison, f"{comparison.pair[0]} to {comparison.pair[1]}: {comparison.reason}"),
         exit_code=comparison.exit_code,
         run=run,
-        payload=lambda: rails_fields(run, comparison),
+        payload=lambda: filled(
+            RailsFields,
+            comparison,
+            run,
+            curves=[filled(RailCurveFields, curve, limit_fields(curve.limit)) for curve in comparison.curves],
+        ),
         terminal=lambda _: (*_findings(comparison), Lines(rows=tuple(summary(comparison)))),
         page=lambda: _page(run, comparison),
         about=run_line(run),
         findings=tuple(comparison.findings),
         cases=() if comparison.findings else (pair_case(comparison),),
     )
-
-
-def rails_fields(run: RunInfo, comparison: RailComparison) -> Json:
-    """docs/curve.md describes each field."""
-    return {
-        **outcome_fields(comparison),
-        "launcher": run.launcher,
-        "rails": [_curve(curve) for curve in comparison.curves],
-        "ratios": [_ratio(ratio) for ratio in comparison.ratios],
-        "gain": _ratio(comparison.gain) if comparison.gain else None,
-    }
-
-
-def _curve(curve: RailCurve) -> Json:
-    return {
-        "variant": curve.variant,
-        "rails": list(curve.rails),
-        "verdict": curve.verdict.value if curve.verdict else None,
-        "reason": curve.reason,
-        "plateau": msgspec.to_builtins(curve.plateau),
-        "latency_s": msgspec.to_builtins(curve.latency_s),
-        **limit_fields(curve.limit),
-        "points": msgspec.to_builtins(curve.points),
-    }
-
-
-def _ratio(one: RailRatio) -> Json:
-    return {
-        "variant": one.variant,
-        "beside": one.beside,
-        "ratio": msgspec.to_builtins(one.ratio),
-        "permitted": one.permitted,
-    }
 
 
 def _findings(comparison: RailComparison) -> Iterator[Findings]:

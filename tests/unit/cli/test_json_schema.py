@@ -1,0 +1,123 @@
+"""The schema of `data`: every kind of object has its fields, and refuses others."""
+
+import json
+import typing
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pytest
+from jsonschema import SchemaError
+
+from seatrial.cli.json_schema import KINDS, RecordTypes
+from seatrial.model.facts import NodeFacts
+from seatrial.model.run import RunKind
+from seatrial.model.verdict import Outcome
+from tests.support.json_objects import validator
+from tests.support.paths import ROOT
+from tests.support.report_examples import run_info, slow_node
+from tests.support.reports import check_json_text
+from tests.unit.cli.test_json import WITH_JSON
+
+OF_NO_COMMAND = {"drift", "dry-run", "submitted", "rails"}
+"""Kinds that an option makes."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A row with
+    two fields."""
+
+    name: Annotated[str, msgspec.Meta(description="As Slurm has it.")]
+    size: float | None = None
+
+
+def test_the_published_schema_keeps_the_rules_of_schemas() -> None:
+    validator().check_schema(validator().schema)
+    with pytest.raises(SchemaError):
+        validator().check_schema({**validator().schema, "properties": []})
+
+
+def test_every_kind_that_is_printed_has_fields() -> None:
+    typed = {" ".join(path) for path in WITH_JSON} - {"report"}
+    assert set(KINDS) == {*typed, *map(str, RunKind), *OF_NO_COMMAND}
+
+
+def test_every_kind_names_its_page() -> None:
+    pages = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    forms = {form for kind in KINDS.values() for form in typing.get_args(kind) or (kind,)}
+    assert [form for form in forms if not any(page in (form.__doc__ or "") for page in pages)] == []
+
+
+def objects(part: Any) -> list[dict[str, Any]]:
+    """All parts of a schema that describe objects with fields."""
+    parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    own = [part] if isinstance(part, dict) and "properties" in part and part.get("type") == "object" else []
+    return own + [one for each in parts for one in objects(each)]
+
+
+def test_objects_are_closed() -> None:
+    schema = validator().schema
+    assert len(objects(schema)) > 150
+    assert [one for one in objects(schema) if one.get("additionalProperties") is not False] == []
+
+
+def refused(change: dict[str, Any], *path: str | int) -> bool:
+    report = json.loads(check_json_text(run_info(), slow_node()))
+    assert not list(validator().iter_errors(report))
+    place = report
+    for step in path:
+        place = place[step]
+    place.update(change)
+    return bool(list(validator().iter_errors(report)))
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"surprise": 1}, ("data",)),
+        ({"surprise": 1}, ("data", "nodes", 0)),
+        ({"verdict": "FINE"}, ("data", "pairs", 0)),
+        ({"retested": 1}, ("data", "pairs", 0)),
+        ({"bandwidth_bytes_per_s": 1.0}, ("data", "pairs", 0)),
+        ({"surprise": 1}, ("findings", 0)),
+        ({"surprise": 1}, ()),
+        ({"kind": "facts"}, ()),
+        ({"kind": "surprise"}, ()),
+    ],
+)
+def test_another_field_or_value_is_refused(change: dict[str, Any], path: tuple[str | int, ...]) -> None:
+    assert refused(change, *path)
+
+
+def test_a_fact_is_described_down_to_its_values() -> None:
+    types = RecordTypes()
+    types.type(NodeFacts)
+    assert types.definitions["NodeFacts"]["properties"]["hostname"] == {"type": "string"}
+    with pytest.raises(NotImplementedError, match="complex"):
+        types.type(complex)
+
+
+@pytest.mark.parametrize(
+    ("hint", "schema"),
+    [
+        (str, {"type": "string"}),
+        (float, {"type": ["number", "null"]}),
+        (tuple[int, ...], {"type": "array", "items": {"type": "integer"}}),
+        (dict[str, bool], {"type": "object", "additionalProperties": {"type": "boolean"}}),
+        (str | None, {"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        (Literal["in", "out"], {"enum": ["in", "out"]}),
+        (Row, {"$ref": "#/$defs/Row"}),
+        (Outcome, {"$ref": "#/$defs/Outcome"}),
+    ],
+)
+def test_types(hint: Any, schema: dict[str, Any]) -> None:
+    assert RecordTypes().type(hint) == schema
+
+
+def test_a_record_has_all_of_its_fields_and_the_sentences_on_them() -> None:
+    types = RecordTypes()
+    types.type(Row)
+    made = types.definitions["Row"]
+    assert made["description"] == "A row with two fields."
+    assert list(made["properties"]) == made["required"] == ["name", "size"]
+    assert made["properties"]["name"] == {"type": "string", "description": "As Slurm has it."}
+    assert made["additionalProperties"] is False
