@@ -17,7 +17,7 @@ from typing import TypeVar
 import made_up_node
 from made_up_commands import OUTPUTS, hwloc_xml
 
-from seatrial.drift.comparison import Difference, drift
+from seatrial.drift.comparison import FactDifference, drift
 from seatrial.launch.collector import collector
 from seatrial.model.facts import NodeFacts
 from seatrial.node.node import parse_facts
@@ -100,7 +100,7 @@ def judged(facts: dict[str, NodeFacts]) -> tuple[float, int]:
     return seconds, len(findings)
 
 
-def not_found(differences: Sequence[Difference]) -> list[str]:
+def not_found(differences: Sequence[FactDifference]) -> list[str]:
     """The planted faults that no difference tells of the right node alone."""
     told = {fact: each.odd for each in differences for fact in (each.fact, *each.along_with)}
     return [f"{fact} on n{number}" for number, (fact, *_) in PLANTED.items() if told.get(fact) != (f"n{number}",)]

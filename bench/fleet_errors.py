@@ -10,8 +10,7 @@ import sys
 
 import numpy as np
 
-from seatrial.statistics.e_process import alarm_count, median_sequence
-from seatrial.statistics.fleets import judge_fleet
+from seatrial.statistics.fleets import alarm_count, judge_fleet, median_sequence
 
 SCATTER = 0.0115
 RUNS = 5

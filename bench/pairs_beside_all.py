@@ -17,8 +17,7 @@ from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Parameters
 from seatrial.lab.trial.scenario import Scenario
 from seatrial.lab.trial.score import CheckOutput
-from seatrial.lab.trial.stage import archive_of, real_stage
-from seatrial.lab.trial.trial import Stage
+from seatrial.lab.trial.trial import TrialStage, archive_of, real_stage
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.subject import Direction
 
@@ -78,7 +77,7 @@ def main() -> int:
     return int(failed)
 
 
-def measure(stage: Stage, plan: LabPlan, kind: str, subject: str, seed: int) -> Outcome:
+def measure(stage: TrialStage, plan: LabPlan, kind: str, subject: str, seed: int) -> Outcome:
     """One check with a sparse design."""
     label = f"{kind or 'healthy'}-{seed}"
     done = stage.check(plan, ["check", "--no-nodes", "--design", "sparse", "--seed", str(seed)], label)

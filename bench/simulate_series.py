@@ -21,10 +21,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from seatrial.lab.simulator.disturbances import Conditions
+from seatrial.lab.simulator.disturbances import SimulatedConditions
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.totals import Share, Totals, totals
-from seatrial.lab.simulator.trial import SimulatedFabric, Trial, TrialSettings, run_trial
+from seatrial.lab.simulator.trial import SimulatedFabric, SimulatedTrial, TrialSettings, run_trial
 from seatrial.lab.simulator.view import totals_text, trial_line
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Kernel, Measurement, Phase
@@ -70,7 +70,7 @@ class Medians(msgspec.Struct, frozen=True, kw_only=True):
     wrong: int
 
 
-def medians_of(measurements: Sequence[Measurement], trial: Trial) -> Medians:
+def medians_of(measurements: Sequence[Measurement], trial: SimulatedTrial) -> Medians:
     """Medians of the survey's bandwidth by node, out and in, with MAD."""
     rates: dict[bool, defaultdict[str, list[float]]] = {False: defaultdict(list), True: defaultdict(list)}
     for one in measurements:
@@ -90,14 +90,14 @@ def medians_of(measurements: Sequence[Measurement], trial: Trial) -> Medians:
 class Done(msgspec.Struct, frozen=True, kw_only=True):
     """A trial, and the simple method on its measurements."""
 
-    trial: Trial
+    trial: SimulatedTrial
     medians: Medians
 
 
 def cell_trials(cell: Cell) -> list[Done]:
     """All trials of a cell. Seeds differ from cell to cell."""
     fabric = SimulatedFabric(parse_topology(f"fat-tree:{cell.nodes},oversubscription={cell.ratio}"))
-    conditions = Conditions(jobs=cell.nodes // NODES_PER_JOB if cell.jobs else 0)
+    conditions = SimulatedConditions(jobs=cell.nodes // NODES_PER_JOB if cell.jobs else 0)
     first = 1000 * (cell.nodes + 100 * cell.ratio + 10 * cell.routed + cell.jobs)
     done = []
     with tempfile.TemporaryDirectory() as folder:
@@ -131,7 +131,7 @@ def row(cell: Cell, total: Totals, medians: Sequence[Medians]) -> str:
 
 def series(cells: list[Cell]) -> bool:
     """Print every cell and all of them together; whether the bar is met."""
-    everything: list[Trial] = []
+    everything: list[SimulatedTrial] = []
     cheap = True
     for cell in cells:
         argv = [sys.executable, __file__, "--cell", msgspec.json.encode(cell).decode()]

@@ -14,7 +14,7 @@ struct pair {
     int slots; /* at most window */
     char **send;
     char **receive;
-    MPI_Request *requests; /* 2 * window */
+    MPI_Request *requests; /* window */
     /* MPI_STATUSES_IGNORE, out of the compiler's sight: gcc takes MPICH's, which is the address 1, for an array
      * too short and warns. */
     MPI_Status *no_statuses;

@@ -1,6 +1,6 @@
 #include "kernels/kernel.h"
 
-extern const struct kernel kernel_pingpong, kernel_oneway, kernel_bothway, kernel_barrier;
+extern const struct kernel kernel_pingpong, kernel_oneway, kernel_barrier;
 extern const struct kernel kernel_memory_copy, kernel_memory_scale, kernel_memory_add, kernel_memory_triad;
 extern const struct kernel kernel_memory_read, kernel_chase, kernel_fma, kernel_noise_work, kernel_noise_detour;
 extern const struct kernel kernel_pipe_switch, kernel_pipe_wake, kernel_timer_wake, kernel_time_slice, kernel_chase_far;
@@ -10,7 +10,6 @@ extern const struct kernel kernel_storage_write, kernel_storage_read, kernel_sto
 const struct kernel *const kernels[] = {
     &kernel_pingpong,
     &kernel_oneway,
-    &kernel_bothway,
     &kernel_barrier,
     &kernel_memory_copy,
     &kernel_memory_scale,

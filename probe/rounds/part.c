@@ -24,7 +24,7 @@ static struct demand pair_demand(const struct kernel *kernel, const struct job *
         .receive_bytes = job->message_bytes,
         .window = job->window,
         .budget_bytes = BUFFERS_BUDGET_BYTES / (sends + receives),
-        .requests = 2 * (size_t)job->window,
+        .requests = (size_t)job->window,
     };
 }
 

@@ -8,7 +8,7 @@ import pytest
 
 from seatrial.lab.cluster import stop
 from seatrial.lab.cluster.plan import LabPlan, make_plan
-from seatrial.lab.cluster.requirements import why_not
+from seatrial.lab.cluster.processes import why_not
 from seatrial.lab.cluster.start import needed_folders, raise_lab
 
 

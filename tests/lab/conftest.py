@@ -10,7 +10,7 @@ import pytest
 from seatrial.lab.cluster import planting, stop
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan, make_plan
-from seatrial.lab.cluster.requirements import why_not
+from seatrial.lab.cluster.processes import why_not
 from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import wait_until_idle

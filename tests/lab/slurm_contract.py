@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from seatrial.launch.contract import Manner
+from seatrial.launch.contract import StartManner
 from seatrial.launch.mpi import find_mpi
 from seatrial.launch.probe_build import build, default_folder
 from seatrial.launch.slurm import SlurmLauncher
@@ -34,7 +34,7 @@ def main(folder: Path, mpicc: str, way: str) -> None:
         launcher_contract.check_measuring(session)
         launcher_contract.check_refusal(session)
         session.close()
-        pair = launcher_contract.started(launcher, nodes[1:], folder, Manner(ranks_per_node=2))
+        pair = launcher_contract.started(launcher, nodes[1:], folder, StartManner(ranks_per_node=2))
         assert sorted(pair.nodes) == ["n2:0", "n2:1", "n3:0", "n3:1"]
         launcher_contract.check_measuring(pair)
         pair.close()

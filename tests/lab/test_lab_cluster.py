@@ -197,7 +197,7 @@ def test_an_unknown_lab_or_host_is_refused(lab4: LabPlan, in_lab: InLab) -> None
 
 
 def test_others_than_root_are_refused_politely() -> None:
-    code = "from seatrial.lab.cluster.requirements import require_lab; require_lab()"
+    code = "from seatrial.lab.cluster.processes import require_lab; require_lab()"
     argv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", code]
     done = run(argv, timeout_s=30, cwd="/")
     if "SeatrialError" not in done.stderr:

@@ -11,8 +11,7 @@ from _pytest.mark import ParameterSet
 from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.trial.scenario import Scenario, read_scenario
-from seatrial.lab.trial.stage import real_stage
-from seatrial.lab.trial.trial import ScenarioResult, complaints, run_scenario
+from seatrial.lab.trial.trial import ScenarioResult, complaints, real_stage, run_scenario
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided
 from tests.series.__main__ import SCENARIOS as SERIES

@@ -13,7 +13,7 @@ from seatrial.lab.cluster.hardware import BASE_SLICE_FILE, PROCESSOR
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.node_groups import name_of
 from seatrial.lab.cluster.plan import PARAMETERS_FILE, LabPlan
-from seatrial.lab.cluster.sysroot import inside, own
+from seatrial.lab.cluster.sysroot import below, own
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import run
 from tests.support.json_objects import parsed
@@ -94,12 +94,12 @@ def content(path: str) -> Setting:
 
 def overlaid(path: str) -> Setting:
     """Of a simulated file of n2's own."""
-    return lambda plan: inside(own(state.folder(plan.name), "n2"), path).read_text()
+    return lambda plan: below(own(state.folder(plan.name), "n2"), path).read_text()
 
 
 def quota(plan: LabPlan) -> str:
     """What the control group of n2 leaves it."""
-    place = inside(Path("/sys/fs/cgroup"), name_of(plan.name, "n2"))
+    place = below(Path("/sys/fs/cgroup"), name_of(plan.name, "n2"))
     return "".join(path.read_text() for path in place.parent.glob(f"**/{place.name}/cpu.*") if path.name in QUOTA_FILES)
 
 

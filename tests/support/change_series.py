@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from seatrial.locate.changes import find_changes
-from seatrial.locate.part_series import Series
+from seatrial.locate.part_series import RowSeries
 from seatrial.locate.thresholds import practical_effects
 from seatrial.model.pair_faults import Change
 from seatrial.model.units import BANDWIDTH
@@ -101,7 +101,7 @@ class Scene:
         chosen = [own[i] for i in draw.permutation(len(own))[:4]] + [other[i] for i in draw.permutation(len(other))[:3]]
         return [[chosen[i]] for _ in range(6) for i in draw.permutation(len(chosen))]
 
-    def series(self, seed: int) -> Series:
+    def series(self, seed: int) -> RowSeries:
         """What was measured, relative to the usual value."""
         draw = np.random.default_rng([seed, self.nodes])
         rows = []
@@ -113,7 +113,7 @@ class Scene:
                 share = self.share(here, there, time_s) * (0.5 if low else 1.0)
                 rows.append((here, there, time_s, math.log(share) + self.noise * float(draw.standard_normal())))
         source, target, times, logs = zip(*rows, strict=True)
-        return Series(source=np.array(source), target=np.array(target), time_s=np.array(times), log=np.array(logs))
+        return RowSeries(source=np.array(source), target=np.array(target), time_s=np.array(times), log=np.array(logs))
 
     @property
     def duration_s(self) -> float:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seatrial.driver.measurer import STARTS
-from seatrial.launch.contract import PLAIN, Launcher, Manner, Session
+from seatrial.launch.contract import PLAIN, Launcher, Session, StartManner
 from seatrial.model.errors import LaunchError, RoundRefused
 from seatrial.model.loss import LossCause
 from seatrial.model.measurement import Phase, Round, Shape
@@ -78,7 +78,7 @@ def check_refusal(session: Session) -> None:
     assert len(list(session.measure(round_of(LATENCY, (first, second)), PATIENCE_S))) == 1
 
 
-def started(launcher: Launcher, nodes: tuple[str, ...], folder: Path, manner: Manner = PLAIN) -> Session:
+def started(launcher: Launcher, nodes: tuple[str, ...], folder: Path, manner: StartManner = PLAIN) -> Session:
     """A session, after as many attempts as the driver makes: Open MPI 4.1 crashes in some of its starts."""
     for attempt in range(STARTS - 1):
         try:

@@ -12,8 +12,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import seatrial
-from seatrial.failures.cause import causes
-from seatrial.failures.pending_jobs import reasons
+from seatrial.failures.cause import causes, reasons
 from seatrial.limits.microarchitectures import recognise, table
 
 METHODS = ("match", "fullmatch", "search", "findall", "finditer", "sub", "subn", "split")

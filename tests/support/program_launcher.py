@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from seatrial.launch.contract import Command
+from seatrial.launch.contract import ProgramCommand
 from tests.support.scripted import ScriptedLauncher
 
 
@@ -12,6 +12,8 @@ class ProgramLauncher(ScriptedLauncher):
 
     started: list[tuple[tuple[str, ...], int]]
 
-    def program_command(self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path) -> Command:
+    def program_command(
+        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path
+    ) -> ProgramCommand:
         self.started = [*getattr(self, "started", []), (tuple(nodes), ranks_per_node)]
-        return Command(argv=tuple(argv))
+        return ProgramCommand(argv=tuple(argv))

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from seatrial.launch.contract import PLAIN, Manner
+from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Kernel, Measurement, Round
 from tests.support.builders import HEALTHY, Cluster
@@ -78,7 +78,7 @@ class RailedLauncher(ScriptedLauncher):
         self.unstartable = unstartable
         self.silent_over = silent_over
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> ScriptedSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> ScriptedSession:
         rails = manner.environment.get(INCLUDE, "")
         deaf = bool(rails) and rails == self.silent_over
         self.hangs = {frozenset((a, b)) for a in nodes for b in nodes if a != b} if deaf else set()

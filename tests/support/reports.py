@@ -14,8 +14,8 @@ from seatrial.commands.placement.judge import Placement
 from seatrial.commands.placement.view import placement_report
 from seatrial.commands.transports.judge import Transports, TransportsByRail
 from seatrial.commands.transports.view import transports_report
-from seatrial.drift.changes import Change
-from seatrial.drift.comparison import Difference
+from seatrial.drift.changes import FactDrift
+from seatrial.drift.comparison import FactDifference
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import Judgement
@@ -116,9 +116,9 @@ def facts_json(facts: Facts) -> str:
 
 def drift_of(
     facts: Facts,
-    differences: Iterable[Difference] = (),
-    changes: Iterable[Change] = (),
-    against: Iterable[Difference] = (),
+    differences: Iterable[FactDifference] = (),
+    changes: Iterable[FactDrift] = (),
+    against: Iterable[FactDifference] = (),
     findings: Iterable[Finding] = (),
 ) -> Report:
     """The report of these differences."""

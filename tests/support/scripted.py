@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.loss import Loss
 from seatrial.model.measurement import Measurement, Round
@@ -57,7 +57,7 @@ class ScriptedLauncher:
         self.draw = random.Random(cluster.seed)
         self.rounds: list[Round] = []
         self.starts: list[tuple[str, ...]] = []
-        self.manners: list[Manner] = []
+        self.manners: list[StartManner] = []
         self.killed = 0
         self.closed = False
 
@@ -76,7 +76,7 @@ class ScriptedLauncher:
             texts={node: self.cluster.facts_text(node) for node in nodes if node not in silent}, silent=silent
         )
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> "ScriptedSession":
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> "ScriptedSession":
         self.starts.append(tuple(nodes))
         self.manners.append(manner)
         if self.starts_fail or self.silent() & set(nodes):

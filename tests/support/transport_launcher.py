@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial.commands.transports import run
 from seatrial.commands.transports.judge import Transports, TransportsByRail
-from seatrial.launch.contract import PLAIN, FactsReading, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost
 from seatrial.model.measurement import Kernel, Measurement, Round
 from seatrial.model.settings import SiteSettings, TransportsSettings
@@ -81,7 +81,7 @@ class Launcher(ScriptedLauncher):
             texts={node: text.replace("#end", counted, 1) for node, text in whole.texts.items()}, silent=whole.silent
         )
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> ScriptedSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> ScriptedSession:
         log.write_text(LOG)
         super().start(nodes, log, manner)
         if ABSENT & set(manner.environment.values()):

@@ -140,7 +140,7 @@ static const struct kernel kernel_dawdle = {.name = "dawdle",
                                             .needs = NEEDS_GROUP,
                                             .group = {.run = dawdle, .arrivals = true}};
 
-extern const struct kernel kernel_pingpong, kernel_oneway, kernel_bothway;
+extern const struct kernel kernel_pingpong, kernel_oneway;
 extern const struct kernel kernel_memory_copy, kernel_memory_scale, kernel_memory_add, kernel_memory_triad;
 extern const struct kernel kernel_memory_read, kernel_chase, kernel_fma, kernel_noise_work, kernel_noise_detour;
 extern const struct kernel kernel_pipe_switch, kernel_pipe_wake, kernel_timer_wake, kernel_time_slice, kernel_chase_far;
@@ -192,7 +192,7 @@ static const struct kernel kernel_misread = {
 
 const struct kernel *const kernels[] = {
     &kernel_roll_call,    &kernel_everyone,    &kernel_alone,        &kernel_garbled,    &kernel_pingpong,
-    &kernel_oneway,       &kernel_bothway,     &kernel_memory_copy,  &kernel_memory_scale, &kernel_memory_add,
+    &kernel_oneway,       &kernel_memory_copy, &kernel_memory_scale, &kernel_memory_add,
     &kernel_memory_triad, &kernel_memory_read, &kernel_chase,        &kernel_fma,        &kernel_noise_work,
     &kernel_noise_detour, &kernel_pipe_switch, &kernel_pipe_wake,    &kernel_miscalculated,
     &kernel_timer_wake,   &kernel_time_slice,  &kernel_chase_far,    &kernel_barrier,    &kernel_allreduce,

@@ -56,7 +56,7 @@ SELECT round, any_value(phase) AS phase, coalesce(any_value(variant), '') AS var
        any_value(message_bytes) AS message_bytes, any_value(window_messages) AS window_messages,
        max(pairs_at_once) AS pairs_at_once, max(verified) AS verified
 FROM samples
-WHERE NOT warm AND kernel IN ('pingpong', 'oneway', 'bothway')
+WHERE NOT warm AND kernel IN ('pingpong', 'oneway')
       AND phase IN ('survey', 'next', 'retest', 'curve', 'saturation', 'variant')
 GROUP BY round
 """

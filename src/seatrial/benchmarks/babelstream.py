@@ -3,7 +3,7 @@
 import re
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.benchmarks.stream import compare_rate
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.number_text import NUMBER, number_of, whole_number
@@ -55,7 +55,7 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _row(reading: Reading, line: Line, row: "re.Match[str]", unit: float, array_bytes: float) -> None:
+def _row(reading: Reading, line: OutputLine, row: "re.Match[str]", unit: float, array_bytes: float) -> None:
     labels = {"kernel": row["kernel"]}
     reading.result("bandwidth_bytes_per_s", row["rate"], line, unit, labels)
     reading.result("time_s", row["least"], line, labels=labels)

@@ -1,16 +1,25 @@
-"""What a benchmark declares: how its output is recognised and read, its metrics, gates and scaling rule."""
+"""What a benchmark declares: how its output is recognised and read, its metrics, gates, scaling rule and parameters."""
 
 import enum
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from seatrial.model.benchmark import Metric, Output
 from seatrial.model.benchmark_run import Plan, Request
+from seatrial.model.errors import UsageError
 from seatrial.model.verdict import FindingKind
 
 AUTO = "auto"
-"""In place of the name of a benchmark: the one that is recognised in the output."""
+"""Instead of the value of a parameter: the plan chooses it. Instead of a benchmark's name: the output shows which."""
+SIZE = re.compile(r"(?P<number>[0-9]{1,12})(?P<unit>[KMGT]iB|B|)")
+UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+LEFT_FREE = 0.1
+"""Share of the free space that a run leaves alone."""
+PAIR = 2
+PAIR_BYTES = 1 << 22
+"""Default of the largest message between two ranks."""
 
 
 class Scaling(enum.StrEnum):
@@ -28,7 +37,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     default: str
     meaning: str
     grows: float = 0.0
-    """In weak scaling it grows as the work to this power: 1/2 for the order of a matrix. 0: it stays."""
+    """The power of the work with which it grows in weak scaling: 1/2 for the order of a matrix. 0: it stays."""
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +55,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int = 1
     """How many are taken where nobody says it."""
     ranks_per_node: int = 0
-    """The same; 0: one for each core."""
+    """Ranks on each node unless the user says otherwise; 0: one for each core."""
     grows: bool = False
     """Whether its work grows with the ranks by itself, so that there is no strong scaling."""
     case: bool = False
@@ -68,12 +77,12 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     beginnings: tuple[str, ...]
     parse: Callable[[str], Output]
     parse_up_to: Callable[[str, int], Output] | None = None
-    """The same for a largest message in bytes that the command line says; for outputs without a closing line."""
+    """Parses outputs without a closing line, up to the largest message in bytes that the command line says."""
     metrics: tuple[Metric, ...]
     main_metric: str
     """The metric of scaling curves and of comparisons between nodes."""
     main_labels: dict[str, str] = {}
-    """Of the value of the main metric that scaling curves take, where an output has several parts."""
+    """Labels of the main metric's value for scaling curves, if an output has several parts."""
     evidence: tuple[str, ...]
     """Names of the evidence of work that is read."""
     gates: tuple[FindingKind, ...]
@@ -88,3 +97,52 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     def main(self) -> Metric:
         """The metric called `main_metric`."""
         return next(metric for metric in self.metrics if metric.name == self.main_metric)
+
+
+def completed(given: Mapping[str, str], declared: tuple[Parameter, ...]) -> dict[str, str]:
+    """All declared parameters with what was given, or their defaults. Raises UsageError for an unknown one."""
+    names = [parameter.name for parameter in declared]
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        has = f"It has {', '.join(names)}." if names else "It has none."
+        raise UsageError(f"--set {unknown[0]}={given[unknown[0]]}: there is no parameter {unknown[0]!r}.", has)
+    return {parameter.name: given.get(parameter.name, parameter.default) for parameter in declared}
+
+
+def whole(parameters: Mapping[str, str], name: str, least: int, most: int) -> int:
+    """A whole number. Raises UsageError that shows the value."""
+    text = parameters[name]
+    if not re.fullmatch("[0-9]{1,12}", text) or not least <= int(text) <= most:
+        raise UsageError(f"--set {name}={text}: it must be a whole number from {least} to {most}.", "Correct it.")
+    return int(text)
+
+
+def size_bytes(parameters: Mapping[str, str], name: str) -> int:
+    """A size in bytes. Raises UsageError that shows the value."""
+    match = SIZE.fullmatch(parameters[name])
+    if not match or not int(match["number"]):
+        raise UsageError(f"--set {name}={parameters[name]} is not a size.", "Write 512MiB or 4GiB.")
+    return int(match["number"]) * UNITS[match["unit"]]
+
+
+def share(parameters: Mapping[str, str], name: str) -> float:
+    """A percentage as a share. Raises UsageError that shows the value."""
+    match = re.fullmatch(r"([0-9]{1,2}(?:\.[0-9]{1,3})?) ?%", parameters[name])
+    if not match or not float(match[1]):
+        raise UsageError(f"--set {name}={parameters[name]} is not a share below 100 %.", "Write 80%.")
+    return float(match[1]) / 100
+
+
+def largest_message(request: Request, default: int) -> int:
+    """The parameter `largest` in bytes; `default` if it is automatic."""
+    return default if request.parameters["largest"] == AUTO else size_bytes(request.parameters, "largest")
+
+
+def check_space(request: Request, wanted: int, what: str) -> None:
+    """Raises UsageError if the scratch folder has too little space."""
+    if wanted > (1 - LEFT_FREE) * request.free_bytes:
+        raise UsageError(
+            f"{what} do not fit: the scratch folder has {request.free_bytes / 1e9:.1f} GB free, and a tenth of it is "
+            "left alone.",
+            "Give smaller ones, or another --scratch.",
+        )

@@ -5,10 +5,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.fio_plan import FIO
-from seatrial.benchmarks.reading import START, Line, Reading, json_objects
+from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, check_space, size_bytes, whole
+from seatrial.benchmarks.reading import START, OutputLine, Reading, json_objects
 from seatrial.model.benchmark import Better, Label, Metric, Output, Result
+from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.errors import UsageError
 from seatrial.model.number_text import number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -26,7 +27,7 @@ OLD_TOTAL = re.compile(
     r"^\s+(?P<direction>READ|WRITE|TRIM|MIXED): io=(?P<io>\d{1,15}(?:\.\d{1,18})?)(?P<io_unit>[KMGT]?B), "
     r"aggrb=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?B)/s, .{0,200}maxt=\s*(?P<most>\d{1,12})msec"
 )
-"""Of fio 2.x, whose KB are 1024 bytes."""
+"""Lines of fio 2.x, whose KB are 1024 bytes."""
 DIRECTION = re.compile(
     r"^\s+(?P<direction>read|write|trim|mixed)\s*: IOPS="
     r"(?P<iops>\d{1,15}(?:\.\d{1,18})?[kMG]?), BW=(?P<bw>\d{1,15}(?:\.\d{1,18})?)(?P<unit>[KMGT]?i?B)/s"
@@ -44,7 +45,7 @@ MEAN_LATENCY = 4 + 4 + 4 + 20 + 2
 DISKS = re.compile(r"^Disk stats \(read/write\):")
 DISK = re.compile(r"^\s+\S+: ios=\d{1,18}/\d{1,18}")
 AGGREGATE = "aggrios="
-"""Of a device that is made of others, which have lines of their own below it."""
+"""Marks a device that is made of others, which have lines of their own below it."""
 PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 SIZES = {
     **{f"{letter}B": 1000**power for power, letter in enumerate(("", "K", "M", "G", "T"))},
@@ -59,6 +60,59 @@ FEWEST_TICKS = 20
 """Milliseconds, in which fio counts: fewer make its rates uncertain by more than 5 %."""
 AGREEMENT = 0.05
 DIRECTIONS = ("read", "write", "trim", MIXED)
+
+
+MODES = ("write", "read", "randwrite", "randread", "rw", "randrw")
+MIB = 1 << 20
+
+
+def fio_plan(request: Request) -> Plan:
+    """One job in the scratch folder, past the page cache where `direct` says so. Raises UsageError for a parameter."""
+    parameters = request.parameters
+    mode = parameters["mode"]
+    if mode not in MODES:
+        raise UsageError(f"--set mode={mode} is not a valid mode.", f"Choose from {', '.join(MODES)}.")
+    direct = whole(parameters, "direct", 0, 1)
+    jobs = whole(parameters, "jobs", 1, 1024)
+    block = size_bytes(parameters, "block")
+    size, note = _size(request, direct=bool(direct))
+    check_space(request, size * jobs, f"{jobs} files of {size / 1e9:.1f} GB")
+    words = [
+        f"--name={mode}", f"--rw={mode}", f"--size={size}", f"--bs={block}", f"--direct={direct}",
+        f"--numjobs={jobs}", "--group_reporting", "--directory=.", "--end_fsync=1", "--output-format=json",
+        f"--runtime={whole(parameters, 'seconds', 1, 86400)}",
+    ]  # fmt: skip
+    return Plan(steps=(Step(name="fio", argv=(request.program, *words), mpi=False),), notes=(note,))
+
+
+def _size(request: Request, *, direct: bool) -> tuple[int, str]:
+    """Bytes of a file, and a sentence on it. Through the page cache it is twice the memory."""
+    if request.parameters["size"] != AUTO:
+        size = size_bytes(request.parameters, "size")
+        cached = not direct and 0 < size < 2 * request.memory_bytes
+        doubt = " It is less than twice the memory: the page cache may serve it." if cached else ""
+        return size, f"A file of {size / 1e9:.2f} GB as requested.{doubt}"
+    size = (4096 * MIB) if direct else 2 * request.memory_bytes
+    if not size:
+        raise UsageError("The memory of the node is not known.", "Give the size: --set size=64GiB.")
+    why = "past the page cache" if direct else "twice the memory, so that the page cache cannot serve it"
+    return size, f"A file of {size / 1e9:.2f} GB: {why}."
+
+
+FIO = Launch(
+    programs=("fio",),
+    package="fio",
+    plan=fio_plan,
+    ranks_per_node=1,
+    parameters=(
+        Parameter(name="mode", default="write", meaning=", ".join(MODES)),
+        Parameter(name="size", default=AUTO, meaning="of the file; auto: 4GiB, twice the memory with direct=0"),
+        Parameter(name="block", default="1MiB", meaning="bytes of one operation"),
+        Parameter(name="jobs", default="1", meaning="processes at once, each with its own file"),
+        Parameter(name="direct", default="1", meaning="1: past the page cache, 0: through it"),
+        Parameter(name="seconds", default="60", meaning="longest time"),
+    ),
+)
 
 
 def parse(text: str) -> Output:
@@ -160,7 +214,9 @@ def _add(reading: Reading, metric: str, value: float, labels: dict[str, Label]) 
     reading.add(Result(metric=metric, value=value, line=0, printed=f"{value:g}", labels=labels))
 
 
-def _plausible(reading: Reading, name: str, runtime_ms: float, moved: float, rate: float, line: Line = START) -> None:
+def _plausible(
+    reading: Reading, name: str, runtime_ms: float, moved: float, rate: float, line: OutputLine = START
+) -> None:
     """A run of a few ticks of fio's clock has no rate; rate times time is the amount."""
     if 0 < runtime_ms < FEWEST_TICKS:
         reading.breach(FindingKind.RUN_TOO_SHORT, f"{name!r} ran for {runtime_ms:g} ms: too short for a rate", line)
@@ -205,14 +261,14 @@ def _form(
     return (old, OLD_SIZES) if old else None
 
 
-def _direction(reading: Reading, line: Line, match: "re.Match[str]", sizes: dict[str, int], job: str) -> None:
+def _direction(reading: Reading, line: OutputLine, match: "re.Match[str]", sizes: dict[str, int], job: str) -> None:
     labels: dict[str, Label] = {"job": job, "direction": match["direction"]}
     reading.result("bandwidth_bytes_per_s", match["bw"], line, sizes.get(match["unit"], 1), labels=labels)
     letter = match["iops"][-1] if match["iops"][-1].isalpha() else ""
     reading.result("rate_per_s", match["iops"].removesuffix(letter), line, PREFIXES[letter], labels=labels)
 
 
-def _total(reading: Reading, line: Line, match: "re.Match[str]", sizes: dict[str, int], group: str) -> None:
+def _total(reading: Reading, line: OutputLine, match: "re.Match[str]", sizes: dict[str, int], group: str) -> None:
     direction = match["direction"].lower()
     unit = sizes.get(match["unit"], 1)
     reading.result("bandwidth_bytes_per_s", match["bw"], line, unit, {"group": group, "direction": direction})
@@ -230,8 +286,8 @@ def _complete(reading: Reading, modes: dict[str, set[str]], totals: dict[str, se
     for group, declared in modes.items():
         wanted = {"read"} if declared & READS else set()
         wanted |= {"write"} if declared & WRITES else set()
-        found = totals.get(group, set())
-        for direction in sorted(wanted - found) if MIXED not in found else ():
+        directions = totals.get(group, set())
+        for direction in sorted(wanted - directions) if MIXED not in directions else ():
             reading.lack(f"the summary of group {group} has no line for {direction}")
     disks = reading.search(DISKS.pattern)
     if disks is None:

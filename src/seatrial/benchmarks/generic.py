@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
-from seatrial.benchmarks.reading import START, Line, Reading
+from seatrial.benchmarks.reading import START, OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.errors import UsageError
@@ -60,7 +60,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     output: str = ""
 
 
-class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class GenericSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file of a benchmark. docs/benchmarks.md describes each field."""
 
     name: str
@@ -79,7 +79,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 def generic_benchmark(text: str, source: str) -> Benchmark:
     """The benchmark of a TOML file. Raises UsageError that says what is wrong in it."""
     try:
-        spec = msgspec.toml.decode(text, type=Spec)
+        spec = msgspec.toml.decode(text, type=GenericSpec)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{source}: {error}.", "docs/benchmarks.md describes the file of a benchmark.") from error
     patterns = _Patterns(source)
@@ -177,9 +177,9 @@ def _metric(name: str, item: MetricSpec, source: str) -> Metric:
     return Metric(name=name, unit=unit.base, better=item.better, meaning=item.meaning)
 
 
-def _parse(spec: Spec, rules: dict[str, Any], shown: dict[str, Any], text: str) -> Output:
+def _parse(spec: GenericSpec, rules: dict[str, Any], shown: dict[str, Any], text: str) -> Output:
     reading = Reading(spec.name, text)
-    lines = [Line(line.number, line.text[:LONGEST_LINE]) for line in reading.whole_lines]
+    lines = [OutputLine(line.number, line.text[:LONGEST_LINE]) for line in reading.whole_lines]
     counted = dict.fromkeys(rules, 0)
     for line in lines:
         for name, pattern in rules.items():
@@ -202,7 +202,7 @@ def _parse(spec: Spec, rules: dict[str, Any], shown: dict[str, Any], text: str) 
     return reading.output()
 
 
-def _number(reading: Reading, item: MetricSpec, name: str, printed: str, line: Line) -> None:
+def _number(reading: Reading, item: MetricSpec, name: str, printed: str, line: OutputLine) -> None:
     try:
         value = number_of(printed)
     except ValueError:
@@ -215,7 +215,7 @@ def _number(reading: Reading, item: MetricSpec, name: str, printed: str, line: L
         reading.breach(FindingKind.ABOVE_LIMIT, f"{name} is {printed} {item.unit}, the most is {item.most:g}", line)
 
 
-def _evidence(reading: Reading, item: EvidenceSpec, name: str, printed: str, line: Line) -> None:
+def _evidence(reading: Reading, item: EvidenceSpec, name: str, printed: str, line: OutputLine) -> None:
     value: str | int | float = printed
     try:
         number = number_of(printed)
@@ -227,7 +227,7 @@ def _evidence(reading: Reading, item: EvidenceSpec, name: str, printed: str, lin
         reading.breach(FindingKind.WORK_DIFFERS, f"{name} is {printed[:40]}, not {item.equals}", line)
 
 
-def _gate(reading: Reading, kind: FindingKind, gate: GateSpec, lines: Sequence[Line]) -> None:
+def _gate(reading: Reading, kind: FindingKind, gate: GateSpec, lines: Sequence[OutputLine]) -> None:
     if gate.forbidden and (hit := reading.search(gate.forbidden, lines)):
         reading.breach(kind, gate.reason or f"a line matches {gate.forbidden}", hit[0])
     if gate.required and not reading.search(gate.required, lines):

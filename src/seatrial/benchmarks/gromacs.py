@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.gromacs_plan import GROMACS
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -29,7 +29,7 @@ STEP = re.compile(rf"^\s*(?P<step>\d{{1,18}})\s+(?P<time>{NUMBER})\s*$")
 ENERGIES = re.compile(r"^\s+Energies \(kJ/mol\)")
 AVERAGES = re.compile(r"<====  A V E R A G E S  ====>")
 WIDTH = 15
-"""Of a column of energies."""
+"""Width of a column of energies."""
 DRIFT = re.compile(
     rf"^Energy conservation over simulation part #\d{{1,18}} of length (?P<length>{NUMBER}) ps|"
     rf"^\s+Conserved energy drift: (?P<drift>{NUMBER}) kJ/mol/ps per atom"
@@ -57,6 +57,100 @@ THERMAL = 2.5
 """kJ/mol, k·T at 300 K: a conserved energy that changes more for each atom is not conserved."""
 
 
+SPACING_NM = 0.3104
+"""Between molecules of the lattice: 33.4 of them in a cubic nanometre, the density of water."""
+MOLECULE = f"""One molecule of water
+    3
+    1SOL     OW    1   0.100   0.100   0.100
+    1SOL    HW1    2   0.200   0.100   0.100
+    1SOL    HW2    3   0.067   0.194   0.100
+{SPACING_NM:10.5f}{SPACING_NM:10.5f}{SPACING_NM:10.5f}
+"""
+TOPOLOGY = """[ defaults ]
+1 2 no 1.0 1.0
+[ atomtypes ]
+OW 8 15.9994 0.0 A 0.316557 0.650194
+HW 1 1.0080 0.0 A 0.0 0.0
+[ moleculetype ]
+SOL 2
+[ atoms ]
+1 OW 1 SOL OW 1 -0.82 15.9994
+2 HW 1 SOL HW1 1 0.41 1.0080
+3 HW 1 SOL HW2 1 0.41 1.0080
+[ settles ]
+1 1 0.1 0.16330
+[ exclusions ]
+1 2 3
+2 1 3
+3 1 2
+[ system ]
+water
+[ molecules ]
+SOL {molecules}
+"""
+"""The SPC model: H. J. C. Berendsen et al., Interaction models for water (1981)."""
+SETTINGS = """integrator = md
+dt = 0.001
+nsteps = {steps}
+nstlog = {every}
+nstenergy = {every}
+nstcalcenergy = {every}
+nstxout = 0
+nstvout = 0
+coulombtype = PME
+rcoulomb = 1.0
+rvdw = 1.0
+tcoupl = v-rescale
+tc-grps = System
+tau-t = 0.1
+ref-t = 300
+gen-vel = yes
+gen-temp = 300
+gen-seed = 17
+ld-seed = 17
+"""
+LEAST_EDGE = 8
+"""Molecules along an edge: the box must be twice as long as the interactions reach."""
+
+
+def gromacs_plan(request: Request) -> Plan:
+    """genconf, grompp, mdrun with 3 x edge³ x copies atoms. Raises UsageError for a parameter."""
+    edge = whole(request.parameters, "edge", LEAST_EDGE, 300)
+    length = edge * whole(request.parameters, "copies", 1, 10_000)
+    steps = whole(request.parameters, "steps", 100, 100_000_000)
+    molecules = edge**2 * length
+    program = (request.program, "-quiet")
+    box = ("genconf", "-f", "molecule.gro", "-nbox", str(edge), str(edge), str(length), "-o", "conf.gro")
+    joined = ("grompp", "-f", "water.mdp", "-c", "conf.gro", "-p", "topol.top", "-o", "topol.tpr")
+    simulated = ("mdrun", "-s", "topol.tpr", "-g", "md.log", "-ntomp", "1", "-pin", "off", "-notunepme", "-noconfout")
+    return Plan(
+        steps=(
+            Step(name="genconf", argv=(*program, *box), single=True, judged=False),
+            Step(name="grompp", argv=(*program, *joined), single=True, judged=False),
+            Step(name="mdrun", argv=(*program, *simulated), output="md.log"),
+        ),
+        files={
+            "molecule.gro": MOLECULE,
+            "topol.top": TOPOLOGY.format(molecules=molecules),
+            "water.mdp": SETTINGS.format(steps=steps, every=max(steps // 10, 1)),
+        },
+        expected={"ranks": str(request.ranks), "steps": str(steps), "atoms": str(3 * molecules)},
+        notes=(f"{molecules} molecules of water ({3 * molecules} atoms), {steps} steps of 1 fs.",),
+    )
+
+
+GROMACS = Launch(
+    programs=("gmx_mpi", "gmx_mpi_d"),
+    package="gromacs",
+    plan=gromacs_plan,
+    parameters=(
+        Parameter(name="edge", default="20", meaning="molecules along an edge of the box, at least 8"),
+        Parameter(name="copies", default="1", meaning="how many boxes, one behind the other", grows=1.0),
+        Parameter(name="steps", default="2000", meaning="time steps of 1 fs"),
+    ),
+)
+
+
 def parse(text: str) -> Output:
     """The log of one or more runs of mdrun."""
     reading = Reading("gromacs", text)
@@ -70,9 +164,9 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _parts(reading: Reading) -> "list[list[Line]]":
+def _parts(reading: Reading) -> "list[list[OutputLine]]":
     """The lines of each run, from its head on."""
-    parts: list[list[Line]] = []
+    parts: list[list[OutputLine]] = []
     for line in reading.whole_lines:
         if PROGRAM.match(line.text):
             parts.append([])
@@ -81,7 +175,7 @@ def _parts(reading: Reading) -> "list[list[Line]]":
     return parts
 
 
-def _part(reading: Reading, lines: Sequence[Line]) -> None:
+def _part(reading: Reading, lines: Sequence[OutputLine]) -> None:
     for pattern, name in ((NODES, "nodes"), (RANKS, "ranks"), (THREADS, "threads"), (ATOMS, "atoms")):
         if head := reading.search(pattern.pattern, lines):
             reading.evidence(name, whole_number(head[1][name]), head[0])
@@ -99,9 +193,9 @@ def _part(reading: Reading, lines: Sequence[Line]) -> None:
     _clock(reading, lines, wall_s)
 
 
-def _steps(reading: Reading, lines: Sequence[Line]) -> int:
+def _steps(reading: Reading, lines: Sequence[OutputLine]) -> int:
     """Steps that were done: from the first to the last that the log shows. They must be those of the input."""
-    shown: list[tuple[Line, int]] = []
+    shown: list[tuple[OutputLine, int]] = []
     for place, line in enumerate(lines[:-1]):
         if STEP_HEADING.match(line.text) and (step := STEP.match(lines[place + 1].text)):
             shown.append((lines[place + 1], whole_number(step["step"])))
@@ -126,9 +220,9 @@ def _steps(reading: Reading, lines: Sequence[Line]) -> int:
     return done
 
 
-def _energies(reading: Reading, lines: Sequence[Line]) -> None:
+def _energies(reading: Reading, lines: Sequence[OutputLine]) -> None:
     """All energies are finite; temperature and potential change."""
-    histories: dict[str, list[tuple[Line, str]]] = {}
+    histories: dict[str, list[tuple[OutputLine, str]]] = {}
     inside = False
     for place, line in enumerate(lines[:-1]):
         if AVERAGES.search(line.text):
@@ -151,7 +245,7 @@ def _energies(reading: Reading, lines: Sequence[Line]) -> None:
             )
 
 
-def _drift(reading: Reading, lines: Sequence[Line]) -> None:
+def _drift(reading: Reading, lines: Sequence[OutputLine]) -> None:
     """The conserved energy, with what thermostats took from it, must not change."""
     length = 0.0
     for line, match in reading.matches(DRIFT.pattern, lines):
@@ -168,7 +262,7 @@ def _drift(reading: Reading, lines: Sequence[Line]) -> None:
             )
 
 
-def _times(reading: Reading, lines: Sequence[Line], steps: int) -> float:
+def _times(reading: Reading, lines: Sequence[OutputLine], steps: int) -> float:
     """Wall time and rates; 0 where they are missing. ns/day must be the steps in that time."""
     time, performance = reading.search(TIME.pattern, lines), reading.search(PERFORMANCE.pattern, lines)
     if time is None or performance is None:
@@ -196,7 +290,7 @@ def _times(reading: Reading, lines: Sequence[Line], steps: int) -> float:
     return wall_s
 
 
-def _sections(reading: Reading, lines: Sequence[Line], wall_s: float) -> None:
+def _sections(reading: Reading, lines: Sequence[OutputLine], wall_s: float) -> None:
     """The table of where the time was spent, which adds up to the wall time."""
     heading = reading.search(ACCOUNTING.pattern, lines)
     if heading is None:
@@ -215,7 +309,7 @@ def _sections(reading: Reading, lines: Sequence[Line], wall_s: float) -> None:
         reading.result("section_time_s", section["time"], line, labels={"section": section["name"]})
 
 
-def _clock(reading: Reading, lines: Sequence[Line], wall_s: float) -> None:
+def _clock(reading: Reading, lines: Sequence[OutputLine], wall_s: float) -> None:
     """The closing line with an empty one below it; the clock of the day covers the measured time."""
     finished = reading.search(FINISHED.pattern, lines)
     if finished is None:

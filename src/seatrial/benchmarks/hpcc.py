@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.hpl import GATES, read_hpl
-from seatrial.benchmarks.hpl_plan import HPCC
-from seatrial.benchmarks.reading import Line, Reading, rule_of
+from seatrial.benchmarks.hpl import GATES, HPCC, read_hpl
+from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
 from seatrial.benchmarks.stream import read_stream
 from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
 from seatrial.model.number_text import number_of, whole_number
@@ -48,7 +47,8 @@ def parse(text: str) -> Output:
         if name == "HPL":
             read_hpl(reading, lines)
         elif name in ("StarSTREAM", "SingleSTREAM"):
-            _stream(reading, name, lines)
+            # seconds have four decimals and arrays are small, so only the check and the sizes count
+            read_stream(reading, lines, {"part": name})
         elif name == "Summary":
             _summary(reading, lines)
         _checks(reading, name, lines)
@@ -59,9 +59,9 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _parts(reading: Reading) -> "list[tuple[str, list[Line]]]":
+def _parts(reading: Reading) -> "list[tuple[str, list[OutputLine]]]":
     """Sections by name, with their lines; one without an end is named as missing."""
-    parts: list[tuple[str, list[Line]]] = []
+    parts: list[tuple[str, list[OutputLine]]] = []
     inside = False
     for line in reading.whole_lines:
         if begin := BEGIN.match(line.text):
@@ -80,12 +80,7 @@ def _parts(reading: Reading) -> "list[tuple[str, list[Line]]]":
     return parts
 
 
-def _stream(reading: Reading, part: str, lines: Sequence[Line]) -> None:
-    """Its tables have four decimals of seconds; arrays are small, so only the check and the sizes count."""
-    read_stream(reading, lines, {"part": part})
-
-
-def _summary(reading: Reading, lines: Sequence[Line]) -> None:
+def _summary(reading: Reading, lines: Sequence[OutputLine]) -> None:
     fields = [(line, field["key"], field["value"]) for line in lines if (field := FIELD.match(line.text))]
     for line, key, value in fields:
         if key in EVIDENCE and value.isdecimal():
@@ -114,7 +109,7 @@ def _float(value: str) -> float:
         return float("nan")
 
 
-def _checks(reading: Reading, part: str, lines: Sequence[Line]) -> None:
+def _checks(reading: Reading, part: str, lines: Sequence[OutputLine]) -> None:
     """What parts print about their own results."""
     for line in lines:
         errors = re.match(r"Node\(s\) with error (?P<nodes>\d{1,9})", line.text)
@@ -142,7 +137,7 @@ def _clock(reading: Reading) -> None:
         before = seconds
 
 
-def _complete(reading: Reading, text: str, runs: int, parts: "list[tuple[str, list[Line]]]") -> None:
+def _complete(reading: Reading, text: str, runs: int, parts: "list[tuple[str, list[OutputLine]]]") -> None:
     """Each run has a summary and its closing line, with a row of # below the last."""
     ends = list(END.finditer(text))
     if not runs:

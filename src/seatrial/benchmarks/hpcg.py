@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.node_plans import HPCG
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, whole
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, whole_number
 from seatrial.model.verdict import FindingKind
 
@@ -40,6 +41,61 @@ REFUSED = re.compile(r"(?i:you may not submit|number of sets.{0,80}(?:failed|is 
 GIGA = 1e9
 
 
+HPCG_DAT = "HPCG benchmark input file\nwritten by seatrial\n{nx} {nx} {nx}\n{seconds}\n"
+EQUATION_BYTES = 1000
+"""Memory for one equation with all levels of the grid, about: 104³ equations take 1 GB."""
+USUAL_EDGE, EDGE_STEP, LEAST_EDGE = 104, 8, 16
+MOST_OF_MEMORY = 0.5
+
+
+def hpcg_plan(request: Request) -> Plan:
+    """xhpcg with hpcg.dat. Raises UsageError for a parameter, and where the grids do not fit into the memory."""
+    seconds = whole(request.parameters, "seconds", 1, 86_400)
+    edge = _edge(request)
+    step = Step(name="hpcg", argv=(request.program,), output="HPCG-Benchmark*.txt")
+    return Plan(
+        steps=(step,),
+        files={"hpcg.dat": HPCG_DAT.format(nx=edge, seconds=seconds)},
+        expected={"ranks": str(request.ranks), "equations": str(edge**3 * request.ranks)},
+        notes=(
+            f"{edge} x {edge} x {edge} equations for each rank, about "
+            f"{edge**3 * EQUATION_BYTES * request.ranks_per_node / 1e9:.1f} GB of each node; {seconds} s.",
+        ),
+    )
+
+
+def _edge(request: Request) -> int:
+    """Edge of each rank's grid, a multiple of 8: HPCG has four levels."""
+    room = request.memory_bytes / request.ranks_per_node
+    if request.parameters["edge"] != AUTO:
+        edge = whole(request.parameters, "edge", LEAST_EDGE, 2048)
+        if edge % EDGE_STEP:
+            raise UsageError(f"--set edge={edge} is not a multiple of {EDGE_STEP}.", f"Give {edge // 8 * 8 or 16}.")
+        if room and edge**3 * EQUATION_BYTES > room:
+            raise UsageError(
+                f"--set edge={edge}: a rank takes about {edge**3 * EQUATION_BYTES / 1e9:.1f} GB, and has "
+                f"{room / 1e9:.1f} GB.",
+                "Give a smaller one.",
+            )
+        return edge
+    if not room:
+        return USUAL_EDGE
+    fitting = int((MOST_OF_MEMORY * room / EQUATION_BYTES) ** (1 / 3)) // EDGE_STEP * EDGE_STEP
+    return max(min(fitting, USUAL_EDGE), LEAST_EDGE)
+
+
+HPCG = Launch(
+    programs=("xhpcg",),
+    package="",
+    plan=hpcg_plan,
+    grows=True,
+    parameters=(
+        Parameter(name="edge", default=AUTO, meaning="of each rank's grid, a multiple of 8; auto: 104, less if needed"),
+        Parameter(name="seconds", default="60", meaning="time of the measurement; 1800 for an official run"),
+    ),
+)
+
+
 def parse(text: str) -> Output:
     """Reports after each other, in either of the two forms that its versions write."""
     reading = Reading("hpcg", text)
@@ -51,7 +107,7 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _report(reading: Reading, lines: Sequence[Line]) -> None:
+def _report(reading: Reading, lines: Sequence[OutputLine]) -> None:
     section = ""
     checks = 0
     for line in lines:
@@ -73,7 +129,7 @@ def _report(reading: Reading, lines: Sequence[Line]) -> None:
     _rating(reading, lines, checks)
 
 
-def _rating(reading: Reading, lines: Sequence[Line], checks: int) -> None:
+def _rating(reading: Reading, lines: Sequence[OutputLine], checks: int) -> None:
     rating = reading.search(RATING.pattern, lines)
     if not rating:
         reading.lack("the final summary (HPCG result is VALID ...) is missing")
@@ -91,7 +147,7 @@ def _rating(reading: Reading, lines: Sequence[Line], checks: int) -> None:
     _end(reading, [after for after in lines if after.number > line.number])
 
 
-def _end(reading: Reading, after: Sequence[Line]) -> None:
+def _end(reading: Reading, after: Sequence[OutputLine]) -> None:
     """The last line of a report says where to upload it, or how long an official run takes."""
     if not any(UPLOAD.search(line.text) or OFFICIAL.search(line.text) or REFUSED.search(line.text) for line in after):
         reading.lack("the last line of the final summary is missing")

@@ -5,10 +5,11 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.hpl_plan import HPL
-from seatrial.benchmarks.reading import Line, Reading, rule_of
+from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, share, whole
+from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
 from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
+from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
@@ -32,6 +33,129 @@ CLOCK_S = 3.0
 """Start and end are printed in whole seconds, and the time of the test is measured within."""
 
 
+WORD_BYTES = 8
+LEAST_ORDER, MOST_ORDER = 64, 100_000_000
+PARAMETERS = (
+    Parameter(name="order", default=AUTO, meaning="order N of the matrix; auto: from memory", grows=0.5),
+    Parameter(name="block", default="192", meaning="block size NB; the order is a multiple of it"),
+    Parameter(name="memory", default="80%", meaning="share of the nodes' memory that the matrix takes"),
+)
+# The 31 lines of HPL.dat are positional (TUNING in HPL's sources); each is a value and a comment.
+LINES = """HPLinpack benchmark input file
+written by seatrial
+HPL.out output file name (if any)
+{device} device out (6=stdout,7=stderr,file)
+1 # of problems sizes (N)
+{order} Ns
+1 # of NBs
+{block} NBs
+0 PMAP process mapping (0=Row-,1=Column-major)
+1 # of process grids (P x Q)
+{p} Ps
+{q} Qs
+16.0 threshold
+1 # of panel fact
+2 PFACTs (0=left, 1=Crout, 2=Right)
+1 # of recursive stopping criterium
+4 NBMINs (>= 1)
+1 # of panels in recursion
+2 NDIVs
+1 # of recursive panel fact.
+1 RFACTs (0=left, 1=Crout, 2=Right)
+1 # of broadcast
+1 BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
+1 # of lookahead depth
+1 DEPTHs (>=0)
+2 SWAP (0=bin-exch,1=long,2=mix)
+64 swapping threshold
+0 L1 in (0=transposed,1=no-transposed) form
+0 U  in (0=transposed,1=no-transposed) form
+1 Equilibration (0=no,1=yes)
+8 memory alignment in double (> 0)
+"""
+PTRANS = """##### This line (no. 32) is ignored (it serves as a separator). ######
+0 Number of additional problem sizes for PTRANS
+1200 values of N
+0 number of additional blocking sizes for PTRANS
+40 values of NB
+"""
+
+
+def grid(ranks: int) -> tuple[int, int]:
+    """P and Q with P x Q = ranks, P <= Q and P as large as it can be: HPL is fastest on a grid that is nearly square.
+
+    The source is TUNING of HPL, "How many process grid configurations".
+    """
+    p = next(p for p in range(math.isqrt(ranks), 0, -1) if ranks % p == 0)
+    return p, ranks // p
+
+
+def order_of(memory_bytes: int, block: int) -> int:
+    """The largest order, a multiple of the block, whose matrix of 8-byte words fits into the memory."""
+    return math.isqrt(memory_bytes // WORD_BYTES) // block * block
+
+
+def input_text(order: int, block: int, ranks: int, device: str = "6") -> str:
+    """HPL.dat. `device`: 6 for standard output, anything else for the file HPL.out."""
+    p, q = grid(ranks)
+    return LINES.format(order=order, block=block, p=p, q=q, device=device)
+
+
+def hpl_plan(request: Request) -> Plan:
+    """xhpl with HPL.dat. Raises UsageError for a parameter, and where memory is not known."""
+    order, block, notes = _sizes(request)
+    step = Step(name="hpl", argv=(request.program,))
+    return Plan(
+        steps=(step,),
+        files={"HPL.dat": input_text(order, block, request.ranks)},
+        expected={"ranks": str(request.ranks), "order": str(order), "tests": "1"},
+        notes=notes,
+    )
+
+
+def hpcc_plan(request: Request) -> Plan:
+    """hpcc with hpccinf.txt; its results are in hpccoutf.txt. Errors as of `hpl_plan`."""
+    order, block, notes = _sizes(request)
+    step = Step(name="hpcc", argv=(request.program,), output="hpccoutf.txt")
+    return Plan(
+        steps=(step,),
+        files={"hpccinf.txt": input_text(order, block, request.ranks, "8") + PTRANS},
+        expected={"ranks": str(request.ranks), "order": str(order)},
+        notes=notes,
+    )
+
+
+def _sizes(request: Request) -> tuple[int, int, tuple[str, ...]]:
+    """Order, block size, and a sentence on how they were chosen."""
+    block = whole(request.parameters, "block", 1, 4096)
+    p, q = grid(request.ranks)
+    memory = request.memory_bytes * request.nodes
+    if request.parameters["order"] != AUTO:
+        order = whole(request.parameters, "order", LEAST_ORDER, MOST_ORDER)
+        if memory and order**2 * WORD_BYTES > memory:
+            raise UsageError(
+                f"--set order={order}: its matrix takes {order**2 * WORD_BYTES / 1e9:.1f} GB, and the nodes have "
+                f"{memory / 1e9:.1f} GB of memory.",
+                f"Give at most {order_of(int(0.9 * memory), block)}.",
+            )
+        return order, block, (f"Order {order} as requested, process grid {p} x {q}.",)
+    if not memory:
+        raise UsageError("The memory of the nodes is not known.", "Give the order: --set order=20000.")
+    order = order_of(int(share(request.parameters, "memory") * memory), block)
+    if order < LEAST_ORDER:
+        raise UsageError(f"The memory is too small for blocks of {block}.", "Give a smaller one: --set block=64.")
+    taken = order**2 * WORD_BYTES / request.nodes
+    sentence = (
+        f"Order {order}: {taken / 1e9:.1f} GB of the {request.memory_bytes / 1e9:.1f} GB of each node; "
+        f"process grid {p} x {q}."
+    )
+    return order, block, (sentence,)
+
+
+HPL = Launch(programs=("xhpl",), package="", plan=hpl_plan, parameters=PARAMETERS)
+HPCC = Launch(programs=("hpcc",), package="hpcc", plan=hpcc_plan, parameters=PARAMETERS)
+
+
 def parse(text: str) -> Output:
     """One output of xhpl: the head, one block for each test, and the summary."""
     reading = Reading("hpl", text, closing=rule_of(text, "="))
@@ -47,9 +171,9 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def read_hpl(reading: Reading, lines: Sequence[Line]) -> None:
+def read_hpl(reading: Reading, lines: Sequence[OutputLine]) -> None:
     """Read results, residuals and summary from these lines."""
-    tests: list[Line] = []
+    tests: list[OutputLine] = []
     checked: list[float] = []
     for line in lines:
         if row := RESULT.match(line.text):
@@ -65,7 +189,7 @@ def read_hpl(reading: Reading, lines: Sequence[Line]) -> None:
     _clock(reading, lines)
 
 
-def _result(reading: Reading, line: Line, row: "re.Match[str]") -> None:
+def _result(reading: Reading, line: OutputLine, row: "re.Match[str]") -> None:
     n, p, q = (whole_number(row[name]) for name in ("n", "p", "q"))
     labels: dict[str, str | int] = {"variant": row["variant"], "n": n, "nb": int(row["nb"]), "p": p, "q": q}
     reading.result("rate_flops_per_s", row["gflops"], line, GIGA, labels=labels)
@@ -88,7 +212,7 @@ def _result(reading: Reading, line: Line, row: "re.Match[str]") -> None:
         )
 
 
-def _residual(reading: Reading, line: Line, residual: "re.Match[str]") -> None:
+def _residual(reading: Reading, line: OutputLine, residual: "re.Match[str]") -> None:
     reading.result("residual", residual["value"], line)
     if residual["outcome"] == "FAILED":
         reading.breach(FindingKind.RESIDUAL_FAILED, f"the scaled residual is {residual['value']}: FAILED", line)
@@ -100,7 +224,7 @@ def _residual(reading: Reading, line: Line, residual: "re.Match[str]") -> None:
         )
 
 
-def _summary(reading: Reading, lines: Sequence[Line], tests: int) -> None:
+def _summary(reading: Reading, lines: Sequence[OutputLine], tests: int) -> None:
     finished = reading.search(FINISHED.pattern, lines)
     if not finished:
         reading.lack("the summary (Finished ... tests) is missing")
@@ -122,7 +246,7 @@ def _summary(reading: Reading, lines: Sequence[Line], tests: int) -> None:
             reading.breach(FindingKind.RESIDUAL_MISSING, f"{number} tests were not checked", line)
 
 
-def _clock(reading: Reading, lines: Sequence[Line]) -> None:
+def _clock(reading: Reading, lines: Sequence[OutputLine]) -> None:
     """The clock of the day does not run backwards, and covers the measured time."""
     begun: datetime | None = None
     times = iter(reading.values_of("time_s"))

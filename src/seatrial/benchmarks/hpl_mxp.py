@@ -3,7 +3,7 @@
 import re
 
 from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -30,7 +30,7 @@ def parse(text: str) -> Output:
     head = reading.search(HEAD.pattern)
     reading.version = head[1]["version"] if head else ""
     times: dict[str, float] = {}
-    unchecked: list[Line] = []
+    unchecked: list[OutputLine] = []
     checked, rates, order = 0, 0, 0
     for line in reading.whole_lines:
         if seconds := SECONDS.match(line.text):
@@ -55,14 +55,14 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _residual(reading: Reading, line: Line, residual: "re.Match[str]") -> None:
+def _residual(reading: Reading, line: OutputLine, residual: "re.Match[str]") -> None:
     value = residual["value"]
     reading.result("residual", value, line)
     if residual["outcome"] != "PASSED" or (finite(value) and number_of(value) > MOST_RESIDUAL):
         reading.breach(FindingKind.RESIDUAL_FAILED, f"the scaled residual is {value}: {residual['outcome']}", line)
 
 
-def _agreement(reading: Reading, line: Line, printed: str, order: int, times: dict[str, float]) -> None:
+def _agreement(reading: Reading, line: OutputLine, printed: str, order: int, times: dict[str, float]) -> None:
     """The rate counts the operations of HPL over factorization and iterative solver together."""
     total_s, rate = sum(times.values()), number_of(printed) * GIGA
     if len(times) < 2 or total_s <= 0 or not order or rate <= 0:

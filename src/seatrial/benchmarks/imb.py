@@ -5,10 +5,11 @@ import re
 
 import msgspec
 
-from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.message_plans import IMB
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.declaration import AUTO, PAIR, PAIR_BYTES, Benchmark, Launch, Parameter, largest_message
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
+from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.errors import UsageError
 from seatrial.model.number_text import is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -30,20 +31,59 @@ MEBIBYTE, MEGABYTE = 1 << 20, 10**6
 DECIMAL_SINCE = 2018
 """From this version on MB is 10⁶ bytes."""
 MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
-"""By benchmark: how many messages of the printed size pass a process in the printed time."""
+"""Benchmark -> messages of the printed size that pass a process in the printed time."""
 TELLING_BYTES = 1 << 16
 """From this size on rounding of time and rate cannot hide the difference between 10⁶ and 2²⁰."""
 AGREEMENT = 0.02
 
 
-class Table(msgspec.Struct):
+IMB_TEST = re.compile(r"[A-Za-z][A-Za-z_]{1,40}")
+IMB_PAIR = ("pingpong", "pingping", "pingpongspecificsource", "pingpingspecificsource", "pingponganysource",
+            "pinganysource", "unidir_put", "unidir_get", "bidir_put", "bidir_get")  # fmt: skip
+"""Tests that always run on two ranks, while others wait."""
+
+
+def imb_plan(request: Request) -> Plan:
+    """One test of an IMB program, on all ranks at once. Raises UsageError for a parameter."""
+    test = request.parameters["test"]
+    if not IMB_TEST.fullmatch(test):
+        raise UsageError(f"--set test={test} is not a test of IMB.", "Give PingPong, Allreduce, Sendrecv, ...")
+    ranks = PAIR if test.lower() in IMB_PAIR else request.ranks
+    if request.ranks < PAIR:
+        raise UsageError("IMB needs two ranks at least.", "Give --ranks 2.")
+    largest = largest_message(request, PAIR_BYTES)
+    power = largest.bit_length() - 1
+    if largest != 1 << power:
+        raise UsageError(f"--set largest={largest}: IMB's sizes are powers of two.", "Give 4MiB.")
+    step = Step(
+        name=test, argv=(request.program, test, "-npmin", str(request.ranks), "-msglog", str(power)),
+    )  # fmt: skip
+    return Plan(steps=(step,), expected={"ranks": str(ranks)})
+
+
+IMB = Launch(
+    programs=("IMB-MPI1",),
+    program_parameter="program",
+    package="",
+    plan=imb_plan,
+    nodes=2,
+    ranks_per_node=1,
+    parameters=(
+        Parameter(name="program", default="IMB-MPI1", meaning="IMB-MPI1, IMB-P2P, IMB-NBC, IMB-RMA, ..."),
+        Parameter(name="test", default="PingPong", meaning="PingPong, Allreduce, Biband, ..."),
+        Parameter(name="largest", default=AUTO, meaning="largest message; auto: 4MiB"),
+    ),
+)
+
+
+class ImbTable(msgspec.Struct):
     """One table while it is read."""
 
     name: str
-    title: Line
+    title: OutputLine
     processes: int = 0
     columns: list[str] = msgspec.field(default_factory=list)
-    rows: "list[tuple[Line, dict[str, str]]]" = msgspec.field(default_factory=list)
+    rows: "list[tuple[OutputLine, dict[str, str]]]" = msgspec.field(default_factory=list)
     mode: str = ""
     """AGGREGATE or NON-AGGREGATE, of IMB-EXT, IMB-IO and IMB-RMA."""
     threads: int = 0
@@ -68,12 +108,12 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _tables(reading: Reading) -> list[Table]:
-    tables: list[Table] = []
+def _tables(reading: Reading) -> list[ImbTable]:
+    tables: list[ImbTable] = []
     for line in reading.whole_lines:
         text = line.text
         if title := TABLE.match(text):
-            tables.append(Table(name=title["name"], title=line))
+            tables.append(ImbTable(name=title["name"], title=line))
         elif not tables:
             continue
         elif processes := PROCESSES.match(text):
@@ -88,7 +128,7 @@ def _tables(reading: Reading) -> list[Table]:
             last = tables[-1]
             if last.rows:  # the second mode of the same benchmark
                 tables.append(
-                    Table(name=last.name, title=line, processes=last.processes, columns=last.columns,
+                    ImbTable(name=last.name, title=line, processes=last.processes, columns=last.columns,
                           threads=last.threads)
                 )  # fmt: skip
             tables[-1].mode = mode["mode"]
@@ -101,7 +141,7 @@ def _tables(reading: Reading) -> list[Table]:
     return tables
 
 
-def _megabyte(version: str, tables: list[Table]) -> int:
+def _megabyte(version: str, tables: list[ImbTable]) -> int:
     """Bytes of the printed Mbytes: as the numbers show it, else by the version."""
     for table in tables:
         for _, row in table.rows:
@@ -113,7 +153,7 @@ def _megabyte(version: str, tables: list[Table]) -> int:
     return MEGABYTE if year and int(year[1]) >= DECIMAL_SINCE else MEBIBYTE
 
 
-def _bytes_per_s(table: Table, row: dict[str, str]) -> float:
+def _bytes_per_s(table: ImbTable, row: dict[str, str]) -> float:
     """What size and time, or size and message rate, of a row make of its bandwidth; 0: nothing is known."""
     size, rate = _number(row, "#bytes"), _number(row, "Msg/sec")
     if rate and table.name.lower() not in MESSAGES:
@@ -136,7 +176,7 @@ def _size(row: dict[str, str]) -> int:
     return int(size) if 0 <= size < 1 << 60 else 0
 
 
-def _read(reading: Reading, table: Table, unit: int) -> None:
+def _read(reading: Reading, table: ImbTable, unit: int) -> None:
     for line, row in table.rows:
         labels: dict[str, str | int] = {"test": table.name, "ranks": table.processes}
         labels |= {"mode": table.mode.lower()} if table.mode else {}
@@ -168,7 +208,7 @@ def _read(reading: Reading, table: Table, unit: int) -> None:
             reading.breach(FindingKind.NUMBERS_DISAGREE, "the rate is not what size and time make of it", line)
 
 
-def _judge(reading: Reading, table: Table) -> None:
+def _judge(reading: Reading, table: ImbTable) -> None:
     """Sizes change the times: all columns but sizes and repetitions cannot be the same in all rows."""
     numbers = {tuple(text for name, text in row.items() if name not in COUNTS) for _, row in table.rows}
     if table.sized and len(table.rows) >= FEWEST_CONSTANT and len(numbers) == 1:
@@ -179,7 +219,7 @@ def _judge(reading: Reading, table: Table) -> None:
         )
 
 
-def _complete(reading: Reading, tables: list[Table], text: str) -> None:
+def _complete(reading: Reading, tables: list[ImbTable], text: str) -> None:
     """The closing line with the empty line below it, and every table up to the largest size."""
     largest = reading.search(LARGEST.pattern)
     doubling = largest is not None
@@ -213,7 +253,7 @@ def _plain(name: str) -> str:
     return name.lower().removeprefix("multi-")
 
 
-def _listed(reading: Reading) -> "list[tuple[str, Line]]":
+def _listed(reading: Reading) -> "list[tuple[str, OutputLine]]":
     """The names below `List of Benchmarks to run`."""
     heading = reading.search(r"^# List of Benchmarks to run")
     if not heading:

@@ -2,15 +2,17 @@
 
 import math
 import re
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
-from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.ior_json import parse_json
-from seatrial.benchmarks.reading import Line, Reading
-from seatrial.benchmarks.storage_plans import IOR
-from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, check_space, size_bytes, whole
+from seatrial.benchmarks.reading import OutputLine, Reading, json_objects
+from seatrial.model.benchmark import Better, Label, Metric, Output, Result
+from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, is_number, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -46,10 +48,125 @@ AGREEMENT = 0.03
 CLOCK_S = 2.0
 
 
-class Run(msgspec.Struct):
+APIS = ("POSIX", "MPIIO", "HDF5", "NCMPI")
+
+
+MEBIBYTE = 1 << 20
+WORK = {"numTasks": "ranks", "tasks": "ranks", "numNodes": "nodes", "nodes": "nodes", "repetitions": "repetitions"}
+Fields = Mapping[str, Any]
+
+
+def parse_json(text: str) -> Output:
+    """All runs, an object each. One is complete with its end, `Finished`, and as many results as repetitions."""
+    reading = Reading("ior", text, closing=r"\}")
+    try:
+        for content in json_objects(text):
+            _run(reading, content)
+    except ValueError:
+        reading.lack("its JSON has no end")
+    return reading.output()
+
+
+def _run(reading: Reading, whole: Fields) -> None:
+    reading.version = str(whole.get("Version", ""))[:40]
+    if "Finished" not in whole:
+        reading.lack("it has no closing line (Finished)")
+    tests = whole.get("tests")
+    if not isinstance(tests, list) or not tests:
+        reading.lack("it has no tests")
+    for test in tests if isinstance(tests, list) else ():
+        if isinstance(test, dict):
+            _test(reading, test)
+
+
+def _test(reading: Reading, test: Fields) -> None:
+    options = {**_object(test.get("Options")), **_object(test.get("Parameters"))}
+    for field, name in WORK.items():
+        value = options.get(field)
+        if str(value).isdecimal() and len(str(value)) < 10:
+            reading.evidence(name, int(str(value)))
+    counted = dict.fromkeys(OPERATIONS, 0)
+    for row in _rows(test.get("Results")):
+        operation = str(row.get("access", ""))
+        if operation not in OPERATIONS:
+            continue
+        counted[operation] += 1
+        labels: dict[str, Label] = {"operation": operation, "api": str(options.get("api", ""))}
+        _add(reading, "bandwidth_bytes_per_s", row.get("bwMiB"), MEBIBYTE, labels)
+        _add(reading, "time_s", row.get("totalTime"), 1.0, labels)
+        if row.get("errors") or row.get("verifyErrors"):
+            reading.breach(FindingKind.DATA_CORRUPT, "IOR's own check of the data failed")
+    if not any(counted.values()):
+        reading.lack("a test has no results")
+    wanted = reading.value("repetitions")
+    for operation, tests in counted.items():
+        if tests and isinstance(wanted, int) and tests < wanted:
+            reading.lack(f"a test has {tests} of {wanted} repetitions of {operation}")
+
+
+def _object(value: object) -> Fields:
+    return value if isinstance(value, dict) else {}
+
+
+def _rows(value: object) -> Iterator[Fields]:
+    """Results are objects, in some versions in lists by repetition."""
+    for item in value if isinstance(value, list) else ():
+        if isinstance(item, dict):
+            yield item
+        elif isinstance(item, list):
+            yield from (row for row in item if isinstance(row, dict))
+
+
+def _add(reading: Reading, metric: str, value: object, unit: float, labels: dict[str, Label]) -> None:
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
+        reading.add(Result(metric=metric, value=value * unit, line=0, printed=f"{value:g}", labels=labels))
+    elif value is not None:
+        reading.breach(FindingKind.NOT_A_NUMBER, f"{metric} of {labels['operation']} is {str(value)[:40]}")
+
+
+def ior_plan(request: Request) -> Plan:
+    """Write and read one block for each rank, read by another node than wrote it. Raises UsageError."""
+    parameters = request.parameters
+    if parameters["api"] not in APIS:
+        raise UsageError(
+            f"--set api={parameters['api']} is not an interface of IOR.", f"Choose from {', '.join(APIS)}."
+        )
+    block, transfer = size_bytes(parameters, "block"), size_bytes(parameters, "transfer")
+    if block % transfer:
+        raise UsageError(f"--set block={block} is not a multiple of transfer={transfer}.", "Give 1GiB and 1MiB.")
+    check_space(request, block * request.ranks, f"{request.ranks} blocks of {block / 1e9:.2f} GB")
+    repetitions = whole(parameters, "repetitions", 1, 1000)
+    own = ("-F",) if whole(parameters, "own_files", 0, 1) else ()
+    words = ("-a", parameters["api"], "-w", "-r", "-e", "-C", *own, "-b", str(block), "-t", str(transfer),
+             "-i", str(repetitions), "-o", "ior.data")  # fmt: skip
+    cached = block * request.ranks_per_node < request.memory_bytes
+    doubt = " It fits into the memory: what is read may come from caches of servers." if cached else ""
+    return Plan(
+        steps=(Step(name="ior", argv=(request.program, *words)),),
+        expected={"ranks": str(request.ranks), "repetitions": str(repetitions)},
+        notes=(f"{block * request.ranks / 1e9:.2f} GB in {transfer} byte transfers, {repetitions} times.{doubt}",),
+    )
+
+
+IOR = Launch(
+    programs=("ior",),
+    package="",
+    plan=ior_plan,
+    grows=True,
+    parameters=(
+        Parameter(name="block", default="1GiB", meaning="that each rank writes and reads"),
+        Parameter(name="transfer", default="1MiB", meaning="bytes of one operation"),
+        Parameter(name="api", default="POSIX", meaning=", ".join(APIS)),
+        Parameter(name="own_files", default="1", meaning="1: a file for each rank, 0: one for all"),
+        Parameter(name="repetitions", default="3", meaning="how often it writes and reads"),
+    ),
+)
+
+
+class IorRun(msgspec.Struct):
     """One IOR run while it is read."""
 
-    start: Line
+    start: OutputLine
     began: datetime | None = None
     api: str = ""
     layout: str = ""
@@ -73,11 +190,11 @@ def parse(text: str) -> Output:
     if re.match(r"\s*\{", text):
         return parse_json(text)
     reading = Reading("ior", text, closing=FINISHED.pattern)
-    runs: list[Run] = []
+    runs: list[IorRun] = []
     for line in reading.whole_lines:
         if start := START.match(line.text):
             reading.version = start["version"]
-            runs.append(Run(start=line))
+            runs.append(IorRun(start=line))
         elif runs:
             _line(reading, runs[-1], line)
     for run in runs:
@@ -88,7 +205,7 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _line(reading: Reading, run: Run, line: Line) -> None:
+def _line(reading: Reading, run: IorRun, line: OutputLine) -> None:
     text = line.text
     words = text.split(maxsplit=2)
     _option(reading, run, line)
@@ -108,7 +225,7 @@ def _line(reading: Reading, run: Run, line: Line) -> None:
         _warning(reading, run, line)
 
 
-def _option(reading: Reading, run: Run, line: Line) -> None:
+def _option(reading: Reading, run: IorRun, line: OutputLine) -> None:
     for pattern, name in OPTIONS:
         if option := pattern.match(line.text):
             reading.evidence(name, whole_number(option[1]), line)
@@ -125,7 +242,7 @@ def _option(reading: Reading, run: Run, line: Line) -> None:
         run.layout = layout["layout"]
 
 
-def _row(reading: Reading, run: Run, line: Line) -> None:
+def _row(reading: Reading, run: IorRun, line: OutputLine) -> None:
     row = dict(zip(run.columns, line.text.split(), strict=False))
     operation = line.text.split(maxsplit=1)[0]
     rate = row.get("bw(MiB/s)", "")
@@ -153,7 +270,7 @@ def _row(reading: Reading, run: Run, line: Line) -> None:
         )
 
 
-def _clock(reading: Reading, run: Run, line: Line, printed: str) -> None:
+def _clock(reading: Reading, run: IorRun, line: OutputLine, printed: str) -> None:
     try:
         moment = datetime.strptime(printed, "%a %b %d %H:%M:%S %Y")
     except ValueError:
@@ -171,7 +288,7 @@ def _clock(reading: Reading, run: Run, line: Line, printed: str) -> None:
         )
 
 
-def _warning(reading: Reading, run: Run, line: Line) -> None:
+def _warning(reading: Reading, run: IorRun, line: OutputLine) -> None:
     if CORRUPT.search(line.text):
         reading.breach(FindingKind.DATA_CORRUPT, "IOR's own check of the data failed", line)
     elif expected := EXPECTED.search(line.text):
@@ -187,7 +304,7 @@ def _warning(reading: Reading, run: Run, line: Line) -> None:
         reading.note(f"Line {line.number}: {line.text.strip()[:120]}")
 
 
-def _complete(reading: Reading, run: Run) -> None:
+def _complete(reading: Reading, run: IorRun) -> None:
     name = f"the run of line {run.start.number}"
     for operation in dict.fromkeys((*run.rows, *run.maxima)):
         if run.rows.get(operation, 0) < run.repetitions and operation in run.rows:
@@ -200,7 +317,7 @@ def _complete(reading: Reading, run: Run) -> None:
         reading.lack(f"{name} has no closing line (Finished)")
 
 
-def _series(reading: Reading, runs: list[Run]) -> None:
+def _series(reading: Reading, runs: list[IorRun]) -> None:
     """Scripts that write with -k in all runs first read the same files back in later runs: all of them are there."""
     series = reading.search(r"^# Starting Test:")
     if not series:

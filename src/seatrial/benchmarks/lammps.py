@@ -2,9 +2,8 @@
 
 import re
 
-from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling
-from seatrial.benchmarks.parameters import whole
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
@@ -22,7 +21,7 @@ SECTION = re.compile(rf"^(?P<name>[A-Z][a-z]+)\s++\|\s*+(?:{NUMBER})?+\s*+\|\s*+
 ERROR = re.compile(r"^(?:ERROR(?: on proc \d{1,18})?:|Last command:)")
 LOST = re.compile(r"^WARNING: .*(?:Lost atoms|Dangerous builds|Inconsistent image)|^Dangerous builds = [1-9]")
 UNSOUND = re.compile(r"(?i)\b[a-z]\w*\s*=\s+(?P<number>[-+]?(?:nan|inf)\b)|^\s*- \[.*\s(?P<item>[-+]?\.?(?:nan|inf)\b)")
-"""In thermo_style multi and yaml."""
+"""Numbers that are not finite, as thermo_style multi and yaml print them."""
 CLOSED = re.compile(r"^Total wall time: (?P<hours>\d{1,6}):(?P<minutes>\d\d):(?P<seconds>\d\d)")
 FEWEST_S = 0.01
 """A loop that is shorter cannot be timed: LAMMPS prints six digits, and ranks start it within milliseconds."""
@@ -55,7 +54,7 @@ def parse(text: str) -> Output:
     reading.version = banner[1]["version"] if banner else ""
     loops = 0
     columns: list[str] = []
-    thermo: list[tuple[Line, list[str]]] = []
+    thermo: list[tuple[OutputLine, list[str]]] = []
     for line in reading.whole_lines:
         if HEADING.match(line.text):
             columns, thermo = line.text.split(), []
@@ -80,7 +79,7 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _loop(reading: Reading, line: Line, loop: "re.Match[str]") -> None:
+def _loop(reading: Reading, line: OutputLine, loop: "re.Match[str]") -> None:
     """Time and evidence of one run; `run 0`, which only computes forces, has neither."""
     time_s, steps = number_of(loop["time"]), whole_number(loop["steps"])
     if not whole_number(loop["atoms"]):
@@ -96,14 +95,14 @@ def _loop(reading: Reading, line: Line, loop: "re.Match[str]") -> None:
         reading.result("steps_per_s", f"{steps / time_s:.9g}", line)
 
 
-def _rate(reading: Reading, line: Line, printed: float) -> None:
+def _rate(reading: Reading, line: OutputLine, printed: float) -> None:
     """LAMMPS's own rate is steps over time."""
     rates = reading.values_of("steps_per_s")
     if rates and not abs(printed / rates[-1] - 1) <= AGREEMENT:
         reading.breach(FindingKind.NUMBERS_DISAGREE, f"steps over time are {rates[-1]:.4g} 1/s, not {printed:g}", line)
 
 
-def _thermo(reading: Reading, columns: list[str], rows: "list[tuple[Line, list[str]]]", steps: int) -> None:
+def _thermo(reading: Reading, columns: list[str], rows: "list[tuple[OutputLine, list[str]]]", steps: int) -> None:
     """All numbers are finite, temperature changes, and the last row is that of the last step."""
     for line, words in rows:
         for name, word in zip(columns, words, strict=True):

@@ -3,10 +3,10 @@
 import re
 from datetime import datetime
 
-from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.reading import Line, Reading
-from seatrial.benchmarks.storage_plans import MDTEST
+from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.number_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
@@ -29,6 +29,32 @@ ROW = re.compile(
     rf"^\s*(?P<operation>(?:File|Directory|Tree) (?:creation|stat|read|removal|rename))(?:\s*+:)?+\s++"
     rf"(?:{NUMBER}\s++{NUMBER}\s++{NUMBER}\s++)?"  # since 4.0: most, least and mean of a rank
     rf"(?P<most>{NUMBER})\s+(?P<least>{NUMBER})\s+(?P<mean>{NUMBER})\s+(?P<deviation>{NUMBER})\s*$"
+)
+
+
+def mdtest_plan(request: Request) -> Plan:
+    """Create, stat, read and remove files and directories. Raises UsageError for a parameter."""
+    items = whole(request.parameters, "items", 1, 10_000_000)
+    iterations = whole(request.parameters, "iterations", 1, 1000)
+    own = ("-u",) if whole(request.parameters, "own_directories", 0, 1) else ()
+    words = ("-n", str(items), "-i", str(iterations), *own, "-d", "mdtest.files")
+    return Plan(
+        steps=(Step(name="mdtest", argv=(request.program, *words)),),
+        expected={"ranks": str(request.ranks), "items": str(items * request.ranks)},
+        notes=(f"{items * request.ranks} files and directories, {iterations} times.",),
+    )
+
+
+MDTEST = Launch(
+    programs=("mdtest",),
+    package="",
+    plan=mdtest_plan,
+    grows=True,
+    parameters=(
+        Parameter(name="items", default="1000", meaning="files and directories of each rank"),
+        Parameter(name="iterations", default="3", meaning="how often"),
+        Parameter(name="own_directories", default="1", meaning="1: a directory for each rank, 0: one for all"),
+    ),
 )
 
 
@@ -68,7 +94,7 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _remark(reading: Reading, line: Line, phases: set[str]) -> set[str]:
+def _remark(reading: Reading, line: OutputLine, phases: set[str]) -> set[str]:
     """The command line, whose operations are returned, or an error."""
     if command := COMMAND.match(line.text):
         return _phases(command["words"])
@@ -98,7 +124,7 @@ def _carried_out(row: "re.Match[str]", phases: set[str]) -> bool:
     return not zeros or not (operation == "rename" or (phases and operation not in phases))
 
 
-def _row(reading: Reading, line: Line, row: "re.Match[str]", times: bool) -> None:
+def _row(reading: Reading, line: OutputLine, row: "re.Match[str]", times: bool) -> None:
     operation = row["operation"].lower()
     metric = "time_s" if times else "rate_per_s"
     for statistic in ("mean", "most", "least"):
@@ -116,7 +142,7 @@ def _moment(printed: str) -> datetime | None:
         return None
 
 
-def _end(reading: Reading, line: Line, began: datetime | None, ended: datetime | None, rows: int) -> None:
+def _end(reading: Reading, line: OutputLine, began: datetime | None, ended: datetime | None, rows: int) -> None:
     if began and ended and ended < began:
         reading.breach(FindingKind.CLOCK_BACKWARDS, "the run finished before it began", line)
     if not rows:

@@ -3,9 +3,8 @@
 import itertools
 import re
 
-from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter
-from seatrial.benchmarks.parameters import size_bytes, whole
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, size_bytes, whole
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.errors import UsageError
@@ -66,7 +65,7 @@ def _time_s(match: "re.Match[str]") -> float:
     return number_of(match["time"]) * TIMES[match.groupdict().get("time_unit") or ""]
 
 
-def _megabit(rows: "list[tuple[Line, re.Match[str]]]") -> float:
+def _megabit(rows: "list[tuple[OutputLine, re.Match[str]]]") -> float:
     """Bits of the printed Mbps: 2²⁰ in 3.x, 10⁶ in 5.x; the times show it."""
     for _, match in rows:
         size = number_of(match["size"]) * UNITS.get(match.groupdict().get("unit", "B") or "B", 1)
@@ -77,7 +76,7 @@ def _megabit(rows: "list[tuple[Line, re.Match[str]]]") -> float:
     return MEBIBIT
 
 
-def _check(reading: Reading, line: Line, match: "re.Match[str]", size: int, factor: float) -> None:
+def _check(reading: Reading, line: OutputLine, match: "re.Match[str]", size: int, factor: float) -> None:
     """Size over time is the rate."""
     time_s, rate = _time_s(match), number_of(match["rate"]) * factor
     if not (size >= TELLING_BYTES and time_s > 0 and rate > 0 and match.groupdict().get("unit") in (None, "bytes")):

@@ -2,13 +2,23 @@
 
 import re
 
-from seatrial.benchmarks.declaration import Benchmark, Scaling
+from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, whole
+from seatrial.benchmarks.hpl import grid
 from seatrial.benchmarks.openfoam_gates import judge_solver, judge_warnings
-from seatrial.benchmarks.openfoam_log import BANNER, END, EXECUTION, FINALISED, Step, read_steps
-from seatrial.benchmarks.openfoam_mesh import judge_meshes, read_mesh
-from seatrial.benchmarks.openfoam_plan import OPENFOAM
+from seatrial.benchmarks.openfoam_log import (
+    BANNER,
+    END,
+    EXECUTION,
+    FINALISED,
+    ProgramLog,
+    judge_meshes,
+    read_mesh,
+    read_steps,
+)
 from seatrial.benchmarks.reading import Reading
 from seatrial.model.benchmark import Better, Metric, Output
+from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.errors import UsageError
 from seatrial.model.number_text import whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, verb
@@ -21,6 +31,84 @@ UTILITIES = (
 """Programs that print `Time =` and solve nothing."""
 STARTED = re.compile(
     r"^Running (?P<program>\w+)(?: in parallel)? on .{0,300}?(?: using (?P<ranks>\d{1,9}) processes)?\s{0,9}$"
+)
+
+
+CONTROL = "system/controlDict"
+DECOMPOSE = "system/decomposeParDict"
+METHODS = ("hierarchical", "simple", "scotch")
+MESH = "constant/polyMesh/"
+APPLICATION = re.compile(r"(?m)^[ \t]*+application\s+(?P<solver>[A-Za-z]\w{0,60})\s*;")
+END_TIME = re.compile(r"(?m)^(?P<key>[ \t]*+endTime\s++)[^;\s]++(?P<end>\s*+;)")
+MESHING = (
+    ("system/blockMeshDict", ("blockMesh",)),
+    ("system/surfaceFeatureExtractDict", ("surfaceFeatureExtract",)),
+    ("system/snappyHexMeshDict", ("snappyHexMesh", "-overwrite")),
+)
+"""Dictionary of a case -> the program that reads it, in the order in which they build on each other."""
+HEAD = "FoamFile\n{\n    version 2.0;\n    format ascii;\n    class dictionary;\n    object decomposeParDict;\n}\n"
+
+
+def openfoam_plan(request: Request) -> Plan:
+    """All programs of the case; one with a mesh is not meshed again. Raises UsageError for a case and a parameter."""
+    control = request.case.get(CONTROL, "")
+    solver = APPLICATION.search(control)
+    if solver is None:
+        raise UsageError(f"--case: {CONTROL} is missing or names no application.", "Name a case of OpenFOAM.")
+    meshed = any(name.startswith(MESH) for name in request.case)
+    steps = [
+        Step(name=argv[0], argv=argv, mpi=False)
+        for name, argv in MESHING
+        if not meshed and (name in request.case or f"{name}.gz" in request.case)
+    ]
+    steps.append(Step(name="checkMesh", argv=("checkMesh", "-constant"), mpi=False))
+    fields = {name.partition("/")[0] for name in request.case}
+    if "0" not in fields and "0.orig" in fields:
+        steps.append(Step(name="fields", argv=("cp", "-r", "0.orig/.", "0"), mpi=False, judged=False))
+    parallel = request.ranks > 1
+    if parallel:
+        steps.append(Step(name="decomposePar", argv=("decomposePar", "-force"), mpi=False))
+    argv = (solver["solver"], *(("-parallel",) if parallel else ()))
+    steps.append(Step(name=solver["solver"], argv=argv, mpi=parallel))
+    return Plan(
+        steps=tuple(steps),
+        files={**_control(request, control), **({DECOMPOSE: _decomposition(request)} if parallel else {})},
+        expected={"ranks": str(request.ranks), **({"subdomains": str(request.ranks)} if parallel else {})},
+        notes=(f"{', '.join(step.name for step in steps)}.",),
+    )
+
+
+def _control(request: Request, control: str) -> dict[str, str]:
+    """controlDict with another last time, where one is requested."""
+    if request.parameters["end"] == AUTO:
+        return {}
+    end = whole(request.parameters, "end", 1, 10_000_000)
+    changed, count = END_TIME.subn(rf"\g<key>{end}\g<end>", control)
+    if not count:
+        raise UsageError(f"--set end={end}: {CONTROL} has no endTime.", "Leave it out, and set the time in the case.")
+    return {CONTROL: changed}
+
+
+def _decomposition(request: Request) -> str:
+    """decomposeParDict for the ranks."""
+    method = request.parameters["method"]
+    if method not in METHODS:
+        raise UsageError(f"--set method={method} is not a valid method.", f"Choose from {', '.join(METHODS)}.")
+    p, q = grid(request.ranks)
+    blocks = f"    n ({q} {p} 1);\n    delta 0.001;\n    order xyz;\n"
+    coefficients = "" if method == "scotch" else f"{method}Coeffs\n{{\n{blocks}}}\n"
+    return f"{HEAD}numberOfSubdomains {request.ranks};\nmethod {method};\n{coefficients}"
+
+
+OPENFOAM = Launch(
+    programs=("blockMesh",),
+    package="openfoam",
+    plan=openfoam_plan,
+    case=True,
+    parameters=(
+        Parameter(name="end", default=AUTO, meaning="last time or iteration; auto: as the case says"),
+        Parameter(name="method", default="hierarchical", meaning=f"of decomposition: {', '.join(METHODS)}"),
+    ),
 )
 
 
@@ -54,7 +142,7 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _evidence(reading: Reading, step: Step) -> None:
+def _evidence(reading: Reading, step: ProgramLog) -> None:
     reading.evidence("program", step.program, step.start)
     reading.evidence("ranks", step.ranks, step.ranks_line)
     if step.hosts:
@@ -62,7 +150,7 @@ def _evidence(reading: Reading, step: Step) -> None:
         reading.evidence("hosts", ",".join(step.hosts), step.ranks_line)
 
 
-def _solver(reading: Reading, step: Step) -> None:
+def _solver(reading: Reading, step: ProgramLog) -> None:
     """Times, iterations, and the last values of residuals and coefficients."""
     reading.evidence("iterations", len(step.iterations), step.iterations[-1].line if step.iterations else step.start)
     labels = {"program": step.program}
@@ -88,7 +176,7 @@ def _solver(reading: Reading, step: Step) -> None:
         reading.result("coefficient", printed, line, labels={"coefficient": name, **labels})
 
 
-def _end(reading: Reading, step: Step) -> None:
+def _end(reading: Reading, step: ProgramLog) -> None:
     """`End`, an empty line, and in parallel `Finalising parallel run`."""
     name = f"the log of {step.program} (line {step.start.number})"
     ends = [place for place, line in enumerate(step.lines) if END.match(line.text)]

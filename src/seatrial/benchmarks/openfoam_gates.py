@@ -1,13 +1,12 @@
 """Validity gates of one OpenFOAM log: what shows that a solver left out work or printed nonsense."""
 
 import itertools
-import math
 import re
 from collections.abc import Sequence
 
-from seatrial.benchmarks.openfoam_log import Step
-from seatrial.benchmarks.reading import Line, Reading
-from seatrial.model.number_text import number_of
+from seatrial.benchmarks.openfoam_log import ProgramLog
+from seatrial.benchmarks.reading import OutputLine, Reading
+from seatrial.model.number_text import finite, number_of
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 
@@ -39,7 +38,7 @@ FEWEST_CONSTANT = 10
 FEWEST_S = 0.2
 """ExecutionTime has hundredths of a second: fewer than 20 make a rate uncertain by more than 5 %."""
 MOST_CELLS_PER_S = 1e8
-"""That one rank can iterate over: each takes a kilobyte of memory traffic at the least."""
+"""Cells that one rank can iterate over; each takes at least a kilobyte of memory traffic."""
 EVEN, MOSTLY = 0.01, 0.9
 """Steps of time are even if this share of them has the same width, within a hundredth."""
 CONVERGED_RESIDUAL = 1e-6
@@ -51,7 +50,7 @@ WITHOUT_STEPS = ("potentialFoam",)
 """Programs that solve once, without steps of time."""
 
 
-def judge_solver(reading: Reading, step: Step) -> None:
+def judge_solver(reading: Reading, step: ProgramLog) -> None:
     """All gates on the iterations of a solver."""
     _numbers(reading, step)
     _diverged(reading, step)
@@ -76,7 +75,7 @@ def judge_solver(reading: Reading, step: Step) -> None:
         )
 
 
-def _duration(reading: Reading, step: Step) -> None:
+def _duration(reading: Reading, step: ProgramLog) -> None:
     """The iterations took as long as their clock can show, and as the cells need; none is missing between them."""
     timed = [item for item in step.iterations if item.execution_s is not None]
     taken_s = (timed[-1].execution_s or 0.0) if timed else 0.0
@@ -106,29 +105,29 @@ def _duration(reading: Reading, step: Step) -> None:
             break
 
 
-def _numbers(reading: Reading, step: Step) -> None:
+def _numbers(reading: Reading, step: ProgramLog) -> None:
     """Residuals are finite, and every field is solved in every iteration."""
     for field, history in step.residuals.items():
         for line, initial, final, _ in history:
-            if not (_finite(initial) and _finite(final)):
+            if not (finite(initial) and finite(final)):
                 reading.breach(FindingKind.NOT_A_NUMBER, f"the residual of {field} is not a finite number", line)
                 break
     for name, values in step.coefficients.items():
         for line, printed in values:
-            if not _finite(printed):
+            if not finite(printed):
                 reading.breach(FindingKind.NOT_A_NUMBER, f"{name} is not a finite number", line)
                 break
 
 
-def _diverged(reading: Reading, step: Step) -> None:
+def _diverged(reading: Reading, step: ProgramLog) -> None:
     """Continuity errors are finite, and residuals did not grow beyond any solution."""
     for line, errors in reading.matches(CONTINUITY.pattern, step.lines):
-        if not (_finite(errors["local"]) and _finite(errors["whole"])):
+        if not (finite(errors["local"]) and finite(errors["whole"])):
             reading.breach(FindingKind.NOT_A_NUMBER, "the continuity error is not a finite number", line)
             break
     for field, history in step.residuals.items():
         for line, initial, final, _ in history:
-            if _finite(initial) and _finite(final) and max(number_of(initial), number_of(final)) > MOST_RESIDUAL:
+            if finite(initial) and finite(final) and max(number_of(initial), number_of(final)) > MOST_RESIDUAL:
                 reading.breach(FindingKind.RESIDUAL_FAILED, f"the residual of {field} is above {MOST_RESIDUAL:g}", line)
                 break
     solved = [item for item in step.iterations if item.execution_s is not None]
@@ -138,14 +137,7 @@ def _diverged(reading: Reading, step: Step) -> None:
         )
 
 
-def _finite(printed: str) -> bool:
-    try:
-        return math.isfinite(number_of(printed))
-    except ValueError:
-        return False
-
-
-def _coefficients(reading: Reading, step: Step) -> None:
+def _coefficients(reading: Reading, step: ProgramLog) -> None:
     """A function that computes force coefficients prints them in each iteration, and they are not all zero."""
     done = [item for item in step.iterations if item.execution_s is not None]
     for line, name in step.declared[:1]:
@@ -165,7 +157,7 @@ def _coefficients(reading: Reading, step: Step) -> None:
             reading.note(f"{name} is printed {len(values)} times in {len(done)} iterations of {functions} functions.")
 
 
-def _clock(reading: Reading, step: Step) -> None:
+def _clock(reading: Reading, step: ProgramLog) -> None:
     """Times rise from iteration to iteration."""
     before = None
     for item in step.iterations:
@@ -187,7 +179,7 @@ def _clock(reading: Reading, step: Step) -> None:
         before = item
 
 
-def _constant(reading: Reading, step: Step) -> None:
+def _constant(reading: Reading, step: ProgramLog) -> None:
     """Residuals or coefficients that never change in many iterations were not computed."""
     for field, history in step.residuals.items():
         printed = {(initial, final) for _, initial, final, _ in history}
@@ -217,10 +209,10 @@ def _constant(reading: Reading, step: Step) -> None:
 
 
 def _large(printed: str) -> bool:
-    return _finite(printed) and number_of(printed) > CONVERGED_RESIDUAL
+    return finite(printed) and number_of(printed) > CONVERGED_RESIDUAL
 
 
-def judge_warnings(reading: Reading, step: Step) -> None:
+def judge_warnings(reading: Reading, step: ProgramLog) -> None:
     """Errors, and warnings that mean that patches or functions were left out."""
     for place, line in enumerate(step.lines):
         if ERROR.search(line.text):
@@ -242,9 +234,9 @@ def judge_warnings(reading: Reading, step: Step) -> None:
             reading.note(f"Line {line.number}: a warning of {step.program}.")
 
 
-def _message(lines: Sequence[Line]) -> list[Line]:
+def _message(lines: Sequence[OutputLine]) -> list[OutputLine]:
     """A warning up to the empty line that ends it."""
-    message: list[Line] = []
+    message: list[OutputLine] = []
     for line in lines:
         if message and not line.text.strip():
             break

@@ -5,11 +5,12 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.message_plans import OSU
-from seatrial.benchmarks.reading import Line, Reading
+from seatrial.benchmarks.declaration import AUTO, PAIR, PAIR_BYTES, Benchmark, Launch, Parameter, largest_message, whole
+from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.importers.osu import COLUMN
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
+from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, is_number, is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -39,17 +40,58 @@ FEWEST_CONSTANT = 6
 MOST_DIGITS = 15
 
 
-class Table(msgspec.Struct):
+OSU_TEST = re.compile(r"osu_[a-z0-9_]{1,40}")
+OSU_PAIR = re.compile(r"osu_(?:i?bi?bw|latency|bw|put|get|acc|cas|fop|multi_lat|mbw_mr)")
+OSU_MULTIPLE = ("osu_mbw_mr", "osu_multi_lat")
+OSU_ONE_ROW = re.compile(r"osu_(?:i?barrier|init|hello|cas_latency|fop_latency)")
+COLLECTIVE_BYTES = 1 << 20
+
+
+def osu_plan(request: Request) -> Plan:
+    """One OSU test up to a largest message. Raises UsageError for a parameter, and for ranks that it cannot use."""
+    test = request.parameters["test"]
+    if not OSU_TEST.fullmatch(test):
+        raise UsageError(f"--set test={test} is not a test of OSU.", "Give osu_bw, osu_latency, osu_allreduce, ...")
+    pair = bool(OSU_PAIR.match(test))
+    if pair and test not in OSU_MULTIPLE and request.ranks != PAIR:
+        raise UsageError(f"{test} runs on two ranks, and {request.ranks} were requested.", "Give --ranks 2.")
+    if test in OSU_MULTIPLE and request.ranks % PAIR:
+        raise UsageError(f"{test} needs pairs, and {request.ranks} ranks were requested.", "Give an even number.")
+    words = ["-c"] if whole(request.parameters, "verify", 0, 1) else []
+    expected = {"pairs": str(request.ranks // PAIR)} if test in OSU_MULTIPLE else {}
+    if OSU_ONE_ROW.match(test):
+        return Plan(steps=(Step(name=test, argv=(request.program, *words)),), expected=expected)
+    largest = largest_message(request, PAIR_BYTES if pair else COLLECTIVE_BYTES)
+    step = Step(name=test, argv=(request.program, "-m", str(largest), *words))
+    return Plan(steps=(step,), expected=expected, largest_bytes=largest)
+
+
+OSU = Launch(
+    programs=("osu_bw",),
+    program_parameter="test",
+    package="",
+    plan=osu_plan,
+    nodes=2,
+    ranks_per_node=1,
+    parameters=(
+        Parameter(name="test", default="osu_bw", meaning="the program: osu_latency, osu_mbw_mr, osu_allreduce, ..."),
+        Parameter(name="largest", default=AUTO, meaning="largest message; auto: 4MiB, of collectives 1MiB"),
+        Parameter(name="verify", default="0", meaning="1: compare the received data (-c, from version 6)"),
+    ),
+)
+
+
+class OsuTable(msgspec.Struct):
     """One table while it is read."""
 
-    title: Line
+    title: OutputLine
     test: str
     collective: bool
     columns: list[str]
     windows: "list[int]" = msgspec.field(default_factory=list)
     """Window sizes of the columns of osu_mbw_mr -V; empty: the columns are named."""
     sized: bool = True
-    rows: "list[tuple[int, Line, list[str]]]" = msgspec.field(default_factory=list)
+    rows: "list[tuple[int, OutputLine, list[str]]]" = msgspec.field(default_factory=list)
     largest: int = 0
     """The size after which it is complete, as far as the output shows it; 0: by default."""
 
@@ -80,8 +122,8 @@ def parse_up_to(text: str, largest_bytes: int) -> Output:
     return reading.output()
 
 
-def _tables(reading: Reading) -> list[Table]:
-    tables: list[Table] = []
+def _tables(reading: Reading) -> list[OsuTable]:
+    tables: list[OsuTable] = []
     largest = 0
     for line in reading.whole_lines:
         title = TITLE.search(line.text)
@@ -89,14 +131,14 @@ def _tables(reading: Reading) -> list[Table]:
             reading.version = title["version"] or reading.version
             test = _test(title["api"], title["what"])
             tables.append(
-                Table(title=line, test=test, collective=bool(COLLECTIVE.search(test)), columns=[], largest=largest)
+                OsuTable(title=line, test=test, collective=bool(COLLECTIVE.search(test)), columns=[], largest=largest)
             )
             largest = 0
         elif tables and PROFILE.search(line.text) and tables[-1].windows:
             first = tables[-1]
             windows = list(first.windows)
             tables.append(
-                Table(
+                OsuTable(
                     title=line, test=first.test, collective=False, windows=windows, largest=first.largest,
                     columns=["Messages/s"] * len(windows),
                 )
@@ -118,7 +160,7 @@ def _test(api: str, what: str) -> str:
     return (f"{api} {what}" if sided else what).strip().lower()
 
 
-def _line_of(reading: Reading, table: Table, line: Line) -> None:
+def _line_of(reading: Reading, table: OsuTable, line: OutputLine) -> None:
     """A line below a title: heading, row, or remark."""
     text = line.text.strip()
     heading = text.lstrip("# ")
@@ -148,7 +190,7 @@ def _line_of(reading: Reading, table: Table, line: Line) -> None:
             table.rows.append((size, line, numbers))
 
 
-def _read(reading: Reading, table: Table) -> None:
+def _read(reading: Reading, table: OsuTable) -> None:
     reading.evidence("test", table.test, table.title)
     for size, line, fields in table.rows:
         for place, (column, printed) in enumerate(zip(table.columns, fields, strict=False)):
@@ -172,7 +214,7 @@ def _read(reading: Reading, table: Table) -> None:
                 reading.breach(FindingKind.DATA_CORRUPT, "OSU's own check of the data failed", line)
 
 
-def _judge(reading: Reading, table: Table) -> None:
+def _judge(reading: Reading, table: OsuTable) -> None:
     """Bandwidth and message rate of a row agree; sizes change the number."""
     names = [column.lower() for column in table.columns]
     if "mb/s" in names and "messages/s" in names:
@@ -199,7 +241,7 @@ def _judge(reading: Reading, table: Table) -> None:
         )
 
 
-def _ends(tables: Iterable[Table]) -> dict[str, set[int]]:
+def _ends(tables: Iterable[OsuTable]) -> dict[str, set[int]]:
     """The largest sizes of the tables of each test."""
     ends: dict[str, set[int]] = {}
     for table in tables:
@@ -208,7 +250,7 @@ def _ends(tables: Iterable[Table]) -> dict[str, set[int]]:
     return ends
 
 
-def _complete(reading: Reading, tables: list[Table], place: int, ended: Collection[int]) -> None:
+def _complete(reading: Reading, tables: list[OsuTable], place: int, ended: Collection[int]) -> None:
     """A table ends at the largest size of its test: there is no closing line. `ended`: where tables of it ended."""
     table = tables[place]
     name = f"the table of the {table.test} test (line {table.title.number})"
@@ -233,7 +275,7 @@ def _complete(reading: Reading, tables: list[Table], place: int, ended: Collecti
         reading.lack(f"{name} ends at {sizes[-1]} bytes, not at {largest}")
 
 
-def _default(reading: Reading, table: Table) -> int:
+def _default(reading: Reading, table: OsuTable) -> int:
     if not table.collective:
         return PAIR_MAXIMUM
     early = re.match(r"[12]\.|3\.0|3\.1", reading.version)

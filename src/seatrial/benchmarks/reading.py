@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, overload
 
-from seatrial.benchmarks.line_prefixes import plain
 from seatrial.model.benchmark import Breach, Evidence, Label, Output, Result
 from seatrial.model.number_text import number_of
 from seatrial.model.verdict import FindingKind
@@ -15,7 +14,7 @@ from seatrial.model.verdict import FindingKind
 MOST_TEXT = 200
 """Characters of a line that a breach shows."""
 MOST_BREACHES = 50
-"""Of one kind; a run that diverged has thousands."""
+"""Breaches of one kind that are kept; a run that diverged has thousands."""
 MOST_RESULTS = 200_000
 """Each takes about 400 bytes; the largest outputs that were seen have some ten thousand."""
 OPENING = re.compile(r"^[ \t]{0,80}\{", re.MULTILINE)
@@ -41,17 +40,81 @@ FAILURE_WORDS = (
 """A line that matches FAILURES contains one of them; most lines contain none, and are passed over quickly."""
 
 
-class Line(NamedTuple):
+COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)")
+MOMENT = (
+    r"(?:\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}|\w{3} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,18})?"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,18})?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|\d\d:\d\d:\d\d(?:[.,]\d{1,18})?|\d{10}\.\d{1,18})"
+)
+PREFIXES = tuple(
+    re.compile(f"^(?:{pattern})", re.MULTILINE)
+    for pattern in (
+        # mpirun --tag-output, with the job's name since Open MPI 5
+        r"\[(?:[.@\w-]{1,200}+,){1,3}+\d{1,18}\]<std\w{1,9}>:[ ]?",
+        r"\d{1,7}:(?: |$)",  # srun --label
+        r"\[\d{1,7}\](?: |$)",  # mpiexec -prepend-rank of MPICH and Intel MPI
+        rf"\[{MOMENT}\]:?(?: |\t|$)",
+        rf"{MOMENT}(?:<std\w+>)?:?(?: |\t|$)",  # ts, journals, mpirun --timestamp-output
+    )
+)
+MOST_PREFIXES = 3
+SAMPLE = 1000
+"""Lines of a long output that are examined."""
+SHARE = 0.9
+"""Share of the lines with text that must have a prefix; other lines come from the script around the program."""
+
+
+def plain(text: str, *, moments: bool = True) -> str:
+    """The text as the program printed it, line by line. `moments`: False leaves times before the lines."""
+    if "\x1b" in text:
+        text = COLOUR.sub("", text)
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    for _ in range(MOST_PREFIXES):
+        prefix = _prefix_of(text, PREFIXES if moments else PREFIXES[:3])
+        if prefix is None:
+            break
+        text = prefix.sub("", text)
+    return text
+
+
+def _sample(text: str) -> list[str]:
+    """Lines that are not empty, evenly from the whole text; the last line, which may be cut off, only if it is alone.
+
+    No list of all lines is made: an output may have millions.
+    """
+    whole = text[: text.rfind("\n")] if "\n" in text else text
+    every = max(whole.count("\n") // (2 * SAMPLE), 1)
+    written, begin, place = [], 0, 0
+    while begin <= len(whole):
+        end = whole.find("\n", begin)
+        end = len(whole) if end < 0 else end
+        if place % every == 0 and not whole[begin:end].isspace() and end > begin:
+            written.append(whole[begin:end])
+        begin, place = end + 1, place + 1
+    return written
+
+
+def _prefix_of(text: str, prefixes: "tuple[re.Pattern[str], ...]") -> "re.Pattern[str] | None":
+    """What nearly all lines begin with."""
+    written = _sample(text)
+    for prefix in prefixes:
+        matching = sum(bool(prefix.match(line)) for line in written)
+        if written and matching >= SHARE * len(written):
+            return prefix
+    return None
+
+
+class OutputLine(NamedTuple):
     """A line without its newline; `number` from 1."""
 
     number: int
     text: str
 
 
-START = Line(0, "")
+START = OutputLine(0, "")
 
 
-class Lines(Sequence[Line]):
+class OutputLines(Sequence[OutputLine]):
     """The lines of a text, each made when it is asked for: the text and eight bytes a line are all that is kept."""
 
     def __init__(self, text: str, starts: "array[int]", first: int, last: int) -> None:
@@ -62,24 +125,24 @@ class Lines(Sequence[Line]):
         return self._last - self._first
 
     @overload
-    def __getitem__(self, place: int) -> Line: ...
+    def __getitem__(self, place: int) -> OutputLine: ...
     @overload
-    def __getitem__(self, place: slice) -> "Lines": ...
-    def __getitem__(self, place: "int | slice") -> "Line | Lines":
+    def __getitem__(self, place: slice) -> "OutputLines": ...
+    def __getitem__(self, place: "int | slice") -> "OutputLine | OutputLines":
         """One line, or some that follow each other."""
         numbers = range(self._first, self._last)[place]
         if isinstance(numbers, int):
             return self._line(numbers)
-        return Lines(self._text, self._starts, numbers.start, max(numbers.stop, numbers.start))
+        return OutputLines(self._text, self._starts, numbers.start, max(numbers.stop, numbers.start))
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[OutputLine]:
         return map(self._line, range(self._first, self._last))
 
-    def _line(self, place: int) -> Line:
-        return Line(place + 1, self._text[self._starts[place] : self._starts[place + 1] - 1])
+    def _line(self, place: int) -> OutputLine:
+        return OutputLine(place + 1, self._text[self._starts[place] : self._starts[place + 1] - 1])
 
 
-def lines_of(text: str) -> Lines:
+def lines_of(text: str) -> OutputLines:
     """The lines of a text; a newline at its end begins no further one."""
     starts = array("Q", [0])
     at = text.find("\n")
@@ -88,7 +151,7 @@ def lines_of(text: str) -> Lines:
         at = text.find("\n", at + 1)
     if starts[-1] < len(text):
         starts.append(len(text) + 1)
-    return Lines(text, starts, 0, len(starts) - 1)
+    return OutputLines(text, starts, 0, len(starts) - 1)
 
 
 class Reading:
@@ -109,12 +172,12 @@ class Reading:
         self._notes: list[str] = []
 
     @property
-    def whole_lines(self) -> Lines:
+    def whole_lines(self) -> OutputLines:
         """Lines that end in a newline: numbers are read from these only, because a cut number looks like another."""
         return self.lines if self.ends_whole else self.lines[:-1]
 
     def result(
-        self, metric: str, printed: str, line: Line, unit: float = 1.0, labels: Mapping[str, Label] | None = None
+        self, metric: str, printed: str, line: OutputLine, unit: float = 1.0, labels: Mapping[str, Label] | None = None
     ) -> None:
         """Add a number, printed in a unit that is `unit` base units. Text that is not a number is left out."""
         try:
@@ -130,11 +193,11 @@ class Reading:
         else:
             self.lack(f"it has more than {MOST_RESULTS} numbers: those behind are not read")
 
-    def evidence(self, name: str, value: Label, line: Line = START) -> None:
+    def evidence(self, name: str, value: Label, line: OutputLine = START) -> None:
         """Add what shows how much work was done."""
         self._evidence.append(Evidence(name=name, value=value, line=line.number))
 
-    def breach(self, kind: FindingKind, reason: str, line: Line = START) -> None:
+    def breach(self, kind: FindingKind, reason: str, line: OutputLine = START) -> None:
         """Add a gate that is not passed."""
         if sum(breach.kind is kind for breach in self._breaches) < MOST_BREACHES:
             text = line.text.strip()[:MOST_TEXT]
@@ -150,11 +213,15 @@ class Reading:
         if sentence not in self._notes:
             self._notes.append(sentence)
 
-    def search(self, pattern: str, lines: "Iterable[Line] | None" = None) -> "tuple[Line, re.Match[str]] | None":
+    def search(
+        self, pattern: str, lines: "Iterable[OutputLine] | None" = None
+    ) -> "tuple[OutputLine, re.Match[str]] | None":
         """The first line that matches, with the match."""
         return next(self.matches(pattern, lines), None)
 
-    def matches(self, pattern: str, lines: "Iterable[Line] | None" = None) -> "Iterator[tuple[Line, re.Match[str]]]":
+    def matches(
+        self, pattern: str, lines: "Iterable[OutputLine] | None" = None
+    ) -> "Iterator[tuple[OutputLine, re.Match[str]]]":
         """All lines that match, of the whole lines where none are given."""
         compiled = re.compile(pattern)
         for line in self.whole_lines if lines is None else lines:
@@ -170,7 +237,7 @@ class Reading:
         """Values of a metric so far."""
         return [result.value for result in self._results if result.metric == metric]
 
-    def runs(self, head: str, end: str, closing: str) -> "list[Lines]":
+    def runs(self, head: str, end: str, closing: str) -> "list[OutputLines]":
         """The lines of each run, from its head on; what is above the first head belongs to the first run.
 
         A run without an end is missing a part. Where a run begins before another ended, and all of them end, the
@@ -178,7 +245,7 @@ class Reading:
         """
         begun, ended = re.compile(head), re.compile(end)
         begins = [0]
-        unclosed: list[Line] = []
+        unclosed: list[OutputLine] = []
         most = 0
         for line in self.whole_lines:
             if begun.search(line.text):
@@ -246,7 +313,7 @@ def json_objects(text: str) -> Iterator[Mapping[str, Any]]:
         opening = OPENING.search(text, end)
 
 
-def failures(lines: Iterable[Line]) -> Iterator[Line]:
+def failures(lines: Iterable[OutputLine]) -> Iterator[OutputLine]:
     """The lines in which a program or its launcher reports a failure."""
     for line in lines:
         folded = line.text.casefold()

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.node_plans import STREAM
-from seatrial.benchmarks.reading import Line, Reading, rule_of
+from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
+from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
 from seatrial.model.benchmark import Better, Label, Metric, Output
+from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.number_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -34,6 +34,23 @@ FEWEST_TICKS = 20
 AGREEMENT = 0.02
 
 
+def stream_plan(request: Request) -> Plan:
+    """STREAM with its compiled-in arrays and a thread for each rank of the node."""
+    threads = request.ranks_per_node
+    argv = ("env", f"OMP_NUM_THREADS={threads}", request.program)
+    expected = {"threads": str(threads)} if threads > 1 else {}
+    return Plan(
+        steps=(Step(name="stream", argv=argv, mpi=False),),
+        expected=expected,
+        notes=(f"{threads} threads. The arrays should be four times as large as the caches: "
+               f"{4 * request.cache_bytes / 1e6:.0f} MB each.",) if request.cache_bytes else (f"{threads} threads.",),
+    )  # fmt: skip
+
+
+STREAM = Launch(programs=("stream", "stream_c", "stream_c.exe", "stream_omp", "stream.exe"), package="",
+                plan=stream_plan)  # fmt: skip
+
+
 def parse(text: str) -> Output:
     """One or more runs of STREAM in one output."""
     reading = Reading("stream", text, closing=rule_of(text, "-"))
@@ -57,7 +74,7 @@ def parse(text: str) -> Output:
 
 
 def _unchecked(reading: Reading) -> None:
-    """Of a variant without a check: the last table must have all its rows."""
+    """Completeness of a variant without a check: the last table must have all its rows."""
     reading.note("This variant of STREAM prints no check of the solution: nothing shows that the arrays are right.")
     rows = sum(bool(ROW.match(line.text)) for line in reading.whole_lines)
     heads = sum(bool(head["version"]) for _, head in reading.matches(UNCHECKED.pattern))
@@ -65,7 +82,7 @@ def _unchecked(reading: Reading) -> None:
         reading.lack(f"the table has {count(rows, 'row')} of {count(len(ARRAYS), 'kernel')}")
 
 
-def read_stream(reading: Reading, lines: Sequence[Line], labels: "Mapping[str, Label] | None" = None) -> None:
+def read_stream(reading: Reading, lines: Sequence[OutputLine], labels: "Mapping[str, Label] | None" = None) -> None:
     """Read rates, sizes and the check from these lines."""
     unit, elements, word = 1e6, 0, 8
     kernels: list[str] = []
@@ -94,8 +111,8 @@ def read_stream(reading: Reading, lines: Sequence[Line], labels: "Mapping[str, L
         reading.lack(f"the table has {', '.join(kernels)}, not {', '.join(ARRAYS)}")
 
 
-def _threads(reading: Reading, line: Line, threads: "re.Match[str]") -> None:
-    """As many threads as were requested."""
+def _threads(reading: Reading, line: OutputLine, threads: "re.Match[str]") -> None:
+    """Compare the number of threads with the requested one."""
     requested, count = reading.value("threads"), whole_number(threads["threads"])
     if threads["how"].lower() == "counted" and requested is not None and requested != count:
         reading.breach(FindingKind.RANKS_DIFFER, f"{requested} threads were requested, and {count} ran", line)
@@ -103,7 +120,12 @@ def _threads(reading: Reading, line: Line, threads: "re.Match[str]") -> None:
 
 
 def _row(
-    reading: Reading, line: Line, row: "re.Match[str]", unit: float, array_bytes: int, labels: "Mapping[str, Label]"
+    reading: Reading,
+    line: OutputLine,
+    row: "re.Match[str]",
+    unit: float,
+    array_bytes: int,
+    labels: "Mapping[str, Label]",
 ) -> None:
     kernel = row["kernel"]
     reading.result("bandwidth_bytes_per_s", row["rate"], line, unit, labels={"kernel": kernel, **labels})
@@ -116,7 +138,7 @@ def _row(
 
 
 def compare_rate(
-    reading: Reading, line: Line, row: "re.Match[str]", moved_bytes: float, moved_text: str, bytes_per_s: float
+    reading: Reading, line: OutputLine, row: "re.Match[str]", moved_bytes: float, moved_text: str, bytes_per_s: float
 ) -> None:
     """The printed `rate` is the bytes moved over the printed `least` seconds, but for rounding; 0: they are unknown."""
     least_s = number_of(row["least"])

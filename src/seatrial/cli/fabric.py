@@ -14,7 +14,7 @@ from seatrial.cli.options import DURATION, PATH, read_text, routes_option
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import argument, option
 from seatrial.commands.fabric import view as fabric_view
-from seatrial.fabric import counter_readings, forwarding, ibnetdiscover, map_check, table_check
+from seatrial.fabric import counters, forwarding, ibnetdiscover, map_check, table_check
 from seatrial.fabric import counters as fabric_counters
 from seatrial.launch import site_outputs
 from seatrial.model.errors import UsageError
@@ -102,7 +102,7 @@ def read_routes(fabric: "FabricMap", routes: str) -> "TableReport | None":
 
 def risen(fabric: "FabricMap", before: str, after: str) -> "tuple[Finding, ...]":
     """Errors that rose between two readings of the counters. Raises UsageError where they have nothing in common."""
-    first, second = counter_readings.read_counter_text(before), counter_readings.read_counter_text(after)
+    first, second = counters.read_counter_text(before), counters.read_counter_text(after)
     if first.errors_only != second.errors_only:
         raise UsageError("One of the two readings is of ibqueryerrors.", "Read both with the same tool.")
     if not (first.errors_only or first.ports.keys() & second.ports.keys()):

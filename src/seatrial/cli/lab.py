@@ -17,14 +17,13 @@ from seatrial.cli.options import DURATION, PATH
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Text, argument, option
 from seatrial.cli.simulate import simulate
-from seatrial.lab.cluster import daemons, host_argv, planting, requirements, state, stop
+from seatrial.lab.cluster import daemons, host_argv, planting, processes, state, stop
 from seatrial.lab.cluster import plan as cluster_plan
 from seatrial.lab.cluster import start as cluster_start
 from seatrial.lab.faults import base as faults_base
 from seatrial.lab.faults import catalogue
 from seatrial.lab.trial import disturbances
 from seatrial.lab.trial import scenario as trial_scenario
-from seatrial.lab.trial import stage as trial_stage
 from seatrial.lab.trial import trial as trial_trial
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.subject import Direction
@@ -124,7 +123,7 @@ def _existing(folders: Sequence[Path]) -> list[str]:
 @option("--all", "every", is_flag=True, help="Every lab on this machine.")
 def down(name: str, every: bool) -> int:
     """Remove a lab, running or incomplete: processes, namespaces, mounts, files. A missing lab is not an error."""
-    requirements.require_root()
+    processes.require_root()
     cluster_plan.check_name(name)
     for one in state.lab_names() if every else [name]:
         there = stop.exists(one)
@@ -139,7 +138,7 @@ def down(name: str, every: bool) -> int:
 @option("--on", default="login", help="On which host: login or a node.", metavar="HOST")
 def run(command: tuple[str, ...], name: str, on: str) -> None:
     """Run a command as a user of the cluster would, on the login node or on a node, in this same folder."""
-    requirements.require_lab()
+    processes.require_lab()
     argv = host_argv.as_user(state.standing(name).plan, command, host=on)
     os.execvp(argv[0], argv)  # noqa: S606
 
@@ -148,7 +147,7 @@ def run(command: tuple[str, ...], name: str, on: str) -> None:
 @output_options()
 def status(output: OutputForms) -> int:
     """Show the running labs: nodes with their Slurm states, design rates, planted faults."""
-    requirements.require_root()
+    processes.require_root()
     labs = daemons.all_labs()
     if output.as_json:
         JSON_OUTPUT.print_report(Report(payload=lambda: daemons.LabStatusFields(labs=tuple(labs))))
@@ -270,12 +269,12 @@ def _fault_blocks(planted: "Mapping[str, Sequence[Planted]]") -> Iterator[Block]
 def trial(files: tuple[Path, ...], repeat: int, keep: Path | None, output: OutputForms) -> int:
     """Start a lab for each scenario, plant its faults, run `check`, and score what it named."""
     scenarios = [trial_scenario.read_scenario(path) for path in files]
-    requirements.require_lab()
-    stage = trial_stage.real_stage(keep)
+    processes.require_lab()
+    stage = trial_trial.real_stage(keep)
     results = []
     for scenario in scenarios:
 
-        def said(number: int, result: trial_trial.RunResult, name: str = scenario.name) -> None:
+        def said(number: int, result: trial_trial.ScenarioRun, name: str = scenario.name) -> None:
             words = "; ".join(trial_trial.complaints(result)) or "right"
             kept = f", kept in {result.kept}" if result.kept else ""
             print(f"{name} run {number}: {words} ({result.seconds:.0f} s{kept})", file=sys.stderr, flush=True)

@@ -137,7 +137,7 @@ def simulate(
         routed=routed,
         design=design.value,
         budget_s=budget,
-        conditions=disturbances.Conditions(**given),
+        conditions=disturbances.SimulatedConditions(**given),
         command=tuple(sys.argv[1:]),
     )
     fabric = simulator_trial.SimulatedFabric(simulator_topology.read_topology(topology))

@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.drift.comparison import Value, fingerprint, within
 from seatrial.drift.expected_differences import excused_over_time, tolerated_share
-from seatrial.drift.flat_facts import Part, parts
+from seatrial.drift.flat_facts import FactGroup, parts
 from seatrial.drift.severity import family, leading, weight
 from seatrial.model.facts import NodeFacts
 
@@ -17,7 +17,7 @@ Step = tuple[str, Value, Value]
 """A fact, before and after."""
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class FactDrift(msgspec.Struct, frozen=True, kw_only=True):
     """One fact that changed in the same way on some nodes."""
 
     fact: str
@@ -32,7 +32,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Facts of the same family that changed on the same nodes."""
 
 
-def changes(before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts]) -> tuple[Change, ...]:
+def changes(before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts]) -> tuple[FactDrift, ...]:
     """Facts that changed, by what they are known to cost, then by how few nodes they changed on, then by name.
 
     What changes on its own (`EXCUSES`) is left out, and so is a fact that one of the readings could not read. A new
@@ -45,28 +45,28 @@ def changes(before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts]) -> 
     for node in both:
         for step in _steps(before[node], after[node], compared):
             nodes_of[step].append(node)
-    found = [
+    drifts = [
         *_folded(nodes_of, len(both)),
         *_of_nodes(before.keys() - after.keys(), len(before.keys() | after.keys()), came=False),
         *_of_nodes(after.keys() - before.keys(), len(before.keys() | after.keys()), came=True),
     ]
-    return tuple(sorted(found, key=lambda each: (-each.weight, len(each.nodes), each.fact, each.nodes)))
+    return tuple(sorted(drifts, key=lambda each: (-each.weight, len(each.nodes), each.fact, each.nodes)))
 
 
-def _steps(before: NodeFacts, after: NodeFacts, known: dict[tuple[object, ...], tuple[Step, ...]]) -> Iterator[Step]:
-    """What changed on one node. `known`: pairs of pieces that were compared on another node already."""
+def _steps(before: NodeFacts, after: NodeFacts, memo: dict[tuple[object, ...], tuple[Step, ...]]) -> Iterator[Step]:
+    """What changed on one node. `memo`: pairs of pieces that were compared on another node already."""
     if before.boot_id and after.boot_id and before.boot_id != after.boot_id:
         yield BOOT, "one boot", "another boot"
     old = {part.name: part for part in parts(before, steady=True)}
     new = {part.name: part for part in parts(after, steady=True)}
     for name in dict.fromkeys((*old, *new)):
-        was, now = old.get(name, Part(name, None)), new.get(name, Part(name, None))
+        was, now = old.get(name, FactGroup(name, None)), new.get(name, FactGroup(name, None))
         key = (name, fingerprint(was), fingerprint(now), before.complete, after.complete)
         if key[1] == key[2]:
             continue
-        if key not in known:
-            known[key] = tuple(_unlike(was, now, before.complete, after.complete))
-        for step in known[key]:
+        if key not in memo:
+            memo[key] = tuple(_unlike(was, now, before.complete, after.complete))
+        for step in memo[key]:
             fact, was_value, now_value = step
             unread = (was_value is None and was_unread(fact, before)) or (now_value is None and was_unread(fact, after))
             if not unread:
@@ -93,7 +93,7 @@ def _part_of(name: Sequence[str], fact: Sequence[str]) -> bool:
     return name[0] == fact[0] and all(word in left for word in name)
 
 
-def _unlike(was: Part, now: Part, was_complete: bool, now_complete: bool) -> Iterator[Step]:
+def _unlike(was: FactGroup, now: FactGroup, was_complete: bool, now_complete: bool) -> Iterator[Step]:
     old, new = was.flat(steady=True), now.flat(steady=True)
     for fact in dict.fromkeys((*old, *new)):
         before, after = old.get(fact), new.get(fact)
@@ -105,7 +105,7 @@ def _unlike(was: Part, now: Part, was_complete: bool, now_complete: bool) -> Ite
             yield fact, before, after
 
 
-def _folded(nodes_of: Mapping[Step, list[str]], of: int) -> Iterator[Change]:
+def _folded(nodes_of: Mapping[Step, list[str]], of: int) -> Iterator[FactDrift]:
     together: defaultdict[tuple[str, tuple[str, ...]], list[Step]] = defaultdict(list)
     for step, changed in nodes_of.items():
         fact, before, after = step
@@ -113,7 +113,7 @@ def _folded(nodes_of: Mapping[Step, list[str]], of: int) -> Iterator[Change]:
     for (_, nodes), steps in together.items():
         named, heaviest, others = leading(name for name, _, _ in steps)
         fact, before, after = next(step for step in steps if step[0] == named)
-        yield Change(
+        yield FactDrift(
             fact=fact,
             before=before,
             after=after,
@@ -124,11 +124,11 @@ def _folded(nodes_of: Mapping[Step, list[str]], of: int) -> Iterator[Change]:
         )
 
 
-def _of_nodes(nodes: Set[str], of: int, *, came: bool) -> list[Change]:
+def _of_nodes(nodes: Set[str], of: int, *, came: bool) -> list[FactDrift]:
     """The nodes that only one of the readings has."""
     if not nodes:
         return []
     before, after = (None, "read") if came else ("read", None)
     return [
-        Change(fact=THE_NODE, before=before, after=after, nodes=tuple(sorted(nodes)), of=of, weight=weight(THE_NODE))
+        FactDrift(fact=THE_NODE, before=before, after=after, nodes=tuple(sorted(nodes)), of=of, weight=weight(THE_NODE))
     ]

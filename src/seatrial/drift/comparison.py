@@ -1,5 +1,10 @@
-"""Which facts differ between nodes that should be alike, and which nodes have which value."""
+"""Which facts differ between nodes that should be alike, and which nodes have which value.
 
+Every machine has identifiers of its own: random PCI domains, and names and values with addresses or UUIDs. They mean
+nothing, and are replaced before nodes are compared, and only there.
+"""
+
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeGuard
@@ -13,12 +18,11 @@ from seatrial.drift.expected_differences import (
     shared_mounts,
     tolerated_share,
 )
-from seatrial.drift.flat_facts import Flat, Part, parts
-from seatrial.drift.flat_fields import Scalar
-from seatrial.drift.identifiers import identifiers_only, without_identifiers
+from seatrial.drift.flat_facts import FactGroup, Flat, Scalar, parts
 from seatrial.drift.peer_groups import groups, lone_machines
 from seatrial.drift.severity import family, leading
 from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import PciDevice
 
 Value = Scalar | None
 """None: unknown or absent on this node."""
@@ -27,9 +31,24 @@ Holders = tuple[tuple[Value, tuple[str, ...]], ...]
 Whole = Mapping[str, NodeFacts]
 
 _ENCODER = msgspec.msgpack.Encoder()
+VIRTUAL_DOMAINS = range(0x100, 0x10000)
+"""Hyper-V derives the PCI domain of a passed-through device from a random identifier of the virtual machine (Linux,
+drivers/pci/controller/pci-hyperv.c). Firmware numbers domains from 0, and volume management devices from 0x10000."""
+
+ADDRESS = re.compile(r"([0-9a-f]{4}):([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])")
+OF_DOMAIN = re.compile(r"(?<![a-zA-Z0-9])([a-z]{2,8})P([0-9]{3,5})(?=[ps][0-9])")
+"""enP40166p0s2: predictable names contain the domain, in decimal (systemd.net-naming-scheme(7))."""
+OF_MAC = re.compile(r"(?<![a-zA-Z0-9])([a-z]{2})x[0-9a-f]{12}(?![0-9a-f])")
+"""enx001122334455: a name made of the MAC address."""
+IDENTIFIER = re.compile(
+    r"(?<![0-9a-f])(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"  # UUID
+    r"|(?:[0-9a-f]{2}[:-]){5,7}[0-9a-f]{2}|(?:[0-9a-f]{4}:){3}[0-9a-f]{4}"  # MAC address, GUID of a port or a card
+    r"|(?:0x|eui\.|nvme\.|wwn-0x)[0-9a-f]{16,32})(?![0-9a-f])",
+    re.IGNORECASE,
+)
 
 
-def fingerprint(part: Part) -> object:
+def fingerprint(part: FactGroup) -> object:
     """Equal for parts of one name only where the content is; what cannot be encoded equals only itself."""
     try:
         return _ENCODER.encode(part.content)
@@ -43,11 +62,11 @@ def unlike(facts: Whole, excused: Callable[[str], bool]) -> Iterator[tuple[str, 
     Part of the facts that is the same on all nodes is never flattened. A node whose stream broke off does not
     count where a fact is missing: the broken stream is a difference of its own.
     """
-    pieces: defaultdict[str, dict[object, tuple[Part, list[str]]]] = defaultdict(dict)
-    for node, known in sorted(facts.items()):
-        for part in parts(without_identifiers(known), steady=True):
+    pieces: defaultdict[str, dict[object, tuple[FactGroup, list[str]]]] = defaultdict(dict)
+    for node, node_facts in sorted(facts.items()):
+        for part in parts(without_identifiers(node_facts), steady=True):
             pieces[part.name].setdefault(fingerprint(part), (part, []))[1].append(node)
-    broken = {node for node, known in facts.items() if not known.complete}
+    broken = {node for node, node_facts in facts.items() if not node_facts.complete}
     for classes in pieces.values():
         flats = [(part.flat(steady=True), nodes) for part, nodes in classes.values()]
         without = facts.keys() - {node for _, nodes in flats for node in nodes}
@@ -93,10 +112,10 @@ def within(nodes_of: Mapping[Value, list[str]], share: float) -> dict[Value, lis
     return merged
 
 
-def majority(told: Holders) -> tuple[str, ...]:
+def majority(holders: Holders) -> tuple[str, ...]:
     """The nodes with the value that more than half of all have; empty where no value has such a majority."""
-    everyone = sum(len(nodes) for _, nodes in told)
-    return told[-1][1] if told and 2 * len(told[-1][1]) > everyone else ()
+    everyone = sum(len(nodes) for _, nodes in holders)
+    return holders[-1][1] if holders and 2 * len(holders[-1][1]) > everyone else ()
 
 
 def _is_number(value: Value) -> TypeGuard[int | float]:
@@ -110,7 +129,7 @@ IDENTITY = frozenset(
 LOGIN_AND_COMPUTE = "login and compute nodes"
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class FactDifference(msgspec.Struct, frozen=True, kw_only=True):
     """One fact that is not the same on nodes that should be alike."""
 
     fact: str
@@ -137,7 +156,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         return sum(len(nodes) for _, nodes in self.values)
 
 
-def drift(facts: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
+def drift(facts: Mapping[str, NodeFacts]) -> tuple[FactDifference, ...]:
     """The facts that differ within each group of like hardware, the most telling first.
 
     A machine that is alone in its group among many is compared with the largest group, in what makes it another.
@@ -146,24 +165,24 @@ def drift(facts: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
     then the name. Facts that must differ are left out (`EXCUSES`).
     """
     makes = groups(facts)
-    found: list[Difference] = []
+    differences: list[FactDifference] = []
     for make in makes:
-        found += _folded(make.name, unlike({node: facts[node] for node in make.nodes}, excused_between_nodes))
+        differences += _folded(make.name, unlike({node: facts[node] for node in make.nodes}, excused_between_nodes))
     lone = lone_machines(facts)
     if lone:
         compared = {node: facts[node] for node in (*makes[0].nodes, *(each.node for each in lone))}
-        found += _folded(EVERYONE, unlike(compared, lambda fact: fact not in IDENTITY))
+        differences += _folded(EVERYONE, unlike(compared, lambda fact: fact not in IDENTITY))
     if len(makes) > 1:
-        reported = {fact for each in found for fact in (each.fact, *each.along_with)}
+        reported = {fact for each in differences for fact in (each.fact, *each.along_with)}
         shared = shared_mounts(facts)
         apart = unlike(
             facts, lambda fact: fact in reported or excused_between_nodes(fact) or not alike_everywhere(fact, shared)
         )
-        found += _folded(EVERYONE, apart)
-    return tuple(sorted(found, key=_most_telling_first))
+        differences += _folded(EVERYONE, apart)
+    return tuple(sorted(differences, key=_most_telling_first))
 
 
-def against(login: NodeFacts, nodes: Mapping[str, NodeFacts]) -> tuple[Difference, ...]:
+def against(login: NodeFacts, nodes: Mapping[str, NodeFacts]) -> tuple[FactDifference, ...]:
     """What programs built on the login node would miss on the compute nodes: versions, libraries, shared mounts, paths.
 
     A difference is reported where the login node lacks the majority value of the compute nodes; without such a value,
@@ -172,41 +191,126 @@ def against(login: NodeFacts, nodes: Mapping[str, NodeFacts]) -> tuple[Differenc
     name = login.hostname if login.hostname not in nodes else f"{login.hostname} (login)"
     everyone = {name: login, **nodes}
     shared = shared_mounts(everyone)
-    found = []
-    for fact, told in unlike(everyone, lambda fact: excused_between_nodes(fact) or not alike_everywhere(fact, shared)):
-        others = tuple((value, tuple(node for node in holding if node != name)) for value, holding in told)
-        of_login = next((holding for value, holding in told if name in holding), (name,))
+    differences = []
+    for fact, holders in unlike(
+        everyone, lambda fact: excused_between_nodes(fact) or not alike_everywhere(fact, shared)
+    ):
+        others = tuple((value, tuple(node for node in holding if node != name)) for value, holding in holders)
+        of_login = next((holding for value, holding in holders if name in holding), (name,))
         usual = majority(tuple(sorted(others, key=lambda each: len(each[1]))))
         if (set(of_login) - {name}) and (not usual or usual[0] in of_login):
             continue
-        found.append((fact, told))
-    return tuple(sorted(_folded(LOGIN_AND_COMPUTE, found), key=_most_telling_first))
+        differences.append((fact, holders))
+    return tuple(sorted(_folded(LOGIN_AND_COMPUTE, differences), key=_most_telling_first))
 
 
-def _folded(group: str, found: Iterable[tuple[str, Holders]]) -> list[Difference]:
+def _folded(group: str, unlike_facts: Iterable[tuple[str, Holders]]) -> list[FactDifference]:
     """One difference for all facts of a family that part the nodes in the same way."""
     together: defaultdict[tuple[object, ...], list[tuple[str, Holders]]] = defaultdict(list)
-    for fact, told in found:
-        of_presence = len(told) == 2 and any(value is None for value, _ in told)
-        parted = tuple(nodes for _, nodes in told)
-        together[(family(fact, of_presence=of_presence), *parted)].append((fact, told))
+    for fact, holders in unlike_facts:
+        of_presence = len(holders) == 2 and any(value is None for value, _ in holders)
+        parted = tuple(nodes for _, nodes in holders)
+        together[(family(fact, of_presence=of_presence), *parted)].append((fact, holders))
     return [_difference(group, each) for each in together.values()]
 
 
-def _difference(group: str, facts: list[tuple[str, Holders]]) -> Difference:
+def _difference(group: str, facts: list[tuple[str, Holders]]) -> FactDifference:
     fact, weight, others = leading(name for name, _ in facts)
-    told = next(told for name, told in facts if name == fact)
-    usual = majority(told)
-    return Difference(
+    holders = next(holders for name, holders in facts if name == fact)
+    usual = majority(holders)
+    return FactDifference(
         fact=fact,
         group=group,
-        usual=next((value for value, nodes in told if nodes == usual), None),
-        values=told,
+        usual=next((value for value, nodes in holders if nodes == usual), None),
+        values=holders,
         weight=weight,
         along_with=others,
     )
 
 
-def _most_telling_first(difference: Difference) -> tuple[int, float, int, str, str]:
+def _most_telling_first(difference: FactDifference) -> tuple[int, float, int, str, str]:
     odd = len(difference.odd)
     return -difference.weight, odd / difference.compared, odd, difference.fact, difference.group
+
+
+def without_identifiers(facts: NodeFacts) -> NodeFacts:
+    """The node with random PCI domains numbered in the order of their devices, and names without addresses.
+
+    Two nodes with the same devices then have the same names for them.
+    """
+    if not _has_any(facts):
+        return facts
+    domains = _domains(facts.pci)
+    devices = [
+        msgspec.structs.replace(
+            device,
+            address=_place(device.address, domains),
+            names=tuple(sorted(_name(name, domains) for name in device.names)),
+            path=tuple(msgspec.structs.replace(hop, address=_place(hop.address, domains)) for hop in device.path),
+        )
+        for device in facts.pci
+    ]
+    hcas = tuple(
+        msgspec.structs.replace(
+            hca,
+            name=_name(hca.name, domains),
+            pci_address=_place(hca.pci_address, domains),
+            ports=tuple(
+                msgspec.structs.replace(
+                    port, interfaces=tuple(_name(interface, domains) for interface in port.interfaces)
+                )
+                for port in hca.ports
+            ),
+        )
+        for hca in facts.hcas
+    )
+    interfaces = tuple(
+        msgspec.structs.replace(
+            interface,
+            name=_name(interface.name, domains),
+            pci_address=_place(interface.pci_address, domains),
+            lower=tuple(_name(lower, domains) for lower in interface.lower),
+        )
+        for interface in facts.interfaces
+    )
+    return msgspec.structs.replace(
+        facts, pci=tuple(sorted(devices, key=lambda device: device.address)), hcas=hcas, interfaces=interfaces
+    )
+
+
+def identifiers_only(texts: Iterable[object]) -> bool:
+    """Whether values differ in nothing but identifiers: UUIDs, MAC addresses, GUIDs."""
+    words = list(texts)
+    return all(isinstance(text, str) and IDENTIFIER.search(text) for text in words) and (
+        len({IDENTIFIER.sub("", str(text)) for text in words}) == 1
+    )
+
+
+def _has_any(facts: NodeFacts) -> bool:
+    names = [*(each.name for each in facts.interfaces), *(each.name for each in facts.hcas)]
+    return bool(_domains(facts.pci)) or any(OF_MAC.search(name) for name in names)
+
+
+def _domains(devices: Iterable[PciDevice]) -> dict[str, str]:
+    """Random domain -> "vm1", "vm2", ... by what is in it, never by its number."""
+    inside: dict[str, list[str]] = {}
+    for device in devices:
+        match = ADDRESS.fullmatch(device.address)
+        if match and int(match[1], 16) in VIRTUAL_DOMAINS:
+            names = sorted(OF_DOMAIN.sub(r"\1P", name) for name in device.names)
+            inside.setdefault(match[1], []).append(
+                f"{device.kind} {device.vendor} {device.device} {device.numa_node} {match[2]} {names}"
+            )
+    in_order = sorted(inside, key=lambda domain: (sorted(inside[domain]), domain))
+    return {domain: f"vm{place}" for place, domain in enumerate(in_order, start=1)}
+
+
+def _place(address: str, domains: dict[str, str]) -> str:
+    domain, colon, rest = address.partition(":")
+    return f"{domains.get(domain, domain)}{colon}{rest}"
+
+
+def _name(name: str, domains: dict[str, str]) -> str:
+    """enP40166p0s2 -> enPvm1p0s2, enx001122334455 -> enx."""
+    numbered = OF_DOMAIN.sub(lambda match: f"{match[1]}P{domains.get(f'{int(match[2]):04x}', match[2])}", name)
+    return OF_MAC.sub(r"\1x", numbered)

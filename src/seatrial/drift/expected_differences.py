@@ -99,7 +99,7 @@ def excused_over_time(fact: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def tolerated_share(fact: str) -> float:
-    """By how much of the lesser two values may differ and still count as equal; 0 for most facts."""
+    """Difference, as a share of the lesser value, below which two values count as equal; 0 for most facts."""
     if _FROM_MEMORY.fullmatch(fact):
         return FROM_MEMORY_SHARE
     return next((each.share for each in TOLERANCES if re.fullmatch(each.pattern, fact, re.DOTALL)), 0.0)

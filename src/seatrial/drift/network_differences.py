@@ -52,10 +52,10 @@ def mtu_differences(facts: Mapping[str, NodeFacts]) -> tuple[MtuDifference, ...]
 
 
 def _ipoib_differences(facts: Mapping[str, NodeFacts]) -> Iterator[MtuDifference]:
-    """The same for each interface of IP over InfiniBand by its name; a name of one node alone is compared with all."""
+    """MTUs of interfaces of IP over InfiniBand by name; a name of one node alone is compared with all."""
     of_name: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for node, each in sorted(facts.items()):
-        for interface in each.interfaces:
+    for node, node_facts in sorted(facts.items()):
+        for interface in node_facts.interfaces:
             if interface.link_type == INFINIBAND and interface.mtu_bytes is not None and interface.state != "down":
                 of_name[interface.name][node] = interface.mtu_bytes
     everything = usual({f"{node} {name}": mtu for name, mtus in of_name.items() for node, mtu in mtus.items()})
@@ -79,10 +79,11 @@ def tcp_resent_between(before: NodeFacts, after: NodeFacts) -> TcpSegments | Non
     """
     if before.boot_id != after.boot_id:
         return None
-    sent = _growth(before.tcp_segments_sent, after.tcp_segments_sent)
-    resent = _growth(before.tcp_segments_resent, after.tcp_segments_resent)
+    sent = growth(before.tcp_segments_sent, after.tcp_segments_sent)
+    resent = growth(before.tcp_segments_resent, after.tcp_segments_resent)
     return None if sent is None or resent is None else TcpSegments(sent=sent, resent=resent)
 
 
-def _growth(before: int | None, after: int | None) -> int | None:
+def growth(before: int | None, after: int | None) -> int | None:
+    """How much a counter has grown; None if it is unknown or was reset."""
     return after - before if before is not None and after is not None and after >= before else None

@@ -113,13 +113,13 @@ class LoneMachine(msgspec.Struct, frozen=True, kw_only=True):
     """All nodes."""
 
 
-def lone_machines(facts: Mapping[str, NodeFacts], makes: tuple[Group, ...] | None = None) -> tuple[LoneMachine, ...]:
+def lone_machines(facts: Mapping[str, NodeFacts]) -> tuple[LoneMachine, ...]:
     """Nodes that are alone in their group, where more than half of all nodes, and at least 3, are of one other model.
 
     Two or more equal machines are a group of their own, as every large cluster has. A node whose model is unknown, or
     known in part and not in contradiction, is not another machine.
     """
-    of_model = groups(facts) if makes is None else makes
+    of_model = groups(facts)
     if not of_model or len(of_model[0].nodes) < LEAST_PEERS or 2 * len(of_model[0].nodes) <= len(facts):
         return ()
     most = of_model[0].nodes
@@ -135,8 +135,8 @@ def _contradict(make: Make, other: Make) -> bool:
     return any(a and b and a != b for a, b in zip(make, other, strict=True))
 
 
-def _make(known: NodeFacts) -> Make:
-    return known.system.firmware.vendor, known.system.firmware.product, known.cpu_model
+def _make(facts: NodeFacts) -> Make:
+    return facts.system.firmware.vendor, facts.system.firmware.product, facts.cpu_model
 
 
 def _name(make: Make) -> str:

@@ -114,7 +114,7 @@ def known_cost(fact: str) -> tuple[int, str]:
 
 
 def leading(facts: Iterable[str]) -> tuple[str, int, tuple[str, ...]]:
-    """Of facts that go together the one to name, the weight of all, and the others, the heaviest first.
+    """The fact to name of several that go together, the weight of all, and the others, heaviest first.
 
     The heaviest is named, or the device that it is a fact of where that itself is among them.
     """

@@ -14,8 +14,7 @@ from seatrial.driver.named_hosts import chosen_hosts, uses_ssh
 from seatrial.driver.node_selection import allocate_available, fewer_nodes
 from seatrial.driver.progress import Progress, Silent
 from seatrial.launch.collector import QUICK_FACTS, collect_tree, collector
-from seatrial.launch.hosts.reach import require_ssh
-from seatrial.launch.hosts.remote_facts import read_remote_facts
+from seatrial.launch.hosts.reach import read_remote_facts, require_ssh
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, NoRun, SeatrialError, UsageError
 from seatrial.model.fabric import NO_FABRIC, Fabric

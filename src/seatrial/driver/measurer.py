@@ -15,7 +15,7 @@ from seatrial.driver.deliveries import carry_out, delivered, started, timed
 from seatrial.driver.node_selection import grouped
 from seatrial.driver.progress import Progress
 from seatrial.driver.session_losses import Losses, placed
-from seatrial.launch.contract import PLAIN, Launcher, Manner, Session
+from seatrial.launch.contract import PLAIN, Launcher, Session, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, SeatrialError
 from seatrial.model.loss import CappedPair, Loss, LossCause, Moment, SessionLoss, unmeasured
 from seatrial.model.measurement import GroupMeasurement, GroupRound, Kernel, Measurement, Round, Verification
@@ -252,7 +252,7 @@ class Measurer:
         self.lost[state.node] = state
         self._writer.append(NodeLost(state=state))
 
-    def begin(self, manner: Manner = PLAIN, starts: int = STARTS) -> Session:
+    def begin(self, manner: StartManner = PLAIN, starts: int = STARTS) -> Session:
         """A session of that manner, which later ones keep; one that runs in another is ended. Errors as of `start`.
 
         `starts`: how often it is tried in all.

@@ -9,7 +9,7 @@ from seatrial.driver.group_rounds import measure_groups
 from seatrial.driver.run import Run
 from seatrial.driver.storage_trial import StorageTrial, prepared
 from seatrial.judgement.nodes.trials import suspected_trials, suspects
-from seatrial.launch.contract import Manner
+from seatrial.launch.contract import StartManner
 from seatrial.model.measurement import GroupRound
 from seatrial.model.placement import node_of
 from seatrial.model.run import Design
@@ -57,7 +57,7 @@ class NodeTrialRounds:
         ranks_per_node = 1 if by_places else ranks_needed(frame.facts)
         ranks = count(len(nodes) if by_places else ranks_per_node, "rank")
         frame.progress.stage(f"Starting the probe, {ranks} on each node")
-        session = frame.measurer.begin(Manner(ranks_per_node=ranks_per_node))
+        session = frame.measurer.begin(StartManner(ranks_per_node=ranks_per_node))
         self.places = places_of(session.nodes, session.ranks, frame.facts)
         kernels = {node_of(name): facts for name, facts in frame.facts.items()}
         self.shared = len(self.places) > 1 and one_kernel(kernels.values())

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
 from seatrial.launch.contract import Launcher
-from seatrial.launch.environments.trial import check_environment, has_environment, refuse_fatal
+from seatrial.launch.environments.judge import check_environment, has_environment, refuse_fatal
 from seatrial.model.errors import LaunchError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.words import count

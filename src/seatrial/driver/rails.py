@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from seatrial.driver.two_nodes import TwoNodes
-from seatrial.launch.contract import Manner
+from seatrial.launch.contract import StartManner
 from seatrial.launch.mpi import family_of
 from seatrial.launch.rails import rail_manner
 from seatrial.limits.rail_paths import RailDevice, no_rail_because, rail_named, shared_rails
@@ -37,7 +37,9 @@ def choose_rails(trial: TwoNodes, wanted: Sequence[str]) -> tuple[tuple[RailDevi
     return tuple(chosen), ()
 
 
-def manners_of(library: str, rails: Sequence[RailDevice], variants: dict[str, tuple[str, ...]]) -> dict[str, Manner]:
+def manners_of(
+    library: str, rails: Sequence[RailDevice], variants: dict[str, tuple[str, ...]]
+) -> dict[str, StartManner]:
     """By variant: how to start a probe that is held to it. Raises SeatrialError where no setting is known."""
     found = {}
     for variant, names in variants.items():

@@ -4,7 +4,7 @@ import msgspec
 
 from seatrial.archive.journal import SessionLost
 from seatrial.archive.writer import RunWriter
-from seatrial.launch.contract import Manner
+from seatrial.launch.contract import StartManner
 from seatrial.model.errors import SeatrialError
 from seatrial.model.loss import Loss, LossCause, Moment, SessionLoss
 from seatrial.model.measurement import GroupRound, Round
@@ -41,7 +41,7 @@ class Losses:
         session: int,
         moment: Moment,
         at_s: float,
-        manner: Manner,
+        manner: StartManner,
         detail: str = "",
         number: int = 0,
         wanted: Round | GroupRound | None = None,

@@ -23,7 +23,7 @@ from seatrial.archive.reader import (
 from seatrial.driver.named_hosts import named_hosts
 from seatrial.launch.contract import Launcher
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Where
-from seatrial.launch.environments.spec import AUTO, parse_environment
+from seatrial.launch.environments.kinds import AUTO, parse_environment
 from seatrial.launch.hosts.job_nodes import JobNodes, job_nodes
 from seatrial.launch.hosts.launcher import HostsLauncher
 from seatrial.launch.line_parser import is_srun, launcher_of

@@ -11,7 +11,7 @@ from seatrial.driver.node_selection import enough
 from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run
-from seatrial.launch.contract import Hosts, Launcher, Manner, StartsByDefault
+from seatrial.launch.contract import Hosts, Launcher, StartManner, StartsByDefault
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import RecordedRun
@@ -59,7 +59,7 @@ class TwoNodes(Run):
         """Start the probe on both nodes; with several ranks a node, pairs are made of places (NODE:0, NODE:1)."""
         ranks = "" if ranks_per_node == 1 else f", {ranks_per_node} ranks each"
         self.progress.stage(f"Starting the probe on both nodes{ranks}")
-        self.measurer.begin(Manner(ranks_per_node=ranks_per_node))
+        self.measurer.begin(StartManner(ranks_per_node=ranks_per_node))
 
     def look_at_default(self) -> None:
         """See where the MPI's own launcher would put the ranks; for the report alone, so that no failure matters."""

@@ -12,7 +12,7 @@ HEAD = re.compile(r"^(?:Unicast lids .*\bguid|dump_ucast_routes: Switch) 0x([0-9
 ENTRY = re.compile(r"^0x([0-9a-fA-F]{1,8})\s+(?::\s+)?(\d{1,3})\b(.*)$")
 PORT_GUID = re.compile(r"Channel Adapter portguid 0x([0-9a-fA-F]{1,16})")
 NO_PORT = -1
-"""Of a table that has no entry for an adapter."""
+"""Port of a table that has no entry for an adapter."""
 
 
 class Tables(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +24,7 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True):
     """Switch, by key -> its port to each destination, in their order; NO_PORT where it has no entry."""
 
     def only(self, adapters: Collection[str]) -> "Tables":
-        """The same tables, with these destinations alone."""
+        """The tables restricted to these destinations."""
         kept = [place for place, key in enumerate(self.adapters) if key in adapters]
         return Tables(
             adapters=tuple(self.adapters[place] for place in kept),

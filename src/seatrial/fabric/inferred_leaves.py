@@ -25,11 +25,11 @@ class InferredLeaves(msgspec.Struct, frozen=True, kw_only=True):
     near_s: float
     """Median one-way latency within the groups."""
     far_s: float
-    """The same between them."""
+    """Latency of pairs in different groups."""
 
 
 def infer_leaves(latency_s: Mapping[Ends, float]) -> InferredLeaves | None:
-    """By the widest gap between the latencies of pairs, if all pairs below it form groups and all others join groups.
+    """Leaves by the widest gap between latencies of pairs, if pairs below it form groups and the others join groups.
 
     None where there is no such gap, where a group would be a single node, and where pairs were left out so that
     groups do not show: with all pairs measured, every pair votes.

@@ -39,7 +39,7 @@ def link_text(link: FabricLink, devices: Mapping[str, FabricDevice]) -> str:
 
 
 def device_name(device: FabricDevice) -> str:
-    """Its description, or its key where it has none."""
+    """The device's description, or its key if it has none."""
     return device.name or device.key
 
 

@@ -27,7 +27,7 @@ Group = tuple[str, str]
 def rate_faults(fabric: FabricMap, tier: Mapping[str, int]) -> Iterator[LinkFault]:
     """At most one fault for each cable, in the order of the links."""
     devices = fabric.by_key
-    judged = _Peers(fabric, tier)
+    judged = _PeerRates(fabric, tier)
     any_rate = any(link.width is not None or link.other_width is not None for link in fabric.links)
     for link in fabric.links:
         text = link_text(link, devices)
@@ -38,11 +38,11 @@ def rate_faults(fabric: FabricMap, tier: Mapping[str, int]) -> Iterator[LinkFaul
             yield _fault(link, FindingKind.LINK_RATE_UNKNOWN, f"The rate of {text} is not known: {unknown}.")
         elif _disagree(link):
             ends = rate_text(link.width, link.speed), rate_text(link.other_width, link.other_speed)
-            said = f"The ends of {text} disagree: {ends[0]} at the first, {ends[1]} at the second."
-            yield _fault(link, FindingKind.LINK_ENDS_DISAGREE, said)
+            statement = f"The ends of {text} disagree: {ends[0]} at the first, {ends[1]} at the second."
+            yield _fault(link, FindingKind.LINK_ENDS_DISAGREE, statement)
         elif against := judged.faster(link):
-            said = f"{text} runs at {rate_text(width, speed)}, where {against[1]}."
-            yield _fault(link, FindingKind.LINK_BELOW_PEERS, said, against[0])
+            statement = f"{text} runs at {rate_text(width, speed)}, where {against[1]}."
+            yield _fault(link, FindingKind.LINK_BELOW_PEERS, statement, against[0])
 
 
 def _fault(link: FabricLink, kind: FindingKind, says: str, expected: str = "") -> LinkFault:
@@ -70,7 +70,7 @@ def _disagree(link: FabricLink) -> bool:
     return bool(both) and (link.width, link.speed) != (link.other_width, link.other_speed)
 
 
-class _Peers:
+class _PeerRates:
     """Comparable cables: those beside one, and those that join the same kinds of devices at one of its ends.
 
     At least three must agree, and be the majority, before one can be below them: a port that is meant for a slower node

@@ -1,22 +1,50 @@
 """What a map alone shows: cables that trained low, missing cables, contradictions, and what is missing of the map.
 
 Cables are compared with peers (`link_rates`), pairs of switches with comparable pairs (`missing_cables`); a fault that
-all cables of a switch share is the switch's (`shared_faults`); a text that was cut off, and addresses that occur twice,
+all cables of a switch share is the switch's; a text that was cut off, and addresses that occur twice,
 are problems themselves (`map_integrity`).
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from seatrial.fabric.link_problem import (
+    RESEAT,
+    LinkFault,
+    link_text,
+    name_of,
+    ports_text,
+    problem,
+)
 from seatrial.fabric.link_rates import rate_faults
 from seatrial.fabric.map_integrity import integrity_problems, one_sided
-from seatrial.fabric.missing_cables import missing_cables
-from seatrial.fabric.shared_faults import link_problems, missing_problems
-from seatrial.model.fabric_map import DeviceKind, FabricMap
-from seatrial.model.verdict import Finding
+from seatrial.fabric.missing_cables import MissingCables, missing_cables
+from seatrial.model.fabric_map import DeviceKind, FabricDevice, FabricLink, FabricMap
+from seatrial.model.subject import FABRIC, device, link
+from seatrial.model.verdict import Finding, FindingKind
+from seatrial.model.words import count, natural_key
 
 FEWEST_SHARE = 1 / 8
 """A switch with a smaller part of the adapters of the fullest one is not a leaf: a spine with a host for management."""
+NEARLY_ALL = 0.8
+FEWEST = 3
+EVERYWHERE = 0.5
+"""Share of all cables from which a fault is that of the whole fabric."""
+TO_SWITCHES, TO_ALL, TO_ADAPTERS = "to switches", "", "to adapters"
+CLASSES = (TO_ALL, TO_SWITCHES, TO_ADAPTERS)
+Place = tuple[str, str]
+"""Key of a switch, and one of CLASSES."""
+REMEDIES = {
+    FindingKind.LINK_ENDS_DISAGREE: "Both ends of a cable have one rate, so one report is wrong. Read the map again.",
+    FindingKind.LINK_RATE_UNKNOWN: "Read the rate with a newer ibnetdiscover, or with iblinkinfo at this port.",
+}
+SWITCH_REMEDY = "Check the switch first: its firmware, its port settings, its power; then its cables."
+SAYS = {
+    FindingKind.LINK_NARROW: "are active at {rates} only",
+    FindingKind.LINK_RATE_UNKNOWN: "have an unknown rate",
+    FindingKind.LINK_ENDS_DISAGREE: "are reported differently by their two ends",
+    FindingKind.LINK_BELOW_PEERS: "run at {rates}, where peers run at {expected}",
+}
 
 
 def check_map(fabric: FabricMap) -> tuple[Finding, ...]:
@@ -37,8 +65,8 @@ def tiers(fabric: FabricMap) -> Mapping[str, int]:
     devices = fabric.by_key
     adapters: Counter[str] = Counter()
     near: defaultdict[str, set[str]] = defaultdict(set)
-    for link in fabric.links:
-        for near_end, far_end in ((link.one.device, link.other.device), (link.other.device, link.one.device)):
+    for cable in fabric.links:
+        for near_end, far_end in ((cable.one.device, cable.other.device), (cable.other.device, cable.one.device)):
             if devices[near_end].kind is not DeviceKind.SWITCH:
                 continue
             if devices[far_end].kind is DeviceKind.ADAPTER:
@@ -55,3 +83,150 @@ def tiers(fabric: FabricMap) -> Mapping[str, int]:
                 tier[other] = tier[switch] + 1
                 queue.append(other)
     return tier
+
+
+def link_problems(fabric: FabricMap, faults: Sequence[LinkFault]) -> Iterator[Finding]:
+    """Problems of switches first, then those of the remaining cables, in their order."""
+    devices = fabric.by_key
+    left = list(faults)
+    for kind in dict.fromkeys(fault.kind for fault in faults):
+        of_kind = [fault for fault in left if fault.kind is kind]
+        if (
+            kind is not FindingKind.LINK_BELOW_PEERS
+            and len(of_kind) >= FEWEST
+            and len(of_kind) > EVERYWHERE * len(fabric.links)
+        ):
+            yield _shared_by_all(of_kind, len(fabric.links), devices)
+            left = [fault for fault in left if fault.kind is not kind]
+    totals = Counter(place for cable in fabric.links for place in _places(cable, devices))
+    while shared := _most_shared(left, totals, devices):
+        (switch, where), group = shared
+        yield _of_switch(switch, where, group, totals[switch, where], devices)
+        left = [fault for fault in left if fault not in group]
+    for fault in left:
+        yield problem(
+            kind=fault.kind,
+            subject=link(link_text(fault.link, devices)),
+            statement=fault.says,
+            remedy=REMEDIES.get(fault.kind, RESEAT),
+        )
+
+
+def _places(cable: FabricLink, devices: Mapping[str, FabricDevice]) -> Iterator[Place]:
+    """The switches of a cable, each with all its cables and with those that lead to such devices."""
+    for near_end, far_end in ((cable.one, cable.other), (cable.other, cable.one)):
+        if devices[near_end.device].kind is DeviceKind.SWITCH:
+            kind = devices[far_end.device].kind
+            yield near_end.device, TO_ALL
+            if kind is not DeviceKind.AGGREGATION:
+                yield near_end.device, TO_SWITCHES if kind is DeviceKind.SWITCH else TO_ADAPTERS
+
+
+def _most_shared(
+    faults: Sequence[LinkFault], totals: Counter[Place], devices: Mapping[str, FabricDevice]
+) -> tuple[Place, list[LinkFault]] | None:
+    """The switch with most cables of one fault, if these are nearly all of its cables."""
+    groups: defaultdict[tuple[Place, FindingKind], list[LinkFault]] = defaultdict(list)
+    for fault in faults:
+        for place in _places(fault.link, devices):
+            groups[place, fault.kind].append(fault)
+    shared = [
+        (-len(group), CLASSES.index(place[1]), natural_key(name_of(devices, place[0])), place, kind)
+        for (place, kind), group in groups.items()
+        if len(group) >= FEWEST and len(group) >= NEARLY_ALL * totals[place]
+    ]
+    if not shared:
+        return None
+    *_, place, kind = min(shared)
+    return place, groups[place, kind]
+
+
+def _of_switch(
+    switch: str, where: str, group: Sequence[LinkFault], total: int, devices: Mapping[str, FabricDevice]
+) -> Finding:
+    ports = [end.port for fault in group for end in (fault.link.one, fault.link.other) if end.device == switch]
+    name, kind = name_of(devices, switch), group[0].kind
+    amount = f"All {total}" if len(group) == total else f"{len(group)} of {total}"
+    cables = f"{amount} cables of {name}{' ' if where else ''}{where}"
+    return problem(
+        kind=kind,
+        subject=device(name),
+        statement=f"{cables} {_says(group)}: {ports_text(ports)}.",
+        remedy=SWITCH_REMEDY,
+        cables=tuple(link_text(fault.link, devices) for fault in group),
+    )
+
+
+def _shared_by_all(group: Sequence[LinkFault], total: int, devices: Mapping[str, FabricDevice]) -> Finding:
+    kind = group[0].kind
+    return problem(
+        kind=kind,
+        subject=FABRIC,
+        statement=f"{len(group)} of {total} cables of the fabric {_says(group)}.",
+        remedy=REMEDIES.get(kind, "Check what all cables share: the subnet manager's settings and the type of cable."),
+        cables=tuple(link_text(fault.link, devices) for fault in group),
+    )
+
+
+def _says(group: Sequence[LinkFault]) -> str:
+    rates, expected = (
+        " or ".join(sorted(set(words))) for words in zip(*((f.rate, f.expected) for f in group), strict=True)
+    )
+    return SAYS[group[0].kind].format(rates=rates, expected=expected)
+
+
+def missing_problems(fabric: FabricMap, missing: Sequence[MissingCables]) -> Iterator[Finding]:
+    """One problem for each switch that lacks cables to several others, and one for each other pair."""
+    devices = fabric.by_key
+    left = list(missing)
+    while left:
+        often = Counter(switch for pair in left for switch in (pair.upper, pair.lower))
+        switch = min(often, key=lambda key: (-often[key], natural_key(name_of(devices, key))))
+        group = [pair for pair in left if switch in (pair.lower, pair.upper)]
+        left = [pair for pair in left if pair not in group]
+        yield _one_pair(group[0], devices) if len(group) == 1 else _several_pairs(switch, group, devices)
+
+
+def _one_pair(pair: MissingCables, devices: Mapping[str, FabricDevice]) -> Finding:
+    lower, upper = name_of(devices, pair.lower), name_of(devices, pair.upper)
+    ports = [
+        f"{name}[{port}]" for name, free in ((lower, pair.lower_ports), (upper, pair.upper_ports)) for port in free
+    ]
+    where = f" Free ports: {', '.join(ports)}." if ports else ""
+    return problem(
+        kind=FindingKind.CABLES_MISSING,
+        subject=device(f"{lower} and {upper}"),
+        statement=f"{lower} and {upper} are joined by {_amount(pair.present)}; such switches have {pair.expected} "
+        f"to each other.{where}",
+        remedy="Check both switches for a port that is down and a cable that is out or in a wrong port.",
+    )
+
+
+def _several_pairs(switch: str, group: Sequence[MissingCables], devices: Mapping[str, FabricDevice]) -> Finding:
+    name = name_of(devices, switch)
+    lacking = sum(pair.expected - pair.present for pair in group)
+    others = []
+    own: list[int] = []
+    for pair in sorted(group, key=lambda pair: natural_key(name_of(devices, _other(pair, switch)))):
+        far, near = (
+            (pair.lower_ports, pair.upper_ports) if switch == pair.upper else (pair.upper_ports, pair.lower_ports)
+        )
+        own += near
+        free = f", {ports_text(far)}" if far else ""
+        others.append(f"{name_of(devices, _other(pair, switch))} ({pair.present} of {pair.expected}{free})")
+    near_end = f" at its {ports_text(own)}" if own else ""
+    return problem(
+        kind=FindingKind.CABLES_MISSING,
+        subject=device(name),
+        statement=f"{name} lacks {count(lacking, 'cable')}{near_end} to "
+        f"{count(len(group), 'switch', 'switches')}: {', '.join(others)}.",
+        remedy="Check this switch and the listed ports for a port that is down and a cable that is out.",
+    )
+
+
+def _other(pair: MissingCables, switch: str) -> str:
+    return pair.lower if switch == pair.upper else pair.upper
+
+
+def _amount(cables: int) -> str:
+    return {0: "no cable", 1: "one cable"}.get(cables, f"{cables} cables")

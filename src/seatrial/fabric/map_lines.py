@@ -38,7 +38,7 @@ class MapLines:
         self._cables: dict[tuple[End, End], Rate] = {}
         self._sections: dict[str, None] = {}
         self._names: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        """By key, in the order of the lines: descriptions in its own sections and at the other ends of its cables."""
+        """Key -> descriptions in its sections and at the other ends of its cables, in the order of the lines."""
         self._headed: defaultdict[str, list[str]] = defaultdict(list)
         self._lids: defaultdict[int, dict[str, None]] = defaultdict(dict)
         self._port_guids: defaultdict[str, dict[End, None]] = defaultdict(dict)
@@ -55,13 +55,13 @@ class MapLines:
         """One of a device's own lines, in a form without headings. Its first description is kept."""
         self._sections[device.key] = None
         self._names[device.key].setdefault(device.name)
-        known = self.devices.get(device.key)
-        if known is None or not known.name:
+        own = self.devices.get(device.key)
+        if own is None or not own.name:
             self.devices[device.key] = device
         self._switch_lid(device)
 
     def cable(self, near_end: End, far_end: End, rate: Rate, far_name: str = "") -> None:
-        """A cable as the device `here` lists it."""
+        """A cable as the device at `near_end` lists it."""
         self._cables[near_end, far_end] = rate
         if far_name:
             self._names[far_end.device].setdefault(far_name)

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from seatrial.fabric.map_integrity import switches_complete
 from seatrial.model.fabric_map import FabricMap
+from seatrial.model.pair_table import Flags
 from seatrial.model.words import natural_key
 
 ALIKE = 0.5
 """Switches of one tier are peers if they share at least this part of their neighbours in the other tier."""
 MOST = 2 / 3
-"""Of a switch's peers, those that must have the same number of cables before one can lack some."""
+"""Share of a switch's peers that must have equally many cables before one can lack some."""
 FEWEST_PEERS = 3
 """At one of the two ends; the other needs one."""
 Counts = NDArray[np.int32]
-Flags = NDArray[np.bool_]
 
 
 class MissingCables(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +96,7 @@ def _between(cables: _Cables, lower: list[str], upper: list[str]) -> list[Missin
 
 
 def _peers(joined: Flags) -> Flags:
-    """By rows: which others share at least ALIKE of their neighbours. No row is its own peer."""
+    """Which rows share at least ALIKE of their neighbours. No row is its own peer."""
     some = joined.astype(np.float32)
     shared = some @ some.T
     size = some.sum(axis=1)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from seatrial.fabric.link_problem import device_name, link_text
-from seatrial.fabric.routes import Hop, Route, Routes
+from seatrial.fabric.routes import Hop, Routes
 from seatrial.model.subject import Direction
 
 FEWEST_CABLES = 3
@@ -26,10 +26,10 @@ class PartKind(enum.StrEnum):
 
 
 Way = Direction
-"""Of a node or a leaf: data that leaves it, enters it, or both. Of a cable: from its first end, to it, or both."""
+"""Data that leaves a node, leaf or a cable's first end, enters it, or both."""
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class FabricPart(msgspec.Struct, frozen=True, kw_only=True):
     """One part in one direction or both. `place` is unique among the parts of its kind; `name` is for people."""
 
     kind: PartKind
@@ -45,7 +45,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.kind} {self.name}" + (f" ({self.way})" if self.way is not Way.BOTH else "")
 
 
-class Parts:
+class FabricParts:
     """All parts of a map. A number below `hops` is a hop, any other a bundle: `numbered` has them."""
 
     def __init__(self, routes: Routes) -> None:
@@ -68,20 +68,15 @@ class Parts:
             elif routes.leaf_of.get(begin) == end or routes.leaf_of.get(end) == begin:
                 self.ports.append(hop)
         self.bundles = [
-            Part(kind=kind, place=switch, name=self._name(switch), way=way, hops=tuple(hops))
+            FabricPart(kind=kind, place=switch, name=self._name(switch), way=way, hops=tuple(hops))
             for (kind, switch, way), hops in sorted(bundles.items())
         ]
         self.hops = 2 * len(routes.fabric.links)
-        self._bundles_of: dict[Hop, list[int]] = {}
 
     @property
     def count(self) -> int:
         """Hops and bundles together."""
         return self.hops + len(self.bundles)
-
-    def use(self, crossed: Collection[Hop]) -> None:
-        """Keep only bundles with enough crossed cables."""
-        self._bundles_of = self.bundles_in_use(crossed)
 
     def bundles_in_use(self, crossed: Collection[Hop]) -> dict[Hop, list[int]]:
         """Hop -> numbers of the bundles that it belongs to and that have enough crossed cables."""
@@ -92,39 +87,34 @@ class Parts:
                     in_use[hop].append(self.hops + number)
         return dict(in_use)
 
-    def crossed(self, path: Route) -> tuple[int, ...]:
-        """The hops of a path and the bundles that they belong to, as numbers."""
-        bundles = {bundle for hop in path if hop in self._bundles_of for bundle in self._bundles_of[hop]}
-        return (*path, *sorted(bundles))
-
-    def numbered(self, number: int) -> Part:
+    def numbered(self, number: int) -> FabricPart:
         """The part of that number."""
         return self.bundles[number - self.hops] if number >= self.hops else self.of_hop(number)
 
-    def of_hop(self, hop: Hop) -> Part:
+    def of_hop(self, hop: Hop) -> FabricPart:
         """One direction of a node's port or of a cable."""
         begin, end = self.routes.ends(hop)
         for device, way in ((begin.device, Way.OUT), (end.device, Way.IN)):
             if device in self.routes.number:
-                return Part(kind=PartKind.NODE, place=device, name=self._name(device), way=way, hops=(hop,))
+                return FabricPart(kind=PartKind.NODE, place=device, name=self._name(device), way=way, hops=(hop,))
         link = self.routes.fabric.links[hop // 2]
         way = Way.IN if hop % 2 else Way.OUT
         name = link_text(link, self._devices)
-        return Part(kind=PartKind.LINK, place=link.name, name=name, way=way, hops=(hop,))
+        return FabricPart(kind=PartKind.LINK, place=link.name, name=name, way=way, hops=(hop,))
 
-    def of_pair(self, pair: tuple[str, str]) -> Part:
+    def of_pair(self, pair: tuple[str, str]) -> FabricPart:
         """The path from one to another."""
         name = f"{self._name(pair[0])} > {self._name(pair[1])}"
-        return Part(kind=PartKind.PAIR, place=f"{pair[0]}>{pair[1]}", name=name, way=Way.OUT, hops=(), pair=pair)
+        return FabricPart(kind=PartKind.PAIR, place=f"{pair[0]}>{pair[1]}", name=name, way=Way.OUT, hops=(), pair=pair)
 
     def _name(self, key: str) -> str:
         device = self._devices.get(key)
         return device_name(device) if device else key
 
 
-def merged(parts: Collection[Part]) -> Iterator[Part]:
+def merged(parts: Collection[FabricPart]) -> Iterator[FabricPart]:
     """Both directions of one part as one, in the order given."""
-    together: dict[tuple[PartKind, str], Part] = {}
+    together: dict[tuple[PartKind, str], FabricPart] = {}
     for part in parts:
         key = part.kind, part.place
         before = together.get(key)

@@ -1,16 +1,16 @@
 """A fabric by its real cables and routes: what a pair of nodes crosses, cable by cable, and its oversubscription."""
 
+import random
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 import numpy as np
 
-from seatrial.fabric.crossing_pairs import pairs_across
 from seatrial.fabric.forwarding import TableForwarding, Tables
 from seatrial.fabric.ibnetdiscover import adapters_of, unique_names
-from seatrial.fabric.parts import Part, PartKind, Parts
-from seatrial.fabric.routes import Hop, Route, Routes
+from seatrial.fabric.parts import FabricPart, FabricParts, PartKind
+from seatrial.fabric.routes import Hop, Numbers, Route, Routes
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric import Component, Fabric
 from seatrial.model.fabric_map import DeviceKind, FabricLink, FabricMap
@@ -21,6 +21,8 @@ Pair = tuple[str, str]
 HOPS_TRIED = 3
 """Cables of a bundle across which pairs are looked for."""
 TOLD = 5
+TRIES = (192, 3072)
+"""Pairs looked at, and looked at when those hold too few."""
 
 
 class Routing(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +30,7 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True):
 
     fabric: FabricMap
     tables: Tables | None = None
-    """Of the nodes' adapters alone; None: routes are made up (D-mod-K)."""
+    """Tables with the nodes' adapters alone; None: routes are made up (D-mod-K)."""
     adapter_of: dict[str, str] = {}
     """Node -> key of its adapter."""
     missing: tuple[str, ...] = ()
@@ -42,12 +44,12 @@ def make_routing(
     fabric: FabricMap,
     tables: Tables | None,
     nodes: Collection[str],
-    known: Fabric,
+    fabric_leaves: Fabric,
     *,
     device: str = "",
     source: str = "",
 ) -> Routing:
-    """The wiring of `nodes`. For nodes missing in the map, `known` may have the leaf.
+    """The wiring of `nodes`. For nodes missing in the map, `fabric_leaves` may have the leaf.
 
     Raises UsageError where the map has none of them.
     """
@@ -66,7 +68,7 @@ def make_routing(
         tables=tables.only(set(adapter_of.values())) if tables else None,
         adapter_of=adapter_of,
         missing=tuple(node for node in nodes if node not in adapter_of),
-        leaf_of={node: leaf for node, leaf in known.leaf_of.items() if node in set(nodes)},
+        leaf_of={node: leaf for node, leaf in fabric_leaves.leaf_of.items() if node in set(nodes)},
         source=source or fabric.source,
     )
 
@@ -78,7 +80,7 @@ class RoutedFabric:
         """Nodes without an adapter in the map are crossed as their leaf implies."""
         self.routing = routing
         self._routes = Routes(routing.fabric, TableForwarding(routing.tables) if routing.tables else None)
-        self._parts = Parts(self._routes)
+        self._parts = FabricParts(self._routes)
         self._names = unique_names(routing.fabric.devices)
         self._node_of = {key: node for node, key in routing.adapter_of.items()}
         self._ours = np.array(sorted(self._routes.number[key] for key in self._node_of), dtype=np.intp)
@@ -139,7 +141,7 @@ class RoutedFabric:
         return iter(self._paths[pair])
 
     def measured(self, pairs: Collection[Pair]) -> "RoutedFabric":
-        """The same, where all uplinks of a leaf, and a spine, count as parts if these pairs cross enough of their
+        """The fabric in which all uplinks of a leaf, and a spine, count as parts if these pairs cross enough of their
         cables: with fewer, every bad cable would be ambiguous with its bundle."""
         self._follow(pairs)
         crossed = {hop for pair in pairs for hop in self._hops.get(pair, ())}
@@ -164,7 +166,7 @@ class RoutedFabric:
                 pairs_found[self._node_of[source], self._node_of[target]] = None
         return list(pairs_found)[:most]
 
-    def name_of(self, part: Part) -> str:
+    def name_of(self, part: FabricPart) -> str:
         """The part's name as findings write it."""
         if part.kind is PartKind.NODE:
             return self._node_of[part.place]
@@ -205,7 +207,7 @@ class RoutedFabric:
         return made
 
     def _leaves(self) -> dict[str, str]:
-        """By the map's names; a leaf known only from elsewhere gets the map's name, too, where its nodes agree."""
+        """Node -> leaf by the map's name, which a leaf known only from elsewhere gets, too, if its nodes agree."""
         routing = self.routing
         leaves = {node: self._names[self._routes.leaf_of[key]] for node, key in routing.adapter_of.items()}
         same: dict[str, Counter[str]] = {}
@@ -213,8 +215,8 @@ class RoutedFabric:
             if node in routing.leaf_of:
                 same.setdefault(routing.leaf_of[node], Counter())[leaf] += 1
         for node in routing.missing:
-            if (told := routing.leaf_of.get(node)) is not None:
-                leaves[node] = same[told].most_common(1)[0][0] if told in same else told
+            if (other_leaf := routing.leaf_of.get(node)) is not None:
+                leaves[node] = same[other_leaf].most_common(1)[0][0] if other_leaf in same else other_leaf
         return leaves
 
     def _told_by(self) -> str:
@@ -257,3 +259,93 @@ def _rate(link: FabricLink) -> float:
     """Bits per second, by the slower end; 0 where neither is known."""
     ends = (data_bits_per_s(link.width, link.speed), data_bits_per_s(link.other_width, link.other_speed))
     return min((rate for rate in ends if rate), default=0.0)
+
+
+def pairs_across(
+    routes: Routes, hop: Hop, wanted: int, seed: int, among: Numbers | None = None
+) -> list[tuple[tuple[str, str], Route]]:
+    """At most `wanted` different random ordered pairs that cross `hop`, each with its whole path; empty where no pair
+    does.
+
+    Sources are drawn from adapters whose leaf is nearer to where the hop begins than to where it ends, targets from
+    those to which its switch sends over it; the routes then decide. A hop that few pairs cross may end with fewer pairs
+    than there are. Half of an adapter's own pairs stay below its leaf switch, as far as there are any: under D-mod-K
+    one cable from a spine may lead to that adapter alone, and only they distinguish the two. `among`: numbers of the
+    adapters to draw from; None: all.
+    """
+    sources, targets = source_side(routes, hop), target_side(routes, hop)
+    if among is not None:
+        sources, targets = (np.intersect1d(side, among, assume_unique=True) for side in (sources, targets))
+    if not sources.size or not targets.size:
+        return []
+    draw = random.Random(seed)
+    near = _near(routes, sources, targets)
+    pairs = [
+        (routes.adapters[one], routes.adapters[other]) for one, other in draw.sample(near, min(wanted // 2, len(near)))
+    ]
+    close = list(zip(pairs, routes.paths(pairs), strict=True))
+    wanted -= len(close)
+    paths: dict[tuple[str, str], Route] = {}
+    for tries in TRIES:
+        drawn = _draw(routes, sources, targets, tries, draw)
+        for pair, path in zip(drawn, routes.paths(drawn), strict=True):
+            if hop in path and pair not in pairs:
+                paths[pair] = path
+        if len(paths) >= wanted:
+            break
+    chosen = draw.sample(sorted(paths), min(wanted, len(paths)))
+    return close + [(pair, paths[pair]) for pair in chosen]
+
+
+def _near(routes: Routes, sources: Numbers, targets: Numbers) -> list[tuple[int, int]]:
+    """Pairs of an adapter, by its hop, with the others at the same leaf switch."""
+    if len(sources) > 1 and len(targets) > 1:
+        return []
+    alone = routes.adapters[int((sources if len(sources) == 1 else targets)[0])]
+    same = routes.leaf_of[alone]
+    return [
+        (one, other)
+        for one in sources.tolist()
+        for other in targets.tolist()
+        if one != other and routes.leaf_of[routes.adapters[one]] == routes.leaf_of[routes.adapters[other]] == same
+    ]
+
+
+def source_side(routes: Routes, hop: Hop) -> Numbers:
+    """Numbers of the adapters from which data can come over the hop."""
+    begin, end = _ends(routes, hop)
+    if not begin or not end:
+        return np.array([], dtype=np.intp)
+    if begin in routes.number:
+        return np.array([routes.number[begin]], dtype=np.intp)
+    if end in routes.number:
+        return np.arange(len(routes.adapters), dtype=np.intp)
+    return np.flatnonzero(routes.distances(begin) < routes.distances(end))
+
+
+def target_side(routes: Routes, hop: Hop) -> Numbers:
+    """Numbers of the adapters to which data can go over the hop."""
+    begin, end = _ends(routes, hop)
+    if not begin or not end:
+        return np.array([], dtype=np.intp)
+    sent = routes.sent_by(hop)
+    if begin in routes.number or end in routes.number:
+        return sent
+    return sent[routes.distances(end)[sent] < routes.distances(begin)[sent]]
+
+
+def _ends(routes: Routes, hop: Hop) -> tuple[str, str]:
+    """Devices at both ends; empty for one that takes no part, as a switch's own aggregation node."""
+    names = tuple(end.device for end in routes.ends(hop))
+    begin, end = (name if name in routes.number or name in routes.graph.place else "" for name in names)
+    return begin, end
+
+
+def _draw(routes: Routes, sources: Numbers, targets: Numbers, tries: int, draw: random.Random) -> list[tuple[str, str]]:
+    """Different pairs, all of them where there are no more than that."""
+    if len(sources) * len(targets) <= tries:
+        drawn = [(one, other) for one in sources.tolist() for other in targets.tolist()]
+    else:
+        both = zip(draw.choices(sources.tolist(), k=tries), draw.choices(targets.tolist(), k=tries), strict=True)
+        drawn = list(dict.fromkeys(both))
+    return [(routes.adapters[one], routes.adapters[other]) for one, other in drawn if one != other]

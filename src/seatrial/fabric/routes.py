@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.fabric.switch_graph import FAR, Numbers, SwitchGraph
 from seatrial.model.fabric_map import DeviceKind, End, FabricMap
 
 Hop = int
@@ -18,6 +17,11 @@ FEW = 8
 """Pairs up to which each is followed by itself, which takes less than to fill arrays."""
 CHUNK = 1 << 14
 """Pairs whose ways are followed at once: what the arrays of a step take stays small."""
+Numbers = NDArray[np.intp]
+FAR = np.iinfo(np.int16).max
+"""Distance of what cannot be reached."""
+Ports = Mapping[int, tuple[str, int]]
+"""Port of one device -> (device at the other end, hop)."""
 
 
 class Routes:
@@ -38,20 +42,20 @@ class Routes:
             self._out[link.other.device][link.other.port] = (link.one.device, 2 * number + 1)
         kinds = {device.key: device.kind for device in fabric.devices}
         switches = [key for key, kind in kinds.items() if kind is DeviceKind.SWITCH]
-        known = frozenset(switches)
+        connected = frozenset(switches)
         self.leaf_of: dict[str, str] = {}
         """Adapter -> its switch; of several ports the first that leads to a switch."""
         first: dict[str, Hop] = {}
         for key, kind in kinds.items():
             if kind is DeviceKind.ADAPTER:
-                found = ((there, hop) for _, (there, hop) in sorted(self._out[key].items()) if there in known)
-                leaf, hop = next(found, (None, 0))
+                neighbours = ((there, hop) for _, (there, hop) in sorted(self._out[key].items()) if there in connected)
+                leaf, hop = next(neighbours, (None, 0))
                 if leaf is not None:
                     self.leaf_of[key], first[key] = leaf, hop
         at_leaf = {key: self._at_leaf(key) for key in self.leaf_of}
         order = sorted(self.leaf_of, key=lambda key: (self.leaf_of[key], at_leaf[key]))
         self.adapters: tuple[str, ...] = tuple(order)
-        """Those with routes, in the order of leaf and port."""
+        """Adapters with routes, in the order of leaf and port."""
         self.number = {key: number for number, key in enumerate(order)}
         """Place of each adapter in that order."""
         leaves = list(dict.fromkeys(self.leaf_of[key] for key in order))
@@ -66,15 +70,15 @@ class Routes:
         if source not in self.number or target not in self.number or source == target:
             return ()
         number = self.number[target]
-        here, goal = int(self._leaf[self.number[source]]), int(self._leaf[number])
+        place, goal = int(self._leaf[self.number[source]]), int(self._leaf[number])
         hops = [int(self._first[self.number[source]])]
         seen = set()
-        while here != goal:
-            if here in seen:
+        while place != goal:
+            if place in seen:
                 return ()
-            seen.add(here)
-            here, hop = self._told(here, target) or self.graph.one_step(here, int(self._goal[number]), number)
-            if here < 0:
+            seen.add(place)
+            place, hop = self._told(place, target) or self.graph.one_step(place, int(self._goal[number]), number)
+            if place < 0:
                 return ()
             hops.append(hop)
         return (*hops, int(self._last[number]))
@@ -84,17 +88,17 @@ class Routes:
         if len(pairs) <= FEW:
             return [self.path(*pair) for pair in pairs]
         result: list[Route] = [()] * len(pairs)
-        known = [row for row, (one, other) in enumerate(pairs) if one != other and {one, other} <= self.number.keys()]
-        source = np.array([self.number[pairs[row][0]] for row in known], dtype=np.intp)
-        target = np.array([self.number[pairs[row][1]] for row in known], dtype=np.intp)
-        for begin in range(0, len(known), CHUNK):
+        routed = [row for row, (one, other) in enumerate(pairs) if one != other and {one, other} <= self.number.keys()]
+        source = np.array([self.number[pairs[row][0]] for row in routed], dtype=np.intp)
+        target = np.array([self.number[pairs[row][1]] for row in routed], dtype=np.intp)
+        for begin in range(0, len(routed), CHUNK):
             piece = slice(begin, begin + CHUNK)
-            for row, path in zip(known[piece], self._follow(source[piece], target[piece]), strict=True):
+            for row, path in zip(routed[piece], self._follow(source[piece], target[piece]), strict=True):
                 result[row] = path
         return result
 
     def ends(self, hop: Hop) -> tuple[End, End]:
-        """Where a hop begins and where it leads."""
+        """Both ends of a hop, the first one first."""
         link = self.fabric.links[hop // 2]
         return (link.one, link.other) if hop % 2 == 0 else (link.other, link.one)
 
@@ -123,12 +127,12 @@ class Routes:
         ports = self._out[self.leaf_of[adapter]].items()
         return min((port, hop) for port, (there, hop) in ports if there == adapter)
 
-    def _step(self, here: Numbers, target: Numbers) -> tuple[Numbers, Numbers]:
-        there, hop = self.graph.step(here, self._goal[target], target)
+    def _step(self, places: Numbers, target: Numbers) -> tuple[Numbers, Numbers]:
+        next_places, hop = self.graph.step(places, self._goal[target], target)
         if self._forwarding:
-            for row, (switch, adapter) in enumerate(zip(here.tolist(), target.tolist(), strict=True)):
-                there[row], hop[row] = self._told(switch, self.adapters[adapter]) or (there[row], hop[row])
-        return there, hop
+            for row, (switch, adapter) in enumerate(zip(places.tolist(), target.tolist(), strict=True)):
+                next_places[row], hop[row] = self._told(switch, self.adapters[adapter]) or (next_places[row], hop[row])
+        return next_places, hop
 
     def _told(self, switch: int, target: str) -> tuple[int, Hop] | None:
         """From the fabric's own table."""
@@ -141,25 +145,117 @@ class Routes:
 
     def _follow(self, source: Numbers, target: Numbers) -> list[Route]:
         """A route longer than the number of switches loops."""
-        here, goal = self._leaf[source], self._leaf[target]
+        places, goal = self._leaf[source], self._leaf[target]
         columns = [self._first[source]]
-        lost = self.graph.distance[here, self._goal[target]] == FAR
+        lost = self.graph.distance[places, self._goal[target]] == FAR
         if self._forwarding:
             lost[:] = False
         for _ in range(len(self.graph.names)):
-            going = np.flatnonzero((here != goal) & ~lost)
+            going = np.flatnonzero((places != goal) & ~lost)
             if not going.size:
                 break
-            there, taken = self._step(here[going], target[going])
-            hop = np.full(len(here), -1, dtype=np.intp)
+            next_places, taken = self._step(places[going], target[going])
+            hop = np.full(len(places), -1, dtype=np.intp)
             hop[going] = taken
-            lost[going[there < 0]] = True
-            here = here.copy()
-            here[going[there >= 0]] = there[there >= 0]
+            lost[going[next_places < 0]] = True
+            places = places.copy()
+            places[going[next_places >= 0]] = next_places[next_places >= 0]
             columns.append(hop)
-        lost |= here != goal
+        lost |= places != goal
         columns.append(self._last[target])
         rows = np.stack(columns, axis=1).tolist()
         return [
             () if gone else tuple(hop for hop in row if hop >= 0) for row, gone in zip(rows, lost.tolist(), strict=True)
         ]
+
+
+class SwitchGraph:
+    """Shortest routes among switches. The ports of a switch are in the order of their numbers."""
+
+    def __init__(self, ports: Mapping[str, Ports], switches: Sequence[str], leaves: Sequence[str]) -> None:
+        """`leaves`: the switches that are ever a goal; the others only pass data on."""
+        self.names = tuple(switches)
+        self.place = {name: number for number, name in enumerate(switches)}
+        rows = [
+            (here, self.place[there], hop)
+            for here, name in enumerate(switches)
+            for _, (there, hop) in sorted(ports.get(name, {}).items())
+            if there in self.place
+        ]
+        table = np.array(rows, dtype=np.intp).reshape(-1, 3)
+        self._here, self.there, self.hop = table[:, 0], table[:, 1], table[:, 2]
+        self._ports = np.bincount(self._here, minlength=len(switches))
+        self._first = np.concatenate(([0], np.cumsum(self._ports)[:-1])).astype(np.intp)
+        self.goal = {name: number for number, name in enumerate(leaves)}
+        self.distance = self._distances(np.array([self.place[name] for name in leaves], dtype=np.intp))
+        """int16, one row a switch, one column a leaf; FAR where there is no route."""
+        self._level = self.distance.min(axis=1) if len(leaves) else np.zeros(len(switches), dtype=np.int16)
+        self._divisor = self._divisors()
+        self._known: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
+
+    def one_step(self, place: int, goal: int, target: int) -> tuple[int, int]:
+        """`step` for a single adapter: much less work, and much more for each of thousands."""
+        if (place, goal) not in self._known:
+            ports = np.arange(self._first[place], self._first[place] + self._ports[place])
+            nearer = ports[self.distance[self.there[ports], goal] == self.distance[place, goal] - 1]
+            self._known[place, goal] = tuple(zip(self.there[nearer].tolist(), self.hop[nearer].tolist(), strict=True))
+        choices = self._known[place, goal]
+        if not choices:
+            return -1, -1
+        up = self._level[choices[0][0]] > self._level[place]
+        return choices[target // (int(self._divisor[self._level[place]]) if up else 1) % len(choices)]
+
+    def step(self, places: Numbers, goal: Numbers, target: Numbers) -> tuple[Numbers, Numbers]:
+        """From switches `places` to leaves `goal` for adapters number `target`: the next switches, and the hops there.
+
+        All three of one length, in numbers; -1 where no port leads nearer.
+        """
+        leaves = self.distance.shape[1]
+        keys, where = np.unique(places * leaves + goal, return_inverse=True)
+        from_switch, to_leaf = keys // leaves, keys % leaves
+        ports = self._ports[from_switch]
+        owner = np.repeat(np.arange(len(keys)), ports)
+        begin = np.cumsum(ports) - ports
+        edge = np.arange(len(owner)) - np.repeat(begin - self._first[from_switch], ports)
+        nearer = self.distance[self.there[edge], to_leaf[owner]] == self.distance[from_switch, to_leaf][owner] - 1
+        edge, owner = edge[nearer], owner[nearer]
+        choices = np.bincount(owner, minlength=len(keys))
+        first = (np.cumsum(choices) - choices)[where]
+        count = choices[where]
+        able = np.flatnonzero(count)
+        chosen = edge[first[able] + (target[able] // self._spread(places[able], edge[first[able]])) % count[able]]
+        next_places, hop = np.full(len(places), -1, dtype=np.intp), np.full(len(places), -1, dtype=np.intp)
+        next_places[able], hop[able] = self.there[chosen], self.hop[chosen]
+        return next_places, hop
+
+    def _spread(self, places: Numbers, edge: Numbers) -> Numbers:
+        """What a destination's number is divided by before its remainder decides: on the way down, by nothing."""
+        up = self._level[self.there[edge]] > self._level[places]
+        return np.where(up, self._divisor[self._level[places]], 1)
+
+    def _distances(self, goals: Numbers) -> NDArray[np.int16]:
+        """Breadth first from all leaves at once."""
+        distance = np.full((len(self.names), len(goals)), FAR, dtype=np.int16)
+        distance[goals, np.arange(len(goals))] = 0
+        if not len(self.there) or not len(goals):
+            return distance
+        pairs = np.unique(self._here * len(self.names) + self.there)
+        receiver, sender = pairs // len(self.names), pairs % len(self.names)
+        reached, start = np.unique(receiver, return_index=True)
+        for far in range(1, len(self.names)):
+            near = np.logical_or.reduceat(distance[sender] == far - 1, start, axis=0)
+            fresh = near & (distance[reached] == FAR)
+            if not fresh.any():
+                break
+            distance[reached] = np.where(fresh, np.int16(far), distance[reached])
+        return distance
+
+    def _divisors(self) -> Numbers:
+        """Level (distance from the nearest leaf) -> product of the upward ports of usual switches below it."""
+        divisors = [1]
+        upward = self._level[self.there] > self._level[self._here]
+        counts = np.bincount(self._here[upward], minlength=len(self.names))
+        top = int(self._level[self._level < FAR].max(initial=0))
+        for level in range(top):
+            divisors.append(divisors[-1] * max(int(np.median(counts[self._level == level])), 1))
+        return np.array(divisors, dtype=np.intp)

@@ -25,7 +25,7 @@ TOLD = 3
 Places = NDArray[np.intp]
 
 
-class Uplinks(msgspec.Struct, frozen=True, kw_only=True):
+class LeafUplinks(msgspec.Struct, frozen=True, kw_only=True):
     """How a leaf switch spreads its destinations: port -> how many adapters elsewhere it sends there."""
 
     leaf: str
@@ -43,7 +43,7 @@ class TableReport(msgspec.Struct, frozen=True, kw_only=True):
 
     problems: tuple[Finding, ...]
     statement: str
-    uplinks: tuple[Uplinks, ...]
+    uplinks: tuple[LeafUplinks, ...]
     reached: int
     """Ways from a leaf switch to an adapter that arrive, of `ways`."""
     ways: int
@@ -85,14 +85,14 @@ def _followed(routes: Routes, tables: Tables, leaves: Sequence[str]) -> Places:
     MOST_HOPS.
     """
     following = _next_switches(routes, tables)
-    here = np.repeat(np.array([routes.graph.place[leaf] for leaf in leaves], dtype=np.intp), len(tables.adapters))
+    places = np.repeat(np.array([routes.graph.place[leaf] for leaf in leaves], dtype=np.intp), len(tables.adapters))
     target = np.tile(np.arange(len(tables.adapters), dtype=np.intp), len(leaves))
     for _ in range(MOST_HOPS):
-        going = np.flatnonzero(here >= 0)
+        going = np.flatnonzero(places >= 0)
         if not going.size:
             break
-        here[going] = following[here[going], target[going]]
-    return here.reshape(len(leaves), len(tables.adapters))
+        places[going] = following[places[going], target[going]]
+    return places.reshape(len(leaves), len(tables.adapters))
 
 
 def _next_switches(routes: Routes, tables: Tables) -> Places:
@@ -141,17 +141,17 @@ def _broken(
     ]
 
 
-def _uplinks(routes: Routes, tables: Tables, leaf: str, name: str) -> Uplinks:
+def _uplinks(routes: Routes, tables: Tables, leaf: str, name: str) -> LeafUplinks:
     ports = [port for port, neighbour in routes.neighbours(leaf).items() if neighbour in routes.graph.place]
     elsewhere = [
         port
         for adapter, port in zip(tables.adapters, tables.ports[leaf], strict=True)
         if port != NO_PORT and routes.leaf_of.get(adapter) != leaf
     ]
-    return Uplinks(leaf=name, used={port: elsewhere.count(port) for port in sorted(ports)})
+    return LeafUplinks(leaf=name, used={port: elsewhere.count(port) for port in sorted(ports)})
 
 
-def _statement(uplinks: Sequence[Uplinks]) -> str:
+def _statement(uplinks: Sequence[LeafUplinks]) -> str:
     ports = sum(len(one.used) for one in uplinks)
     idle = [
         f"{one.leaf}[{port}]"

@@ -1,4 +1,8 @@
-"""A known way to fail: who reports it, its message, its meaning, and what to do. The tables are in `causes/*.toml`."""
+"""A known way to fail: who reports it, its message, its meaning, and what to do. The tables are in `causes/*.toml`.
+
+`pending.toml` has the reasons of waiting jobs: Slurm's job_state_reason.c and slurm.schedmd.com/job_reason_codes.html,
+Slurm 18 to 25.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,15 +13,13 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from seatrial.failures.plain_text import plain
-
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Kind = TypeVar("Kind")
 NODES = "the nodes"
 MOST_NODES = 8
 LONGEST_QUOTE = 240
 QUOTE_END = 80
-"""Of these the characters at the end of a longer text, where a program says what the system answered."""
+"""Characters of a longer text that are kept from its end, where a program says what the system answered."""
 STAMP = re.compile(r"^\[\d{1,20}\.\d{1,9}\] +")
 """UCX begins its lines with the time."""
 MOST_REPEATS = 400
@@ -25,6 +27,35 @@ MOST_REPEATS = 400
 REPEAT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\]){0,200}\]|(?<![*+?}])[*+]", re.DOTALL)
 WORD = re.compile(r"<([a-z-]+)>")
 COMMAND = re.compile(r"\n(?:srun|salloc|sbatch): error: ")
+ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f]")
+LABEL = re.compile(r"^(?: *(\d+):(?: |$)|\[([\w@,.-]+)\]<std(?:err|out)>:[ \t]?)(.*)$")
+"""What srun --label ("3: ") and mpirun --tag-output ("[1,3]<stderr>:") put before each line of a rank."""
+LONGEST_LINE = 6000
+"""More than a path may have, with a message about it."""
+MOST_CHARACTERS = 200_000
+"""Characters that are read; of longer texts both ends: the first error, and its consequences."""
+RULE = re.compile(r"^[-=*]{20,}$")
+WARNS = re.compile(r"^\s*(?:\[[\w.-]+:\d+\]\s*)?WARNING: ")
+TELLS = re.compile(r"btl_tcp_if_|failed to TCP connect")
+"""Boxes that begin as a warning, and after which Open MPI does not start."""
+HARMLESS = re.compile(
+    r"\(ignored\)\s{0,80}$"  # a component of Open MPI that was left out
+    r"|\bUCX {1,80}(?:WARN|INFO|DEBUG)\b(?!.{0,400} (?:is not available, please use|API version is incompatible))"
+    r"|libfabric:\S{0,200}(?:<info>|:core:core:\S{0,200}<warn>)"
+    r"|^(?:srun|salloc|sbatch): (?:(?:error: )?(?:spank: \S{1,400}: Plugin file not found|[Ww]arning: )|lua: "
+    r"|job \d{1,18} )"
+    r"|^(?:srun|salloc|sbatch): (?:Step created for|Granted job allocation|Pending job allocation"
+    r"|Nodes \S{1,4000} are ready)"
+    r"|^slurmstepd\S{0,255}: error: (?:Unable to create TMPDIR|Setting TMPDIR|couldn't chdir to)"
+    r"|^slurmstepd\S{0,255}: error: task/cgroup: unable to add task\[pid=\d{1,9}\] to memory cg"
+    r"|more process(?:es)? ha(?:s|ve) sent help message|_base_help_aggregate"
+    r"|PMIX ERROR: (?:PMIX_)?ERROR in file \S{1,400}gds_ds\d{1,9}_lock"
+    r"|I_MPI_PMI_LIBRARY will be ignored|Error in initializing MVAPICH2 ptmalloc|NONEXIST-KEY|_pmi2_kvs_get failed"
+    r"|^Read -1, expected \d{1,18}, errno = \d{1,9}$"
+)
+"""Lines that successful starts also print."""
+STEP_CREATED = "srun: Step created for"
+STEP_WAITS = re.compile(r"step creation (?:temporarily|still) disabled, retrying")
 
 
 class Speaker(Enum):
@@ -50,7 +81,7 @@ class Speaker(Enum):
         return list(Speaker).index(self)
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One known way to fail. All expressions are searched in text as `plain` returns it."""
 
     look: Text | tuple[Text, ...]
@@ -78,7 +109,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The remedy proposes another `srun --mpi`."""
 
     def found(self, text: str) -> re.Match[str] | None:
-        """Where `text` states this cause; None if it does not."""
+        """The place of `text` that states this cause; None if it does not."""
         match = re.search(one_of(self.look), text)
         if match is None or not re.search(one_of(self.also), text):
             return None
@@ -90,8 +121,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         own = "\n".join(_whole_lines(one, text) for one in re.finditer(one_of(self.look), text))
         nodes = first_found(self.where, own) or first_found(self.where, text) or NODES
         peer = first_found(self.peer, own) or first_found(self.peer, text) or "the other node"
-        said = self.meaning.replace("{nodes}", nodes).replace("{peer}", peer).replace("{1}", shown)
-        return said.replace(" ()", "")
+        sentence = self.meaning.replace("{nodes}", nodes).replace("{peer}", peer).replace("{1}", shown)
+        return sentence.replace(" ()", "")
 
 
 def _whole_lines(match: re.Match[str], text: str) -> str:
@@ -123,25 +154,25 @@ def first_found(expressions: Iterable[str], text: str) -> str:
     return ""
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CauseTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One file of causes."""
 
     speaker: Speaker = Speaker.SLURM
-    cause: tuple[Cause, ...]
+    cause: tuple[FailureCause, ...]
 
 
 @cache
-def causes(*names: str) -> tuple[Cause, ...]:
+def causes(*names: str) -> tuple[FailureCause, ...]:
     """The causes of these tables, in order."""
     return tuple(cause for name in names for cause in parse_table(_read(name)))
 
 
-def parse_table(text: bytes) -> tuple[Cause, ...]:
+def parse_table(text: bytes) -> tuple[FailureCause, ...]:
     """The causes of one table. Raises msgspec.ValidationError where a field is missing or unknown."""
     raw = msgspec.toml.decode(text, type=dict[str, Any])
     for cause in raw.get("cause", ()):
         cause.setdefault("speaker", raw.get("speaker", Speaker.SLURM.value))
-    return msgspec.convert(expanded(raw), Table).cause
+    return msgspec.convert(expanded(raw), CauseTable).cause
 
 
 def read_table(name: str, kind: type[Kind]) -> Kind:
@@ -153,7 +184,7 @@ EXPRESSIONS = ("look", "where", "peer", "also", "unless")
 
 
 def expanded(value: object, key: str = "") -> object:
-    """The same value with shared words in place of their names, and bounded repeats in expressions."""
+    """The value with shared words in place of their names, and bounded repeats in expressions."""
     if isinstance(value, dict):
         return {name: expanded(inner, str(name)) for name, inner in value.items()}
     if isinstance(value, list):
@@ -166,7 +197,7 @@ def expanded(value: object, key: str = "") -> object:
 
 
 def bounded(expression: str) -> str:
-    """The same expression, in which `*` and `+` repeat at most MOST_REPEATS times."""
+    """The expression with `*` and `+` that repeat at most MOST_REPEATS times."""
 
     def repeat(token: re.Match[str]) -> str:
         least = {"*": "0", "+": "1"}.get(token.group())
@@ -188,7 +219,7 @@ def _read(name: str) -> bytes:
 class Statement(msgspec.Struct, frozen=True, kw_only=True):
     """What a text states of one cause."""
 
-    cause: Cause
+    cause: FailureCause
     meaning: str
     first: int
     """The number of the first line of its message, from 0."""
@@ -204,14 +235,14 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
         return self.cause.unspecific, self.cause.speaker.rank
 
 
-def statements(table: Iterable[Cause], text: str) -> list[Statement]:
+def statements(table: Iterable[FailureCause], text: str) -> list[Statement]:
     """All causes that plain text states, in the order of the tables."""
     lines = text.split("\n")
     matches = [(cause, match) for cause in table if (match := cause.found(text)) is not None]
     return [_statement(cause, match, text, lines) for cause, match in matches]
 
 
-def _statement(cause: Cause, match: re.Match[str], text: str, lines: Sequence[str]) -> Statement:
+def _statement(cause: FailureCause, match: re.Match[str], text: str, lines: Sequence[str]) -> Statement:
     spans = [match.span(), *(match.span(number) for number, group in enumerate(match.groups(), 1) if group)]
     places = {place for start, end in spans for place in (start, max(start, end - 1))}
     numbers = sorted({text.count("\n", 0, place) for place in places})
@@ -235,7 +266,86 @@ def strongest(stated: Sequence[Statement]) -> Statement | None:
     return next(same for same in equal if same.first <= earliest.last and earliest.first <= same.last)
 
 
-def first_cause(table: Iterable[Cause], text: str) -> tuple[str, str] | None:
+def first_cause(table: Iterable[FailureCause], text: str) -> tuple[str, str] | None:
     """Meaning and remedy of the cause that `text` states most clearly, whatever its launcher put around it."""
     statement = strongest(statements(table, plain(text)))
     return (statement.meaning, statement.cause.remedy) if statement is not None else None
+
+
+def without_colours(text: str) -> str:
+    """Without the sequences that move a terminal's cursor and colour its text."""
+    return ESCAPES.sub("", text.replace("\r\n", "\n"))
+
+
+def plain(text: str) -> str:
+    """Without colours, carriage returns and labels; the lines of each labelled rank together, at its first line.
+
+    Of several empty lines one is left, and of a line the first LONGEST_LINE characters.
+    """
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[: MOST_CHARACTERS // 2]}\n{text[-MOST_CHARACTERS // 2 :]}"
+    groups: dict[str | int, list[str]] = {}
+    before = "\n"
+    for number, line in enumerate(without_colours(text).split("\n")):
+        seen = line.rpartition("\r")[2] or line.rstrip("\r")
+        if not seen.strip() and not before.strip():
+            continue
+        before = seen
+        label = LABEL.match(seen[:LONGEST_LINE])
+        if label:
+            groups.setdefault(label.group(1) or label.group(2), []).append(label.group(3))
+        else:
+            groups.setdefault(number, []).append(seen[:LONGEST_LINE])
+    return "\n".join(line for lines in groups.values() for line in lines)
+
+
+def without_warnings(text: str) -> str:
+    """Plain text without harmless lines, and without the boxes in which Open MPI only warns."""
+    pieces: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if RULE.match(line):
+            pieces.append([])
+        else:
+            pieces[-1].append(line)
+    inner = range(1, len(pieces) - 1)
+    kept = [line for number, piece in enumerate(pieces) if number not in inner or not _warns(piece) for line in piece]
+    overcome = STEP_WAITS if STEP_CREATED in text else HARMLESS
+    return "\n".join(line for line in kept if not HARMLESS.search(line) and not overcome.search(line))
+
+
+def _warns(box: list[str]) -> bool:
+    warns = bool(WARNS.match(next((line for line in box if line.strip()), "")))
+    return warns and not any(TELLS.search(line) for line in box)
+
+
+class Pending(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One reason. `hopeless`: the job cannot start until somebody changes something."""
+
+    look: str | tuple[str, ...]
+    meaning: str
+    remedy: str = ""
+    hopeless: bool = False
+    nodes_out: bool = False
+    """Nodes that it asks for are out of service."""
+
+
+class Reasons(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table `causes/pending.toml`."""
+
+    cause: tuple[Pending, ...]
+
+
+@cache
+def reasons() -> tuple[Pending, ...]:
+    """The reasons that are known, in order: the first that matches counts."""
+    return read_table("pending", Reasons).cause
+
+
+def why_pending(reason: str) -> Pending | None:
+    """What squeue's word for it means; None for one that we do not know."""
+    for pending in reasons():
+        match = re.search(one_of(pending.look), reason)
+        if match:
+            shown = match.group(1) if match.groups() else ""
+            return msgspec.structs.replace(pending, meaning=pending.meaning.replace("{1}", shown))
+    return None

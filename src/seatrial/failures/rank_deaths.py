@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.failures.plain_text import plain
+from seatrial.failures.cause import plain
 from seatrial.model.loss import Loss, LossCause, RankDeath
 from seatrial.model.node_list import expand
 
@@ -44,10 +44,10 @@ TIME_LIMIT, NODE_FAIL = "DUE TO TIME LIMIT", "DUE TO NODE FAILURE"
 
 
 class Ranks(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the ranks of the session are, as far as they started."""
+    """Nodes of a session's ranks, as far as they started."""
 
     places: Sequence[str] = ()
-    """By rank."""
+    """Rank -> node."""
     pids: Mapping[tuple[str, int], int] = {}
     """Rank by host name and process."""
     by_daemons: bool = False
@@ -90,9 +90,9 @@ def _from_outside(text: str, deaths: Sequence[RankDeath]) -> bool:
 def _slurm_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
     ending = ENDING.search(text)
     since = ending.start() if ending else len(text)
-    for found in TASKS.finditer(text):
-        nodes, tasks = _nodes(found.group(1)), _numbers(found.group(2))
-        code, number, memory = _end(found.group(3))
+    for match in TASKS.finditer(text):
+        nodes, tasks = _nodes(match.group(1)), _numbers(match.group(2))
+        code, number, memory = _end(match.group(3))
         if code == 0:
             continue
         for place, task in enumerate(tasks or [None] * len(nodes)):
@@ -104,7 +104,7 @@ def _slurm_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
                 signal=number,
                 exit_code=code,
                 out_of_memory=memory,
-                first=found.start() < since,
+                first=match.start() < since,
             )
 
 
@@ -125,7 +125,7 @@ def _end(words: str) -> tuple[int | None, int | None, bool]:
 
 
 def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
-    """Of Open MPI, PRRTE and Hydra. They report what died first; Intel MPI also each rank that it killed then."""
+    """What Open MPI, PRRTE and Hydra report: what died first; Intel MPI also names each rank that it killed then."""
     named = False
     for rank, host, number in NOTICED.findall(text):
         named = True
@@ -139,10 +139,10 @@ def _mpirun_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
         named = True
         number = int(by_signal) if by_signal else int(value) if kind == "KILLED BY SIGNAL" else None
         place = int(rank) if rank else ranks.pids.get((host, int(pid)))
-        for one in _at_the_same_proxy(place, ranks) if number is not None and not others_killed else (place,):
+        for rank_place in _at_the_same_proxy(place, ranks) if number is not None and not others_killed else (place,):
             yield RankDeath(
-                node=_place_of(one, host, ranks),
-                rank=one,
+                node=_place_of(rank_place, host, ranks),
+                rank=rank_place,
                 signal=number,
                 exit_code=int(value) if number is None else None,
                 first=not (others_killed and number == KILL and any(block[4] != str(KILL) for block in blocks)),
@@ -248,10 +248,10 @@ def _nodes(text: str) -> tuple[str, ...]:
 
 def _numbers(text: str) -> list[int]:
     """1-3,5 -> 1, 2, 3, 5; a range is cut after a million."""
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             continue
-        found += range(int(first), min(int(last or first), int(first) + 1_000_000) + 1)
-    return found
+        numbers += range(int(first), min(int(last or first), int(first) + 1_000_000) + 1)
+    return numbers

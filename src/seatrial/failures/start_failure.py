@@ -1,12 +1,27 @@
-"""Why an MPI program did not start, from what its launcher wrote to standard error."""
+"""Why an MPI program did not start, a host refused a login, or an environment failed, from standard error.
+
+`causes/ssh.toml` has the sentences of OpenSSH 9.2 (ssh.c, sshconnect.c, packet.c) and of PAM modules on compute nodes.
+"""
 
 import re
 from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.failures.cause import Cause, Speaker, Statement, causes, shortened, statements, strongest
-from seatrial.failures.plain_text import HARMLESS, plain, without_warnings
+from seatrial.failures.cause import (
+    HARMLESS,
+    FailureCause,
+    Speaker,
+    Statement,
+    causes,
+    first_cause,
+    plain,
+    shortened,
+    statements,
+    strongest,
+    without_colours,
+    without_warnings,
+)
 
 TABLES = ("programs", "devices", "transports", "pmi", "launchers", "slurm")
 REFUSALS = "refusals"
@@ -35,6 +50,12 @@ LINES_OF = (
     (Speaker.MPI, re.compile(r"MPICH ERROR|Fatal error in |MPI_ERR|\b(?:pml|btl|mtl|osc|coll)_\w+\.c:")),
 )
 """How lines of a speaker look, if no cause is known for them; in the order of `Speaker`."""
+SSH_REMEDY = "`ssh -o BatchMode=yes HOST true` must work for each host without a question."
+LONGEST_REPLY = 160
+LABEL = re.compile(r"^ *(\d+): ?(.*)$", re.MULTILINE)
+"""The prefix that `srun --label` puts before each line of a task."""
+LONGEST = 300
+LONGEST_LINE = 4096
 
 
 class StartFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +72,7 @@ class StartFailure(msgspec.Struct, frozen=True, kw_only=True):
     """The output contains nothing but noise."""
 
 
-def known_causes() -> tuple[Cause, ...]:
+def known_causes() -> tuple[FailureCause, ...]:
     """All causes of a failed start."""
     return causes(*TABLES)
 
@@ -147,3 +168,34 @@ def _quoted(text: str, *, chat: bool) -> str:
 def _placed(task: re.Match[str], nodes: Sequence[str]) -> str:
     number = int(task.group(1))
     return f"{task.group()} (on {nodes[number]})" if number < len(nodes) else task.group()
+
+
+def why_unreachable(host: str, text: str, *, timed_out: bool, limit_s: float) -> str:
+    """A sentence without its capital and full stop: why `host` did not answer over ssh, and what to do."""
+    match = first_cause(causes("ssh"), text)
+    if match:
+        meaning, remedy = match
+        reason = f"{meaning}; {remedy[:1].lower()}{remedy[1:]}"
+        return reason.replace("the nodes", "the host").replace("HOST", host).rstrip(".")
+    if timed_out:
+        return f"it did not answer over ssh within {limit_s:.0f} s"
+    lines = [line.strip() for line in plain(text).splitlines() if line.strip()]
+    return f"ssh failed ({lines[-1][:LONGEST_REPLY]})" if lines else "ssh ended without an answer"
+
+
+def why_not_entered(text: str) -> tuple[str, str] | None:
+    """Meaning, without its full stop, and remedy; None where nothing in `text` is known.
+
+    `text`: standard error, with or without `srun --label`; of several tasks the first counts.
+    """
+    stated = strongest(statements(causes("environments"), _in_one_line(without_colours(text))))
+    if stated is not None:
+        return stated.meaning[:LONGEST], stated.cause.remedy
+    program = first_cause(causes("programs"), text)
+    return (program[0].rstrip("."), program[1]) if program is not None else None
+
+
+def _in_one_line(text: str) -> str:
+    tasks = [task for task, _ in LABEL.findall(text)]
+    first = [rest for task, rest in LABEL.findall(text) if task == tasks[0]] if tasks else text.splitlines()
+    return " ".join(" ".join(first)[:LONGEST_LINE].split())

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.importers.columns import MISSING, Column
+from seatrial.importers.columns import MISSING, TableColumn
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.unit_text import Unit, unit_of
@@ -66,7 +66,7 @@ class ColumnRoles(msgspec.Struct, frozen=True, kw_only=True):
     """They say which part of a node a row is of."""
     units: str = ""
     properties: tuple[str, ...] = ()
-    """The same in all rows of a node, unlike between nodes: rack, model."""
+    """Columns with one value for each node, which differs between nodes: rack, model."""
     constants: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     """Other numbers, identifiers and remarks."""
@@ -94,10 +94,10 @@ def _quoted(names: Sequence[str]) -> str:
     return some([repr(name) for name in names], MOST_NAMES)
 
 
-class _Contents:
+class _CellKinds:
     """How the cells of one column lie over the nodes."""
 
-    def __init__(self, column: Column, nodes: Sequence[str]) -> None:
+    def __init__(self, column: TableColumn, nodes: Sequence[str]) -> None:
         self.column = column
         self.words = frozenset(words_of(column.name))
         self.of_node: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -197,14 +197,19 @@ def words_of(name: str) -> list[str]:
     return re.findall(r"[a-zµ]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
 
 
-def are_moments(column: Column) -> bool:
+def are_moments(column: TableColumn) -> bool:
     """Whether its cells are dates or times."""
     written = [cell for cell in column.cells if cell.strip().lower() not in MISSING]
     return bool(written) and all(MOMENT.fullmatch(cell.strip()) for cell in written)
 
 
 def roles_of(
-    columns: Sequence[Column], node: Column, *, value: str = "", by: Sequence[str] = (), part: Sequence[str] = ()
+    columns: Sequence[TableColumn],
+    node: TableColumn,
+    *,
+    value: str = "",
+    by: Sequence[str] = (),
+    part: Sequence[str] = (),
 ) -> ColumnRoles:
     """The roles of all columns. `value`, `by`, `part`: columns that the user names.
 
@@ -219,14 +224,14 @@ def roles_of(
         if missing := next((name for name in wanted if name not in names), ""):
             raise UsageError(f"The file has no column {what} {missing!r}.", f"It has {some(names, MOST_NAMES)}.")
     contents = {
-        column.name: _Contents(column, node.cells) for column in columns if column is not node and column.name != value
+        column.name: _CellKinds(column, node.cells) for column in columns if column is not node and column.name != value
     }
     chosen = {**dict.fromkeys(by, "conditions"), **dict.fromkeys(part, "parts")}
     single = all(number == 1 for number in Counter(node.cells).values())
     roles = {name: chosen.get(name) or _role(column, single=single) for name, column in contents.items()}
     if value:
         _refuse_plan(
-            _Contents(next(column for column in columns if column.name == value), node.cells), roles, single=single
+            _CellKinds(next(column for column in columns if column.name == value), node.cells), roles, single=single
         )
     else:
         value = _value(columns, roles, contents)
@@ -244,19 +249,19 @@ def roles_of(
     return ColumnRoles(node=node.name, value=value, units=next(iter(named["units"]), ""), **tuples)
 
 
-def planned_columns(columns: Sequence[Column], times: Column) -> tuple[Column, ...]:
-    """Of a table with several rows for a time, the columns that distinguish them: nodes, tests, sizes, parts."""
+def planned_columns(columns: Sequence[TableColumn], times: TableColumn) -> tuple[TableColumn, ...]:
+    """Columns that distinguish several rows of one time: nodes, tests, sizes, parts."""
     if any(len(column.cells) != len(times.cells) for column in columns):
         return ()
     others = [column for column in columns if column is not times]
-    contents = [_Contents(column, times.cells) for column in others]
+    contents = [_CellKinds(column, times.cells) for column in others]
     roles = ("conditions", "parts", "asked")
     return tuple(
         column for column, of in zip(others, contents, strict=True) if _role(of, single=False) in roles and of.planned
     )
 
 
-def _role(contents: _Contents, *, single: bool) -> str:
+def _role(contents: _CellKinds, *, single: bool) -> str:
     """The role of one column by itself. `single`: each node has one row."""
     numeric, words = contents.column.numeric, contents.words
     units = not numeric and all(unit_in(cell) for cell in contents.nodes_of)
@@ -276,8 +281,8 @@ def _role(contents: _Contents, *, single: bool) -> str:
     return next((role for holds, role in tests if holds), "") or _role_of_numbers(contents)
 
 
-def _role_of_numbers(contents: _Contents) -> str:
-    """Of a column of numbers that change within nodes and return on others."""
+def _role_of_numbers(contents: _CellKinds) -> str:
+    """Role of a column of numbers that change within nodes and return on others."""
     if not contents.planned:
         return "conditions" if contents.words & CONDITION_WORDS and contents.labels else "numbers"
     if contents.words & CONDITION_WORDS:
@@ -287,7 +292,7 @@ def _role_of_numbers(contents: _Contents) -> str:
     return "asked" if contents.numbered else "conditions"
 
 
-def _refuse_plan(value: _Contents, roles: Mapping[str, str], *, single: bool) -> None:
+def _refuse_plan(value: _CellKinds, roles: Mapping[str, str], *, single: bool) -> None:
     """Raise UsageError where the chosen column is part of the plan, or constant, and others have the measurements."""
     role = _role(value, single=single)
     what = {"constants": "the same in every row", "conditions": "a condition", "parts": "the part of a node"}.get(role)
@@ -299,7 +304,7 @@ def _refuse_plan(value: _Contents, roles: Mapping[str, str], *, single: bool) ->
         )
 
 
-def _value(columns: Sequence[Column], roles: Mapping[str, str], contents: Mapping[str, _Contents]) -> str:
+def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: Mapping[str, _CellKinds]) -> str:
     """The only column of numbers that has no other role, or the one called `value`. Raises UsageError."""
     numbers = [name for name, role in roles.items() if role == "numbers"]
     called = [name for name in roles if name.strip().lower() == "value" and contents[name].column.numeric]
@@ -322,14 +327,16 @@ def _value(columns: Sequence[Column], roles: Mapping[str, str], contents: Mappin
     return candidates[0]
 
 
-def row_keys(columns: Sequence[Column], names: Sequence[str]) -> list[tuple[str, ...]]:
+def row_keys(columns: Sequence[TableColumn], names: Sequence[str]) -> list[tuple[str, ...]]:
     """For each row the cells of those columns; one empty key a row if there are none."""
     of_name = {column.name: column.cells for column in columns}
     rows = len(columns[0].cells)
     return list(zip(*(of_name[name] for name in names), strict=True)) if names else [()] * rows
 
 
-def refuse_repeated(roles: ColumnRoles, keys: Sequence[tuple[tuple[str, ...], ...]], columns: Sequence[Column]) -> None:
+def refuse_repeated(
+    roles: ColumnRoles, keys: Sequence[tuple[tuple[str, ...], ...]], columns: Sequence[TableColumn]
+) -> None:
     """Raise UsageError where two rows are of the same node, condition, part and run. `keys`: these four of each row."""
     if not roles.runs:
         return
@@ -351,13 +358,13 @@ def refuse_repeated(roles: ColumnRoles, keys: Sequence[tuple[tuple[str, ...], ..
     )
 
 
-def melted(columns: Sequence[Column], node: Column) -> tuple[tuple[Column, ...], Column] | None:
+def melted(columns: Sequence[TableColumn], node: TableColumn) -> tuple[tuple[TableColumn, ...], TableColumn] | None:
     """The long form of a table with a column for each run or part: run1, run2, or gpu0, gpu1; None for other tables.
 
     `h2d:0`, `h2d:1` are parts, too, as SuperBench writes them; with `d2h:0` beside them the names before the colon are
     a condition.
     """
-    stems: defaultdict[str, dict[str, Column]] = defaultdict(dict)
+    stems: defaultdict[str, dict[str, TableColumn]] = defaultdict(dict)
     for column in columns:
         match = re.fullmatch(r"(?P<stem>.{0,200}?)(?P<mark>[ _.:#-]{0,9})(?P<number>[0-9]{1,18})", column.name)
         if match and column is not node and column.numeric and words_of(match["stem"]):
@@ -369,7 +376,7 @@ def melted(columns: Sequence[Column], node: Column) -> tuple[tuple[Column, ...],
     fit = len({*keys.values()}) == 1 and {*keys.values()} <= RUN_WORDS | PART_WORDS
     rows, single = len(node.cells), len({*node.cells}) == len(node.cells)
     measured = (
-        _role(_Contents(one, node.cells), single=single) in ("numbers", "asked") for one in others if one is not node
+        _role(_CellKinds(one, node.cells), single=single) in ("numbers", "asked") for one in others if one is not node
     )
     if not fit or min(map(len, stems.values())) < 2 or any(measured):
         return None
@@ -379,5 +386,5 @@ def melted(columns: Sequence[Column], node: Column) -> tuple[tuple[Column, ...],
         long["metric"] = tuple(cell for stem, _, _ in groups for cell in [stem.rstrip(":")] * rows)
     long[next(iter(keys.values()))] = tuple(cell for _, number, _ in groups for cell in [number] * rows)
     long["value"] = tuple(itertools.chain.from_iterable(column.cells for *_, column in groups))
-    made = tuple(Column(name=name, cells=cells) for name, cells in long.items())
+    made = tuple(TableColumn(name=name, cells=cells) for name, cells in long.items())
     return made, next(column for column in made if column.name == node.name)

@@ -19,7 +19,7 @@ LARGEST = 1e100
 REMEDY = "Give a CSV file with a first line of names, or JSON: a list of numbers, or an object of lists."
 
 
-class Column(msgspec.Struct, frozen=True, kw_only=True):
+class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
     """One column: its cells as text, "" where there is none."""
 
     name: str
@@ -61,7 +61,7 @@ def checked(value: float, where: str) -> float:
     return value
 
 
-def read_columns(text: str) -> tuple[Column, ...]:
+def read_columns(text: str) -> tuple[TableColumn, ...]:
     """The columns of a CSV text with or without a line of names, or of JSON. Raises UsageError for anything else."""
     columns = json_columns(text) if text.lstrip()[:1] in ("[", "{") else csv_columns(text)
     if not columns or not columns[0].cells:
@@ -69,7 +69,7 @@ def read_columns(text: str) -> tuple[Column, ...]:
     return columns
 
 
-def csv_columns(text: str) -> tuple[Column, ...]:
+def csv_columns(text: str) -> tuple[TableColumn, ...]:
     """The columns of lines that are divided by commas, semicolons, tabs, bars or blanks; `#` begins a comment."""
     written = (line.strip(" ") for line in text.lstrip("\ufeff").splitlines())
     lines = [line for line in written if line.strip() and not line.startswith("#")]
@@ -94,12 +94,12 @@ def csv_columns(text: str) -> tuple[Column, ...]:
     names = rows[0] if has_names else [f"column {number}" for number in range(1, width + 1)]
     cells = [row for row in rows if row != names] if has_names else rows  # joined files repeat the line of names
     return tuple(
-        Column(name=name or f"column {place + 1}", cells=tuple(row[place] for row in cells))
+        TableColumn(name=name or f"column {place + 1}", cells=tuple(row[place] for row in cells))
         for place, name in enumerate(names)
     )
 
 
-def json_columns(text: str) -> tuple[Column, ...]:
+def json_columns(text: str) -> tuple[TableColumn, ...]:
     """A list of numbers, a list of lists (one per series), a list of objects (one per row), or an object of lists."""
     return columns_of(json_value(text))
 
@@ -122,8 +122,8 @@ def _json_line(line: str, number: int) -> object:
         raise UsageError(f"Line {number} cannot be read as JSON: {error}.", REMEDY) from error
 
 
-def columns_of(value: object) -> tuple[Column, ...]:
-    """The same of a JSON value that is already read."""
+def columns_of(value: object) -> tuple[TableColumn, ...]:
+    """Columns of a JSON value that is already read."""
     match value:
         case [dict(), *_]:
             return _from_rows(value)
@@ -137,19 +137,19 @@ def columns_of(value: object) -> tuple[Column, ...]:
     raise UsageError("The JSON file holds neither a list nor an object of lists.", REMEDY)
 
 
-def _from_rows(rows: Sequence[object]) -> tuple[Column, ...]:
+def _from_rows(rows: Sequence[object]) -> tuple[TableColumn, ...]:
     if not all(isinstance(row, dict) for row in rows):
         raise UsageError("The JSON list holds objects beside other values.", REMEDY)
     names = list(dict.fromkeys(str(name) for row in rows if isinstance(row, dict) for name in row))
     return tuple(
-        Column(name=name, cells=tuple(_cell(row.get(name), name) for row in rows if isinstance(row, dict)))
+        TableColumn(name=name, cells=tuple(_cell(row.get(name), name) for row in rows if isinstance(row, dict)))
         for name in names
     )
 
 
-def _from_lists(lists: Mapping[str, object]) -> tuple[Column, ...]:
+def _from_lists(lists: Mapping[str, object]) -> tuple[TableColumn, ...]:
     return tuple(
-        Column(name=name, cells=tuple(_cell(cell, name) for cell in cells))
+        TableColumn(name=name, cells=tuple(_cell(cell, name) for cell in cells))
         for name, cells in lists.items()
         if isinstance(cells, list)
     )

@@ -17,7 +17,7 @@ PIECE_BYTES = 4 << 20
 LONGEST_LINE_BYTES = 16 << 20
 """A line of mpiGraph for 10,000 nodes has 100 kB."""
 MOST_TEXT_BYTES = 256 << 20
-"""Of a format that is read as one text."""
+"""Bytes of a format that is read as one text."""
 Source = str | IO[bytes]
 """A whole text, or a stream of bytes that is read once."""
 
@@ -78,7 +78,7 @@ CLASSES = bytes(
 )
 WORD_BYTES = 8
 MASKS = np.array([(1 << 8 * count) - 1 for count in range(WORD_BYTES + 1)], dtype=np.uint64)
-"""By number of bytes: those of a little-endian word that count."""
+"""Number of bytes -> mask of those bytes in a little-endian word."""
 
 
 class Fields(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,12 +21,13 @@ from seatrial.importers.column_roles import (
     unit_in,
     words_of,
 )
-from seatrial.importers.columns import Column, checked, json_value, read_columns
+from seatrial.importers.columns import TableColumn, checked, json_value, read_columns
 from seatrial.importers.other_outputs import refusal_of_folder, refuse_listing
 from seatrial.importers.series import TIME_NAMES
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.words import count
+from seatrial.statistics.estimates import robust_scale
 
 NO_NODES = RUN_NAMES | TIME_NAMES
 """Columns that never hold the names of nodes."""
@@ -40,12 +41,11 @@ ROWS_SCALES = 10.0
 FEWEST_EXPLAINED = 12
 EXPLAINED = 0.5
 """Share of the variance within nodes that a measured number rarely has in common with few of its levels."""
-MAD_TO_DEVIATION = 1.4826
 REMEDY = "Give columns `node` and `value`, and `run` if you like; or JSON that maps each node to its values."
 
 Fleet = dict[str, list[float]]
 Keys = tuple[tuple[str, ...], ...]
-"""Of a row: its node, and its cells in the columns of conditions, of parts and of runs."""
+"""A row's node, and its cells in the columns of conditions, of parts and of runs."""
 Labels = tuple[tuple[str, str], ...]
 """Names of columns, each with a cell."""
 
@@ -55,15 +55,15 @@ class Stratum(msgspec.Struct, frozen=True, kw_only=True):
 
     conditions: Labels = ()
     unit: str = ""
-    """Of the values, as far as a column says; empty: unknown."""
+    """Unit of the values, as far as a column says; empty: unknown."""
     sense: Sense | None = None
     """Which values are good, as far as the file says, or names and units show."""
     with_gaps: Fleet = {}
-    """Of each subject its runs in their order, NaN where a run has no value."""
+    """Subject -> its runs in their order, NaN where a run has no value."""
 
     @property
     def values(self) -> Fleet:
-        """The same without missing values; subjects that have none left keep an empty list."""
+        """Subject -> runs without missing values; subjects that have none left keep an empty list."""
         return {name: [run for run in runs if not math.isnan(run)] for name, runs in self.with_gaps.items()}
 
     @property
@@ -79,7 +79,7 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
     roles: ColumnRoles = ColumnRoles(node="", value="")
     """Without names where the form has no columns."""
     parts: dict[str, tuple[str, str]] = {}
-    """Of each subject that is a part of a node: the node, and the part."""
+    """Subject that is a part of a node -> the node, and the part."""
     without_value: tuple[str, ...] = ()
     """The node of each row that has no value."""
     left_out: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def values(self) -> Fleet:
-        """Of each subject the values of all strata."""
+        """Subject -> values of all strata."""
         values: defaultdict[str, list[float]] = defaultdict(list)
         for stratum in self.strata:
             for name, runs in stratum.values.items():
@@ -117,7 +117,7 @@ def read_fleet_table(text: str, column: str = "", by: Sequence[str] = (), part: 
     return _by_roles(columns, roles)
 
 
-def _by_roles(columns: Sequence[Column], roles: ColumnRoles) -> FleetTable:
+def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles) -> FleetTable:
     of_name = {column.name: column for column in columns}
     numbers = of_name[roles.value].numbers()
     order = _order(columns, roles)
@@ -173,7 +173,7 @@ def _refuse_unlike_rows(strata: Sequence[Stratum]) -> None:
         logs = np.log(np.asarray(runs, dtype=np.float64))
         logs -= np.median(logs, axis=1, keepdims=True)
         places = np.median(logs, axis=0)
-        left = MAD_TO_DEVIATION * float(np.median(np.abs(logs - places)))
+        left = robust_scale(logs - places, 0.0)
         if float(np.ptp(places)) > max(ROWS_DIFFER, ROWS_SCALES * left):
             levels = ", ".join(f"{100 * math.exp(place):.0f} %" for place in places[:4])
             raise UsageError(
@@ -184,7 +184,7 @@ def _refuse_unlike_rows(strata: Sequence[Stratum]) -> None:
 
 
 def _refuse_explained(
-    columns: Sequence[Column], roles: ColumnRoles, keys: Sequence[Keys], numbers: Sequence[float]
+    columns: Sequence[TableColumn], roles: ColumnRoles, keys: Sequence[Keys], numbers: Sequence[float]
 ) -> None:
     """Raise UsageError where a column that is not used has most of what distinguishes the runs of a node.
 
@@ -224,7 +224,7 @@ def _tells(strata: Mapping[tuple[tuple[str, ...], str], Fleet], condition: tuple
     return sum(key[0] == condition for key in strata) == 1
 
 
-def _order(columns: Sequence[Column], roles: ColumnRoles) -> list[int]:
+def _order(columns: Sequence[TableColumn], roles: ColumnRoles) -> list[int]:
     """Places of the rows in the order of their runs, as far as columns of numbers say it."""
     clocks = [column.numbers() for column in columns if column.name in roles.runs and column.numeric]
     rows = range(len(columns[0].cells))
@@ -265,7 +265,7 @@ def _plain(name: str) -> str:
     return name.strip().lower()
 
 
-def _node_column(columns: Sequence[Column], wanted: set[str]) -> Column:
+def _node_column(columns: Sequence[TableColumn], wanted: set[str]) -> TableColumn:
     """The column with such a name, else the only one that can hold names. Raises UsageError where that is not clear.
 
     `wanted`: columns that have another role.
@@ -291,7 +291,7 @@ def _node_column(columns: Sequence[Column], wanted: set[str]) -> Column:
 
 
 def read_outputs(texts: Mapping[str, str], column: str = "") -> Fleet:
-    """The same of the outputs of STREAM in a folder, by file name. Raises UsageError where there are none."""
+    """The fleet of STREAM's outputs in a folder, by file name. Raises UsageError if there are none."""
     wanted = (column or STREAM_DEFAULT).capitalize()
     runs: dict[str, list[tuple[int, float]]] = {}
     for name, text in texts.items():

@@ -9,7 +9,7 @@ Words = NDArray[np.uint64]
 FACTORS = np.array([0x9E3779B97F4A7C15**power % 2**64 for power in range(PADDING // 8)], dtype=np.uint64)
 """The hash of a name is the sum of its words times these, modulo 2⁶⁴. Names of up to eight bytes are their own hash."""
 RUN = 4
-"""Where a name is repeated this often on average, each run is looked up once."""
+"""Average repeats of a name from which each run of equal names is looked up once."""
 
 
 class NodeNames:
@@ -29,13 +29,13 @@ class NodeNames:
 
     def number(self, raw: bytes) -> int:
         """The number of one name, a new one at its first occurrence."""
-        found = self._raw.get(raw)
-        if found is None:
+        node = self._raw.get(raw)
+        if node is None:
             name = raw.decode("utf-8", errors="replace")
-            found = self._raw[raw] = self._number.setdefault(name, len(self.names))
-            if found == len(self.names):
+            node = self._raw[raw] = self._number.setdefault(name, len(self.names))
+            if node == len(self.names):
                 self.names.append(name)
-        return found
+        return node
 
     def number_all(self, fields: Fields, chosen: Places) -> NDArray[np.int32]:
         """The numbers of the names in those fields."""
@@ -54,13 +54,13 @@ class NodeNames:
         changed = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
         if len(changed) * RUN < len(hashes):
             heads = np.concatenate(([0], changed))
-            found = self._look_up(fields, hashes[heads], [word[heads] for word in words], start[heads], length[heads])
+            nodes = self._look_up(fields, hashes[heads], [word[heads] for word in words], start[heads], length[heads])
             where = np.repeat(np.arange(len(heads)), np.diff(np.concatenate((heads, [len(hashes)]))))
             same = length == length[heads][where]
             for word in words:
                 same &= word == word[heads][where]
             if same.all():
-                return found[where]
+                return nodes[where]
         return self._look_up(fields, hashes, words, start, length)
 
     def _look_up(

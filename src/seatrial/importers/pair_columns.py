@@ -17,7 +17,7 @@ BLOCK = 1 << 20
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
-class _Column(Generic[_Scalar]):
+class _MetricColumn(Generic[_Scalar]):
     """Numbers that are added piece by piece and never lie in memory twice."""
 
     def __init__(self, kind: type[_Scalar]) -> None:
@@ -43,10 +43,10 @@ class PairColumns:
     """Collects rows. A pair may come several times: each row is kept, as a repetition."""
 
     def __init__(self) -> None:
-        self._source = _Column(np.int32)
-        self._target = _Column(np.int32)
-        self._values: dict[str, _Column[np.float64]] = {}
-        """By metric that has a number so far."""
+        self._source = _MetricColumn(np.int32)
+        self._target = _MetricColumn(np.int32)
+        self._values: dict[str, _MetricColumn[np.float64]] = {}
+        """Metric that has a number so far -> its column."""
         self._order: list[int] = []
         self._met = np.zeros(0, dtype=np.bool_)
 
@@ -61,7 +61,7 @@ class PairColumns:
         self.meet(ends)
         for metric, values in zip(METRICS, (bandwidth[kept], latency[kept]), strict=True):
             if metric not in self._values and not np.isnan(values).all():
-                self._values[metric] = _Column(np.float64)
+                self._values[metric] = _MetricColumn(np.float64)
                 self._values[metric].add(NOTHING, self._source.count)
             if metric in self._values:
                 self._values[metric].add(values, len(values))

@@ -20,11 +20,11 @@ MOST_OTHERS = 0.2
 """Share of lines that may be something else, such as messages of MPI among the results."""
 OF_ONE_KIND = 0.9
 LEAST_SHARED = 0.5
-"""Of all nodes, those that occur at both ends. In half a matrix all but two do."""
+"""Share of the nodes that occur at both ends. In half a matrix all but two do."""
 WIDEST_RANKS = 32
 """Ranks lie in a range of at most this many times their number. Message sizes double, and soon exceed it."""
 SQUARE = 0.5
-"""Of all pairs of nodes, those that a complete table without names must have, in one direction or both."""
+"""Share of the pairs that a complete table without names must have, in one direction or both."""
 LONGEST_SHOWN = 60
 REMEDY = "Give lines such as source,target,latency_us,bandwidth_mb_s with decimal points, and no others."
 END_WORDS = frozenset(
@@ -43,7 +43,7 @@ class NotPairs(UsageError):
     """The text is not a table of pairs. If the tool that printed it is known, that is a better reason to report."""
 
 
-class Kind(enum.Enum):
+class EndKind(enum.Enum):
     """What an end of a pair is called by."""
 
     RANK = "a number"
@@ -87,13 +87,17 @@ def refuse_other_ends(table: PairTable, *, complete: bool = False) -> None:
     sources, targets = np.unique(table.source), np.unique(table.target)
     kind = _kind(table, sources)
     other = _kind(table, targets)
-    if Kind.NONE in (kind, other) or kind is not other:
+    if EndKind.NONE in (kind, other) or kind is not other:
         raise _unlike(table, f"the first end is {kind.value}, the second {other.value}")
     nodes = len(np.union1d(sources, targets))
     shared = len(np.intersect1d(sources, targets))
-    if nodes > 2 and shared < LEAST_SHARED * nodes and not (kind is Kind.NAME and _same_form(table, sources, targets)):
+    if (
+        nodes > 2
+        and shared < LEAST_SHARED * nodes
+        and not (kind is EndKind.NAME and _same_form(table, sources, targets))
+    ):
         raise _unlike(table, f"only {shared} of {nodes} names occur at both ends")
-    if kind is Kind.RANK and nodes > 2 and _range(table) > WIDEST_RANKS * nodes:
+    if kind is EndKind.RANK and nodes > 2 and _range(table) > WIDEST_RANKS * nodes:
         raise _unlike(table, f"{nodes} numbers of nodes are spread over a range of {_range(table)}")
     least = SQUARE * nodes * (nodes - 1)
     if complete and nodes > 2 and table.pairs < least and 2 * _unordered_pairs(table) < least:
@@ -114,18 +118,18 @@ def _unlike(table: PairTable, why: str) -> NotPairs:
     )
 
 
-def _kind(table: PairTable, ends: Places) -> Kind:
+def _kind(table: PairTable, ends: Places) -> EndKind:
     """What nearly all of the ends are called by."""
     kinds = [_kind_of(table.nodes[number]) for number in ends.tolist()]
-    return next((kind for kind in Kind if kinds.count(kind) >= OF_ONE_KIND * len(kinds)), Kind.NONE)
+    return next((kind for kind in EndKind if kinds.count(kind) >= OF_ONE_KIND * len(kinds)), EndKind.NONE)
 
 
-def _kind_of(name: str) -> Kind:
+def _kind_of(name: str) -> EndKind:
     if RANK.fullmatch(name):
-        return Kind.RANK
+        return EndKind.RANK
     if ADDRESS.fullmatch(name):
-        return Kind.ADDRESS
-    return Kind.NAME if WORD.fullmatch(name) and not is_number(name) else Kind.NONE
+        return EndKind.ADDRESS
+    return EndKind.NAME if WORD.fullmatch(name) and not is_number(name) else EndKind.NONE
 
 
 def _same_form(table: PairTable, sources: Places, targets: Places) -> bool:

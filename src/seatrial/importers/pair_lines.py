@@ -15,7 +15,7 @@ from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable,
 from seatrial.model.unit_text import Unit, unit_of
 
 DELIMITER, SPACES = re.compile(r"(?<! ) *+[,;\t] *+"), re.compile(r" +")
-"""Of the first line, which names the columns. Spaces divide them only where nothing else does: Bandwidth (MB/s)."""
+"""Delimiters of the line that names the columns. Spaces divide them only if nothing else does: Bandwidth (MB/s)."""
 RANK_COLUMNS = ("source", "target", "latency_us", "bandwidth_mb_s")
 MICROSECOND, MEGABYTE, MEBIBYTE = 1e-6, 1e6, float(1 << 20)
 LATENCY_WORD = re.compile(r"(?<![a-z])(?:lat(?:ency)?|time|t[_([][unm]?s(?:ec)?)(?![a-z])")
@@ -155,7 +155,7 @@ def _line_text(fields: Fields, line: int) -> str:
 
 
 def _column(fields: Fields, first: Places, count: Places, chosen: tuple[int, float] | None, dead: float) -> Reals:
-    """By line: the number at that place, times that unit; NaN where the line has none."""
+    """The number at that place of each line, times that unit; NaN if the line has none."""
     values = np.full(len(first), np.nan)
     if chosen is not None:
         place, unit = chosen

@@ -27,7 +27,7 @@ MISSING = frozenset({"", "null", "none", "nan", "na"})
 REMEDY = "Give perflogs as ReFrame writes them: TIME|reframe VERSION|TEST on SYSTEM using ENVIRON|...|VAR=VALUE|..."
 
 
-class Row(NamedTuple):
+class ReframeRow(NamedTuple):
     """A value, with what the line says of the job that printed it."""
 
     time: str
@@ -46,11 +46,11 @@ def is_perflog(text: str) -> bool:
     return "|" in first and (TIME in first or "|reframe " in first)
 
 
-def read_perflog(text: str) -> list[Row]:
+def read_perflog(text: str) -> list[ReframeRow]:
     """All values, in the order of the file; test cases without a value are left out. Raises UsageError."""
     if is_report(text):
         return _report_rows(text)
-    rows: list[Row] = []
+    rows: list[ReframeRow] = []
     names: Sequence[str] = ()
     for number, line in enumerate(text.splitlines(), 1):
         cells = [cell.strip() for cell in line.rstrip("|").split("|")]
@@ -71,7 +71,7 @@ def read_perflog(text: str) -> list[Row]:
     return rows
 
 
-def _named(cells: Mapping[str, str], number: int) -> Iterator[Row]:
+def _named(cells: Mapping[str, str], number: int) -> Iterator[ReframeRow]:
     """A line of version 4."""
     test = next((cells[name] for name in NAMES if cells.get(name)), "test")
     place = ":".join(filter(None, (cells.get("system", ""), cells.get("partition", ""))))
@@ -91,10 +91,10 @@ def _named(cells: Mapping[str, str], number: int) -> Iterator[Row]:
             value=_number(text, number),
         )
         environment = cells.get("env_vars", "").strip("{}").replace('"', "").replace(": ", "=")
-        yield Row(cells[TIME], cells.get("num_tasks", ""), cells.get("jobid", ""), environment, value)
+        yield ReframeRow(cells[TIME], cells.get("num_tasks", ""), cells.get("jobid", ""), environment, value)
 
 
-def _plain(cells: Sequence[str], number: int) -> Iterator[Row]:
+def _plain(cells: Sequence[str], number: int) -> Iterator[ReframeRow]:
     """A line of versions 2 and 3."""
     info = next((match for cell in cells if (match := INFO.fullmatch(cell))), None)
     tasks, job = (
@@ -112,7 +112,7 @@ def _plain(cells: Sequence[str], number: int) -> Iterator[Row]:
         sense = _sense(match["name"], unit, bounds["lower"] if bounds else "", bounds["upper"] if bounds else "")
         value = _number(match["value"], number)
         imported = ImportedValue(metric=test, unit=unit, sense=sense, node=ALL_NODES, value=value)
-        yield Row(cells[0], tasks, job, "", imported)
+        yield ReframeRow(cells[0], tasks, job, "", imported)
 
 
 def is_report(text: str) -> bool:
@@ -140,36 +140,36 @@ class _TestCase(msgspec.Struct, frozen=True):
     num_tasks: int | None = None
     perfvars: list[_PerfVariable] | None = None
     perfvalues: dict[str, list[float | str | None]] | None = None
-    """By `SYSTEM:PARTITION:NAME`: value, reference, lower and upper threshold, unit; since version 4.2."""
+    """`SYSTEM:PARTITION:NAME` -> value, reference, lower and upper threshold, unit; since version 4.2."""
 
 
-class _Run(msgspec.Struct, frozen=True):
+class _ReframeRun(msgspec.Struct, frozen=True):
     testcases: list[_TestCase]
 
 
-class _Session(msgspec.Struct, frozen=True):
+class _ReframeSession(msgspec.Struct, frozen=True):
     time_start: str = ""
     time_end: str = ""
 
 
-class _Report(msgspec.Struct, frozen=True):
-    session_info: _Session
-    runs: list[_Run]
+class _ReframeReport(msgspec.Struct, frozen=True):
+    session_info: _ReframeSession
+    runs: list[_ReframeRun]
 
 
-def _report_rows(text: str) -> list[Row]:
+def _report_rows(text: str) -> list[ReframeRow]:
     """The values of a report; all test cases of one of its runs have one time, that of the session."""
     try:
-        report = msgspec.json.decode(text, type=_Report)
+        report = msgspec.json.decode(text, type=_ReframeReport)
     except (msgspec.DecodeError, RecursionError) as error:
         raise UsageError(f"The report of ReFrame cannot be read: {error}.", REMEDY) from error
     time = report.session_info.time_end or report.session_info.time_start or "session"
-    rows: list[Row] = []
+    rows: list[ReframeRow] = []
     for number, run in enumerate(report.runs, 1):
         label = time if len(report.runs) == 1 else f"{time} run {number}"
         for case in run.testcases:
             tasks = "" if case.num_tasks is None else str(case.num_tasks)
-            rows += [Row(label, tasks, "", "", value) for value in _case_values(case)]
+            rows += [ReframeRow(label, tasks, "", "", value) for value in _case_values(case)]
     if not rows:
         raise UsageError("The report has no value of any test.", REMEDY)
     return rows

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.importers.column_roles import NODE_NAMES, are_moments, planned_columns
-from seatrial.importers.columns import Column, columns_of, json_value, read_columns
+from seatrial.importers.columns import TableColumn, columns_of, json_value, read_columns
 from seatrial.importers.other_outputs import refuse_listing
 from seatrial.model.errors import UsageError
 
@@ -24,7 +24,7 @@ class ValueSeries(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     values: tuple[float, ...]
     times: tuple[str, ...] = ()
-    """Of each value, as the file has it; empty where the file has no times."""
+    """The time of each value as the file has it; empty if the file has no times."""
 
     @property
     def present(self) -> tuple[int, ...]:
@@ -69,7 +69,7 @@ def _tcpd_series(text: str) -> tuple[ValueSeries, ...]:
     return tuple(read)
 
 
-def _column_series(columns: Sequence[Column]) -> tuple[ValueSeries, ...]:
+def _column_series(columns: Sequence[TableColumn]) -> tuple[ValueSeries, ...]:
     """Columns of numbers as series; one column may be their times, and others the conditions of several rows a time."""
     clock = _clock(columns)
     nodes = [one for one in columns if one.name.strip().lower() in NODE_NAMES and not one.numeric]
@@ -102,7 +102,7 @@ def _column_series(columns: Sequence[Column]) -> tuple[ValueSeries, ...]:
     return tuple(series)
 
 
-def _rows_of(conditions: Sequence[Column], rows: int) -> dict[str, list[int]]:
+def _rows_of(conditions: Sequence[TableColumn], rows: int) -> dict[str, list[int]]:
     """Places of the rows of each condition, by its name; all rows without a name where there is none."""
     groups: dict[str, list[int]] = {}
     for row in range(rows):
@@ -111,7 +111,7 @@ def _rows_of(conditions: Sequence[Column], rows: int) -> dict[str, list[int]]:
     return groups or {"": []}
 
 
-def _clock(columns: Sequence[Column]) -> Column | None:
+def _clock(columns: Sequence[TableColumn]) -> TableColumn | None:
     """The column of times: one with such a name, or a first column of words or of rising numbers without names."""
     if len(columns) < 2:
         return None

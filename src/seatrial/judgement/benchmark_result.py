@@ -7,7 +7,7 @@ import msgspec
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import BENCHMARKS, detected
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.line_prefixes import plain
+from seatrial.benchmarks.reading import plain
 from seatrial.failures.start_failure import explain
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
 from seatrial.judgement.job import Job, job_of

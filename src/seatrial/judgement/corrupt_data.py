@@ -6,7 +6,7 @@ import msgspec
 
 from seatrial.judgement.wording import named
 from seatrial.locate.evidence import Pair
-from seatrial.locate.explanation import Suspect, locate
+from seatrial.locate.explanation import PartSuspect, locate
 from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Kernel, Measurement
 from seatrial.model.run import RecordedRun
@@ -15,8 +15,6 @@ from seatrial.model.subject import pair as pair_subject
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count
 
-ANSWERS = (Kernel.PINGPONG, Kernel.BOTHWAY)
-"""Kernels whose target sends data back."""
 REMEDY = (
     "Use nothing that {parts} computed or moved until this is explained. Look for memory errors (EDAC, rasdaemon, "
     "ipmitool sel list), replace its adapter and cable in turn, compare its firmware and driver with those of a good "
@@ -66,7 +64,8 @@ def flows_of(measurements: Iterable[Measurement]) -> dict[Pair, Flow]:
         if not measurement.verified or measurement.shape.message_bytes < shortest:
             continue
         pair = measurement.pair
-        for way in (pair, pair[::-1]) if measurement.shape.kernel in ANSWERS else (pair,):
+        answers = measurement.shape.kernel is Kernel.PINGPONG
+        for way in (pair, pair[::-1]) if answers else (pair,):
             flows[way] = _with(flows.get(way, CLEAN), measurement, way)
     return flows
 
@@ -92,7 +91,7 @@ def corrupt_flows(measurements: Iterable[Measurement]) -> dict[Pair, Flow]:
     return {way: flow for way, flow in flows_of(measurements).items() if flow.corrupt}
 
 
-def corruption_suspects(measurements: Iterable[Measurement], fabric: Wiring) -> list[Suspect]:
+def corruption_suspects(measurements: Iterable[Measurement], fabric: Wiring) -> list[PartSuspect]:
     """The fewest parts that explain all corrupted flows, those that explain most first.
 
     A clean flow clears no part, since errors come by chance; it only weighs against the parts that it crosses.
@@ -105,11 +104,11 @@ def corruption_suspects(measurements: Iterable[Measurement], fabric: Wiring) -> 
     return _merged(locate(bad, flows.keys() - bad.keys(), fabric, acquit=False))
 
 
-def _merged(suspects: Iterable[Suspect]) -> list[Suspect]:
+def _merged(suspects: Iterable[PartSuspect]) -> list[PartSuspect]:
     """The same, of which one that may be a part that is at fault anyway, in its other direction, joins that one."""
     suspects = sorted(suspects, key=lambda one: bool(one.ambiguous_with))
-    sure: dict[Subject, Suspect] = {}
-    doubtful: list[Suspect] = []
+    sure: dict[Subject, PartSuspect] = {}
+    doubtful: list[PartSuspect] = []
     for suspect in suspects:
         subjects = (suspect.subject, *suspect.ambiguous_with)
         named_already = next((sure[subject] for subject in subjects if subject in sure), None)
@@ -133,7 +132,7 @@ def corruption_findings(measurements: Iterable[Measurement], fabric: Wiring) -> 
     return [_finding(suspect, flows) for suspect in corruption_suspects(measurements, fabric)]
 
 
-def _finding(suspect: Suspect, flows: Mapping[Pair, Flow]) -> Finding:
+def _finding(suspect: PartSuspect, flows: Mapping[Pair, Flow]) -> Finding:
     own = [flows[way] for way in suspect.pairs if way in flows]
     wrong, corrupt, compared = (
         sum(getattr(flow, field) for flow in own) for field in ("wrong_bytes", "corrupt", "compared")
@@ -155,7 +154,7 @@ def _finding(suspect: Suspect, flows: Mapping[Pair, Flow]) -> Finding:
     )
 
 
-def _what(suspect: Suspect) -> str:
+def _what(suspect: PartSuspect) -> str:
     subjects = (suspect.subject, *suspect.ambiguous_with)
     if len(subjects) == 1 and suspect.subject.kind is SubjectKind.NODE:
         name = suspect.subject.name

@@ -5,15 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.drift.changes import Change, changes
-from seatrial.drift.network_differences import tcp_resent_between
+from seatrial.drift.changes import FactDrift, changes
+from seatrial.drift.network_differences import growth, tcp_resent_between
 from seatrial.limits.path import path_limits
 from seatrial.model.benchmark import Output
 from seatrial.model.benchmark_run import StepResult
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.placement import RankPlace
-from seatrial.node.traffic import BOTH_WAYS, PORT_UNIT_BYTES
+from seatrial.node.hcas import BOTH_WAYS, PORT_UNIT_BYTES
 
 SECTIONS = "section_time_s"
 PARTS = "time_s"
@@ -54,7 +54,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     phases: tuple[Phase, ...]
     nodes: tuple[NodeView, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[FactDrift, ...]
     """Facts that changed during the job."""
 
 
@@ -117,19 +117,15 @@ def _node(
         tcp_sent=segments.sent if segments else None,
         tcp_resent=segments.resent if segments else None,
         frequency_hz=(_median(present[0]), _median(present[1])),
-        throttles=_growth(before.processor.throttle_events, after.processor.throttle_events if after else None),
-        memory_errors=_growth(before.memory.corrected_errors, after.memory.corrected_errors if after else None),
+        throttles=growth(before.processor.throttle_events, after.processor.throttle_events if after else None),
+        memory_errors=growth(before.memory.corrected_errors, after.memory.corrected_errors if after else None),
         interface_errors=_interface_errors(before, after) if after else 0,
-        oom_kills=_growth(before.oom_kills, after.oom_kills if after else None),
+        oom_kills=growth(before.oom_kills, after.oom_kills if after else None),
     )
 
 
 def _median(values: Sequence[float]) -> float | None:
     return statistics.median(values) if values else None
-
-
-def _growth(before: int | None, after: int | None) -> int | None:
-    return after - before if before is not None and after is not None and after >= before else None
 
 
 def _port_bytes(before: NodeFacts, after: NodeFacts) -> dict[str, int]:
@@ -138,7 +134,7 @@ def _port_bytes(before: NodeFacts, after: NodeFacts) -> dict[str, int]:
     for hca in after.hcas:
         for port in hca.ports:
             old = counted.get(f"{hca.name}/{port.number}", {})
-            grown = [_growth(old.get(name), port.counters.get(name)) for name in BOTH_WAYS]
+            grown = [growth(old.get(name), port.counters.get(name)) for name in BOTH_WAYS]
             growths = [number for number in grown if number is not None]
             if growths:
                 passed[f"{hca.name}/{port.number}"] = max(growths) * PORT_UNIT_BYTES
@@ -148,7 +144,7 @@ def _port_bytes(before: NodeFacts, after: NodeFacts) -> dict[str, int]:
 def _interface_errors(before: NodeFacts, after: NodeFacts) -> int:
     old = {interface.name: interface.errors for interface in before.interfaces}
     return sum(
-        _growth(old.get(interface.name, {}).get(name), total) or 0
+        growth(old.get(interface.name, {}).get(name), total) or 0
         for interface in after.interfaces
         for name, total in interface.errors.items()
     )

@@ -9,7 +9,7 @@ from seatrial.importers.series import ValueSeries
 from seatrial.model.errors import ExitCode
 from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count
-from seatrial.statistics.change_points import ERROR_RATE, FEWEST, Change, SeriesChanges, find_changes
+from seatrial.statistics.change_points import ERROR_RATE, FEWEST, ChangePoint, SeriesChanges, find_changes
 
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.NOTE: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
 """Any other verdict is not a PASS, and names nothing."""
@@ -28,12 +28,12 @@ class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
 
     series: ValueSeries
     analysis: SeriesChanges
-    changes: tuple[Change, ...]
+    changes: tuple[ChangePoint, ...]
     """Those of at least the practical effect."""
     small: int
     """Changes below the practical effect."""
     verdict: Verdict
-    worsened: Change | None = None
+    worsened: ChangePoint | None = None
     """The change after which the series became worse than it had been."""
     undecided: str = ""
     """Why the absence of changes shows nothing; empty where it does, or there are changes."""
@@ -118,14 +118,16 @@ def _stray(values: Sequence[float]) -> bool:
     return min(others) > max(others) - min(others)
 
 
-def _size(change: Change) -> float:
+def _size(change: ChangePoint) -> float:
     """Of a change, as a share of the level before it; endless where that is 0."""
     if change.before == 0:
         return float("inf")
     return abs(change.after - change.before) / abs(change.before)
 
 
-def _worsened(changed: SeriesChanges, changes: Sequence[Change], better: Better, effect: float) -> Change | None:
+def _worsened(
+    changed: SeriesChanges, changes: Sequence[ChangePoint], better: Better, effect: float
+) -> ChangePoint | None:
     """The last change for the worse, where the series now is worse than its best earlier piece."""
     if better is Better.UNKNOWN or not changes:
         return None

@@ -1,6 +1,6 @@
 """The sentences of findings: which part, how much, compared with what, and what to do."""
 
-from seatrial.locate.explanation import Suspect
+from seatrial.locate.explanation import PartSuspect
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
 from seatrial.model.subject import Direction, Subject, SubjectKind
@@ -57,7 +57,7 @@ def named(subject: Subject) -> str:
     return NAMES[subject.kind].format(subject.name)
 
 
-def who(suspect: Suspect) -> str:
+def who(suspect: PartSuspect) -> str:
     """The suspect with all parts that it cannot be distinguished from."""
     names = [named(subject) for subject in (suspect.subject, *suspect.ambiguous_with)]
     if len(names) == 1:
@@ -70,7 +70,7 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def slow_statement(suspect: Suspect, measured: Estimate, limit: Limit | None, peers: float | None) -> str:
+def slow_statement(suspect: PartSuspect, measured: Estimate, limit: Limit | None, peers: float | None) -> str:
     """How much goes through a slow part, compared with limit and peers."""
     against = []
     if limit:
@@ -89,13 +89,13 @@ def slow_statement(suspect: Suspect, measured: Estimate, limit: Limit | None, pe
     return sentence(f"{who(suspect)} {carries}: {' and '.join(against)}.")
 
 
-def latency_statement(suspect: Suspect, measured: Estimate, peers: float) -> str:
+def latency_statement(suspect: PartSuspect, measured: Estimate, peers: float) -> str:
     """How late a part is, compared with its peers."""
     times = f"{measured.value / peers:.1f} times"
     return sentence(f"{who(suspect)} takes {duration(measured.value)} one way: {times} its peers' {duration(peers)}.")
 
 
-def link_remedy(suspect: Suspect, limit: Limit | None) -> str:
+def link_remedy(suspect: PartSuspect, limit: Limit | None) -> str:
     """What to do about a slow or unstable part; `limit` shows what kind of port it is."""
     return part_remedy(suspect.subject, limit)
 

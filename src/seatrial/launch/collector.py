@@ -30,9 +30,9 @@ def collector() -> str:
 
 TREE_TIMEOUT_S = 120.0
 TREE_BYTES = 64 << 20
-"""Of what is kept of a tree's facts; a node of a thousand processors has a few MiB."""
+"""Bytes kept of a tree's facts; a node of a thousand processors has a few MiB."""
 TREE_MEMORY_KIB = 1 << 19
-"""Of each program of the collector: a tree may hold a file without end of line that is larger than the memory."""
+"""Memory of each program of the collector: a tree may hold a file without end of line that is larger than that."""
 TREE_SHELL = f"ulimit -v {TREE_MEMORY_KIB} 2>/dev/null; exec sh -s"
 
 
@@ -82,16 +82,16 @@ class Bounds(NamedTuple):
 
 USUAL = Bounds(LONGEST_S, FIRST_WORD_S, SHORTEST_S, TIMES)
 HURRIED = Bounds(longest_s=8.0, first_word_s=3.0, shortest_s=5.0, times=5.0)
-"""Where an answer is wanted soon."""
+"""Bounds if an answer is wanted soon."""
 
 
 class Patience:
-    """That of one reading. Its steps run side by side: each reports here what it took, and asks whether to go on."""
+    """Patience of one reading, whose steps run side by side: each reports what it took, and asks whether to go on."""
 
     def __init__(self, *, hurried: bool = False) -> None:
         self._bounds = HURRIED if hurried else USUAL
         self.slowest_s = 0.0
-        """Of the steps in which all nodes answered; 0 while there is none."""
+        """Time of the slowest step in which all nodes answered; 0 while there is none."""
 
     def longest_s(self, nodes: int) -> float:
         """Seconds that a step on that number of nodes may take in any case."""

@@ -1,17 +1,27 @@
-"""What every launcher offers: hosts, facts of the hosts, and sessions of the probe on them."""
+"""What every launcher offers: hosts, facts of the hosts, sessions of the probe on them, and ways to start it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
+from seatrial.model.errors import LaunchError
 from seatrial.model.fabric import Fabric
 from seatrial.model.loss import Loss
 from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
 from seatrial.model.own_job import OwnJob
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState
+from seatrial.model.settings import Start
+from seatrial.process.process import run
+from seatrial.slurm.argv import CONFIG
+from seatrial.slurm.presence import COMMAND_TIMEOUT_S
+from seatrial.slurm.text import MPI_TYPES, other_types
+
+MPIEXEC = "mpiexec"
+"""Instead of a type of `srun --mpi`: the MPI's own launcher inside the allocation."""
+Started = TypeVar("Started")
 
 
 class Hosts(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,12 +32,12 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     fabric: Fabric
     cluster: str = ""
     asleep: tuple[str, ...] = ()
-    """Those of the nodes that are off to save power; getting hold of them wakes them up."""
+    """Nodes that are off to save power; an allocation wakes them up."""
     features: dict[str, tuple[str, ...]] = {}
     """The words with which the scheduler describes each node, where it does."""
 
 
-class Manner(msgspec.Struct, frozen=True, kw_only=True):
+class StartManner(msgspec.Struct, frozen=True, kw_only=True):
     """How the probe is started on its nodes; without anything, as the site's own settings have it."""
 
     environment: dict[str, str] = {}
@@ -38,7 +48,7 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     """With more than one the session's nodes are places, NODE:0, NODE:1, ..."""
 
 
-PLAIN = Manner()
+PLAIN = StartManner()
 
 
 class FactsReading(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +62,7 @@ class Session(Protocol):
     """One launch of the probe, one rank a node."""
 
     nodes: tuple[str, ...]
-    """By rank."""
+    """The node of each rank."""
     header: dict[str, Any]
     ranks: tuple[dict[str, Any], ...]
 
@@ -78,7 +88,7 @@ class MeasuresGroups(Protocol):
 
 
 class Launcher(Protocol):
-    """Where and how the probe is run."""
+    """Runs the probe on nodes."""
 
     name: str
     job: str
@@ -93,7 +103,7 @@ class Launcher(Protocol):
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """Run the collector on every node. A node that does not answer is silent, not an error."""
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> Session:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> Session:
         """Start the probe on those nodes; standard error goes to `log`. Raises LaunchError."""
 
     def close(self) -> None:
@@ -111,7 +121,7 @@ class StartsByDefault(Protocol):
         """
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramCommand(msgspec.Struct, frozen=True, kw_only=True):
     """How a program is started: the launcher's words around its own, and the variables that go with them."""
 
     argv: tuple[str, ...]
@@ -122,7 +132,9 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 class StartsPrograms(Protocol):
     """A launcher that can start any program in a folder that the nodes share."""
 
-    def program_command(self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path) -> Command:
+    def program_command(
+        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path
+    ) -> ProgramCommand:
         """The command that starts `argv` on these nodes, to be run in `folder`; `ranks_per_node` 0: once, without MPI.
 
         Called between `allocate` and `close`. Raises LaunchError for a manner in which it cannot start programs.
@@ -156,3 +168,53 @@ class StartsOtherwise(Protocol):
     @property
     def started_by(self) -> str:
         """What starts ranks in place of the site's own srun: `mpiexec`, `srun --mpi=pmi2`; empty: that srun."""
+
+
+class StartWays:
+    """The way by which the probe is started: the chosen one, or the first other that works; it is kept then."""
+
+    def __init__(self, chosen: str, start: Start, *, mpiexec: bool) -> None:
+        """`chosen`: the type of --mpi that was asked for, which is never replaced; `mpiexec`: whether there is one."""
+        self.way = MPIEXEC if start is Start.MPIEXEC else chosen
+        self.remark = ""
+        """Which way is used instead of the site's own, and why; empty: its own, or the one that was asked for."""
+        self._fixed = bool(self.way)
+        self._mpiexec = mpiexec and start is Start.AUTO
+
+    @property
+    def started_by(self) -> str:
+        """`mpiexec`, or the srun with the type that replaces the site's own; empty: srun as it was asked for."""
+        if self.way == MPIEXEC:
+            return MPIEXEC
+        return f"srun --mpi={self.way}" if self.remark else ""
+
+    def start(self, attempt: Callable[[str], Started]) -> Started:
+        """What `attempt` gives, called with a way; empty: the site's own. Raises LaunchError of the first attempt."""
+        try:
+            started = attempt(self.way)
+        except LaunchError as error:
+            if self._fixed or not error.other_mpi_type:
+                raise
+            return self._otherwise(attempt, error)
+        self._fixed = True
+        return started
+
+    def _otherwise(self, attempt: Callable[[str], Started], first: LaunchError) -> Started:
+        usual, others = _types()
+        self._fixed = True
+        for way in (*others, *([MPIEXEC] if self._mpiexec else [])):
+            try:
+                started = attempt(way)
+            except LaunchError:
+                continue
+            self.way = way
+            used = "mpiexec inside the allocation" if way == MPIEXEC else f"--mpi={way}"
+            self.remark = f"The default of this site, --mpi={usual}, does not work ({first.what}): {used} was used."
+            return started
+        raise first
+
+
+def _types() -> tuple[str, Sequence[str]]:
+    """The site's own type, and the others that srun lists."""
+    listed = run(MPI_TYPES, timeout_s=COMMAND_TIMEOUT_S)
+    return other_types(listed.stdout + listed.stderr, run(CONFIG, timeout_s=COMMAND_TIMEOUT_S).stdout)

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
 from seatrial.launch.environments.discovery import find_program
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Where
 from seatrial.launch.line_options import Dialect
@@ -42,8 +42,8 @@ def dialect_of(words: Sequence[str], environment: Environment = NO_ENVIRONMENT) 
         raise UsageError(f"There is no {launcher} {where}.", "Load the MPI module, or give the launcher's full path.")
     if is_srun(launcher):
         return Dialect.SRUN
-    said = run(environment.around_launcher([launcher, "--version"]), timeout_s=30)
-    dialect = FAMILIES.get(family_of(said.stdout))
+    version = run(environment.around_launcher([launcher, "--version"]), timeout_s=30)
+    dialect = FAMILIES.get(family_of(version.stdout))
     if dialect is None:
         raise UsageError(
             f"{launcher} belongs to an MPI that seatrial cannot bind: it reports neither Open MPI nor MPICH.",
@@ -60,11 +60,11 @@ def compiler_beside(words: Sequence[str], environment: Environment = NO_ENVIRONM
     launcher = launcher_of(words)
     name = launcher.rpartition("/")[2]
     inside = environment and environment.where is Where.INSIDE
-    found = "" if is_srun(launcher) or inside else find_program(environment, launcher)
-    if not found:
+    path = "" if is_srun(launcher) or inside else find_program(environment, launcher)
+    if not path:
         return ""
     suffix = ".mpich" if name.endswith(".hydra") else name.partition(".")[1] + name.partition(".")[2]
-    beside = Path(found).with_name(f"mpicc{suffix}")
+    beside = Path(path).with_name(f"mpicc{suffix}")
     return find_program(environment, str(beside))
 
 
@@ -111,7 +111,7 @@ class LineLauncher:
         """Nobody is asked in mid-run: a launch line starts all of its ranks or none."""
         return FactsReading(texts=dict.fromkeys(nodes, ""), silent={})
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> PipeSession:
         """`nodes`: the places found by `look`, all of them, by rank. The manner's options replace the line's binding.
 
         Raises LaunchError, too, where ranks come up on other hosts than they did.
@@ -129,7 +129,7 @@ class LineLauncher:
             raise HostsMoved("The ranks came up on other hosts than the first time.", "Name the nodes in the line.")
         return session
 
-    def _argv(self, manner: Manner) -> list[str]:
+    def _argv(self, manner: StartManner) -> list[str]:
         bound = not manner.options
         add = (*manner.options, *self._pinned, *PIPED.get(self._line.dialect, ()))
         program = self.environment.around_program([str(self._probe)])
@@ -158,11 +158,11 @@ def program_hint(line: LaunchLine) -> str:
     """A sentence where the program is a script that seems to start another one; empty elsewhere."""
     script, *others = line.program
     inner = next((word for word in others[:1] if not word.startswith("-") and shutil.which(word)), "")
-    found = shutil.which(script)
-    if not inner or not found:
+    path = shutil.which(script)
+    if not inner or not path:
         return ""
     try:
-        with Path(found).open("rb") as file:
+        with Path(path).open("rb") as file:
             if file.read(2) != b"#!":
                 return ""
     except OSError:

@@ -1,19 +1,102 @@
 """A launch line (`srun -n 4 --cpu-bind=none ./app -x`) taken apart: launcher, its options, the program."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from seatrial.launch.line_options import OPTIONS, Dialect, Options
-from seatrial.launch.wrappers import Wrapper, assigned, unwrapped, words_of
+from seatrial.launch.line_options import OPTIONS, SRUN, Dialect, Options
 from seatrial.model.errors import UsageError
 
 LAUNCHERS = re.compile(r"(srun|mpirun|mpiexec|orterun|prterun)([._-][\w.+-]*)?", re.ASCII)
 SHELLS = re.compile(r"(ba|da|z|k|c|tc)?sh|sbatch")
 PLAIN_WORDS = "Write -- srun -n 4 ./app, or -- mpirun -np 4 ./app."
 ONE_THREAD = ("hint", "threads-per-core")
-"""By these Slurm counts one processor of each core."""
+"""Options by which Slurm counts one processor of each core."""
+
+
+class Wrapper(msgspec.Struct, frozen=True, kw_only=True):
+    """One of them with its own words. `binds`: it chooses processors, or memory to go with them."""
+
+    words: tuple[str, ...]
+    binds: bool = False
+
+
+class _OptionStyle(msgspec.Struct, frozen=True, kw_only=True):
+    """How an option is written. `values`: options that take the next word; `places`: other words before the program."""
+
+    values: frozenset[str] = frozenset()
+    places: int = 0
+    binding: frozenset[str] | None = frozenset()
+    """Options by which it binds; None: it always does."""
+
+
+def _manner(values: str = "", places: int = 0, binding: str | None = "") -> _OptionStyle:
+    chosen = None if binding is None else frozenset(binding.split())
+    return _OptionStyle(values=frozenset(values.split()), places=places, binding=chosen)
+
+
+_PROCESSORS = "N C cpunodebind physcpubind"
+_WRAPPERS = {
+    "env": _manner("u C S unset chdir split-string"),
+    "nice": _manner("n adjustment"),
+    "ionice": _manner("c n class classdata"),
+    "nohup": _manner(),
+    "time": _manner("f o format output"),
+    "stdbuf": _manner("i o e input output error"),
+    "timeout": _manner("k s kill-after signal", places=1),
+    "salloc": _OptionStyle(values=frozenset(SRUN.values)),
+    "numactl": _manner(f"{_PROCESSORS} m p i w P membind preferred interleave", binding=_PROCESSORS),
+    "taskset": _manner(places=1, binding=None),
+    "likwid-pin": _manner("c s", binding=None),
+    "hwloc-bind": _manner("mempolicy pid", binding=None),
+}
+"""From env(1), nice(1), taskset(1), numactl(8), hwloc-bind(1) and their like; salloc takes srun's options."""
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.ASCII | re.DOTALL)
+_LOCATION = re.compile(r"~?\^?(all|root|0x[0-9a-fA-F]+|[a-zA-Z]+[0-9]{0,9}:[0-9a-z:.=-]+)")
+
+
+def unwrapped(words: Sequence[str]) -> tuple[tuple[Wrapper, ...], tuple[str, ...]]:
+    """What comes before the program that the words start in the end, one after the other; and the rest."""
+    wrappers: list[Wrapper] = []
+    rest = tuple(words)
+    while rest and (manner := _WRAPPERS.get(rest[0].rpartition("/")[2])):
+        taken, binds = _taken(rest, manner)
+        wrappers.append(Wrapper(words=rest[:taken], binds=binds))
+        rest = rest[taken:]
+    return tuple(wrappers), rest
+
+
+def words_of(wrappers: Iterable[Wrapper], *, bound: bool) -> list[str]:
+    """All their words; without `bound` those that bind are left out."""
+    return [word for one in wrappers if bound or not one.binds for word in one.words]
+
+
+def assigned(words: Sequence[str]) -> tuple[str, ...]:
+    """`A=1 srun app`, which a shell would understand, as `env A=1 srun app`."""
+    return ("env", *words) if words and _ASSIGNMENT.fullmatch(words[0]) else tuple(words)
+
+
+def _taken(words: Sequence[str], manner: _OptionStyle) -> tuple[int, bool]:
+    """How many words are the wrapper's, and whether it binds."""
+    name = words[0].rpartition("/")[2]
+    binds, places, at = manner.binding is None, manner.places, 1
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            return at + 1, binds
+        if word.startswith("-") and len(word) > 1:
+            option = word.lstrip("-").partition("=")[0]
+            short = option[:1] if not word.startswith("--") else option
+            binds = binds or (manner.binding is not None and not manner.binding.isdisjoint((option, short)))
+            at += 2 if option in manner.values and "=" not in word else 1
+        elif places:
+            places, at = places - 1, at + 1
+        elif (name == "env" and _ASSIGNMENT.fullmatch(word)) or (name == "hwloc-bind" and _LOCATION.fullmatch(word)):
+            at += 1
+        else:
+            break
+    return min(at, len(words)), binds
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +121,7 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ranks(self) -> int | None:
-        """As many as the line asks for; None where it leaves that to the launcher."""
+        """The number of ranks that the line asks for; None if it leaves that to the launcher."""
         return self._number(OPTIONS[self.dialect].count)
 
     @property
@@ -47,9 +130,9 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
         if self.cores:
             return self.cores
         bind = " ".join(one.value for one in self.options if one.name in ("map-by", "bind-to"))
-        found = re.search(r"(?i)\bPE=(\d{1,4})|^core:(\d{1,4})", bind)
-        if found:
-            return int(found[1] or found[2]) or None
+        match = re.search(r"(?i)\bPE=(\d{1,4})|^core:(\d{1,4})", bind)
+        if match:
+            return int(match[1] or match[2]) or None
         asked = self._number(OPTIONS[self.dialect].cores_each)
         if asked:
             return asked if self.dialect is not Dialect.SRUN or self._one_thread else None
@@ -66,8 +149,8 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
     def threads(self) -> int | None:
         """OMP_NUM_THREADS, where the line sets it."""
         words = [*words_of((*self.before, *self.wrappers), bound=True), *(each.value for each in self.options)]
-        found = [match[1] for word in words for match in re.finditer(r"\bOMP_NUM_THREADS[= ](\d{1,4})", word)]
-        return int(found[-1]) or None if found else None
+        counts = [match[1] for word in words for match in re.finditer(r"\bOMP_NUM_THREADS[= ](\d{1,4})", word)]
+        return int(counts[-1]) or None if counts else None
 
     @property
     def _one_thread(self) -> bool:
@@ -102,7 +185,7 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def launcher_place(words: Sequence[str]) -> int:
-    """Where in the line the launcher is. Raises UsageError where there is none."""
+    """The place of the launcher in the line. Raises UsageError if there is none."""
     wrapped = len(words) - len(unwrapped(words)[1])
     for place, word in enumerate(words[wrapped:], start=wrapped):
         if LAUNCHERS.fullmatch(word.rpartition("/")[2]):
@@ -161,38 +244,43 @@ def parse_line(words: Sequence[str], dialect: Dialect, program: str = "", cores:
     )
 
 
-def _options(rest: Sequence[str], known: Options, program: int | None) -> tuple[tuple[Option, ...], int]:
+def _options(rest: Sequence[str], dialect_options: Options, program: int | None) -> tuple[tuple[Option, ...], int]:
     """The options, and where the program, or what is wrapped around it, begins."""
-    found: list[Option] = []
+    parsed: list[Option] = []
     place = 0
     while place < len(rest) and (program is None or place < program):
         word = rest[place]
         if word == "--":
-            return tuple(found), place + 1
+            return tuple(parsed), place + 1
         if not word.startswith("-") or word == "-":
             if program is None or not unwrapped(rest[place:program])[1]:
-                return tuple(found), place
-            found.append(Option(name="", words=(word,)))
+                return tuple(parsed), place
+            parsed.append(Option(name="", words=(word,)))
             place += 1
             continue
-        one, taken = _option(rest[place:], known)
+        option, taken = _option(rest[place:], dialect_options)
         end = place + taken
         if program is not None and end > program:
             end = program
-            one = msgspec.structs.replace(one, words=tuple(rest[place:end]))
-        found.append(one)
+            option = msgspec.structs.replace(option, words=tuple(rest[place:end]))
+        parsed.append(option)
         place = end
-    return tuple(found), place if program is None else program
+    return tuple(parsed), place if program is None else program
 
 
-def _option(rest: Sequence[str], known: Options) -> tuple[Option, int]:
+def _option(rest: Sequence[str], dialect_options: Options) -> tuple[Option, int]:
     """The option that `rest` begins with, and how many words it takes."""
     word = rest[0]
     name, equals, value = word.lstrip("-").partition("=")
     if equals:
         return Option(name=name, words=(word,), value=value), 1
-    if name not in known.values and known is OPTIONS[Dialect.SRUN] and not word.startswith("--") and len(name) > 1:
-        return Option(name=name[0], words=(word,), value=name[1:] if name[0] in known.values else ""), 1
-    values = known.values.get(name, 0)
+    if (
+        name not in dialect_options.values
+        and dialect_options is OPTIONS[Dialect.SRUN]
+        and not word.startswith("--")
+        and len(name) > 1
+    ):
+        return Option(name=name[0], words=(word,), value=name[1:] if name[0] in dialect_options.values else ""), 1
+    values = dialect_options.values.get(name, 0)
     words = tuple(rest[: 1 + values])
     return Option(name=name, words=words, value=" ".join(words[1:])), len(words)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from seatrial.launch.collector import QUICK_FACTS, collector
-from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, ProgramCommand, StartManner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask
 from seatrial.launch.mpi import Family, Mpi
-from seatrial.launch.mpiexec import default_argv, default_line
+from seatrial.launch.mpiexec import default_argv, default_line, without_schedulers
 from seatrial.launch.session import PipeSession, look
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC
@@ -27,12 +27,6 @@ def mpirun_argv(mpi: Mpi, ranks: int, *probe: str | Path, root: bool, options: S
     if mpi.family is Family.OPEN_MPI:
         argv += ["--oversubscribe", *(["--allow-run-as-root"] if root else [])]
     return [*argv, "-n", str(ranks), *options, *map(str, probe)]
-
-
-def outside_of_jobs(argv: Sequence[str]) -> list[str]:
-    """The same without the variables of a job of Slurm's, by which mpirun would start on the job's nodes instead."""
-    names = [name for name in os.environ if name.startswith("SLURM_") and name != "SLURM_CONF"]
-    return ["env", *(part for name in names for part in ("-u", name)), *argv] if names else list(argv)
 
 
 class LocalLauncher:
@@ -58,7 +52,7 @@ class LocalLauncher:
         self._facts_environment = QUICK_FACTS if quick_facts else {}
 
     def hosts(self) -> Hosts:
-        """As many places as ranks were asked for."""
+        """A place for each rank that was asked for."""
         cores = len(os.sched_getaffinity(0))
         if self._ranks > max(cores, FEWEST):
             raise UsageError(
@@ -78,13 +72,13 @@ class LocalLauncher:
             return FactsReading(texts={}, silent=dict.fromkeys(nodes, f"facts.sh failed: {done.stderr.strip()}"))
         return FactsReading(texts=dict.fromkeys(nodes, done.stdout), silent={})
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> PipeSession:
         """One rank for every place named."""
         if not self._mpi.mpirun:
             raise LaunchError(f"There is no mpirun beside {self._mpi.mpicc}.", "Install the MPI's launcher.")
         program = self.environment.around_program([str(self.probe)])
         mpirun = mpirun_argv(self._mpi, len(nodes), *program, root=os.geteuid() == 0, options=manner.options)
-        argv = outside_of_jobs(self.environment.around_launcher(mpirun))
+        argv = without_schedulers(self.environment.around_launcher(mpirun), os.environ)
         around = {"OMPI_MCA_mpi_yield_when_idle": "1", **manner.environment}
         return PipeSession(argv, nodes, log, one_host=True, timeout_s=START_TIMEOUT_S, extra_environment=around)
 
@@ -94,28 +88,30 @@ class LocalLauncher:
             return None
         program = self.environment.around_program([str(self.probe)])
         argv = default_argv(self._mpi, len(nodes), program, root=os.geteuid() == 0)
-        alone = outside_of_jobs(self.environment.around_launcher(argv))
+        alone = without_schedulers(self.environment.around_launcher(argv), os.environ)
         return look(default_line(self._mpi, len(nodes)), alone, nodes, log, {}, one_host=True)
 
-    def program_command(self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path) -> Command:
+    def program_command(
+        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path
+    ) -> ProgramCommand:
         """See launch.contract.StartsPrograms: `ranks_per_node` on this machine, as it is the only node."""
         environment = self.environment.seeing(str(folder))
         if not ranks_per_node:
-            return Command(argv=tuple(environment.around_launcher(environment.around_program(argv))))
+            return ProgramCommand(argv=tuple(environment.around_launcher(environment.around_program(argv))))
         if not self._mpi.mpirun:
             raise LaunchError(f"There is no mpirun beside {self._mpi.mpicc}.", "Install the MPI's launcher.")
         words = environment.around_program(argv)
         whole = mpirun_argv(self._mpi, ranks_per_node * len(nodes), *words, root=os.geteuid() == 0)
-        return Command(argv=tuple(outside_of_jobs(environment.around_launcher(whole))))
+        return ProgramCommand(argv=tuple(without_schedulers(environment.around_launcher(whole), os.environ)))
 
     def report(
         self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool
     ) -> Completed:
-        """See launch.environment_check.Reporting. mpirun may be of the environment, which is then entered always."""
+        """See launch.environments.judge.Reporting. mpirun may be of the environment, which is then entered always."""
         environment = self.environment
         program = environment.around_program(argv) if within else argv
         whole = mpirun_argv(self._mpi, len(nodes), *program, root=os.geteuid() == 0)
-        alone = outside_of_jobs(environment.around_launcher(whole))
+        alone = without_schedulers(environment.around_launcher(whole), os.environ)
         return ask(alone, len(nodes), timeout_s=START_TIMEOUT_S, variables=variables)
 
     def close(self) -> None:

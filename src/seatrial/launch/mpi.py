@@ -49,22 +49,22 @@ def find_mpi(mpicc: str = "", environment: Environment = NO_ENVIRONMENT) -> Mpi:
         inside = look_inside(environment, mpicc)
         return Mpi(mpicc=inside.mpicc, mpirun=inside.mpirun, family=_family(inside.mpirun, environment))
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
-    found = shutil.which(mpicc or "mpicc", path=path)
-    if found is None and mpicc:
+    compiler = shutil.which(mpicc or "mpicc", path=path)
+    if compiler is None and mpicc:
         raise UsageError(f"There is no MPI compiler {mpicc!r}.", "Name one that is on PATH, or its full path.")
-    if found is None:
+    if compiler is None:
         raise LaunchError(
             "There is no MPI compiler (mpicc) on PATH, and the probe is built with the site's own.",
             "Load your site's MPI module (`module avail mpi` lists them), or name its compiler with --mpicc or a "
             "prebuilt probe with --probe. On a machine of your own: apt install libopenmpi-dev openmpi-bin, or "
             "dnf install openmpi-devel.",
         )
-    mpirun = launcher_beside(Path(found), path)
-    return Mpi(mpicc=found, mpirun=mpirun, family=_family(mpirun))
+    mpirun = launcher_beside(Path(compiler), path)
+    return Mpi(mpicc=compiler, mpirun=mpirun, family=_family(mpirun))
 
 
 def host_mpirun(mpi: Mpi) -> Mpi:
-    """The same MPI, started by the mpirun that is on PATH outside of any environment."""
+    """The MPI as the mpirun on PATH outside of any environment starts it."""
     mpirun = shutil.which("mpirun") or ""
     return msgspec.structs.replace(mpi, mpirun=mpirun, family=_family(mpirun))
 

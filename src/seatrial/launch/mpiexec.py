@@ -3,12 +3,15 @@
 Sources: mpirun(1) of Open MPI 4.1 and 5.0; `mpiexec -help` of MPICH 4 (Hydra); salloc(1) and srun(1), environment.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from seatrial.launch.mpi import Family, Mpi
 from seatrial.model.node_list import node_list
 
+SCHEDULERS = ("SLURM_", "PBS_", "LSB_", "LSF_", "LS_", "FLUX_", "SGE_", "PE_")
+"""Beginnings of variables by which mpirun would take the nodes and the launcher of a scheduler."""
+KEPT = ("SLURM_CONF",)
 OF_OPEN_MPI = ("OMPI_", "PMIX_", "PRTE_")
 """Beginnings of variables that Open MPI gives its ranks without being asked."""
 STEP_VARIABLES = {
@@ -29,7 +32,7 @@ def default_line(mpi: Mpi, ranks: int) -> str:
 
 
 def default_argv(mpi: Mpi, ranks: int, program: Sequence[str], *, root: bool) -> list[str]:
-    """The same as an argument list. Open MPI needs an option to run as root, which changes no binding."""
+    """Argument list without options of binding. Open MPI needs an option to run as root, which changes no binding."""
     return [mpi.mpirun, *_allowed(mpi, root), "-n", str(ranks), *program]
 
 
@@ -80,7 +83,7 @@ def binds(options: Sequence[str]) -> bool:
 def job_variables(job: str, nodes: Sequence[str], tasks: int = 1) -> dict[str, str]:
     """What a user's mpirun finds in a job of that many tasks on each of these nodes (salloc(1), output variables)."""
     names, count = node_list(nodes), str(len(nodes))
-    each = f"{tasks}(x{count})" if len(nodes) > 1 else str(tasks)
+    tasks_text = f"{tasks}(x{count})" if len(nodes) > 1 else str(tasks)
     return {
         "SLURM_JOB_ID": job,
         "SLURM_JOBID": job,
@@ -89,7 +92,7 @@ def job_variables(job: str, nodes: Sequence[str], tasks: int = 1) -> dict[str, s
         "SLURM_JOB_NUM_NODES": count,
         "SLURM_NNODES": count,
         "SLURM_NTASKS": str(len(nodes) * tasks),
-        "SLURM_TASKS_PER_NODE": each,
+        "SLURM_TASKS_PER_NODE": tasks_text,
         "SLURM_NTASKS_PER_NODE": str(tasks),
     }
 
@@ -103,3 +106,9 @@ def ending_with_parent(argv: Sequence[str], family: Family, setpriv: str) -> lis
     """
     number = "TERM" if family is Family.OPEN_MPI else "KILL"
     return [setpriv, "--pdeathsig", number, "--", *argv] if setpriv else list(argv)
+
+
+def without_schedulers(argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """`argv` without the variables of a job around us, since mpirun is given its hosts."""
+    names = [name for name in environment if name.startswith(SCHEDULERS) and name not in KEPT]
+    return ["env", *(part for name in sorted(names) for part in ("-u", name)), *argv] if names else list(argv)

@@ -25,7 +25,7 @@ from seatrial.model.words import count, verb
 FORMAT = 2
 
 
-class Timed(msgspec.Struct, frozen=True, kw_only=True):
+class TimedSample(msgspec.Struct, frozen=True, kw_only=True):
     """What every `sample` record of the probe has; see docs/probe-protocol.md."""
 
     times_s: tuple[Seconds, ...]
@@ -33,11 +33,11 @@ class Timed(msgspec.Struct, frozen=True, kw_only=True):
     verified: Count = 0
     errors: Count = 0
     errors_by_rank: tuple[Count, ...] = ()
-    """Of each rank of the set, in its order; none where there are no errors."""
+    """Errors of each rank of the set, in its order; none if there are no errors."""
     first_errors: tuple[int, ...] = ()
 
 
-class Sample(Timed, frozen=True, kw_only=True):
+class ProbeSample(TimedSample, frozen=True, kw_only=True):
     """The times of one pair, by rank."""
 
     source: int
@@ -46,14 +46,14 @@ class Sample(Timed, frozen=True, kw_only=True):
     """None of a probe or a kernel that does not count it."""
 
 
-class GroupSample(Timed, frozen=True, kw_only=True):
-    """The same of a kernel that is not a pair."""
+class GroupSample(TimedSample, frozen=True, kw_only=True):
+    """A sample of a kernel that is not a pair."""
 
     ranks: tuple[int, ...]
     wall_s: Seconds | None = None
     """None of a probe that does not say what happened meanwhile; the rest as in `Conditions`."""
     offsets_ns: tuple[int, ...] = ()
-    """Of each rank, as the next three; none where the kernel has no arrivals."""
+    """Clock offset of each rank; none if the kernel has no arrivals. The next three are by rank, too."""
     offset_errors_ns: tuple[Count, ...] = ()
     late_ns: tuple[int, ...] = ()
     last: tuple[Count, ...] = ()
@@ -114,10 +114,10 @@ def measurement(record: Mapping[str, Any], wanted: Round, nodes: Sequence[str]) 
 
     Raises msgspec.ValidationError for a record of another form, and for a pair that was not asked for.
     """
-    sample = msgspec.convert(record, Sample)
-    here = range(len(nodes))
-    known = sample.source in here and sample.target in here
-    if not known or (nodes[sample.source], nodes[sample.target]) not in wanted.pairs:
+    sample = msgspec.convert(record, ProbeSample)
+    places = range(len(nodes))
+    valid = sample.source in places and sample.target in places
+    if not valid or (nodes[sample.source], nodes[sample.target]) not in wanted.pairs:
         raise msgspec.ValidationError(f"ranks {sample.source} and {sample.target} were not asked for")
     return Measurement(
         phase=wanted.phase,
@@ -142,8 +142,8 @@ def group_measurement(record: Mapping[str, Any], wanted: GroupRound, nodes: Sequ
     Raises msgspec.ValidationError for a record of another form, and for a group that was not asked for.
     """
     sample = msgspec.convert(record, GroupSample)
-    known = all(rank in range(len(nodes)) for rank in sample.ranks)
-    group = tuple(nodes[rank] for rank in sample.ranks) if known else ()
+    valid = all(rank in range(len(nodes)) for rank in sample.ranks)
+    group = tuple(nodes[rank] for rank in sample.ranks) if valid else ()
     if not group or group not in wanted.groups:
         raise msgspec.ValidationError(f"the group of ranks {list(sample.ranks)} was not asked for")
     return GroupMeasurement(
@@ -176,7 +176,7 @@ def _arrivals(sample: GroupSample) -> tuple[Arrival, ...]:
     )
 
 
-def _corruptions(sample: Timed, nodes: Sequence[str], ranks: Sequence[int]) -> tuple[Corruption, ...]:
+def _corruptions(sample: TimedSample, nodes: Sequence[str], ranks: Sequence[int]) -> tuple[Corruption, ...]:
     """What each rank of the set received wrong; in a set of two the other one sent it.
 
     Raises msgspec.ValidationError where the record does not say it of each rank.

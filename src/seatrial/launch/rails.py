@@ -26,7 +26,7 @@ import enum
 import re
 from collections.abc import Sequence
 
-from seatrial.launch.contract import Manner
+from seatrial.launch.contract import StartManner
 from seatrial.launch.mpi import Family
 
 ETHERNET = "Ethernet"
@@ -62,20 +62,20 @@ def transports_for(family: Family, kind: str) -> tuple[Transport, ...]:
 
 def rail_environment(transport: Transport, rails: Sequence[str]) -> dict[str, str]:
     """The variables that hold one library to these rails; none where it has no setting for several."""
-    one, every, alone = rails[0], ",".join(rails), len(rails) == 1
-    device, unit = one.partition(":")[0], _unit(one)
+    first, every, alone = rails[0], ",".join(rails), len(rails) == 1
+    device, unit = first.partition(":")[0], _unit(first)
     return {
         Transport.OPEN_MPI_TCP: {"OMPI_MCA_btl_tcp_if_include": every},
         Transport.OPEN_MPI_VERBS: {"OMPI_MCA_btl_openib_if_include": every},
         Transport.UCX: {"UCX_NET_DEVICES": every, "UCX_MAX_RNDV_RAILS": str(len(rails))},
-        Transport.OFI_TCP: {f"FI_{name}_IFACE": one for name in SOCKETS_PROVIDERS} if alone else {},
+        Transport.OFI_TCP: {f"FI_{name}_IFACE": first for name in SOCKETS_PROVIDERS} if alone else {},
         Transport.OFI_VERBS: {"FI_VERBS_DEVICE_NAME": device} if alone else {},
         Transport.PSM2: _psm2(rails),
         Transport.OPX: {"FI_OPX_HFI_SELECT": unit} if alone and unit else {},
     }[transport]
 
 
-def rail_manner(family: Family, kind: str, rails: Sequence[str]) -> Manner | None:
+def rail_manner(family: Family, kind: str, rails: Sequence[str]) -> StartManner | None:
     """How to start a probe that uses these rails of one kind alone; None where no setting is documented for it."""
     environment: dict[str, str] = {}
     for transport in transports_for(family, kind):
@@ -84,7 +84,7 @@ def rail_manner(family: Family, kind: str, rails: Sequence[str]) -> Manner | Non
         return None
     if family is Family.MPICH:
         environment |= _nics(len(rails))
-    return Manner(environment=environment)
+    return StartManner(environment=environment)
 
 
 def _psm2(rails: Sequence[str]) -> dict[str, str]:
@@ -100,8 +100,8 @@ def _psm2(rails: Sequence[str]) -> dict[str, str]:
 
 def _unit(rail: str) -> str:
     """`1` of `hfi1_1:1`, empty where the name ends in no number."""
-    found = re.search(r"_(\d{1,18})$", rail.partition(":")[0])
-    return found[1] if found else ""
+    match = re.search(r"_(\d{1,18})$", rail.partition(":")[0])
+    return match[1] if match else ""
 
 
 def _nics(count: int) -> dict[str, str]:

@@ -3,18 +3,20 @@
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
 from seatrial.model.errors import RoundRefused
 from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import RunInfo
 
-Store = dict[tuple[object, ...], deque[Measurement]]
+Key = tuple[object, ...]
+Played = TypeVar("Played", Measurement, GroupMeasurement)
+Store = dict[Key, deque[Measurement]]
 """What was recorded, by all that a round asks for; one for all sessions of a run, which go on where the last ended."""
-GroupStore = dict[tuple[object, ...], deque[GroupMeasurement]]
-"""The same of kernels that are not pairs."""
+GroupStore = dict[Key, deque[GroupMeasurement]]
+"""Recorded measurements of kernels that are not pairs."""
 
 
 class ReplaySession:
@@ -30,53 +32,59 @@ class ReplaySession:
     ) -> None:
         self.nodes = tuple(nodes)
         self.header = header
-        known = all(node in ranks for node in nodes)
-        self.ranks = tuple(ranks[node] for node in nodes) if known else ()
+        complete = all(node in ranks for node in nodes)
+        self.ranks = tuple(ranks[node] for node in nodes) if complete else ()
         self._recorded = recorded
         self._groups = groups or {}
 
     def measure(self, wanted: Round, timeout_s: float) -> Iterator[Measurement]:
         """See launch.contract.Session.measure; after all that were, a pair that was not recorded is refused."""
         shape = wanted.shape
-        missing = []
-        for pair in wanted.pairs:
-            queue = self._recorded.get((wanted.phase, wanted.variant, shape.kernel, shape.message_bytes, *pair))
-            if not queue:
-                missing.append(pair)
-                continue
-            queue.rotate(-1)
-            yield queue[-1]
-        for source, target in missing:
-            raise RoundRefused(
-                f"The recording has no {shape.kernel} of {shape.message_bytes} B from {source} to {target} "
-                f"in its {wanted.phase}."
+        keys = {
+            f"from {source} to {target}": (
+                wanted.phase,
+                wanted.variant,
+                shape.kernel,
+                shape.message_bytes,
+                source,
+                target,
             )
+            for source, target in wanted.pairs
+        }
+        return _played(self._recorded, keys, wanted)
 
     def measure_groups(self, wanted: GroupRound, timeout_s: float) -> Iterator[GroupMeasurement]:
         """See launch.contract.MeasuresGroups.measure_groups; as in `measure`, a group that was not recorded is refused.
 
         A round that is not over after `timeout_s` cannot happen here.
         """
-        missing = []
-        for nodes in wanted.groups:
-            queue = self._groups.get(_group_key(wanted, nodes))
-            if not queue:
-                missing.append(nodes)
-                continue
-            queue.rotate(-1)
-            yield queue[-1]
-        for nodes in missing:
-            raise RoundRefused(
-                f"The recording has no {wanted.shape.kernel} of {wanted.shape.message_bytes} B on {', '.join(nodes)} "
-                f"in its {wanted.phase}."
-            )
+        keys = {f"on {', '.join(nodes)}": _group_key(wanted, nodes) for nodes in wanted.groups}
+        return _played(self._groups, keys, wanted)
 
     def close(self, *, kill: bool = False) -> None:
         """Nothing to end."""
 
 
-def _group_key(one: GroupRound | GroupMeasurement, nodes: tuple[str, ...]) -> tuple[object, ...]:
-    return one.phase, one.variant, one.shape.kernel, one.shape.message_bytes, one.shape.window, nodes
+def _played(
+    store: Mapping[Key, deque[Played]], keys: Mapping[str, Key], wanted: Round | GroupRound
+) -> Iterator[Played]:
+    """The next recorded measurement of each key. Raises RoundRefused at last if one was not recorded."""
+    missing = ""
+    for where, key in keys.items():
+        if queue := store.get(key):
+            queue.rotate(-1)
+            yield queue[-1]
+        else:
+            missing = missing or where
+    if missing:
+        shape = wanted.shape
+        raise RoundRefused(
+            f"The recording has no {shape.kernel} of {shape.message_bytes} B {missing} in its {wanted.phase}."
+        )
+
+
+def _group_key(group: GroupRound | GroupMeasurement, nodes: tuple[str, ...]) -> Key:
+    return group.phase, group.variant, group.shape.kernel, group.shape.message_bytes, group.shape.window, nodes
 
 
 class ReplayLauncher:
@@ -106,8 +114,14 @@ class ReplayLauncher:
         self._readings = [dict(facts), dict(facts_after)]
         self._header = header
         self._store: Store = defaultdict(deque)
-        for one in measurements:
-            self._store[one.phase, one.variant, one.shape.kernel, one.shape.message_bytes, *one.pair].append(one)
+        for measurement in measurements:
+            self._store[
+                measurement.phase,
+                measurement.variant,
+                measurement.shape.kernel,
+                measurement.shape.message_bytes,
+                *measurement.pair,
+            ].append(measurement)
         self._groups: GroupStore = defaultdict(deque)
         for group in group_measurements:
             self._groups[_group_key(group, group.nodes)].append(group)
@@ -128,10 +142,10 @@ class ReplayLauncher:
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """The recorded readings, one after the other, the last for ever."""
         texts = self._readings.pop(0) if len(self._readings) > 1 else self._readings[0]
-        known = {node: texts[node] for node in nodes if node in texts}
-        return FactsReading(texts=known, silent={node: "it was not recorded" for node in nodes if node not in texts})
+        recorded = {node: texts[node] for node in nodes if node in texts}
+        return FactsReading(texts=recorded, silent={node: "it was not recorded" for node in nodes if node not in texts})
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> ReplaySession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> ReplaySession:
         """A session over the recording; with several ranks a node, on the places that were recorded."""
         places = [place for place in self._ranks if place.rpartition(":")[0] in nodes]
         if manner.ranks_per_node > 1 and places:

@@ -168,10 +168,10 @@ class PipeSession:
             deadline = time.monotonic() + timeout_s
             for record in self._samples(lambda number, rank_of: command(number, wanted, rank_of), deadline):
                 try:
-                    one = read(record, wanted, self.nodes)
+                    delivered = read(record, wanted, self.nodes)
                 except msgspec.ValidationError as error:
                     raise ProbeLost(f"The probe delivered an invalid sample: {error}", "died") from error
-                yield one
+                yield delivered
         except ProbeLost as error:
             raise ProbeLost(error.what, error.outcome, self._loss(timed_out=error.outcome == "timeout")) from error
 

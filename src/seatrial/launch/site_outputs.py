@@ -50,9 +50,10 @@ def discover() -> str:
     if done.timed_out:
         raise LaunchError(f"ibnetdiscover did not end within {DISCOVER_TIMEOUT_S:.0f} s.")
     if not done.ok or ("Switch" not in done.stdout and "Ca" not in done.stdout):
-        said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        last_line = (done.stderr.strip().splitlines() or ["nothing"])[-1]
         raise LaunchError(
-            f"ibnetdiscover found no fabric: {said}.", "It needs an active port, and usually root (/dev/infiniband)."
+            f"ibnetdiscover found no fabric: {last_line}.",
+            "It needs an active port, and usually root (/dev/infiniband).",
         )
     return done.stdout
 
@@ -75,6 +76,6 @@ def read_tables() -> str:
     if done.timed_out:
         raise LaunchError(f"{tool} did not end within {TABLES_TIMEOUT_S:.0f} s.")
     if "Unicast lids" not in done.stdout:
-        said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-        raise LaunchError(f"{tool} found no tables: {said}.", "It needs an active port, and usually root.")
+        last_line = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise LaunchError(f"{tool} found no tables: {last_line}.", "It needs an active port, and usually root.")
     return done.stdout

@@ -10,7 +10,7 @@ from pathlib import Path
 from seatrial.fabric.slurm_topology import parse_topology
 from seatrial.failures.start_failure import explain
 from seatrial.launch.collector import EXTRA_S_PER_NODE, QUICK_FACTS, Patience, collector
-from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
+from seatrial.launch.contract import MPIEXEC, PLAIN, FactsReading, Hosts, ProgramCommand, StartManner, StartWays
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask
 from seatrial.launch.mpi import Mpi
@@ -23,7 +23,6 @@ from seatrial.launch.mpiexec import (
     placed_argv,
 )
 from seatrial.launch.session import PipeSession, look
-from seatrial.launch.start_ways import MPIEXEC, StartWays
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.node_list import expand, node_list
@@ -37,9 +36,8 @@ from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
 from seatrial.slurm.allocation import Allocation, NodesLost, obtain, with_request
-from seatrial.slurm.held_nodes import HELD_JOB
+from seatrial.slurm.held_nodes import HELD_JOB, see_own_job
 from seatrial.slurm.job import job_around, refuse_clusters, refuse_over
-from seatrial.slurm.job_ranks import see_own_job
 from seatrial.slurm.presence import (
     COMMAND_TIMEOUT_S,
     answer,
@@ -52,7 +50,7 @@ from seatrial.slurm.presence import (
     reserved_nodes,
 )
 from seatrial.slurm.queue import job_ending, new_job_name
-from seatrial.slurm.selection import Wanted, select
+from seatrial.slurm.selection import WantedNodes, select
 
 START_TIMEOUT_S = 60.0
 HURRIED_START_S = 7.0
@@ -159,7 +157,7 @@ class SlurmLauncher:
     def _outside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
         partition = self._partition or partition_told({line.partition for line in lines})
         reserved = reserved_nodes(self._request.reservation)
-        wanted = Wanted(nodes=self._wanted, partition=partition, reserved=reserved, request=self._request)
+        wanted = WantedNodes(nodes=self._wanted, partition=partition, reserved=reserved, request=self._request)
         mine = select(lines, node_features() if self._request.constraint else {}, wanted)
         waited_for = bool(self._wanted) and not self._idle_only
         usable = {
@@ -178,9 +176,9 @@ class SlurmLauncher:
         self.job = self.job or self._held
         if self.job:
             return
-        name, now = new_job_name(), self._idle_only
+        name, at_once = new_job_name(), self._idle_only
         self._keeper = Keeper(job_ending(name))
-        argv = slurm_argv.salloc(nodes, seconds, self._partition, name, at_once=now, request=self._request)
+        argv = slurm_argv.salloc(nodes, seconds, self._partition, name, at_once=at_once, request=self._request)
         try:
             self._allocation = obtain(argv, nodes, self._wait_s, unheard=self._keeper.release)
         except NodesLost:
@@ -261,7 +259,7 @@ class SlurmLauncher:
     def _srun_type(self) -> str:
         return "" if self._ways.way == MPIEXEC else self._ways.way
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> PipeSession:
         """The probe on every node, in the way that was asked for.
 
         Where none was and the site's own type of --mpi does not work, others are tried, and mpiexec as the last.
@@ -270,25 +268,25 @@ class SlurmLauncher:
             return self._start(nodes, log, manner, "")
         return self._ways.start(lambda way: self._start(nodes, log, manner, way))
 
-    def _start(self, nodes: Sequence[str], log: Path, manner: Manner, way: str) -> PipeSession:
-        each = manner.ranks_per_node
+    def _start(self, nodes: Sequence[str], log: Path, manner: StartManner, way: str) -> PipeSession:
+        ranks = manner.ranks_per_node
         program = self.environment.around_program([str(self.probe)])
         if way == MPIEXEC:
             command = self._by_mpiexec(nodes, program, manner)
         else:
             site = self._request.arguments
             step = slurm_argv.probe_step(
-                self.job, nodes, way, *program, ranks_per_node=each, options=manner.options, arguments=site
+                self.job, nodes, way, *program, ranks_per_node=ranks, options=manner.options, arguments=site
             )
-            command = Command(argv=tuple(self.environment.around_launcher(step)))
+            command = ProgramCommand(argv=tuple(self.environment.around_launcher(step)))
         return PipeSession(
             command.argv,
             nodes,
             log,
             one_host=False,
-            timeout_s=self._patience_s() + EXTRA_S_PER_NODE * len(nodes) * each,
+            timeout_s=self._patience_s() + EXTRA_S_PER_NODE * len(nodes) * ranks,
             extra_environment={**command.environment, **manner.environment},
-            ranks_per_node=each,
+            ranks_per_node=ranks,
             by_daemons=way == MPIEXEC,
         )
 
@@ -302,8 +300,8 @@ class SlurmLauncher:
         return HURRIED_START_S if self.hurried and self._starts == 1 else START_TIMEOUT_S
 
     def _by_mpiexec(
-        self, nodes: Sequence[str], program: Sequence[str], manner: Manner, *, bound: bool = True
-    ) -> Command:
+        self, nodes: Sequence[str], program: Sequence[str], manner: StartManner, *, bound: bool = True
+    ) -> ProgramCommand:
         """The MPI's own launcher inside the allocation, where it finds its nodes in Slurm's variables.
 
         It ends when this process does, and its ranks with it. Raises LaunchError where there is none.
@@ -327,7 +325,7 @@ class SlurmLauncher:
             self.environment.around_launcher(argv), self.own.family, shutil.which("setpriv") or ""
         )
         variables = {**job_variables(self.job, self._of_job or nodes, manner.ranks_per_node), **STEP_VARIABLES}
-        return Command(argv=tuple(whole), environment=variables)
+        return ProgramCommand(argv=tuple(whole), environment=variables)
 
     def default_start(self, nodes: Sequence[str], log: Path) -> DefaultStart | None:
         """See launch.contract.StartsByDefault: mpirun, as a user would start it in this job."""
@@ -345,12 +343,14 @@ class SlurmLauncher:
             one_host=False,
         )
 
-    def program_command(self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path) -> Command:
+    def program_command(
+        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path
+    ) -> ProgramCommand:
         """See launch.contract.StartsPrograms: in the way by which the probe was started."""
         environment = self.environment.seeing(str(folder))
         words = environment.around_program(argv)
         if ranks_per_node and self._ways.way == MPIEXEC:
-            return self._by_mpiexec(nodes, words, Manner(ranks_per_node=ranks_per_node), bound=False)
+            return self._by_mpiexec(nodes, words, StartManner(ranks_per_node=ranks_per_node), bound=False)
         step = slurm_argv.program_step(
             self.job,
             nodes,
@@ -360,7 +360,7 @@ class SlurmLauncher:
             folder=str(folder),
             arguments=self._request.arguments,
         )
-        return Command(argv=tuple(environment.around_launcher(step)))
+        return ProgramCommand(argv=tuple(environment.around_launcher(step)))
 
     def report(
         self,

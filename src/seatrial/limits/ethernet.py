@@ -52,7 +52,6 @@ ROCE_PACKET_OVERHEAD_BYTES = 82
 """Around the payload of each packet: preamble 8, Ethernet header 14, IPv4 20, UDP 8, BTH 12, ICRC 4, check sequence 4,
 gap 12 (IEEE 802.3; InfiniBand Architecture Specification, annex A17, RoCEv2). RoCEv1 has 12 more."""
 
-VLAN_BYTES = 4
 
 MTUS = (4096, 2048, 1024, 512, 256)
 
@@ -61,9 +60,9 @@ HEADROOM_BYTES = 96
 include/rdma/ib_addr.h (GRH 40, UDP 8, BTH 12, XRC 4, atomic 28, ICRC 4)."""
 
 
-def roce_payload_share(mtu_bytes: int, *, vlan: bool = False) -> float:
+def roce_payload_share(mtu_bytes: int) -> float:
     """Part of the line rate that is payload at an InfiniBand MTU: 0.9259 at 1024, 0.9804 at 4096."""
-    return mtu_bytes / (mtu_bytes + ROCE_PACKET_OVERHEAD_BYTES + (VLAN_BYTES if vlan else 0))
+    return mtu_bytes / (mtu_bytes + ROCE_PACKET_OVERHEAD_BYTES)
 
 
 def fitting_mtu(interface_mtu_bytes: int) -> int | None:
@@ -94,7 +93,6 @@ def roce_terms(
     *,
     interface: NetworkInterface | None = None,
     mtu_bytes: int | None = None,
-    vlan: bool = False,
     where: str = "",
 ) -> Terms:
     """The most payload through a RoCE port in bytes per second, one direction.
@@ -110,15 +108,14 @@ def roce_terms(
     mtus = [mtu for mtu in (own, mtu_bytes) if mtu]
     mtu = min(mtus, default=MTUS[0])
     unknown = () if mtus else (f"{node} {label}: neither its MTU nor its interface's is known; {mtu} bytes at most",)
-    overhead = ROCE_PACKET_OVERHEAD_BYTES + (VLAN_BYTES if vlan else 0)
     rate_source = (
         f"/sys/class/net/{interface.name}/speed" if interface and line_bits_per_s else f"{where or label}/rate"
     )
     term = LimitTerm(
         name=f"{node} {label}: RoCE at {bits_per_s / 1e9:g} Gb/s, MTU {mtu if mtus else 'unknown'}",
-        bytes_per_s=bits_per_s / 8 * roce_payload_share(mtu, vlan=vlan),
+        bytes_per_s=bits_per_s / 8 * roce_payload_share(mtu),
         inputs={"data_bits_per_s": bits_per_s, "mtu_bytes": float(mtu)},
         source=f"{rate_source}{f', {origin}' if origin else ''} on {node}",
-        formula=f"data_bits_per_s / 8 * mtu_bytes / (mtu_bytes + {overhead})",
+        formula=f"data_bits_per_s / 8 * mtu_bytes / (mtu_bytes + {ROCE_PACKET_OVERHEAD_BYTES})",
     )
     return Terms(terms=(term,), unknown=unknown)

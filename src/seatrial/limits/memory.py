@@ -132,8 +132,8 @@ def socket_limits(facts: NodeFacts) -> tuple[Limit | NoLimit, ...]:
     return tuple(_limit(facts, here, there) for here in packages for there in packages if here != there)
 
 
-def _limit(facts: NodeFacts, here: int, there: int) -> Limit | NoLimit:
-    path = f"{facts.hostname} package {here} > package {there}"
+def _limit(facts: NodeFacts, source: int, target: int) -> Limit | NoLimit:
+    path = f"{facts.hostname} package {source} > package {target}"
     line = recognise(facts)
     if line is None or line.socket_link is None:
         model = facts.cpu_model or "this processor"

@@ -87,13 +87,13 @@ class Microarchitecture(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
         return any(memory.on_package for memory in self.memory)
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _MicroarchitectureTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     processor: tuple[Microarchitecture, ...]
 
 
 def parse_table(text: bytes) -> tuple[Microarchitecture, ...]:
     """The lines of a table. Raises msgspec.ValidationError where a value is missing, unknown or out of range."""
-    return msgspec.toml.decode(text, type=_Table).processor
+    return msgspec.toml.decode(text, type=_MicroarchitectureTable).processor
 
 
 @cache
@@ -125,7 +125,7 @@ def _recognised(
 
 
 def _has_stepping(line: Microarchitecture, stepping: int | None, name: str) -> bool:
-    """By the name where the stepping is not known."""
+    """Whether the line covers the stepping; if that is not known, the name decides."""
     if not line.steppings or stepping in line.steppings:
         return True
     return stepping is None and re.search(line.named, name, re.IGNORECASE) is not None

@@ -5,7 +5,7 @@ from seatrial.limits.memory import memory_limits, socket_limits
 from seatrial.limits.pcie_path import MemoryAccess, link_rates, pcie_terms
 from seatrial.limits.peak import compute_peaks
 from seatrial.limits.ports import node_ports
-from seatrial.limits.rails import Flow, Rail, together
+from seatrial.limits.rails import Rail, RailFlow, together
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import PciDevice, PciKind
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit, Terms, least
@@ -88,8 +88,8 @@ def node_limits(facts: NodeFacts) -> tuple[Limit | NoLimit | ComputePeak, ...]:
 
 def _rails(devices: list[PciDevice], facts: NodeFacts) -> tuple[Limit | NoLimit, ...]:
     """All network devices with active ports together, where there are two or more: added up as far as PCIe allows."""
-    found = [(device, ports_of(device, facts)) for device in devices if device.kind is PciKind.NETWORK]
-    active = [(device, ports.terms[0]) for device, ports in found if ports.terms]
+    adapters = [(device, ports_of(device, facts)) for device in devices if device.kind is PciKind.NETWORK]
+    active = [(device, ports.terms[0]) for device, ports in adapters if ports.terms]
     if len(active) < 2:
         return ()
     node = facts.hostname
@@ -103,11 +103,11 @@ def _rails(devices: list[PciDevice], facts: NodeFacts) -> tuple[Limit | NoLimit,
     terms = [summed(f"{node} {', '.join(labels)}", tuple(term for _, term in active))]
     if flow.bytes_per_s < terms[0].bytes_per_s:
         terms.append(cut_term(node, flow))
-    unknown = tuple(why for _, ports in found for why in ports.unknown)
+    unknown = tuple(why for _, ports in adapters for why in ports.unknown)
     return (least(f"{node} {', '.join(labels)} together > root", Terms(terms=tuple(terms), unknown=unknown)),)
 
 
-def cut_term(node: str, flow: Flow) -> LimitTerm:
+def cut_term(node: str, flow: RailFlow) -> LimitTerm:
     """What holds the rails back: links that are full, and ports below links that are not."""
     inputs = {f"cut_{number}": bytes_per_s for number, (_, bytes_per_s) in enumerate(flow.cut, start=1)}
     return LimitTerm(

@@ -44,12 +44,12 @@ def capacity(port: NodePort) -> float:
     return min((term.bytes_per_s for term in (*terms, *bus)), default=math.inf)
 
 
-def _speak(here: NodePort, there: NodePort) -> bool:
-    if not isinstance(here.port.family, PortFamily) or here.port.family is not there.port.family:
+def _speak(source: NodePort, target: NodePort) -> bool:
+    if not isinstance(source.port.family, PortFamily) or source.port.family is not target.port.family:
         return False
-    if here.port.subnet_prefix == there.port.subnet_prefix:
+    if source.port.subnet_prefix == target.port.subnet_prefix:
         return True
-    return len({here.port.subnet_prefix, there.port.subnet_prefix} - {"", DEFAULT_PREFIX}) < 2
+    return len({source.port.subnet_prefix, target.port.subnet_prefix} - {"", DEFAULT_PREFIX}) < 2
 
 
 def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:
@@ -59,7 +59,7 @@ def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:
     interfaces. The limit is the smallest term of ports and PCIe links. The gate is what all ports and interfaces of an
     end carry together, and of the two ends the lesser: MPI may use several at once, and no more than all of them.
     """
-    return _limit(_End(source), _End(target))
+    return _limit(_PathEnd(source), _PathEnd(target))
 
 
 def path_limits(
@@ -67,11 +67,11 @@ def path_limits(
 ) -> dict[tuple[str, str], Limit | NoLimit]:
     """`path_limit` of every ordered pair both of whose nodes have facts; each node is evaluated once."""
     wanted = [pair for pair in pairs if pair[0] in facts and pair[1] in facts]
-    ends = {node: _End(facts[node]) for pair in wanted for node in pair}
+    ends = {node: _PathEnd(facts[node]) for pair in wanted for node in pair}
     return {(source, target): _limit(ends[source], ends[target]) for source, target in wanted}
 
 
-class _End:
+class _PathEnd:
     """What a node brings to any path from it or to it, computed when first asked for."""
 
     def __init__(self, facts: NodeFacts) -> None:
@@ -81,7 +81,7 @@ class _End:
 
     @cached_property
     def ports(self) -> list[tuple[float, NodePort]]:
-        """Its active ports, each with what it lets through in bytes per second."""
+        """Active ports, each with the bytes per second that it lets through."""
         return with_capacity(node_ports(self.facts))
 
     @cached_property
@@ -95,7 +95,7 @@ class _End:
         return unreadable(self.facts)
 
     def terms(self, port: NodePort, mtu: int | None) -> Terms:
-        """Of the port alone, at the path's MTU."""
+        """Terms of the port alone, at the path's MTU."""
         key = port.label, mtu
         if key not in self._terms:
             self._terms[key] = port.terms(mtu)
@@ -110,7 +110,7 @@ class _End:
         return self._ways[key]
 
 
-def _limit(source: _End, target: _End) -> Limit | NoLimit:
+def _limit(source: _PathEnd, target: _PathEnd) -> Limit | NoLimit:
     path = f"{source.facts.hostname}>{target.facts.hostname}"
     path_terms = _terms(source, target)
     if not path_terms.terms:
@@ -119,7 +119,7 @@ def _limit(source: _End, target: _End) -> Limit | NoLimit:
     return least(path, path_terms + Terms(unknown=gate.unknown) if gate.unknown else path_terms, gate.bytes_per_s)
 
 
-def _terms(source: _End, target: _End) -> Terms:
+def _terms(source: _PathEnd, target: _PathEnd) -> Terms:
     """The terms of the fastest network that both ends share; without terms where `unknown` has the reason."""
     if source.facts.hostname == target.facts.hostname:
         return Terms(unknown=("both ranks are on one node, and only paths between nodes have a limit",))
@@ -137,7 +137,7 @@ def _terms(source: _End, target: _End) -> Terms:
     return _over_tcp(source.facts, target.facts)
 
 
-def _over_ports(source: tuple[_End, NodePort], target: tuple[_End, NodePort]) -> Terms:
+def _over_ports(source: tuple[_PathEnd, NodePort], target: tuple[_PathEnd, NodePort]) -> Terms:
     """The sender's PCIe and port, then the receiver's port and PCIe; both ports at the smaller of the two MTUs."""
     mtu = min((port.mtu_bytes for _, port in (source, target) if port.mtu_bytes), default=None)
     sender, receiver = (end.terms(port, mtu) for end, port in (source, target))
@@ -149,7 +149,7 @@ def _over_ports(source: tuple[_End, NodePort], target: tuple[_End, NodePort]) ->
 
 
 def _over_tcp(source: NodeFacts, target: NodeFacts) -> Terms:
-    """As over ports, with the fabric interfaces; no terms where the MTU of an end leaves no room."""
+    """Terms over the fabric interfaces; none if the MTU of an end leaves no room."""
     no_room = Terms(unknown=("the MTU of one end leaves no room for payload",))
     ends = [(facts, facts.fabric_interface) for facts in (source, target)]
     mtus = [(end.mtu_bytes, facts.hostname) for facts, end in ends if end is not None and end.mtu_bytes is not None]
@@ -175,7 +175,7 @@ def _bus(device: PciDevice | None, node: str, label: str, direction: MemoryAcces
     return pcie_terms(device, node, label, direction)
 
 
-def _perhaps(source: _End, target: _End) -> str:
+def _perhaps(source: _PathEnd, target: _PathEnd) -> str:
     """Why a faster network than TCP cannot be ruled out, or "": a device that cannot be read, and one to talk to."""
     for near, far in ((source, target), (target, source)):
         if near.strange and far.facts.active_hcas:
@@ -196,7 +196,8 @@ def _unshared(source: NodeFacts, target: NodeFacts) -> tuple[str, ...]:
 def _obstacle(facts: NodeFacts) -> str:
     """Why no limit over TCP can be computed that this node has a part in, or "". It follows the node's name."""
     if not facts.ethernet_interfaces:
-        only = f"shares only Ethernet with the other end ({_hcas(facts)}), and " if facts.active_hcas else ""
+        hcas = ", ".join(hca.name for hca in facts.active_hcas)
+        only = f"shares only Ethernet with the other end ({hcas}), and " if hcas else ""
         return f"{only}shows no Ethernet interface that is up{_because(facts, 'interfaces')}"
     for interface in facts.ethernet_interfaces:
         for field, word in (("speed_bits_per_s", "speed"), ("mtu_bytes", "MTU")):
@@ -204,10 +205,6 @@ def _obstacle(facts: NodeFacts) -> str:
                 why = _because(facts, f"interfaces.{interface.name}.{field}")
                 return f"{interface.name} is up and its {word} is unknown{why}"
     return ""
-
-
-def _hcas(facts: NodeFacts) -> str:
-    return ", ".join(hca.name for hca in facts.active_hcas)
 
 
 def _because(facts: NodeFacts, fact: str) -> str:

@@ -50,7 +50,7 @@ class PciLink(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name and identity: its upper end, which has no other link below it."""
+        """Name and identity: the upper end, which has no other link below it."""
         return " to ".join(end.address for end in self.ends)
 
 

@@ -21,7 +21,7 @@ from seatrial.model.pcie import ENCODINGS
 
 RAW = "transfers_per_s * encoding * width / 8"
 PRODUCT = "link_bytes_per_s"
-"""Where only the product of speed and width was reported."""
+"""Input of a term if only the product of speed and width was reported."""
 PAYLOAD = "payload_bytes / (payload_bytes + overhead_bytes)"
 
 
@@ -38,13 +38,13 @@ OVERHEADS = {MemoryAccess.WRITE: WRITE_OVERHEAD_BYTES, MemoryAccess.READ: READ_O
 def pcie_terms(device: PciDevice, node: str, label: str, direction: MemoryAccess) -> Terms:
     """A term for each link with a known state, and what is missing. Bytes per second, one direction."""
     links = link_pairs(device.path)
-    found = Terms()
+    terms = Terms()
     payload, where = packet(device, direction)
     for link in links:
-        found += _link_terms(link, node, label, direction, payload, where)
-    if not found.terms:
+        terms += _link_terms(link, node, label, direction, payload, where)
+    if not terms.terms:
         return Terms(unknown=(f"{node} {label}: PCIe {device.address} reports no link state",))
-    return found
+    return terms
 
 
 def packet(device: PciDevice, direction: MemoryAccess) -> tuple[int | None, str]:
@@ -65,12 +65,12 @@ def ceilings(device: PciDevice) -> tuple[tuple[str, float], ...]:
     With the smallest overhead of a packet, and the better of both ends where they disagree.
     """
     payload, _ = packet(device, MemoryAccess.WRITE)
-    found = []
+    limits = []
     for link in link_pairs(device.path):
         rates = [_payload_rate(state_of(end), payload, READ_OVERHEAD_BYTES) for end in link.ends]
         known_rates = [rate for rate in rates if rate is not None]
-        found += [(_identity(link), max(known_rates))] if known_rates else []
-    return tuple(found)
+        limits += [(_identity(link), max(known_rates))] if known_rates else []
+    return tuple(limits)
 
 
 def link_rates(device: PciDevice, direction: MemoryAccess) -> tuple[tuple[str, float], ...]:

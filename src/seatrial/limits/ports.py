@@ -1,20 +1,25 @@
-"""The ports of a node that can carry a job's messages, each with its limit term."""
+"""The ports of a node that can carry a job's messages, each with its limit term; what an InfiniBand port carries."""
 
 import msgspec
 
 from seatrial.limits.ethernet import port_mtu, roce_terms, side_of, tcp_payload_term
-from seatrial.limits.infiniband import infiniband_terms
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import PciDevice
-from seatrial.model.hca import Hca, Port, PortFamily
+from seatrial.model.hca import LANES, Hca, Port, PortFamily
 from seatrial.model.limit import LimitTerm, Terms
 
 NOMINAL_BITS_PER_S = {PortFamily.OMNI_PATH: 100e9, PortFamily.TRUE_SCALE: 32e9}
-"""Where the port reports no rate.
+"""Rates of families whose ports report none.
 
 Omni-Path 100: four lanes of 25.78125 Gb/s, of whose link transfer packets of 1056 bits 1024 are flits' data; True
 Scale: 4X QDR, four lanes of 10 Gb/s in 8b/10b. EFA differs from instance to instance.
 """
+PACKET_OVERHEAD_BYTES = 26
+"""LRH 8, BTH 12, ICRC 4, VCRC 2: InfiniBand Architecture Specification, volume 1, chapters 7.7, 7.8, 9.2. A routed
+packet has 40 more (GRH), the first packet of an RDMA write 16 (RETH): not in every packet, so not counted."""
+
+GREATEST_MTU = 4096
+"""Same, 7.7: MTUs are 256, 512, 1024, 2048 and 4096 bytes."""
 
 
 def nominal_terms(port: Port, node: str, label: str, where: str = "") -> Terms:
@@ -100,3 +105,43 @@ def unreadable(facts: NodeFacts) -> str:
             if port.active and not isinstance(port.family, PortFamily):
                 return f"{hca.name}, which uses {port.family}"
     return ""
+
+
+def payload_share(mtu_bytes: int) -> float:
+    """Part of the data rate that is payload in packets of a whole MTU: 0.9937 at 4096."""
+    return mtu_bytes / (mtu_bytes + PACKET_OVERHEAD_BYTES)
+
+
+def infiniband_terms(port: Port, node: str, label: str, mtu_bytes: int | None = None, where: str = "") -> Terms:
+    """The most payload through an InfiniBand port in bytes per second, one direction.
+
+    `mtu_bytes`: the path's, where it is less than the port's. Where none is known 4096 is taken, an upper bound.
+    `where`: the port's folder in /sys.
+    """
+    mtus = [mtu for mtu in (port.mtu_bytes, mtu_bytes) if mtu]
+    mtu = min(mtus, default=GREATEST_MTU)
+    rate = _rate(port)
+    if rate is None:
+        return Terms(unknown=(f"{node} {label}: active, and its data rate is not known",))
+    bits_per_s, inputs, formula = rate
+    unknown = () if mtus else (f"{node} {label}: MTU is not known (ibv_devinfo prints it); {mtu} bytes at most",)
+    speed = f"{port.speed_name or f'{bits_per_s / 1e9:.4g} Gb/s'}{f' {port.width}X' if port.width else ''}"
+    term = LimitTerm(
+        name=f"{node} {label}: InfiniBand {speed}, MTU {mtu if mtus else 'unknown'}",
+        bytes_per_s=bits_per_s / 8 * payload_share(mtu),
+        inputs={**inputs, "mtu_bytes": float(mtu)},
+        source=f"{where or label}/rate{' and active MTU' if mtus else ''} on {node}",
+        formula=f"{formula} / 8 * mtu_bytes / (mtu_bytes + {PACKET_OVERHEAD_BYTES})",
+    )
+    return Terms(terms=(term,), unknown=unknown)
+
+
+def _rate(port: Port) -> tuple[float, dict[str, float], str] | None:
+    """Bits per second, what they were computed from and how; the rate that was read where the speed has no name."""
+    if port.speed_name in LANES and port.width:
+        lane_bits_per_s, encoding = map(float, LANES[port.speed_name])
+        inputs = {"lane_bits_per_s": lane_bits_per_s, "encoding": encoding, "width": float(port.width)}
+        return lane_bits_per_s * encoding * port.width, inputs, "lane_bits_per_s * encoding * width"
+    if port.data_bits_per_s:
+        return port.data_bits_per_s, {"data_bits_per_s": port.data_bits_per_s}, "data_bits_per_s"
+    return None

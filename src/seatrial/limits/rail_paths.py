@@ -17,7 +17,7 @@ from seatrial.model.units import bandwidth
 
 ETHERNET = "Ethernet"
 AS_FAST = 0.99
-"""Of the fastest: rails of one kind may differ by an MTU, not by a generation."""
+"""Share of the fastest rail: rails of one kind may differ by an MTU, not by a generation."""
 
 
 class RailDevice(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,23 +39,25 @@ class SharedRails(msgspec.Struct, frozen=True, kw_only=True):
 
 def rails_of(facts: NodeFacts) -> tuple[RailDevice, ...]:
     """Every active port of an HCA, then every Ethernet interface that can carry a job's TCP."""
-    found = []
+    rails = []
     for port in node_ports(facts):
         rates = [term.bytes_per_s for term in port.terms().terms]
         name = f"{port.hca.name}:{port.port.number}"
-        found.append(RailDevice(name=name, kind=str(port.port.family), bytes_per_s=min(rates, default=None)))
+        rails.append(RailDevice(name=name, kind=str(port.port.family), bytes_per_s=min(rates, default=None)))
     for interface in facts.ethernet_interfaces:
         term = tcp_payload_term(interface, facts.hostname)
         rate = term.bytes_per_s if term else None
-        found.append(RailDevice(name=interface.name, kind=ETHERNET, bytes_per_s=rate))
-    return tuple(found)
+        rails.append(RailDevice(name=interface.name, kind=ETHERNET, bytes_per_s=rate))
+    return tuple(rails)
 
 
 def shared_rails(source: NodeFacts, target: NodeFacts) -> SharedRails:
     """The fastest kind's rails that are up, under one name, at both ends; a slower one of the kind is left out."""
-    here, there = ({rail.name: rail for rail in rails_of(facts)} for facts in (source, target))
+    source_rails, target_rails = ({rail.name: rail for rail in rails_of(facts)} for facts in (source, target))
     both = [
-        _lesser(rail, there[name]) for name, rail in here.items() if name in there and rail.kind == there[name].kind
+        _lesser(rail, target_rails[name])
+        for name, rail in source_rails.items()
+        if name in target_rails and rail.kind == target_rails[name].kind
     ]
     fastest = max(both, key=lambda rail: rail.bytes_per_s or 0.0, default=None)
     if fastest is None:
@@ -63,13 +65,13 @@ def shared_rails(source: NodeFacts, target: NodeFacts) -> SharedRails:
     floor = AS_FAST * (fastest.bytes_per_s or 0.0)
     chosen = [rail for rail in both if rail.kind == fastest.kind and (rail.bytes_per_s or 0.0) >= floor]
     slower = [rail for rail in both if rail.kind == fastest.kind and rail not in chosen]
-    said = tuple(
+    reasons = tuple(
         f"{rail.name} is left out: according to its facts it carries {bandwidth(rail.bytes_per_s)}, "
         f"{fastest.name} {bandwidth(fastest.bytes_per_s)}"
         for rail in slower
     )
     rails = tuple(sorted(chosen, key=lambda rail: rail.name))
-    return SharedRails(rails=rails, left_out=(*said, *_one_sided(source, target)))
+    return SharedRails(rails=rails, left_out=(*reasons, *_one_sided(source, target)))
 
 
 def rail_named(facts: NodeFacts, name: str) -> RailDevice | None:
@@ -101,9 +103,9 @@ def only(facts: NodeFacts, names: Sequence[str]) -> NodeFacts:
     return msgspec.structs.replace(facts, hcas=tuple(kept), interfaces=interfaces)
 
 
-def _lesser(here: RailDevice, there: RailDevice) -> RailDevice:
-    rates = [rail.bytes_per_s for rail in (here, there) if rail.bytes_per_s is not None]
-    return msgspec.structs.replace(here, bytes_per_s=min(rates, default=None))
+def _lesser(source_rail: RailDevice, target_rail: RailDevice) -> RailDevice:
+    rates = [rail.bytes_per_s for rail in (source_rail, target_rail) if rail.bytes_per_s is not None]
+    return msgspec.structs.replace(source_rail, bytes_per_s=min(rates, default=None))
 
 
 def _one_sided(source: NodeFacts, target: NodeFacts) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ class Rail(msgspec.Struct, frozen=True, kw_only=True):
     links: tuple[tuple[str, float], ...] = ()
 
 
-class Flow(msgspec.Struct, frozen=True, kw_only=True):
+class RailFlow(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum that rails carry together, and what limits it: a minimum cut."""
 
     bytes_per_s: float
@@ -28,14 +28,14 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
     """Links and ports, as (name, bytes per second); their sum is the flow."""
 
 
-def together(rails: Sequence[Rail]) -> Flow:
+def together(rails: Sequence[Rail]) -> RailFlow:
     """The maximum flow from the rails to the root: at each link the smaller of its rate and of all that comes from
     below.
 
     A link that several rails share counts once; links are identified by name. On a tree this is the maximum flow.
     """
     flows = [
-        Flow(bytes_per_s=rail.bytes_per_s, cut=((rail.name, rail.bytes_per_s),)) for rail in rails if not rail.links
+        RailFlow(bytes_per_s=rail.bytes_per_s, cut=((rail.name, rail.bytes_per_s),)) for rail in rails if not rail.links
     ]
     below: dict[str, list[Rail]] = defaultdict(list)
     width: dict[str, float] = {}
@@ -47,9 +47,9 @@ def together(rails: Sequence[Rail]) -> Flow:
     for link, sharers in below.items():
         beneath = together(sharers)
         narrow = width[link] < beneath.bytes_per_s
-        flows.append(Flow(bytes_per_s=width[link], cut=((link, width[link]),)) if narrow else beneath)
+        flows.append(RailFlow(bytes_per_s=width[link], cut=((link, width[link]),)) if narrow else beneath)
     cut = tuple(part for flow in flows for part in flow.cut)
-    return Flow(bytes_per_s=sum(flow.bytes_per_s for flow in flows), cut=cut)
+    return RailFlow(bytes_per_s=sum(flow.bytes_per_s for flow in flows), cut=cut)
 
 
 # The gate: what all ports and interfaces of one node carry together. No valid measurement exceeds it.

@@ -6,9 +6,8 @@ Median polish to start with (Tukey, Exploratory Data Analysis, 1977), then itera
 import msgspec
 import numpy as np
 
-from seatrial.locate.rows import Flags
-from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import array_median
+from seatrial.model.pair_table import Flags, Reals
+from seatrial.statistics.estimates import array_median, robust_scale
 
 CUT = 4.685
 """Residual scales beyond which a cell has no weight: 95 % efficiency where the noise is normal ..."""
@@ -17,7 +16,6 @@ EFFICIENCY = 0.90
 TRUNCATION = 3.0
 TRUNCATED_VARIANCE = 0.9733
 """Variance of a standard normal variable within ±TRUNCATION."""
-NORMAL = 1.4826
 LEAST_WEIGHT = 0.2
 """Share of a node's cells that must keep weight, else the node moves to the median of its cells."""
 CLOSE = 0.02
@@ -26,7 +24,7 @@ BLOCK = 512
 SAMPLE = 1 << 20
 
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
+class AdditiveFit(msgspec.Struct, frozen=True, kw_only=True):
     """Effects relative to the reference nodes' centre, negative for a slow node; NaN where a node has no cell.
 
     `out_count` and `in_count`: cells with reference nodes that the effects rest on. `scale`: of the residuals between
@@ -42,7 +40,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
     degrees: float
 
 
-def additive_fit(y: Reals, reference: Flags, floor: float, start: Fit | None = None) -> Fit:
+def additive_fit(y: Reals, reference: Flags, floor: float, start: AdditiveFit | None = None) -> AdditiveFit:
     """`y[i, j]` (n×n): log of what goes from i to j, NaN where nothing is known. `reference`: nodes to compare with.
 
     Cells between two nodes outside the reference have no weight: there the slower end decides, and effects do not add.
@@ -61,7 +59,7 @@ def additive_fit(y: Reals, reference: Flags, floor: float, start: Fit | None = N
             level, out, into = _centred(level, out + moved_out, into + moved_in, reference)
             if max(np.abs(moved_out).max(), np.abs(moved_in).max()) < CLOSE * scale / np.sqrt(len(y)):
                 break
-    return Fit(
+    return AdditiveFit(
         level=level,
         out=np.where(step.row_count > 0, out, np.nan),
         into=np.where(step.column_count > 0, into, np.nan),
@@ -116,11 +114,11 @@ def _quotient(total: Reals, weight: Reals, count: Reals) -> Reals:
     return np.where(enough, total / np.where(enough, weight, 1), 0.0)
 
 
-def _rescued(step: Reals, weight: Reals, counts: Reals, residual: Reals, known: Flags) -> Reals:
+def _rescued(step: Reals, weight: Reals, counts: Reals, residual: Reals, measured: Flags) -> Reals:
     """Rows whose cells all lie far off move to the median of their cells at once."""
     lost = (weight <= LEAST_WEIGHT * counts) & (counts > 0)
     for row in np.flatnonzero(lost).tolist():
-        step[row] = np.median(residual[row, known[row]])
+        step[row] = np.median(residual[row, measured[row]])
     return step
 
 
@@ -149,14 +147,14 @@ def medians(rows: Reals) -> Reals:
 
 
 def _centred(level: float, out: Reals, into: Reals, reference: Flags) -> tuple[float, Reals, Reals]:
-    here, there = location(out[reference]), location(into[reference])
-    return level + here + there, out - here, into - there
+    outward, inward = location(out[reference]), location(into[reference])
+    return level + outward + inward, out - outward, into - inward
 
 
 def location(values: Reals) -> float:
     """Biweight location of a few numbers: the centre of the majority, nearly as sharp as a mean."""
     centre = array_median(values)
-    width = CUT * NORMAL * array_median(np.abs(values - centre))
+    width = CUT * robust_scale(values, centre)
     if width == 0:
         return centre
     for _ in range(3):
@@ -178,5 +176,5 @@ def _first_scale(y: Reals, level: float, out: Reals, into: Reals, reference: Fla
     step = max(int(np.ceil(len(places) ** 2 / SAMPLE)), 1)
     rows = places[::step]
     residual = y[np.ix_(rows, places)] - level - out[rows, None] - into[places]
-    known = np.abs(residual[np.isfinite(residual)])
-    return NORMAL * array_median(known) if known.size else 0.0
+    sizes = np.abs(residual[np.isfinite(residual)])
+    return robust_scale(sizes, 0.0) if sizes.size else 0.0

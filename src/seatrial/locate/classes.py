@@ -3,9 +3,8 @@
 import msgspec
 import numpy as np
 
-from seatrial.locate.rows import Flags
 from seatrial.locate.significance import relative_scale
-from seatrial.model.pair_table import Indices, PairTable, Places, Reals
+from seatrial.model.pair_table import Flags, Indices, PairTable, Places, Reals
 from seatrial.statistics.estimates import array_median
 
 APART = 6.0
@@ -42,12 +41,12 @@ def topology_classes(table: PairTable) -> Classes | None:
     near nobody joins the group that it is nearest to.
     """
     count = len(table.nodes)
-    known = np.isfinite(table.latency_s) & (table.latency_s > 0)
-    if count < 4 or known.sum() < COVERED * count * (count - 1):
+    measured = np.isfinite(table.latency_s) & (table.latency_s > 0)
+    if count < 4 or measured.sum() < COVERED * count * (count - 1):
         return None
     source, target, latency = table.source, table.target, table.latency_s
-    if not known.all():
-        source, target, latency = source[known], target[known], latency[known]
+    if not measured.all():
+        source, target, latency = source[measured], target[measured], latency[measured]
     for cut in _cuts(latency):
         near = _either_way(count, source, target, latency < cut)
         group = _connected(count, source[near], target[near])

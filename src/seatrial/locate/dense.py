@@ -9,7 +9,7 @@ from seatrial.locate.group_test import group_name, group_test
 from seatrial.locate.metric_result import MetricResult, evidence, fault_of, names_of, pair_findings
 from seatrial.locate.nodes import BOTH, FEWEST_CELLS, IN, OUT, NodeEffects, direction_of, node_effects
 from seatrial.locate.populations import Split, level_again, level_distances, levelled, split
-from seatrial.locate.rows import Rows, matrix_of
+from seatrial.locate.rows import Rows, group_numbers, matrix_of
 from seatrial.locate.significance import adjusted_p, resolution
 from seatrial.locate.thresholds import Effects, to_loss
 from seatrial.locate.uplinks import UplinkEffect, slow_uplinks
@@ -19,7 +19,7 @@ from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, SubjectKind, node, uplink
 
 FLOOR = 0.0005
-"""Of the median: what repeated runs of one pair scatter on the quietest public cluster."""
+"""Scatter of repeated runs of one pair on the quietest public cluster, as a share of the median."""
 SAMPLE = 1 << 18
 """Rows from which the resolution of the numbers is read."""
 NODE_SHARE = 0.5
@@ -42,7 +42,7 @@ def judge_dense(
 ) -> MetricResult:
     """`rows`: those that are alive. `measured`: rows with the dead ones, `expected`: rows of the complete table."""
     metric, mirrored = effects.metric, not rows.directed
-    group = _numbers(nodes, groups)
+    group = group_numbers(nodes, groups)
     y = matrix_of(rows)
     if wiring is None:
         faults, ambiguous = _uplink_findings(nodes, groups, group, y, effects, error_rate, mirrored=mirrored)
@@ -52,17 +52,17 @@ def judge_dense(
     if near is not None:
         level_distances(y, near)
     floor = max(FLOOR, _resolution(rows))
-    found = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
-    if near is not None and level_again(y, near, found.fit, found.reference):
-        found = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
-    usual_error = found.critical * float(np.nanmedian(found.error[BOTH]))
-    halves = split(y, max(found.practical, usual_error * SPLIT_ERRORS / 2))
+    node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
+    if near is not None and level_again(y, near, node_fit.fit, node_fit.reference):
+        node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
+    usual_error = node_fit.critical * float(np.nanmedian(node_fit.error[BOTH]))
+    halves = split(y, max(node_fit.practical, usual_error * SPLIT_ERRORS / 2))
     if halves is not None:
         y = levelled(y, halves)
-        found = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
-    faults += _node_faults(nodes, y, found, metric, mirrored=mirrored)
-    residual = _residuals(y, rows, found)
-    pairs = pair_findings(nodes, rows, residual, found.fit.scale, found.fit.degrees, effects)
+        node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
+    faults += _node_faults(nodes, y, node_fit, metric, mirrored=mirrored)
+    residual = _residuals(y, rows, node_fit)
+    pairs = pair_findings(nodes, rows, residual, node_fit.fit.scale, node_fit.fit.degrees, effects)
     return MetricResult(
         dense=True,
         faults=(*dead, *faults, *pairs.faults),
@@ -70,29 +70,29 @@ def judge_dense(
         unstable=pairs.unstable,
         unstable_pairs=pairs.unstable_pairs,
         unlisted_pairs=pairs.unlisted_pairs,
-        observations=_observations(nodes, found, effects),
+        observations=_observations(nodes, node_fit, effects),
         populations=_populations(nodes, halves, metric),
         unjudged=tuple(node(nodes[place]) for place in _unjudged(y, dead, nodes)),
-        resolution=_resolution_of(found, effects, measured, expected, rows, pairs.detectable_value_ratio),
+        resolution=_resolution_of(node_fit, effects, measured, expected, rows, pairs.detectable_value_ratio),
     )
 
 
 def _resolution_of(
-    found: NodeEffects, effects: Effects, measured: int, expected: int, rows: Rows, detectable_value_ratio: float
+    node_fit: NodeEffects, effects: Effects, measured: int, expected: int, rows: Rows, detectable_value_ratio: float
 ) -> Resolution:
     """What the table could have shown."""
     metric = effects.metric
     return Resolution(
         metric=metric,
         method=Method.ADDITIVE,
-        effect_ratio=to_loss(found.practical, metric),
-        pair_scatter=found.fit.scale,
-        node_scatter=found.scatter,
-        detectable_ratio=to_loss(found.detectable, metric),
-        detectable_one_way_ratio=to_loss(found.detectable_one_way, metric),
+        effect_ratio=to_loss(node_fit.practical, metric),
+        pair_scatter=node_fit.fit.scale,
+        node_scatter=node_fit.scatter,
+        detectable_ratio=to_loss(node_fit.detectable, metric),
+        detectable_one_way_ratio=to_loss(node_fit.detectable_one_way, metric),
         detectable_value_ratio=detectable_value_ratio,
-        hidden_ratio=to_loss(found.hidden, metric),
-        enough=found.hidden <= effects.must_show,
+        hidden_ratio=to_loss(node_fit.hidden, metric),
+        enough=node_fit.hidden <= effects.must_show,
         majority=True,
         measured_pairs=measured,
         expected_pairs=expected,
@@ -100,11 +100,6 @@ def _resolution_of(
         median=rows.median,
         directed=rows.directed,
     )
-
-
-def _numbers(nodes: Sequence[str], groups: Sequence[Sequence[str]]) -> Indices:
-    number = {name: place for place, group in enumerate(groups) for name in group}
-    return np.array([number.get(name, -1) for name in nodes], dtype=np.intp)
 
 
 def _resolution(rows: Rows) -> float:
@@ -124,39 +119,39 @@ def _uplink_findings(
     mirrored: bool,
 ) -> tuple[list[LocatedFault], list[Undecided]]:
     """Uplinks; what they explain is taken out of `y`. `mirrored`: each cell of `y` is there twice."""
-    found = slow_uplinks(y, group, effects, error_rate * (1 - NODE_SHARE))
-    if found.explained is not None:
-        y[found.explained] = np.nan
+    uplinks = slow_uplinks(y, group, effects, error_rate * (1 - NODE_SHARE))
+    if uplinks.explained is not None:
+        y[uplinks.explained] = np.nan
     faults, ambiguous = [], []
-    for one in found.slow:
-        shown = [(a, b) for a, b in _crossing(group, one) if a < b or not mirrored]
-        if len(one.groups) > 1:
-            subjects = tuple(uplink(group_name(groups[number])) for number in one.groups)
-            loss = to_loss(one.loss, effects.metric)
+    for uplink_effect in uplinks.slow:
+        shown = [(a, b) for a, b in _crossing(group, uplink_effect) if a < b or not mirrored]
+        if len(uplink_effect.groups) > 1:
+            subjects = tuple(uplink(group_name(groups[number])) for number in uplink_effect.groups)
+            loss = to_loss(uplink_effect.loss, effects.metric)
             ambiguous.append(
                 Undecided(subjects=subjects, metric=effects.metric, loss_ratio=loss, evidence=names_of(nodes, shown))
             )
             continue
         faults.append(
             LocatedFault(
-                subject=uplink(group_name(groups[one.groups[0]])),
+                subject=uplink(group_name(groups[uplink_effect.groups[0]])),
                 metric=effects.metric,
-                direction=one.direction,
-                loss_ratio=to_loss(one.loss, effects.metric),
-                low=max(to_loss(one.loss - one.margin, effects.metric), 0.0),
-                high=to_loss(one.loss + one.margin, effects.metric),
+                direction=uplink_effect.direction,
+                loss_ratio=to_loss(uplink_effect.loss, effects.metric),
+                low=max(to_loss(uplink_effect.loss - uplink_effect.margin, effects.metric), 0.0),
+                high=to_loss(uplink_effect.loss + uplink_effect.margin, effects.metric),
                 evidence=names_of(nodes, shown),
                 pairs=len(shown),
-                p=one.p,
+                p=uplink_effect.p,
             )
         )
     return faults, ambiguous
 
 
-def _crossing(group: Indices, one: UplinkEffect) -> list[tuple[int, int]]:
+def _crossing(group: Indices, uplink_effect: UplinkEffect) -> list[tuple[int, int]]:
     return [
         (int(source), int(target))
-        for here, there in one.ways
+        for here, there in uplink_effect.ways
         for source in np.flatnonzero(group == here)
         for target in np.flatnonzero(group == there)
     ]
@@ -166,38 +161,38 @@ def _cable_findings(
     nodes: Sequence[str], rows: Rows, wiring: Wiring, y: Reals, effects: Effects, error_rate: float
 ) -> tuple[list[LocatedFault], list[Undecided]]:
     """Cables by the routes; nodes are left to their row and column effects. What cables explain leaves `y`."""
-    found = group_test(nodes, rows, (), wiring, effects, error_rate * (1 - NODE_SHARE))
+    tested = group_test(nodes, rows, (), wiring, effects, error_rate * (1 - NODE_SHARE))
     faults, ambiguous = [], []
-    for one in (*found.named, *found.undecided):
-        if all(subject.kind is SubjectKind.NODE for subject in one.subjects) or len(one.rows) < 2:
+    for part_effect in (*tested.named, *tested.undecided):
+        if all(subject.kind is SubjectKind.NODE for subject in part_effect.subjects) or len(part_effect.rows) < 2:
             continue
-        source, target = rows.source[one.rows], rows.target[one.rows]
+        source, target = rows.source[part_effect.rows], rows.target[part_effect.rows]
         y[source, target] = np.nan
         if not rows.directed:
             y[target, source] = np.nan
-        if len(one.subjects) == 1:
-            faults.append(fault_of(nodes, rows, one, effects.metric, found.critical))
+        if len(part_effect.subjects) == 1:
+            faults.append(fault_of(nodes, rows, part_effect, effects.metric, tested.critical))
         else:
             ambiguous.append(
                 Undecided(
-                    subjects=one.subjects,
+                    subjects=part_effect.subjects,
                     metric=effects.metric,
-                    loss_ratio=to_loss(one.loss, effects.metric),
-                    evidence=evidence(nodes, rows, one.rows),
+                    loss_ratio=to_loss(part_effect.loss, effects.metric),
+                    evidence=evidence(nodes, rows, part_effect.rows),
                 )
             )
     return faults, ambiguous
 
 
 def _node_faults(
-    nodes: Sequence[str], y: Reals, found: NodeEffects, metric: str, *, mirrored: bool
+    nodes: Sequence[str], y: Reals, node_fit: NodeEffects, metric: str, *, mirrored: bool
 ) -> list[LocatedFault]:
     faults = []
-    tests = found.score.size
-    for place in np.flatnonzero(found.slow.any(axis=0)).tolist():
-        way = direction_of(found, place)
-        effect, margin = float(found.effect[way, place]), found.critical * float(found.error[way, place])
-        score = float(found.score[:, place].max())
+    tests = node_fit.score.size
+    for place in np.flatnonzero(node_fit.slow.any(axis=0)).tolist():
+        way = direction_of(node_fit, place)
+        effect, margin = float(node_fit.effect[way, place]), node_fit.critical * float(node_fit.error[way, place])
+        score = float(node_fit.score[:, place].max())
         ends = _slowest(y, place, OUT if mirrored else way)
         faults.append(
             LocatedFault(
@@ -209,7 +204,7 @@ def _node_faults(
                 high=to_loss(effect + margin, metric),
                 evidence=names_of(nodes, ends),
                 pairs=len(ends),
-                p=float(adjusted_p(np.array([score]), tests, found.degrees)[0]),
+                p=float(adjusted_p(np.array([score]), tests, node_fit.degrees)[0]),
             )
         )
     return faults
@@ -223,9 +218,9 @@ def _slowest(y: Reals, place: int, way: int) -> list[tuple[int, int]]:
     return [(source, target) for _, source, target in cells]
 
 
-def _residuals(y: Reals, rows: Rows, found: NodeEffects) -> Reals:
-    """By row; NaN where an uplink or a cable explains it. Of two slow nodes the sum of both is allowed for."""
-    fit = found.fit
+def _residuals(y: Reals, rows: Rows, node_fit: NodeEffects) -> Reals:
+    """Residual of each row; NaN if an uplink or a cable explains it. Two slow nodes may add up."""
+    fit = node_fit.fit
     values = y[rows.source, rows.target]
     values -= np.nan_to_num(fit.out)[rows.source].astype(values.dtype)
     values -= np.nan_to_num(fit.into)[rows.target].astype(values.dtype)
@@ -233,13 +228,13 @@ def _residuals(y: Reals, rows: Rows, found: NodeEffects) -> Reals:
     return values
 
 
-def _observations(nodes: Sequence[str], found: NodeEffects, effects: Effects) -> tuple[Observation, ...]:
+def _observations(nodes: Sequence[str], node_fit: NodeEffects, effects: Effects) -> tuple[Observation, ...]:
     """Nodes that clearly differ, and are not named."""
-    clear = found.clear & (found.effect >= found.practical / 2)
+    clear = node_fit.clear & (node_fit.effect >= node_fit.practical / 2)
     observed = []
-    for place in np.flatnonzero(clear.any(axis=0) & ~found.slow.any(axis=0)).tolist():
-        way = direction_of(found, place)
-        effect, margin = float(found.effect[way, place]), found.critical * float(found.error[way, place])
+    for place in np.flatnonzero(clear.any(axis=0) & ~node_fit.slow.any(axis=0)).tolist():
+        way = direction_of(node_fit, place)
+        effect, margin = float(node_fit.effect[way, place]), node_fit.critical * float(node_fit.error[way, place])
         line = effects.most if way == BOTH else effects.one_way(effects.most)
         observed.append(
             Observation(
@@ -268,7 +263,7 @@ def _populations(nodes: Sequence[str], halves: Split | None, metric: str) -> tup
 
 def _unjudged(y: Reals, dead: tuple[LocatedFault, ...], nodes: Sequence[str]) -> list[int]:
     """Nodes with too few cells, those aside that are dead."""
-    known = np.isfinite(y)
-    few = known.sum(axis=1) + known.sum(axis=0) < FEWEST_CELLS
+    measured = np.isfinite(y)
+    few = measured.sum(axis=1) + measured.sum(axis=0) < FEWEST_CELLS
     gone = {fault.subject.name for fault in dead}
     return [place for place in np.flatnonzero(few).tolist() if nodes[place] not in gone]

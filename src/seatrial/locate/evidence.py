@@ -31,16 +31,16 @@ AVERAGED = (Phase.NEXT, Phase.SURVEY)
 """What averages over all pairs of a node are taken from."""
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RunSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One value a run (bytes per second or seconds), and how many of how many round trips stalled."""
 
     runs: tuple[float, ...] = ()
     stalls: int = 0
     round_trips: int = 0
     slowest_window_bytes_per_s: float | None = None
-    """Of all runs; None for latency."""
+    """The slowest window of all runs; None for latency."""
     waited: tuple[tuple[float, float], ...] = ()
-    """Of each run the shares of its time for which the ranks of source and target had no processor; 0: not known."""
+    """Shares of each run's time for which the ranks of source and target had no processor; 0: not known."""
     numbers: tuple[int, ...] = ()
     """Of each run of a retest its number among those of all retests: runs of different pairs that have the same number
     were measured in the same minute."""
@@ -52,7 +52,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return dict(zip(self.numbers or range(len(values)), values, strict=True))
 
     @property
-    def current(self) -> "Series":
+    def current(self) -> "RunSeries":
         """The series without the runs before `since`."""
         if not self.since:
             return self
@@ -65,17 +65,17 @@ class Series(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
 
-NO_SERIES = Series()
+NO_SERIES = RunSeries()
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What is known of one ordered pair. Latency is one way and holds for both directions.
 
     What is derived from it is derived once: a check judges each pair several times.
     """
 
-    bandwidth: Mapping[Phase, Series]
-    latency: Mapping[Phase, Series]
+    bandwidth: Mapping[Phase, RunSeries]
+    latency: Mapping[Phase, RunSeries]
     pairs_at_once: int = 1
 
     @property
@@ -119,12 +119,12 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def slowest_window_bytes_per_s(self) -> float | None:
-        """Of the same runs; None where it is not known."""
+        """The slowest window of the runs that decide; None if it is not known."""
         return deciding_series(self.bandwidth).slowest_window_bytes_per_s
 
     @cached_property
     def latency_estimate(self) -> Estimate | None:
-        """The same, seconds."""
+        """Seconds of the runs that decide; None if there are none."""
         runs = deciding(self.latency)
         return median_estimate(runs) if runs else None
 
@@ -134,16 +134,16 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return sum(series.round_trips for series in self.latency.values())
 
 
-def deciding(by_phase: Mapping[Phase, Series]) -> tuple[float, ...]:
+def deciding(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, ...]:
     """The runs to judge by, of the phase that says most; never a mixture."""
     return deciding_series(by_phase).runs
 
 
-def _first(by_phase: Mapping[Phase, Series]) -> tuple[float, ...]:
+def _first(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, ...]:
     return next((by_phase[phase].runs for phase in FIRST if phase in by_phase), ())
 
 
-def deciding_series(by_phase: Mapping[Phase, Series]) -> Series:
+def deciding_series(by_phase: Mapping[Phase, RunSeries]) -> RunSeries:
     """The series to judge by, of the phase that says most; an empty one where there is none."""
     return next((by_phase[phase].current for phase in TELLING if phase in by_phase), NO_SERIES)
 
@@ -161,7 +161,7 @@ def _rate(measurement: Measurement, window_s: float) -> float:
     return measurement.shape.message_bytes * measurement.shape.window / max(window_s, SHORTEST_S)
 
 
-class _Run(msgspec.Struct, frozen=True, gc=False):
+class _PairRun(msgspec.Struct, frozen=True, gc=False):
     value: float
     stalls: int
     round_trips: int
@@ -171,7 +171,7 @@ class _Run(msgspec.Struct, frozen=True, gc=False):
     number: int
 
 
-Runs = dict[Phase, list[_Run]]
+Runs = dict[Phase, list[_PairRun]]
 
 
 class Fresh(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,12 +187,12 @@ class PairEvidence:
     """Evidence of one run that grows. Each measurement is read once; only the pairs that it concerns are renewed."""
 
     def __init__(self) -> None:
-        self.by_pair: dict[Pair, Evidence] = {}
+        self.by_pair: dict[Pair, MeasuredPair] = {}
         """Every ordered pair of which anything was measured, sorted by name."""
         self._taken = 0
         self._bandwidth: defaultdict[Pair, Runs] = defaultdict(dict)
         self._latency: defaultdict[Pair, Runs] = defaultdict(dict)
-        """By the pair in the order of its names."""
+        """Pair in the order of its names -> its runs."""
         self._retests = _RetestNumbers()
 
     def take(self, measurements: Sequence[Measurement]) -> Fresh:
@@ -204,21 +204,21 @@ class PairEvidence:
         """
         changed: set[Pair] = set()
         sources: set[tuple[Kernel, Phase]] = set()
-        for one in measurements[self._taken :]:
-            if one.phase in APART or not one.times_s or one.errors:
+        for measurement in measurements[self._taken :]:
+            if measurement.phase in APART or not measurement.times_s or measurement.errors:
                 continue
-            source, target = pair = one.pair
-            number = self._retests.number(one)
-            if one.shape.kernel is Kernel.PINGPONG:
-                _add(self._latency[_in_order(pair)], one, number)
+            source, target = pair = measurement.pair
+            number = self._retests.number(measurement)
+            if measurement.shape.kernel is Kernel.PINGPONG:
+                _add(self._latency[_in_order(pair)], measurement, number)
                 changed |= {pair, (target, source)}
-            elif one.shape.kernel is Kernel.ONEWAY:
-                _add(self._bandwidth[pair], one, number)
+            elif measurement.shape.kernel is Kernel.ONEWAY:
+                _add(self._bandwidth[pair], measurement, number)
                 changed.add(pair)
-            sources.add((one.shape.kernel, one.phase))
+            sources.add((measurement.shape.kernel, measurement.phase))
         self._taken = len(measurements)
         before = len(self.by_pair)
-        shared: dict[Pair, dict[Phase, Series]] = {}
+        shared: dict[Pair, dict[Phase, RunSeries]] = {}
         for pair in changed:
             self.by_pair[pair] = self._of(pair, shared)
         has_new_pairs = len(self.by_pair) > before
@@ -226,19 +226,19 @@ class PairEvidence:
             self.by_pair = dict(sorted(self.by_pair.items()))
         return Fresh(pairs=frozenset(changed), sources=frozenset(sources), has_new_pairs=has_new_pairs)
 
-    def _of(self, pair: Pair, shared: dict[Pair, dict[Phase, Series]]) -> Evidence:
+    def _of(self, pair: Pair, shared: dict[Pair, dict[Phase, RunSeries]]) -> MeasuredPair:
         """`shared`: latency holds for both directions."""
         both = _in_order(pair)
         if both not in shared:
             shared[both] = self._by_phase(self._latency.get(both, {}))
         bandwidth = self._bandwidth.get(pair, {})
-        return Evidence(
+        return MeasuredPair(
             bandwidth=self._by_phase({phase: _least_disturbed(phase, runs) for phase, runs in bandwidth.items()}),
             latency=shared[both],
             pairs_at_once=max((run.pairs_at_once for runs in bandwidth.values() for run in runs), default=1),
         )
 
-    def _by_phase(self, runs: Runs) -> dict[Phase, Series]:
+    def _by_phase(self, runs: Runs) -> dict[Phase, RunSeries]:
         found = {phase: _series(of_phase) for phase, of_phase in runs.items()}
         if Phase.RETEST in found and Phase.LAST in found:
             numbers = tuple(run.number for run in runs[Phase.RETEST])
@@ -281,11 +281,11 @@ def _add(runs: Runs, one: Measurement, number: int) -> None:
     source_s, target_s = (*one.waited_s, 0.0, 0.0)[:2]  # a journal may have any number of them
     whole_s = max(sum(one.times_s), SHORTEST_S)
     waited = source_s / whole_s, target_s / whole_s
-    run = _Run(run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest, waited, number)
+    run = _PairRun(run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest, waited, number)
     runs.setdefault(one.phase, []).append(run)
 
 
-def _least_disturbed(phase: Phase, runs: list[_Run]) -> list[_Run]:
+def _least_disturbed(phase: Phase, runs: list[_PairRun]) -> list[_PairRun]:
     """A slow pair is measured again with ever fewer at once, until it is good: the last run with the fewest counts."""
     if phase is not Phase.NEXT or len(runs) == 1:
         return runs
@@ -293,9 +293,9 @@ def _least_disturbed(phase: Phase, runs: list[_Run]) -> list[_Run]:
     return [run for run in runs if run.pairs_at_once == fewest][-1:]
 
 
-def _series(runs: list[_Run]) -> Series:
+def _series(runs: list[_PairRun]) -> RunSeries:
     slowest = [run.slowest_window_bytes_per_s for run in runs if run.slowest_window_bytes_per_s is not None]
-    return Series(
+    return RunSeries(
         runs=tuple([run.value for run in runs]),
         stalls=sum([run.stalls for run in runs]),
         round_trips=sum([run.round_trips for run in runs]),

@@ -15,7 +15,7 @@ MANY_PAIRS = 8
 MAKERS = {"node": node, "uplink": uplink, "link": link, "spine": spine}
 
 
-class Suspect(msgspec.Struct, frozen=True, kw_only=True):
+class PartSuspect(msgspec.Struct, frozen=True, kw_only=True):
     """A part that explains some bad pairs. `ambiguous_with`: parts that these pairs cannot distinguish from it."""
 
     subject: Subject
@@ -99,7 +99,9 @@ class Crossings:
         return gone
 
 
-def locate(bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool = True) -> list[Suspect]:
+def locate(
+    bad: Mapping[Pair, float], good: Collection[Pair], fabric: Wiring, *, acquit: bool = True
+) -> list[PartSuspect]:
     """The fewest parts that explain every bad pair, those that explain most first. See `blame`."""
     return suspects_of(blame(bad, Crossings(fabric, good), acquit=acquit))
 
@@ -122,7 +124,7 @@ def blame(
     return groups + [Blamed(frozenset(), frozenset([one])) for one in bad if one not in explained]
 
 
-def suspects_of(groups: Collection[Blamed]) -> list[Suspect]:
+def suspects_of(groups: Collection[Blamed]) -> list[PartSuspect]:
     """Suspects with the two directions of one part together."""
     merged: dict[frozenset[tuple[str, str]], list[Blamed]] = defaultdict(list)
     for blamed in groups:
@@ -132,9 +134,9 @@ def suspects_of(groups: Collection[Blamed]) -> list[Suspect]:
     return [_suspect(group) for group in merged.values()] + pair_suspects(alone)
 
 
-def blamed_parts(bad: Mapping[Pair, float], good: Crossings, *, acquit: bool = True) -> list[frozenset[Component]]:
+def blamed_parts(bad: Mapping[Pair, float], good: Crossings) -> list[frozenset[Component]]:
     """What `blame` names, by direction; the parts of one set lie on the same bad pairs."""
-    return [blamed.components for blamed in _cover(bad, good, acquit=acquit)]
+    return [blamed.components for blamed in _cover(bad, good, acquit=True)]
 
 
 def with_parts(groups: Sequence[Blamed], added: Sequence[Blamed]) -> list[Blamed]:
@@ -143,23 +145,23 @@ def with_parts(groups: Sequence[Blamed], added: Sequence[Blamed]) -> list[Blamed
     return [*(group for group in groups if group.components or not group.pairs <= explained), *added]
 
 
-def pair_suspects(pairs: Collection[Pair]) -> list[Suspect]:
+def pair_suspects(pairs: Collection[Pair]) -> list[PartSuspect]:
     """Pairs on their own; the two directions of one pair are one suspect."""
-    found = []
-    known = frozenset(pairs)
+    suspects = []
+    bad_pairs = frozenset(pairs)
     for source, target in pairs:
-        back = (target, source) in known
+        back = (target, source) in bad_pairs
         if back and target < source:
             continue
-        found.append(
-            Suspect(
+        suspects.append(
+            PartSuspect(
                 subject=pair(source, target),
                 direction=Direction.BOTH if back else Direction.OUT,
                 ambiguous_with=(),
                 pairs=((source, target), (target, source)) if back else ((source, target),),
             )
         )
-    return found
+    return suspects
 
 
 def _cover(
@@ -232,12 +234,12 @@ def _convicted(
     return sorted({parts[0] for parts in alone if len(parts) == 1}, key=lambda part: (-len(candidates[part]), part))
 
 
-def _suspect(group: list[Blamed]) -> Suspect:
+def _suspect(group: list[Blamed]) -> PartSuspect:
     components = sorted({part for blamed in group for part in blamed.components})
     subjects = list(dict.fromkeys(MAKERS[part.kind](part.name) for part in components))
     subject, others = subjects[0], subjects[1:]
     ways = {part.direction for part in components if MAKERS[part.kind](part.name) == subject}
-    return Suspect(
+    return PartSuspect(
         subject=subject,
         direction=ways.pop() if len(ways) == 1 else Direction.BOTH,
         ambiguous_with=tuple(others),
@@ -245,7 +247,7 @@ def _suspect(group: list[Blamed]) -> Suspect:
     )
 
 
-def nodes_of(suspect: Suspect) -> set[str]:
+def nodes_of(suspect: PartSuspect) -> set[str]:
     """Nodes that the suspect is or may be."""
     both = (suspect.subject, *suspect.ambiguous_with)
     return {subject.name for subject in both if subject.kind is SubjectKind.NODE}

@@ -7,14 +7,14 @@ import msgspec
 import numpy as np
 
 from seatrial.locate.part_cover import Ways, explain
-from seatrial.locate.rows import Rows
+from seatrial.locate.rows import Rows, group_numbers
 from seatrial.locate.significance import adjusted_p, critical_value, detectable, relative_scale
 from seatrial.locate.thresholds import SCATTERS, Effects
-from seatrial.locate.uplinks import half_scatter
+from seatrial.locate.uplinks import clearly_better
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.model.subject import Direction, Subject, SubjectKind, node, uplink
-from seatrial.statistics.estimates import array_median
+from seatrial.statistics.estimates import MEDIAN_ERROR, array_median
 
 BAND = 0.5
 """A pair that lacks less than this part of what makes a pair bad is clearly good."""
@@ -24,13 +24,10 @@ FEWEST_PEERS = 8
 """Pairs of one distance that can be each other's peers; with fewer all pairs are."""
 FEWEST_WAYS = 6
 """Ordered pairs of groups: three groups."""
-BETTER = 1.05
 MOST_BETTER = 0.15
 """If more than this share of the pairs is clearly better than the usual ones, the usual ones may be the slow ones."""
 TINY = 5
 """Up to this many nodes one slow node is on half of all pairs: the best pairs are the reference, not the usual ones."""
-MEDIAN_ERROR = 1.25
-"""Standard error of a median over that of a mean."""
 Part = tuple[Subject, Direction]
 
 
@@ -71,18 +68,18 @@ def group_test(
     error_rate: float,
 ) -> GroupTest:
     """Name parts by the pairs that cross them. `groups`: nodes near each other; `wiring`: cables, in their place."""
-    log = _over_peers(rows, _group_of(nodes, groups if len(groups) > 1 else ()))
+    log = _over_peers(rows, group_numbers(nodes, groups if len(groups) > 1 else ()))
     scatter = _scatter(log, rows)
     lack = max(1 - float(np.exp(-effects.chosen(scatter))), SCATTERS * scatter)
     if wiring is not None:
         parts, ways = _wired_ways(nodes, rows, wiring)
     else:
         parts, ways = _ways(nodes, rows, groups if len(groups) > 2 else ())
-    found = explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - BAND * lack)
+    blamed = explain(np.exp(log), ways, 1 - lack, 3 * scatter, good=1 - BAND * lack)
     effects_of: list[PartEffect] = []
     undecided = []
     sure: defaultdict[Subject, dict[Direction, Indices]] = defaultdict(dict)
-    for blame in found.blamed:
+    for blame in blamed:
         subjects = tuple(dict.fromkeys(parts[part][0] for part in blame.parts))
         if len(subjects) == 1 and len(blame.rows) >= FEWEST_ROWS:
             sure[subjects[0]].update({parts[part][1]: blame.rows for part in blame.parts})
@@ -93,7 +90,7 @@ def group_test(
         way = next(iter(directions)) if len(directions) == 1 else Direction.BOTH
         effects_of.append(_effect((subject,), way, explained, log, scatter, len(parts)))
     guilty = np.zeros(ways.parts, dtype=np.bool_)
-    guilty[[part for blame in found.blamed for part in blame.parts]] = True
+    guilty[[part for blame in blamed for part in blame.parts]] = True
     residual = log.copy()
     residual[ways.row[guilty[ways.part]]] = np.nan
     return GroupTest(
@@ -125,15 +122,10 @@ def _effect(
     return PartEffect(subjects=subjects, direction=direction, loss=loss, error=error, p=p, rows=rows)
 
 
-def _group_of(nodes: Sequence[str], groups: Sequence[Sequence[str]]) -> Indices:
-    number = {name: place for place, group in enumerate(groups) for name in group}
-    return np.array([number.get(name, -1) for name in nodes], dtype=np.intp)
-
-
 def _over_peers(rows: Rows, group: Indices) -> Reals:
     """Log over the median of the rows of the same distance; dead rows stay at -inf."""
-    here, there = group[rows.source], group[rows.target]
-    far = here != there
+    source, target = group[rows.source], group[rows.target]
+    far = source != target
     log = rows.log.astype(np.float64)
     if rows.nodes <= TINY:
         best = np.sort(log)[-2:]
@@ -142,22 +134,19 @@ def _over_peers(rows: Rows, group: Indices) -> Reals:
     if (~far).sum() >= FEWEST_PEERS:
         reference[~far] = np.median(log[~far])
     if far.sum() >= FEWEST_PEERS:
-        reference[far] = _between_groups(log[far], here[far], there[far])
+        reference[far] = _between_groups(log[far], source[far], target[far])
     return log - np.where(np.isfinite(reference), reference, 0)
 
 
-def _between_groups(log: Reals, here: Indices, there: Indices) -> float:
+def _between_groups(log: Reals, source: Indices, target: Indices) -> float:
     """The median; or the second best way between groups, if so clearly better that half of the uplinks may be bad.
 
     A slow uplink is on two of three ways between three groups, and on half of those between four.
     """
-    usual = array_median(log)
-    ways, where = np.unique((here + 1) * (int(there.max()) + 3) + there, return_inverse=True)
+    ways, where = np.unique((source + 1) * (int(target.max()) + 3) + target, return_inverse=True)
     if len(ways) < FEWEST_WAYS:
-        return usual
-    second = sorted(array_median(log[where == way]) for way in range(len(ways)))[-2]
-    apart = max(float(np.log(BETTER)), SCATTERS * half_scatter(np.exp(log - usual)))
-    return second if second > usual + apart else usual
+        return array_median(log)
+    return clearly_better(sorted(array_median(log[where == way]) for way in range(len(ways)))[-2], log)
 
 
 def _scatter(log: Reals, rows: Rows) -> float:
@@ -187,13 +176,13 @@ def _ways(nodes: Sequence[str], rows: Rows, groups: Sequence[Sequence[str]]) -> 
     crossed = [np.stack([rows.source, rows.target + into], axis=1).ravel()]
     owner = [np.repeat(np.arange(len(rows.log)), 2)]
     if groups:
-        group = _group_of(nodes, groups)
-        here, there = group[rows.source], group[rows.target]
-        far = np.flatnonzero((here != there) & (here >= 0) & (there >= 0))
+        group = group_numbers(nodes, groups)
+        source, target = group[rows.source], group[rows.target]
+        far = np.flatnonzero((source != target) & (source >= 0) & (target >= 0))
         first = len(parts)
         parts += [(uplink(group_name(members)), way) for way in ways for members in groups]
         into = first + len(groups) * (len(ways) - 1)
-        crossed.append(np.stack([here[far] + first, there[far] + into], axis=1).ravel())
+        crossed.append(np.stack([source[far] + first, target[far] + into], axis=1).ravel())
         owner.append(np.repeat(far, 2))
     row, part = np.concatenate(owner), np.concatenate(crossed)
     order = np.argsort(row, kind="stable")
@@ -203,9 +192,9 @@ def _ways(nodes: Sequence[str], rows: Rows, groups: Sequence[Sequence[str]]) -> 
 def _wired_ways(nodes: Sequence[str], rows: Rows, wiring: Wiring) -> tuple[list[Part], Ways]:
     """What every row crosses by the fabric's own routes."""
     pairs = [(nodes[source], nodes[target]) for source, target in _pairs(rows)]
-    known = wiring.measured(pairs)
+    fabric = wiring.measured(pairs)
     number: dict[Component, int] = {}
-    crossed = [[number.setdefault(part, len(number)) for part in known.path(*one)] for one in pairs]
+    crossed = [[number.setdefault(part, len(number)) for part in fabric.path(*one)] for one in pairs]
     parts = [(Subject(kind=SubjectKind(part.kind), name=part.name), part.direction) for part in number]
     row = np.repeat(np.arange(len(pairs)), [len(each) for each in crossed])
     part = np.array([one for each in crossed for one in each], dtype=np.intp)

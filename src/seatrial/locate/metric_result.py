@@ -45,7 +45,7 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
     def empty(
         cls, metric: str, dead: tuple[LocatedFault, ...], measured: int, expected: int, rows: Rows
     ) -> "MetricResult":
-        """Of a metric in which every pair is dead."""
+        """The result of a metric in which every pair is dead."""
         return cls(
             dense=True,
             faults=dead,
@@ -155,7 +155,7 @@ def pair_findings(
     nodes: Sequence[str], rows: Rows, residual: Reals, scale: float, degrees: float, effects: Effects
 ) -> PairFindings:
     """Single pairs that are named, and what is unstable."""
-    found = single_pairs(rows, residual, scale, max(degrees, 1), effects)
+    singles = single_pairs(rows, residual, scale, max(degrees, 1), effects)
     metric = effects.metric
     faults = tuple(
         LocatedFault(
@@ -169,7 +169,7 @@ def pair_findings(
             pairs=2 if one.both else 1,
             p=one.p,
         )
-        for one in found.bad
+        for one in singles.bad
     )
     unstable = tuple(
         Unstable(
@@ -181,12 +181,12 @@ def pair_findings(
             pairs=len(one.rows),
             evidence=names_of(nodes, one.rows),
         )
-        for one in found.varying
+        for one in singles.varying
     )
     return PairFindings(
         faults=faults,
         unstable=unstable,
-        unstable_pairs=found.varying_rows,
-        unlisted_pairs=found.bad_pairs - len(faults),
-        detectable_value_ratio=to_loss(found.detectable, metric),
+        unstable_pairs=singles.varying_rows,
+        unlisted_pairs=singles.bad_pairs - len(faults),
+        detectable_value_ratio=to_loss(singles.detectable, metric),
     )

@@ -5,12 +5,11 @@ import math
 import msgspec
 import numpy as np
 
-from seatrial.locate.additive import EFFICIENCY, NORMAL, Fit, additive_fit, medians
-from seatrial.locate.rows import Flags
+from seatrial.locate.additive import EFFICIENCY, AdditiveFit, additive_fit, medians
 from seatrial.locate.significance import critical_value, detectable
 from seatrial.locate.thresholds import Effects
-from seatrial.model.pair_table import Indices, Reals
-from seatrial.statistics.estimates import array_median
+from seatrial.model.pair_table import Flags, Indices, Reals
+from seatrial.statistics.estimates import MAD_TO_DEVIATION, array_median, robust_scale
 
 WAYS = 3
 """Tests of each node: what leaves it, what enters it, both together."""
@@ -45,13 +44,13 @@ class NodeEffects(msgspec.Struct, frozen=True, kw_only=True):
     score: Reals
     slow: Flags
     clear: Flags
-    fit: Fit
+    fit: AdditiveFit
     degrees: float
     reference: Flags
     critical: float
     practical: float
     scatter: float
-    """Of healthy nodes, both directions together."""
+    """Scatter of healthy nodes, both directions together."""
     detectable: float
     """The smallest effect in both directions that a usual node would have been named for with 95 % power ..."""
     detectable_one_way: float
@@ -66,22 +65,24 @@ def node_effects(y: Reals, effects: Effects, floor: float, error_rate: float, *,
     as large as the practical one; the fit is then repeated without it. `mirrored`: each number is one measurement that
     counts for both directions, so that both together know no more than one.
     """
-    known = np.isfinite(y)
-    enough = known.sum(axis=1) + known.sum(axis=0) >= FEWEST_CELLS
+    measured = np.isfinite(y)
+    enough = measured.sum(axis=1) + measured.sum(axis=0) >= FEWEST_CELLS
     reference = enough.copy()
     fit = None
     for _ in range(MOST_ROUNDS):
         fit = additive_fit(y, reference, floor, fit)
-        found = _judged(y, fit, reference, effects, error_rate, mirrored)
-        worse = found.clear & (found.effect > found.practical / 2)
+        judged = _judged(y, fit, reference, effects, error_rate, mirrored)
+        worse = judged.clear & (judged.effect > judged.practical / 2)
         left = reference & ~worse.any(axis=0)
         if (left == reference).all() or left.sum() < max(LEAST_REFERENCE * enough.sum(), 3):
             break
         reference = left
-    return found
+    return judged
 
 
-def _judged(y: Reals, fit: Fit, reference: Flags, effects: Effects, error_rate: float, mirrored: bool) -> NodeEffects:
+def _judged(
+    y: Reals, fit: AdditiveFit, reference: Flags, effects: Effects, error_rate: float, mirrored: bool
+) -> NodeEffects:
     counts = np.stack([fit.out_count, fit.in_count])
     counts = np.where(counts >= FEWEST_CELLS, counts, 0)
     single = -np.stack([fit.out, fit.into])
@@ -133,14 +134,14 @@ def _scores(effect: Reals, error: Reals, natural: Reals) -> Reals:
 
 
 def _natural(effect: Reals, error: Reals, critical: float) -> float:
-    """By how much healthy nodes really differ: their robust scatter, less what noise may make of it.
+    """The natural spread of healthy nodes: their robust scatter, less what noise may make of it.
 
     Nodes that are slow by more than this scatter explains are left out, or one of eight slow nodes would hide itself:
     the smallest scatter that agrees with its own choice of nodes. A median absolute deviation of m nodes has a relative
     standard error of 1.16 / sqrt(m); only what noise would not exceed with 95 % counts as natural.
     """
-    known = np.isfinite(effect)
-    effect, error = effect[known], error[known]
+    measured = np.isfinite(effect)
+    effect, error = effect[measured], error[measured]
     natural = 0.0
     for _ in range(MOST_ROUNDS):
         usual = effect <= critical * np.hypot(error, natural)
@@ -149,7 +150,7 @@ def _natural(effect: Reals, error: Reals, critical: float) -> float:
         if usual.sum() < FEWEST_CELLS:
             return 0.0
         values = effect[usual]
-        total = NORMAL * array_median(np.abs(values - array_median(values)))
+        total = robust_scale(values)
         noise = array_median(error[usual]) * (1 + UPPER_NORMAL * SCALE_ERROR / math.sqrt(len(values)))
         before, natural = natural, math.sqrt(max(total**2 - noise**2, 0.0))
         if natural <= before * 1.001:
@@ -157,23 +158,23 @@ def _natural(effect: Reals, error: Reals, critical: float) -> float:
     return natural
 
 
-def _own_scales(y: Reals, fit: Fit, reference: Flags, nodes: Indices) -> Reals:
+def _own_scales(y: Reals, fit: AdditiveFit, reference: Flags, nodes: Indices) -> Reals:
     """Robust scatter of each node's own cells about its effects; 0 where it is not clearly greater than the others'."""
     if not nodes.size:
         return np.zeros(0)
     out, into = np.nan_to_num(fit.out), np.nan_to_num(fit.into)
     rows = y[np.ix_(nodes, reference)] - fit.level - out[nodes, None] - into[reference]
     columns = y[np.ix_(reference, nodes)].T - fit.level - into[nodes, None] - out[reference]
-    own = NORMAL * medians(np.abs(np.concatenate([rows, columns], axis=1)))
+    own = MAD_TO_DEVIATION * medians(np.abs(np.concatenate([rows, columns], axis=1)))
     return np.where(own > OWN * fit.scale, own, 0.0)
 
 
-def direction_of(found: NodeEffects, node: int) -> int:
+def direction_of(node_fit: NodeEffects, node: int) -> int:
     """Which of OUT, IN and BOTH describes a node that is named."""
-    way = int(np.argmax(np.nan_to_num(found.effect[:BOTH, node], nan=-np.inf)))
+    way = int(np.argmax(np.nan_to_num(node_fit.effect[:BOTH, node], nan=-np.inf)))
     other = IN if way == OUT else OUT
-    effect, beside = found.effect[way, node], found.effect[other, node]
+    effect, beside = node_fit.effect[way, node], node_fit.effect[other, node]
     if not np.isfinite(beside):
         return way
-    shared = beside > SHARED * effect or (found.slow[other, node])
+    shared = beside > SHARED * effect or (node_fit.slow[other, node])
     return BOTH if shared else way

@@ -4,8 +4,6 @@
 measured and carried nothing.
 """
 
-from collections.abc import Sequence
-
 import msgspec
 import numpy as np
 
@@ -28,45 +26,27 @@ class Blame(msgspec.Struct, frozen=True, kw_only=True):
     rows: Indices
 
 
-class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """`blamed`: those that explain most rows first. `unexplained`: bad rows of which every part is good elsewhere."""
-
-    blamed: tuple[Blame, ...]
-    unexplained: Indices
-    best: Reals
-    """By part: the best ratio that went through it; -inf for a part that no row crosses."""
-
-
-def best_through(ratio: Reals, crossed: Sequence[tuple[Indices | None, Places | Indices]], parts: int) -> Reals:
-    """By part: the best ratio that went through it. `crossed`: rows (None: all), and the part that each crosses."""
-    best = np.full(parts, -np.inf)
-    for rows, part in crossed:
-        np.maximum.at(best, part, ratio if rows is None else ratio[rows])
-    return best
-
-
-def explain(
-    ratio: Reals, ways: Ways, line: float, tolerance: float, *, good: float | None = None, best: Reals | None = None
-) -> Explanation:
+def explain(ratio: Reals, ways: Ways, line: float, tolerance: float, *, good: float | None = None) -> tuple[Blame, ...]:
     """The smallest set of parts, chosen greedily, that explains every row whose `ratio` to its peers is below `line`.
 
     One row at or above `good` clears all parts on its way (COMP: Chan et al., Allerton 2011); a row between `line` and
     `good` neither convicts nor clears. Without `good` the two are the same. A part that is left can be the cause of a
     row only if no row through it was better by more than `tolerance`: of two bad parts on one way the worse decides.
     The cover is that of the smallest consistent failure set (Duffield, IEEE Trans. Inf. Theory 52, 2006), parts of
-    equal rows kept together. If `best` is given, `ways` needs the ways of bad rows only.
+    equal rows kept together.
     """
-    best = best_through(ratio, [(ways.row, ways.part)], ways.parts) if best is None else best
+    best = np.full(ways.parts, -np.inf)
+    np.maximum.at(best, ways.part, ratio[ways.row])
     bad = ratio < line
     acquitted = line if good is None else good
     able = bad[ways.row] & (best[ways.part] < acquitted) & (best[ways.part] <= ratio[ways.row] + tolerance)
     places = np.flatnonzero(bad)
     cover = _Cover(np.searchsorted(places, ways.row[able]), ways.part[able], len(places), ways.parts)
     blamed = []
-    while (found := cover.next()) is not None:
-        alike, rows = found
+    while (chosen := cover.next()) is not None:
+        alike, rows = chosen
         blamed.append(Blame(parts=alike, rows=places[rows]))
-    return Explanation(blamed=tuple(blamed), unexplained=places[cover.left], best=best)
+    return tuple(blamed)
 
 
 class _Cover:
@@ -81,7 +61,7 @@ class _Cover:
         self._row_by_part = row[by_part]
         self._first_of_part = np.searchsorted(part[by_part], np.arange(parts + 1))
         self._count = np.bincount(part, minlength=parts)
-        self.left = np.ones(rows, dtype=np.bool_)
+        self._left = np.ones(rows, dtype=np.bool_)
         """Rows that nothing explains yet."""
 
     def next(self) -> tuple[tuple[int, ...], Indices] | None:
@@ -91,14 +71,14 @@ class _Cover:
             return None
         part = int(np.argmax(self._count))
         rows = self._row_by_part[self._first_of_part[part] : self._first_of_part[part + 1]]
-        rows = rows[self.left[rows]]
+        rows = rows[self._left[rows]]
         first, last = self._first[rows], self._first[rows + 1]
         entries = np.repeat(first - np.concatenate(([0], np.cumsum(last - first)[:-1])), last - first)
         entries += np.arange(len(entries))
         explained = np.bincount(self._part_of_entry[entries], minlength=len(self._count))
         alike = np.flatnonzero((explained == most) & (self._count == most))
         self._count -= explained
-        self.left[rows] = False
+        self._left[rows] = False
         return tuple(alike.tolist()), rows
 
 

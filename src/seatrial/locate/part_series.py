@@ -9,26 +9,23 @@ import math
 import msgspec
 import numpy as np
 
-from seatrial.locate.rows import Flags
-from seatrial.model.pair_table import Indices, Reals
+from seatrial.locate.significance import HALF_NORMAL
+from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.model.subject import Direction, Subject, node, uplink
-from seatrial.statistics.estimates import array_median
+from seatrial.statistics.estimates import array_median, robust_scale
 
 UPPER = 0.75
 """A part's level is this quantile of its values in the best stretch of time ..."""
 STRETCHES = 4
 """... of this many, where each has FEWEST_FOR_LEVEL values: it may be bad for nine tenths of the time."""
 FEWEST_FOR_LEVEL = 4
-NORMAL = 1.4826
-HALF_NORMAL = 1.7
-"""Robust scatter of a normal distribution over that of its upper half."""
 LEAST_SCATTER = 1e-6
 NEAR = 3.0
 SWEEPS = 2
 WAYS = (Direction.BOTH, Direction.OUT, Direction.IN)
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class RowSeries(msgspec.Struct, frozen=True, kw_only=True):
     """Values over time, one row each: data went from node `source` to node `target`.
 
     `log`: logarithm relative to the usual value, larger is better. All four columns have the same length.
@@ -40,7 +37,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     log: Reals
 
 
-class Parts(msgspec.Struct, frozen=True, kw_only=True):
+class RowParts(msgspec.Struct, frozen=True, kw_only=True):
     """Which rows each part has, in the order of time: part p has `row[first[p]:first[p + 1]]`, and `part` says p.
 
     Parts count up over nodes in both directions, outwards, inwards, then over groups likewise.
@@ -49,7 +46,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     groups: int
     group: Indices
-    """Of each node; -1 where it has none or the group's uplink is not judged."""
+    """Group of each node; -1 if it has none or the group's uplink is not judged."""
     part: Indices
     row: Indices
     first: Indices
@@ -81,13 +78,13 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
         return (uplink(group_names[place]) if self.is_uplink(part) else node(names[place])), way
 
 
-def parts_of(series: Series, nodes: int, group: Indices, groups: int) -> Parts:
+def parts_of(series: RowSeries, nodes: int, group: Indices, groups: int) -> RowParts:
     """The parts that the rows cross. `group[i]`: of node i, -1: none."""
     rows = np.arange(len(series.log))
-    here, there = group[series.source], group[series.target]
-    far = np.flatnonzero((here >= 0) & (there >= 0) & (here != there))
+    source, target = group[series.source], group[series.target]
+    far = np.flatnonzero((source >= 0) & (target >= 0) & (source != target))
     base = len(WAYS) * nodes
-    out, into = here[far] + base, there[far] + base
+    out, into = source[far] + base, target[far] + base
     columns = [
         (series.source, rows), (series.target, rows), (series.source + nodes, rows), (series.target + 2 * nodes, rows),
         (out, far), (into, far), (out + groups, far), (into + 2 * groups, far),
@@ -97,10 +94,10 @@ def parts_of(series: Series, nodes: int, group: Indices, groups: int) -> Parts:
     order = np.lexsort((series.time_s[row], part))
     part, row = part[order], row[order]
     first = np.searchsorted(part, np.arange(base + len(WAYS) * groups + 1))
-    return Parts(nodes=nodes, groups=groups, group=group, part=part, row=row, first=first)
+    return RowParts(nodes=nodes, groups=groups, group=group, part=part, row=row, first=first)
 
 
-def lacking(series: Series, parts: Parts, by_direction: bool = True) -> Reals:
+def lacking(series: RowSeries, parts: RowParts, by_direction: bool = True) -> Reals:
     """What each value is above or, negative, below the least level of the parts on its way.
 
     `by_direction` False: a part has one level, that of both directions. A part that was good for a few values only, in
@@ -111,12 +108,12 @@ def lacking(series: Series, parts: Parts, by_direction: bool = True) -> Reals:
         for first, places in ((0, parts.nodes), (len(WAYS) * parts.nodes, parts.groups)):
             for way in (1, 2):
                 level[first + way * places : first + (way + 1) * places] = level[first : first + places]
-    here, there = parts.group[series.source], parts.group[series.target]
+    source, target = parts.group[series.source], parts.group[series.target]
     expected = np.minimum(level[parts.nodes + series.source], level[2 * parts.nodes + series.target])
-    far = (here >= 0) & (there >= 0) & (here != there)
+    far = (source >= 0) & (target >= 0) & (source != target)
     base = len(WAYS) * parts.nodes
     if far.any():
-        ways = np.minimum(level[base + parts.groups + here[far]], level[base + 2 * parts.groups + there[far]])
+        ways = np.minimum(level[base + parts.groups + source[far]], level[base + 2 * parts.groups + target[far]])
         expected[far] = np.minimum(expected[far], ways)
     unknown = np.isinf(expected)
     if unknown.any():
@@ -124,11 +121,11 @@ def lacking(series: Series, parts: Parts, by_direction: bool = True) -> Reals:
     return series.log - expected
 
 
-def _levels(log: Reals, parts: Parts) -> Reals:
-    """By part: what its better values reach in its best stretch; that of both directions where one has too few values;
-    infinite where both have."""
+def _levels(log: Reals, parts: RowParts) -> Reals:
+    """Level of each part's better values in its best stretch; that of both directions if one has too few values;
+    infinite if both have."""
     count = np.diff(parts.first)
-    known = count >= FEWEST_FOR_LEVEL
+    enough = count >= FEWEST_FOR_LEVEL
     stretches = np.clip(count // FEWEST_FOR_LEVEL, 1, STRETCHES)[parts.part]
     place = np.arange(len(parts.row)) - parts.first[parts.part]
     stretch = parts.part * STRETCHES + place * stretches // count[parts.part]
@@ -137,16 +134,16 @@ def _levels(log: Reals, parts: Parts) -> Reals:
     upper = ordered[begin + np.ceil(UPPER * (size - 1)).astype(np.intp)]
     level = np.full(parts.count, -np.inf)
     np.maximum.at(level, parts.part[begin], upper)
-    level[~known] = np.inf
+    level[~enough] = np.inf
     for first, places in ((0, parts.nodes), (len(WAYS) * parts.nodes, parts.groups)):
         both = level[first : first + places]
         for way in (1, 2):
-            one = slice(first + way * places, first + (way + 1) * places)
-            level[one] = np.where(known[one], level[one], both)
+            own = slice(first + way * places, first + (way + 1) * places)
+            level[own] = np.where(enough[own], level[own], both)
     return level
 
 
-def centred(values: Reals, series: Series, parts: Parts) -> Reals:
+def centred(values: Reals, series: RowSeries, parts: RowParts) -> Reals:
     """The values without the mean of each part's usual ones, so that no part is above or below the others by chance.
 
     Only values within NEAR scatters of the median count: what a part lacks after a change stays.
@@ -155,9 +152,9 @@ def centred(values: Reals, series: Series, parts: Parts) -> Reals:
     usual = np.abs(values - np.quantile(values, 0.5, method="higher")) <= NEAR * scatter
     moved = values - np.median(values[usual])
     ways = [(series.source, parts.nodes), (series.target, parts.nodes)]
-    here, there = parts.group[series.source], parts.group[series.target]
-    far = (here >= 0) & (there >= 0) & (here != there)
-    ways += [(np.where(far, end, parts.groups), parts.groups + 1) for end in (here, there)] if far.any() else []
+    source, target = parts.group[series.source], parts.group[series.target]
+    far = (source >= 0) & (target >= 0) & (source != target)
+    ways += [(np.where(far, end, parts.groups), parts.groups + 1) for end in (source, target)] if far.any() else []
     for _ in range(SWEEPS):
         for place, count in ways:
             total = np.bincount(place[usual], weights=moved[usual], minlength=count)
@@ -168,10 +165,10 @@ def centred(values: Reals, series: Series, parts: Parts) -> Reals:
 
 def scatter_of(values: Reals) -> float:
     """Robust standard deviation; of the better half, where the worse half scatters more."""
-    centre = np.median(values)
+    centre = array_median(values)
     better = values[values >= centre]
-    whole = NORMAL * array_median(np.abs(values - centre))
-    half = HALF_NORMAL * NORMAL * array_median(np.abs(better - array_median(better)))
+    whole = robust_scale(values, centre)
+    half = HALF_NORMAL * robust_scale(better)
     return max(min(whole, half), LEAST_SCATTER)
 
 
@@ -192,8 +189,8 @@ def apart_groups(groups: "list[tuple[int, ...]]", nodes: int, fewest_groups: int
     return group
 
 
-def is_later(parts: Parts, time_s: Reals) -> Flags:
-    """By entry of `parts`: whether the part's next row is measured later, so that time can be cut between the two."""
+def is_later(parts: RowParts, time_s: Reals) -> Flags:
+    """Entries of `parts` whose next row is measured later, so that time can be cut between the two."""
     later = np.zeros(len(parts.row), dtype=np.bool_)
     same = parts.part[1:] == parts.part[:-1]
     later[:-1] = same & (time_s[parts.row[1:]] > time_s[parts.row[:-1]])
@@ -219,7 +216,7 @@ PART_OF_STEP = 0.5
 """... must move by this part of the step: of four nodes one that turns bad moves half of the pairs."""
 
 
-def without_common(series: Series, effect: float) -> Series:
+def without_common(series: RowSeries, effect: float) -> RowSeries:
     """The series without steps of at least half the effect that nearly all pairs have in common."""
     for _ in range(MOST_STEPS):
         step = _step(series, effect)
@@ -229,7 +226,7 @@ def without_common(series: Series, effect: float) -> Series:
     return series
 
 
-def _step(series: Series, effect: float) -> Reals | None:
+def _step(series: RowSeries, effect: float) -> Reals | None:
     """What to subtract from each row; None where no step is common to all."""
     order = np.argsort(series.time_s, kind="stable")
     cut = _cut(series.time_s[order], series.log[order])
@@ -271,8 +268,8 @@ def _nearly_all(moved: Reals, size: float) -> bool:
     return float(np.quantile(moved * math.copysign(1, size), LOW)) >= PART_OF_STEP * abs(size)
 
 
-def _moved(series: Series, later: Flags) -> tuple[Reals, Reals]:
-    """By how much the median of each pair moved; and the same, or that of nodes where few pairs are on both sides."""
+def _moved(series: RowSeries, later: Flags) -> tuple[Reals, Reals]:
+    """Change of each pair's median; and the same, or that of nodes if few pairs are on both sides."""
     nodes = int(max(series.source.max(), series.target.max())) + 1
     ends = np.minimum(series.source, series.target) * np.int64(nodes) + np.maximum(series.source, series.target)
     pairs = _medians_moved(ends, later, series.log, 1)

@@ -7,18 +7,15 @@ from collections.abc import Collection, Mapping
 import msgspec
 import numpy as np
 
-from seatrial.locate.rows import Flags
-from seatrial.locate.significance import NORMAL
-from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import array_median
+from seatrial.locate.significance import HALF_NORMAL
+from seatrial.model.pair_table import Flags, Reals
+from seatrial.statistics.estimates import array_median, robust_scale
 
 Pair = tuple[str, str]
 UPPER = 0.75
 """A node is as good as this quantile of its pairs: with 40 % of all nodes slow, 60 % of its partners are good."""
 TAIL = 0.54
 """Median excess of normal values over their 58th to 75th percentile, in standard deviations: 0.48 to 0.61."""
-HALF_NORMAL = 1.7
-"""Robust scatter of a normal distribution over that of its upper half."""
 CORE = 4.5
 """Standard deviations around the reference within which a pair counts as healthy."""
 LEAST_SCATTER = 0.0005
@@ -27,7 +24,7 @@ FEWEST_EXCESSES = 3
 MOST_ROUNDS = 10
 
 
-class Peers(msgspec.Struct, frozen=True, kw_only=True):
+class PeerScatter(msgspec.Struct, frozen=True, kw_only=True):
     """On logarithms: the median of healthy pairs, and the standard deviation of one of them."""
 
     log: float
@@ -66,7 +63,7 @@ class PeerTable:
             nodes.append(self._node.setdefault(name, len(self._node)))
         self._reverse.append(self._row.get(pair[::-1], -1))
 
-    def peers(self, without: Collection[Pair] = ()) -> Peers | None:
+    def peers(self, without: Collection[Pair] = ()) -> PeerScatter | None:
         """What healthy pairs give and how much they scatter; None where there is no number. `without`: other pairs.
 
         First the median over nodes of each node's upper quartile, which half of the nodes may not reach. The scatter
@@ -78,26 +75,26 @@ class PeerTable:
             return None
         logs = np.array(self._logs)
         logs[[self._row[pair] for pair in without if pair in self._row]] = np.nan
-        known = np.isfinite(logs)
-        every = logs[known]
+        measured = np.isfinite(logs)
+        every = logs[measured]
         if not every.size:
             return None
-        rough = self._rough(every, known)
+        rough = self._rough(every, measured)
         scatter = min(_above(every, rough), self._directions(logs), _better_half(every))
         scatter = max(scatter if np.isfinite(scatter) else _few(every), LEAST_SCATTER)
         core = every
         for _ in range(MOST_ROUNDS):
             core = every[every > rough - CORE * scatter]
             centre = array_median(core)
-            wider = NORMAL * array_median(np.abs(core - centre))
+            wider = robust_scale(core, centre)
             if wider <= scatter * 1.01:
                 break
             scatter = wider
-        return Peers(log=array_median(core), scatter=scatter)
+        return PeerScatter(log=array_median(core), scatter=scatter)
 
-    def _rough(self, logs: Reals, known: Flags) -> float:
+    def _rough(self, logs: Reals, measured: Flags) -> float:
         """The median over nodes of each node's UPPER quantile."""
-        node = np.concatenate([np.array(self._source)[known], np.array(self._target)[known]])
+        node = np.concatenate([np.array(self._source)[measured], np.array(self._target)[measured]])
         both = np.concatenate([logs, logs])
         ordered = both[np.lexsort((-both, node))]
         count = np.bincount(node)
@@ -109,12 +106,12 @@ class PeerTable:
     def _directions(self, logs: Reals) -> float:
         """Scatter of one direction, from the differences of both. Of latency both are one number: no difference."""
         reverse = np.array(self._reverse)
-        there = reverse >= 0
-        apart = np.abs(logs[there] - logs[reverse[there]])
+        both = reverse >= 0
+        apart = np.abs(logs[both] - logs[reverse[both]])
         apart = apart[np.isfinite(apart)]
         if len(apart) < FEWEST_EXCESSES or not apart.any():
             return float("inf")
-        return NORMAL * array_median(apart) / float(np.sqrt(2))
+        return robust_scale(apart, 0.0) / float(np.sqrt(2))
 
 
 def _above(logs: Reals, rough: float) -> float:
@@ -124,11 +121,11 @@ def _above(logs: Reals, rough: float) -> float:
 
 def _few(logs: Reals) -> float:
     """Two numbers alone do not show whether they differ by noise."""
-    return NORMAL * array_median(np.abs(logs - array_median(logs))) if len(logs) > 2 else 0.0
+    return robust_scale(logs) if len(logs) > 2 else 0.0
 
 
 def _better_half(logs: Reals) -> float:
     better = np.sort(logs)[len(logs) // 2 :]
     if len(better) < FEWEST_EXCESSES:
         return float("inf")
-    return HALF_NORMAL * NORMAL * array_median(np.abs(better - array_median(better)))
+    return HALF_NORMAL * robust_scale(better)

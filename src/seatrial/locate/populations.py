@@ -3,10 +3,9 @@
 import msgspec
 import numpy as np
 
-from seatrial.locate.additive import BLOCK, NORMAL, Fit
-from seatrial.locate.rows import Flags
-from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import array_median
+from seatrial.locate.additive import BLOCK, AdditiveFit
+from seatrial.model.pair_table import Flags, Reals
+from seatrial.statistics.estimates import array_median, robust_scale
 
 UPPER = 0.8
 """A node's pace is this quantile of its cells: of a good node up to four partners in five may be slow."""
@@ -32,11 +31,11 @@ def split(y: Reals, least_gap: float) -> Split | None:
     majority says which of the two is as it should be.
     """
     pace = (upper_quantiles(y) + upper_quantiles(y.T)) / 2
-    known = np.flatnonzero(np.isfinite(pace))
-    count = len(known)
+    measured = np.flatnonzero(np.isfinite(pace))
+    count = len(measured)
     if count < FEWEST:
         return None
-    order = known[np.argsort(pace[known], kind="stable")]
+    order = measured[np.argsort(pace[measured], kind="stable")]
     ordered = pace[order]
     first, last = int(np.ceil(LEAST_SHARE * count)), count - 2
     steps = np.diff(ordered)[first - 1 : last]
@@ -53,12 +52,12 @@ def split(y: Reals, least_gap: float) -> Split | None:
     return Split(slower=slower, gap=gap)
 
 
-def levelled(y: Reals, found: Split) -> Reals:
+def levelled(y: Reals, populations: Split) -> Reals:
     """`y` less the median of its population pair: slow with slow, slow with fast, fast with fast."""
     level = np.array(y)
     for one in (False, True):
         for other in (False, True):
-            rows, columns = np.flatnonzero(found.slower == one), np.flatnonzero(found.slower == other)
+            rows, columns = np.flatnonzero(populations.slower == one), np.flatnonzero(populations.slower == other)
             cells = level[np.ix_(rows, columns)]
             if np.isfinite(cells).any():
                 level[np.ix_(rows, columns)] = cells - np.nanmedian(cells)
@@ -78,7 +77,7 @@ def upper_quantiles(y: Reals) -> Reals:
 
 
 def _scatter(values: Reals) -> float:
-    return NORMAL * array_median(np.abs(values - array_median(values)))
+    return robust_scale(values)
 
 
 # Distances: pairs of two distances are brought to one level, so that each can be compared with every other.
@@ -97,19 +96,19 @@ def level_distances(y: Reals, near: Flags) -> None:
         here, there = upper_quantiles(np.where(near, table, np.nan)), upper_quantiles(np.where(near, np.nan, table))
         step = there - here
         steps.append(step[np.isfinite(step)])
-    known = np.concatenate(steps)
-    if known.size:
-        y[~near] -= y.dtype.type(np.median(known))
+    measured = np.concatenate(steps)
+    if measured.size:
+        y[~near] -= y.dtype.type(np.median(measured))
 
 
-def level_again(y: Reals, near: Flags, fit: Fit, reference: Flags) -> bool:
-    """The same from the residuals between reference nodes, in which no node counts; True if it changed anything."""
+def level_again(y: Reals, near: Flags, fit: AdditiveFit, reference: Flags) -> bool:
+    """Level from the residuals between reference nodes, in which no node counts; True if it changed anything."""
     cells = np.ix_(reference, reference)
     residual = y[cells] - np.nan_to_num(fit.out)[reference, None] - np.nan_to_num(fit.into)[reference]
-    known, close = np.isfinite(residual), near[cells]
-    if not (known & close).any() or not (known & ~close).any():
+    measured, close = np.isfinite(residual), near[cells]
+    if not (measured & close).any() or not (measured & ~close).any():
         return False
-    step = float(np.median(residual[known & ~close]) - np.median(residual[known & close]))
+    step = float(np.median(residual[measured & ~close]) - np.median(residual[measured & close]))
     if abs(step) < CLOSE * fit.scale:
         return False
     y[~near] -= y.dtype.type(step)

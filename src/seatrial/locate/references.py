@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from seatrial.drift.peer_groups import comparable
-from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
-from seatrial.locate.peers import Peers, PeerTable
+from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair
+from seatrial.locate.peers import PeerScatter, PeerTable
 from seatrial.locate.thresholds import (
     GATE_TOLERANCE,
     GROSS_GATE,
@@ -28,7 +28,7 @@ from seatrial.model.verdict import Verdict
 from seatrial.statistics.estimates import WANTED_CONFIDENCE, median
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class PeerLine(msgspec.Struct, frozen=True, kw_only=True):
     """Peers of one kind, and what counts as worse than they are. Logarithms; larger is better, of latency too.
 
     `effect`: a part that lacks this much is slow. `lack`: a pair that lacks this much in the survey is bad, one that
@@ -50,9 +50,9 @@ class References(msgspec.Struct, frozen=True, kw_only=True):
 
     limits: Mapping[Pair, Limit]
     fabric: Wiring
-    bandwidth: Line | None
-    speed: Mapping[bool, Line]
-    """Of reciprocal latency."""
+    bandwidth: PeerLine | None
+    speed: Mapping[bool, PeerLine]
+    """Peers by reciprocal latency."""
     alike: bool = True
     """Whether the pairs are peers at all; the cores of one machine are not: some share a cache, some a socket."""
     scales: Mapping[Pair, float] = {}
@@ -88,8 +88,8 @@ class References(msgspec.Struct, frozen=True, kw_only=True):
 
 def crosses(fabric: Wiring, pair: Pair) -> bool:
     """Whether the two nodes are known to hang on different leaves."""
-    here, there = fabric.leaf_of.get(pair[0]), fabric.leaf_of.get(pair[1])
-    return here is not None and there is not None and here != there
+    source_leaf, target_leaf = fabric.leaf_of.get(pair[0]), fabric.leaf_of.get(pair[1])
+    return source_leaf is not None and target_leaf is not None and source_leaf != target_leaf
 
 
 class Baselines:
@@ -111,13 +111,13 @@ class Baselines:
         self._asked = asked or {}
         self._rates = PeerTable()
         self._speeds = {False: PeerTable(), True: PeerTable()}
-        self._bandwidth: Line | None = None
-        self._speed: dict[bool, Line] = {}
+        self._bandwidth: PeerLine | None = None
+        self._speed: dict[bool, PeerLine] = {}
         self._scales: Mapping[Pair, float] = {}
 
     def update(
         self,
-        evidence: Mapping[Pair, Evidence],
+        evidence: Mapping[Pair, MeasuredPair],
         changed: Collection[Pair],
         limits: Mapping[Pair, Limit],
         fabric: Wiring,
@@ -157,15 +157,15 @@ class Baselines:
         line = _bandwidth_line(peers, self._asked.get(BANDWIDTH)) if peers else None
         return msgspec.structs.replace(references, bandwidth=line) if line else references
 
-    def _rate(self, pair: Pair, known: Evidence, limits: Mapping[Pair, Limit]) -> float | None:
-        rate = known.first_bandwidth
+    def _rate(self, pair: Pair, series: MeasuredPair, limits: Mapping[Pair, Limit]) -> float | None:
+        rate = series.first_bandwidth
         if rate is None or impossible(rate, limits.get(pair)):
             return None
         return rate / self._scales.get(pair, 1.0)
 
 
 def scales_of(limits: Mapping[Pair, Limit], facts: Mapping[str, NodeFacts]) -> dict[Pair, float]:
-    """By how much less pairs can carry, by their limits, with nodes of another model or link rate than most.
+    """Factor by which pairs can carry less, by their limits, with nodes of another model or link rate than most.
 
     A single node of the same model with a lower limit has a port or link that is worse than it should be, and is
     compared with the others as it is. Where a quarter of a model has it, it is the design (`peer_groups.comparable`).
@@ -182,12 +182,12 @@ def scales_of(limits: Mapping[Pair, Limit], facts: Mapping[str, NodeFacts]) -> d
     return {pair: share for pair, share in others.items() if share < 1}
 
 
-def _bandwidth_line(peers: Peers, asked: float | None) -> Line:
+def _bandwidth_line(peers: PeerScatter, asked: float | None) -> PeerLine:
     return _line(peers, practical_effects(BANDWIDTH, math.exp(peers.log), asked).most)
 
 
-def _speed_line(peers: Peers, one_kernel: bool, asked: float | None) -> Line:
-    """In a shared kernel only what is gross counts: ClusterKit's published rule, and 5 µs."""
+def _speed_line(peers: PeerScatter, one_kernel: bool, asked: float | None) -> PeerLine:
+    """Peers by latency; in a shared kernel only gross differences count: ClusterKit's published rule, and 5 µs."""
     latency_s = math.exp(-peers.log)
     least = practical_effects(LATENCY, latency_s, asked).most
     if one_kernel and asked is None:
@@ -195,9 +195,9 @@ def _speed_line(peers: Peers, one_kernel: bool, asked: float | None) -> Line:
     return _line(peers, least)
 
 
-def _line(peers: Peers, effect: float) -> Line:
+def _line(peers: PeerScatter, effect: float) -> PeerLine:
     lack = min(max(SUSPICION * effect, SCATTERS * peers.scatter), max(MOST_LACK, effect))
-    return Line(usual=peers.log, scatter=peers.scatter, effect=effect, lack=lack)
+    return PeerLine(usual=peers.log, scatter=peers.scatter, effect=effect, lack=lack)
 
 
 def impossible(bytes_per_s: float, limit: Limit | None) -> bool:
@@ -221,10 +221,12 @@ def against_gate(measured: Estimate, limit: Limit | None, slowest: float | None 
 
 def above_gate_text(measured: Estimate, limit: Limit, verdict: Verdict) -> str:
     """Why a bandwidth above the gate got that verdict."""
-    said = f"{bandwidth(measured.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
+    statement = f"{bandwidth(measured.value)} is more than physics permits ({bandwidth(limit.gate_bytes_per_s)})"
     if verdict is Verdict.INVALID:
-        return said
+        return statement
     if not impossible(measured.low, limit):
-        return f"{said}, but not in every run"
+        return f"{statement}, but not in every run"
     runs = f"{measured.runs} run{'s' if measured.runs > 1 else ''}"
-    return f"{said}, but {runs} of at least {RETEST_RUNS} needed cannot rule out chance; give more time with --budget"
+    return (
+        f"{statement}, but {runs} of at least {RETEST_RUNS} needed cannot rule out chance; give more time with --budget"
+    )

@@ -10,12 +10,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.model.pair_table import Indices, PairTable, Places, Reals
+from seatrial.model.pair_table import Flags, Indices, PairTable, Places, Reals
 from seatrial.model.units import LATENCY
 from seatrial.model.words import natural_sorted
 from seatrial.statistics.estimates import array_median
 
-Flags = NDArray[np.bool_]
 LEAST, MOST = 1e-15, 1e15
 """Seconds or bytes per second; a number outside is not plausible for any network and counts as dead, like 0."""
 SINGLE_PRECISION_ROWS = 1 << 21
@@ -50,7 +49,7 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
     repetitions: Indices | None
     """None: every pair was measured once."""
     median: float
-    """In the metric's unit; NaN where every row is dead."""
+    """The median in the metric's unit; NaN if every row is dead."""
     directed: bool
     """False: a row is all that is known of its two nodes, in neither direction, and its source is the lesser number."""
 
@@ -58,6 +57,11 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
     def dead(self) -> Flags:
         """Rows that were measured and carried nothing."""
         return np.isneginf(self.log)
+
+    @property
+    def cells(self) -> Indices:
+        """Number of rows of each node, in either direction."""
+        return np.bincount(self.source, minlength=self.nodes) + np.bincount(self.target, minlength=self.nodes)
 
 
 def rows_of(table: PairTable, metric: str) -> Rows | None:
@@ -261,3 +265,9 @@ def matrix_of(rows: Rows) -> Reals:
     if not rows.directed:
         y[rows.target, rows.source] = rows.log
     return y
+
+
+def group_numbers(nodes: Sequence[str], groups: Sequence[Sequence[str]]) -> Indices:
+    """The number of each node's group; -1 for nodes in none."""
+    number = {name: place for place, group in enumerate(groups) for name in group}
+    return np.array([number.get(name, -1) for name in nodes], dtype=np.intp)

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import array_median
+from seatrial.statistics.estimates import MAD_TO_DEVIATION, array_median
 
 ERROR_RATE = 0.01
 """Probability that a healthy table gets any name at all; shared among all tests of the table (Bonferroni)."""
@@ -50,12 +50,12 @@ def detectable(threshold: float, standard_error: float) -> float:
 
 # Scatter of numbers that should be equal.
 
-NORMAL = 1.4826
-"""Turns a median absolute deviation into the standard deviation of a normal distribution."""
+HALF_NORMAL = 1.7
+"""Robust scatter of a normal distribution over that of its upper half."""
 NEAR = 0.05
 BLOCK = 1 << 20
 FLOOR = 0.002
-"""Of the median: what repeated runs of one pair scatter at least on the quietest of the public clusters."""
+"""Least scatter of repeated runs of one pair on the quietest public clusters, as a share of the median."""
 
 
 def resolution(values: Reals) -> float:
@@ -64,13 +64,13 @@ def resolution(values: Reals) -> float:
     Tools print two decimals, and of quantised data the median absolute deviation may be zero. Values more than NEAR
     from the median do not count: between a good and a slow pair lies no step of the printer.
     """
-    known = _finite(values)
-    if not known.size:
+    finite = _finite(values)
+    if not finite.size:
         return 0.0
-    centre = array_median(known)
-    apart = known - centre
+    centre = array_median(finite)
+    apart = finite - centre
     np.abs(apart, out=apart)
-    near = known[apart <= NEAR * abs(centre)]
+    near = finite[apart <= NEAR * abs(centre)]
     del apart
     near.sort()
     least = np.inf
@@ -85,13 +85,13 @@ def relative_scale(values: Reals) -> float:
 
     Never zero, so that equal or quantised values divide by something. `values` must be positive and not empty.
     """
-    known = _finite(values)
-    centre = array_median(known)
-    apart = known - centre
+    finite = _finite(values)
+    centre = array_median(finite)
+    apart = finite - centre
     np.abs(apart, out=apart)
-    robust = NORMAL * array_median(apart)
+    robust = MAD_TO_DEVIATION * array_median(apart)
     del apart
-    return max(robust / centre, resolution(known) / math.sqrt(12) / centre, FLOOR)
+    return max(robust / centre, resolution(finite) / math.sqrt(12) / centre, FLOOR)
 
 
 def _finite(values: Reals) -> Reals:

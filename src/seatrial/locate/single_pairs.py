@@ -3,11 +3,11 @@
 import msgspec
 import numpy as np
 
-from seatrial.locate.rows import Flags, Rows
+from seatrial.locate.rows import Rows
 from seatrial.locate.significance import ERROR_RATE, adjusted_p, critical_value
 from seatrial.locate.thresholds import Effects
 from seatrial.model.pair_faults import Instability
-from seatrial.model.pair_table import Indices, Reals
+from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.statistics.estimates import array_median
 from seatrial.statistics.power_tail import HEAVY_DEGREES, power_tail
 
@@ -132,7 +132,7 @@ def _worst_pairs(
 
 
 def back_rows(rows: Rows, chosen: Indices) -> Indices:
-    """By chosen row: the place among the chosen of the row in the other direction; -1 where it is not among them."""
+    """The place of each chosen row's opposite direction among the chosen; -1 if it is not among them."""
     if not len(chosen):
         return np.zeros(0, dtype=np.intp)
     source, target = rows.source[chosen].astype(np.int64), rows.target[chosen].astype(np.int64)
@@ -164,12 +164,10 @@ def _worst_residuals(rows: Rows, residual: Reals) -> Reals:
 def _by_node(rows: Rows, loss: Reals, chosen: Indices, cause: Instability, out: Flags) -> list[Varying]:
     """The chosen rows, those of one node together where they are many."""
     left = chosen
-    found: list[Varying] = []
+    varying: list[Varying] = []
     if not left.size:
-        return found
-    cells = np.bincount(rows.source, minlength=rows.nodes) + np.bincount(rows.target, minlength=rows.nodes)
-    if not rows.directed:
-        cells *= 2
+        return varying
+    cells = rows.cells * (1 if rows.directed else 2)
     while left.size:
         counts = np.bincount(rows.source[left], minlength=rows.nodes)
         counts += np.bincount(rows.target[left], minlength=rows.nodes)
@@ -177,12 +175,12 @@ def _by_node(rows: Rows, loss: Reals, chosen: Indices, cause: Instability, out: 
         if counts[node] < max(NODE_PAIRS, NODE_SHARE * cells[node]):
             break
         own = (rows.source[left] == node) | (rows.target[left] == node)
-        found.append(_varying(rows, loss, left[own], cause, out, node, -1))
+        varying.append(_varying(rows, loss, left[own], cause, out, node, -1))
         left = left[~own]
     for row in left[np.argsort(loss[left], kind="stable")][:MOST_LISTED].tolist():
         ends = int(rows.source[row]), int(rows.target[row])
-        found.append(_varying(rows, loss, np.array([row]), cause, out, *ends))
-    return found
+        varying.append(_varying(rows, loss, np.array([row]), cause, out, *ends))
+    return varying
 
 
 def _varying(

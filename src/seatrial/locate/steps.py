@@ -6,16 +6,15 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from seatrial.locate.part_series import Parts, Series, is_later
-from seatrial.locate.rows import Flags
-from seatrial.model.pair_table import Indices, Reals
-from seatrial.statistics.estimates import array_median
+from seatrial.locate.part_series import RowParts, RowSeries, is_later
+from seatrial.model.pair_table import Flags, Indices, Reals
+from seatrial.statistics.estimates import MEDIAN_ERROR, array_median
 from seatrial.statistics.rank_sum import counted_tests, rank_sum_tail
 
 FEWEST = 3
 """Rows on either side of a change; one or two bad values are outliers."""
 WITHIN_P = 0.02
-"""Its own rows alone must show it at this level, so that a part that scatters more than others does not change."""
+"""Level at which a part's own rows must show a change, so that a part that scatters more does not seem to change."""
 CONTROL_P = 0.05
 """... and so must the comparison with the other parts' rows of the same time, else the measuring machine changed."""
 FEWEST_CONTROLS = 3
@@ -32,7 +31,7 @@ COST_CAP = 9.0
 """One outlier costs no more than three scatters."""
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class PartChange(msgspec.Struct, frozen=True, kw_only=True):
     """A part that changed: its bad rows, its good rows, ascending in time. `p` is family-wise."""
 
     part: int
@@ -45,16 +44,16 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     drop: bool
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
+class LackTable(msgspec.Struct, frozen=True, kw_only=True):
     """Rows, their parts, what each row lacks (log, negative), and the scatter of that."""
 
-    series: Series
-    parts: Parts
+    series: RowSeries
+    parts: RowParts
     lack: Reals
     scatter: float
 
 
-def steps(table: Table, effect: float, error_rate: float) -> list[Found]:
+def steps(table: LackTable, effect: float, error_rate: float) -> list[PartChange]:
     """Every part with a significant step by at least `effect`, alone and beside the others; most significant first.
 
     Null hypothesis: a part's rows are drawn from those of the whole table. Each cut of each part makes two or three
@@ -65,12 +64,12 @@ def steps(table: Table, effect: float, error_rate: float) -> list[Found]:
         return []
     rank = _ranks(table.lack)
     tests = counted_tests(_tests_by_size(table.parts), len(rank), error_rate)
-    found = []
+    changes = []
     for part, cut in _screened(table, rank):
         step = _judged(table, rank, part, cut, effect, error_rate, tests)
         if step is not None:
-            found.append(step)
-    return sorted(found, key=lambda one: (one.p, -len(one.bad), one.part))
+            changes.append(step)
+    return sorted(changes, key=lambda one: (one.p, -len(one.bad), one.part))
 
 
 def _ranks(values: Reals) -> Reals:
@@ -84,7 +83,7 @@ def _ranks(values: Reals) -> Reals:
     return rank
 
 
-def _tests_by_size(parts: Parts) -> Indices:
+def _tests_by_size(parts: RowParts) -> Indices:
     """How many tests of k rows all cuts of all parts make: each side may be bad, and the smaller one good."""
     count = np.bincount(np.diff(parts.first))
     longer = np.append(np.cumsum(count[::-1])[::-1], np.zeros(len(count), dtype=np.intp))
@@ -94,7 +93,7 @@ def _tests_by_size(parts: Parts) -> Indices:
     return tests
 
 
-def _screened(table: Table, rank: Reals) -> Iterator[tuple[int, int]]:
+def _screened(table: LackTable, rank: Reals) -> Iterator[tuple[int, int]]:
     """Parts that might have a step, each with the number of rows before its most likely cut."""
     parts, total = table.parts, len(rank)
     size = np.diff(parts.first)
@@ -123,8 +122,8 @@ def _screened(table: Table, rank: Reals) -> Iterator[tuple[int, int]]:
 
 
 def _judged(
-    table: Table, rank: Reals, part: int, cut: int, effect: float, error_rate: float, tests: int
-) -> Found | None:
+    table: LackTable, rank: Reals, part: int, cut: int, effect: float, error_rate: float, tests: int
+) -> PartChange | None:
     rows = table.parts.rows(part)
     time_s = table.series.time_s[rows]
     cost = _costs(time_s, table.lack[rows], cut, table.scatter)
@@ -144,7 +143,7 @@ def _judged(
     if not _worse_than_others(table, part, bad, good, during):
         return None
     likely = np.flatnonzero(cost <= cost[cut - 1] + LIKELIHOOD_DROP)
-    return Found(
+    return PartChange(
         part=part, p=p, bad=bad, good=good, drop=drop, since_s=float(time_s[cut - 1] + time_s[cut]) / 2,
         low_s=float(time_s[likely[0]]), high_s=float(time_s[likely[-1] + 1]),
     )  # fmt: skip
@@ -156,34 +155,35 @@ def _lower(rank: Reals, rows: Indices | Flags, most: float = 1.0) -> float:
 
 
 def _tail(rank: Reals, bad: Indices, good: Indices, most: float) -> float:
-    """Of the bad rows being so low among all or, where they are more than the good ones, of the good being so high."""
+    """Chance of the bad rows being so low among all or, if they are the majority, of the good ones being so high."""
     low = _lower(rank, bad, most)
     return min(low, _lower(len(rank) + 1 - rank, good, most)) if len(good) <= len(bad) else low
 
 
 def _wrong_side(gap: float, scatter: float, rows: Reals) -> Reals:
     """Probability that noise puts the median of this many rows beyond the middle of the gap."""
-    error = np.where(rows > 1, 1.25, 1.0) * scatter / np.sqrt(rows)
+    error = np.where(rows > 1, MEDIAN_ERROR, 1.0) * scatter / np.sqrt(rows)
     return np.array([0.5 * math.erfc(gap / 2 / one / math.sqrt(2)) for one in np.atleast_1d(error).tolist()])
 
 
-def _too_many(wrong: int, likely: Reals, slack: float) -> bool:
+def too_many(wrong: int, likely: Reals, slack: float) -> bool:
+    """Whether more rows are wrong than their probabilities and a share `slack` of them allow."""
     allowed = likely.sum() + ERRORS * math.sqrt(float((likely * (1 - likely)).sum())) + slack * len(likely)
     return wrong > float(allowed)
 
 
-def _consistent(table: Table, bad: Indices, good: Indices, gap: float) -> bool:
+def _consistent(table: LackTable, bad: Indices, good: Indices, gap: float) -> bool:
     """Whether nearly all rows are on their side of the middle, as far as noise lets them."""
     middle = (np.median(table.lack[good]) + np.median(table.lack[bad])) / 2
     likely = float(_wrong_side(gap, table.scatter, np.ones(1))[0])
     high = int((table.lack[bad] > middle).sum())
     low = int((table.lack[good] < middle).sum())
     return not (
-        _too_many(high, np.full(len(bad), likely), SLACK_BAD) or _too_many(low, np.full(len(good), likely), SLACK_GOOD)
+        too_many(high, np.full(len(bad), likely), SLACK_BAD) or too_many(low, np.full(len(good), likely), SLACK_GOOD)
     )
 
 
-def _all_partners(table: Table, part: int, bad: Indices, gap: float) -> bool:
+def _all_partners(table: LackTable, part: int, bad: Indices, gap: float) -> bool:
     """Whether it is bad towards nearly every partner, of two at least; an uplink also for nearly every node behind it.
 
     Otherwise a single pair, or another part that some of these rows cross, explains it.
@@ -195,12 +195,12 @@ def _all_partners(table: Table, part: int, bad: Indices, gap: float) -> bool:
             return False
         values = [table.lack[bad][which == place] for place in range(len(names))]
         likely = _wrong_side(gap, table.scatter, np.array([float(len(one)) for one in values]))
-        if _too_many(sum(array_median(one) > middle for one in values), likely, SLACK_BAD):
+        if too_many(sum(array_median(one) > middle for one in values), likely, SLACK_BAD):
             return False
     return True
 
 
-def partners(table: Table, part: int, rows: Indices) -> list[Indices]:
+def partners(table: LackTable, part: int, rows: Indices) -> list[Indices]:
     """What is at the other end of each row; of an uplink the groups there, and the nodes at its own end."""
     place, _ = table.parts.place(part)
     source, target = table.series.source[rows], table.series.target[rows]
@@ -211,7 +211,7 @@ def partners(table: Table, part: int, rows: Indices) -> list[Indices]:
     return [own, other]
 
 
-def _worse_than_others(table: Table, part: int, bad: Indices, good: Indices, during: Flags) -> bool:
+def _worse_than_others(table: LackTable, part: int, bad: Indices, good: Indices, during: Flags) -> bool:
     """Whether the bad rows lost more than those of other parts `during` the same time, each beside its own other rows.
 
     They must be worse by half at least of what they lost.
@@ -232,8 +232,8 @@ def _worse_than_others(table: Table, part: int, bad: Indices, good: Indices, dur
     return bool(apart >= gap / 2)
 
 
-def _beside(table: Table, others: Flags, rows: Indices) -> Reals:
-    """By how much rows differ from the median of the nearest ones of other parts; a drift of all is in both."""
+def _beside(table: LackTable, others: Flags, rows: Indices) -> Reals:
+    """Difference of rows from the median of the nearest ones of other parts; a drift of all is in both."""
     beside = np.flatnonzero(others)
     beside = beside[np.argsort(table.series.time_s[beside], kind="stable")]
     place = np.searchsorted(table.series.time_s[beside], table.series.time_s[rows])
@@ -242,8 +242,8 @@ def _beside(table: Table, others: Flags, rows: Indices) -> Reals:
     return differ
 
 
-def raw_gap(table: Table, bad: Indices, good: Indices) -> float:
-    """By how much the bad rows are lower than the good ones as they were measured, whatever was expected of them."""
+def raw_gap(table: LackTable, bad: Indices, good: Indices) -> float:
+    """Measured difference of the bad rows from the good ones, whatever was expected of them."""
     return float(np.median(table.series.log[good]) - np.median(table.series.log[bad]))
 
 

@@ -127,11 +127,11 @@ def _judged_sparse(
     expected: int,
 ) -> MetricResult:
     """One metric by the group test. `alive`: those of `rows` that are not dead."""
-    metric = effects.metric
-    found = group_test(nodes, alive, groups, wiring, effects, error_rate)
-    faults = [fault_of(nodes, alive, one, metric, found.critical) for one in found.named]
-    pairs = pair_findings(nodes, alive, found.residual, found.scatter, len(alive.log) - 1, effects)
-    hidden = detectable(-math.log1p(-min(SCATTERS * found.scatter, 0.999)), found.scatter)
+    metric, cells = effects.metric, rows.cells
+    tested = group_test(nodes, alive, groups, wiring, effects, error_rate)
+    faults = [fault_of(nodes, alive, one, metric, tested.critical) for one in tested.named]
+    pairs = pair_findings(nodes, alive, tested.residual, tested.scatter, len(alive.log) - 1, effects)
+    hidden = detectable(-math.log1p(-min(SCATTERS * tested.scatter, 0.999)), tested.scatter)
     peers = len(nodes) >= FEWEST_NODES
     return MetricResult(
         dense=False,
@@ -143,27 +143,28 @@ def _judged_sparse(
                 loss_ratio=to_loss(one.loss, metric),
                 evidence=evidence(nodes, alive, one.rows),
             )
-            for one in found.undecided
+            for one in tested.undecided
         ),
         unstable=pairs.unstable,
         unstable_pairs=pairs.unstable_pairs,
         unlisted_pairs=pairs.unlisted_pairs,
-        unjudged=_lonely(nodes, rows),
+        unjudged=tuple(node(nodes[place]) for place in np.flatnonzero(cells < FEWEST_ROWS).tolist()),
         resolution=Resolution(
             metric=metric,
             method=Method.GROUP_TEST,
-            effect_ratio=to_loss(found.effect, metric),
-            pair_scatter=found.scatter,
+            effect_ratio=to_loss(tested.effect, metric),
+            pair_scatter=tested.scatter,
             node_scatter=None,
-            detectable_ratio=to_loss(found.detectable, metric) if peers else None,
-            detectable_one_way_ratio=to_loss(found.detectable, metric) if peers else None,
+            detectable_ratio=to_loss(tested.detectable, metric) if peers else None,
+            detectable_one_way_ratio=to_loss(tested.detectable, metric) if peers else None,
             detectable_value_ratio=pairs.detectable_value_ratio,
             hidden_ratio=to_loss(hidden, metric) if peers else None,
             enough=peers and hidden <= effects.must_show,
-            majority=found.majority,
+            majority=tested.majority,
             measured_pairs=len(rows.log),
             expected_pairs=expected,
-            complete=_even(rows),
+            # In a table that was cut off, the first nodes have far more pairs than the others.
+            complete=int(cells.max()) <= MOST_UNEVEN * int(cells.min()) + 1,
             median=rows.median,
             directed=rows.directed,
         ),
@@ -172,22 +173,9 @@ def _judged_sparse(
 
 def _is_dense(alive: Rows, expected: int) -> bool:
     """Whether the nodes that are alive are compared with half of each other or more."""
-    cells = np.bincount(alive.source, minlength=alive.nodes) + np.bincount(alive.target, minlength=alive.nodes)
-    judged = int(np.count_nonzero(cells >= FEWEST_CELLS))
+    judged = int(np.count_nonzero(alive.cells >= FEWEST_CELLS))
     share = expected / max(alive.nodes * (alive.nodes - 1), 1)
     return judged >= FEWEST_DENSE_NODES and len(alive.log) >= DENSE_SHARE * share * judged * (judged - 1)
-
-
-def _lonely(nodes: Sequence[str], rows: Rows) -> tuple[Subject, ...]:
-    """Nodes with fewer pairs than it takes to name a node."""
-    pairs = np.bincount(rows.source, minlength=rows.nodes) + np.bincount(rows.target, minlength=rows.nodes)
-    return tuple(node(nodes[place]) for place in np.flatnonzero(pairs < FEWEST_ROWS).tolist())
-
-
-def _even(rows: Rows) -> bool:
-    """Whether all nodes have about as many pairs. In a table that was cut off, the first nodes have far more."""
-    pairs = np.bincount(rows.source, minlength=rows.nodes) + np.bincount(rows.target, minlength=rows.nodes)
-    return int(pairs.max()) <= MOST_UNEVEN * int(pairs.min()) + 1
 
 
 def _with_pair(

@@ -10,16 +10,16 @@ import msgspec
 from seatrial.model.units import BANDWIDTH, LATENCY
 
 PEERS_FLOOR = 0.90
-"""Of several rails or ports: below this share of the best one is slow. ClusterKit's published rule is 0.93."""
+"""Share of the best of several rails or ports below which one is slow. ClusterKit's published rule is 0.93."""
 
 SUSPICION = 2 / 3
-"""Of the practical effect: what the survey suspects, so that the retest decides on all that may reach the effect."""
+"""Share of the practical effect that the survey suspects; the retest then decides on all that may reach the effect."""
 
 MOST_LACK = 0.7
 """Log: a pair at half of what its peers deliver is suspected whatever the scatter."""
 
 SURE = 0.85
-"""Of the practical effect: a part whose whole interval is above it was measured again and is good ..."""
+"""Share of the practical effect: a part whose whole interval is above it was measured again and is good ..."""
 
 NEAR = 0.5
 """... and so is one whose median lacks less than this part of the effect, since noise widens intervals."""
@@ -38,7 +38,7 @@ GROSS_GATE = 1.5
 a few percent, not half as much again."""
 
 LATENCY_RATIO = 2.1
-"""Where nodes share a kernel, latency above this times its peers' is high: ClusterKit's published rule ..."""
+"""Latency above this times its peers' is high for nodes that share a kernel: ClusterKit's published rule ..."""
 
 LATENCY_FLOOR_S = 5e-6
 """... if it is above them by at least this much, which scheduling alone can cost."""

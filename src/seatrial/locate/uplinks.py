@@ -1,20 +1,23 @@
-"""Slow uplinks between groups of nodes, in a nearly complete table."""
+"""Slow uplinks between groups of nodes, in a nearly complete table, or on known cables."""
 
 from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
+from seatrial.locate.evidence import Pair
+from seatrial.locate.explanation import PartSuspect
 from seatrial.locate.part_cover import Ways, explain
-from seatrial.locate.rows import Flags
-from seatrial.locate.significance import NORMAL, adjusted_p, critical_value, relative_scale
+from seatrial.locate.significance import HALF_NORMAL, adjusted_p, critical_value, relative_scale
 from seatrial.locate.thresholds import SCATTERS, Effects
-from seatrial.model.pair_table import Indices, Reals
-from seatrial.model.subject import Direction
-from seatrial.statistics.estimates import array_median
+from seatrial.model.fabric import Component, Wiring
+from seatrial.model.pair_table import Flags, Indices, Reals
+from seatrial.model.subject import Direction, Subject, SubjectKind, link
+from seatrial.statistics.estimates import MEDIAN_ERROR, array_median, robust_scale
 
 FEWEST_GROUPS = 3
-"""Of two groups both uplinks lie on the same pairs, and there is nothing to compare with."""
+"""With two groups both uplinks lie on the same pairs, and there is nothing to compare with."""
 FEWEST_NODES = 2
 """An uplink of a single node cannot be distinguished from the node."""
 UPPER = 0.75
@@ -22,14 +25,16 @@ UPPER = 0.75
 FEWEST_WAYS = 2
 BETTER = 1.05
 """The reference is the second best way if it is this much better than the median: half of the uplinks may be bad."""
-HALF_NORMAL = 1.7
-"""Robust scatter of a normal distribution over that of its upper half."""
-MEDIAN_ERROR = 1.25
-"""Standard error of a median over that of a mean."""
 QUANTILE_ERROR = 1.6
 """Standard error of an upper quartile, in those of a mean; 1.36 for normal noise, and few cells scatter too little."""
 BAND = 0.5
 """A way that lacks less than this part of what makes a way bad is clearly good."""
+UNLIKE = 0.03
+"""Log: cables of one uplink whose levels are further apart are not slow for one reason."""
+FEWEST_PAIRS = 3
+"""Pairs that show a cable's level: the best of them, since traffic of other jobs only takes from a pair."""
+Own = Mapping[tuple[Direction, Component], Sequence[Pair]]
+"""(Direction over the uplink, cable crossed) -> pairs on which no other suspect is."""
 
 
 class UplinkEffect(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,31 +66,31 @@ def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) 
     sizes = np.bincount(group[group >= 0]) if (group >= 0).any() else np.zeros(0, dtype=np.intp)
     if len(sizes) < FEWEST_GROUPS:
         return Uplinks(slow=(), explained=None)
-    here, there, pace, noise = _ways(y, group, len(sizes))
-    far = here != there
+    source, target, pace, noise = _ways(y, group, len(sizes))
+    far = source != target
     if far.sum() < FEWEST_GROUPS:
         return Uplinks(slow=(), explained=None)
-    log = pace[far] - _reference(pace[far])
+    log = pace[far] - clearly_better(float(np.sort(pace[far])[-2]), pace[far])
     ratio = np.exp(log)
     scatter = max(half_scatter(ratio), array_median(noise[far]))
     lack = max(1 - np.exp(-effects.chosen(scatter)), SCATTERS * scatter)
     count = len(sizes)
-    ends = np.stack([here[far], there[far] + count], axis=1).ravel()
+    ends = np.stack([source[far], target[far] + count], axis=1).ravel()
     owner = np.repeat(np.arange(int(far.sum())), 2)
-    usable = ~(_slow_inside(here, there, pace, count, lack) | (sizes < FEWEST_NODES))
+    usable = ~(_slow_inside(source, target, pace, count, lack) | (sizes < FEWEST_NODES))
     keep = usable[ends % count]
-    found = explain(
+    cover = explain(
         ratio, Ways(row=owner[keep], part=ends[keep], parts=2 * count), 1 - lack, 3 * scatter, good=1 - BAND * lack
     )
-    blamed = [blame for blame in found.blamed if len(blame.rows) >= FEWEST_WAYS]
+    blamed = [blame for blame in cover if len(blame.rows) >= FEWEST_WAYS]
     critical = critical_value(2 * count, max(len(log) - 1, 1), error_rate)
     slow, explained = [], np.zeros(y.shape, dtype=np.bool_)
-    for groups, direction, rows in _merged([blame.parts for blame in blamed], here[far], there[far], count):
+    for groups, direction, rows in _merged([blame.parts for blame in blamed], source[far], target[far], count):
         loss = float(-np.median(log[rows]))
         error = MEDIAN_ERROR * scatter / float(np.sqrt(len(rows)))
         if loss < critical * error:
             continue
-        ways = tuple(zip(here[far][rows].tolist(), there[far][rows].tolist(), strict=True))
+        ways = tuple(zip(source[far][rows].tolist(), target[far][rows].tolist(), strict=True))
         p = float(adjusted_p(np.array([loss / error]), 2 * count, max(len(log) - 1, 1))[0])
         slow.append(
             UplinkEffect(groups=groups, direction=direction, loss=loss, margin=critical * error, p=p, ways=ways)
@@ -98,25 +103,30 @@ def slow_uplinks(y: Reals, group: Indices, effects: Effects, error_rate: float) 
 def _ways(y: Reals, group: Indices, count: int) -> tuple[Indices, Indices, Reals, Reals]:
     """Every ordered pair of groups, and each group, that has a known cell; its UPPER quantile and standard error."""
     members = [np.flatnonzero(group == number) for number in range(count)]
-    found = []
-    for here in range(count):
-        rows = y[members[here]]
-        for there in range(count):
-            cells = rows[:, members[there]]
+    ways = []
+    for source in range(count):
+        rows = y[members[source]]
+        for target in range(count):
+            cells = rows[:, members[target]]
             cells = cells[np.isfinite(cells)]
             if cells.size:
-                own = NORMAL * array_median(np.abs(cells - np.median(cells)))
-                found.append(
-                    (here, there, float(np.quantile(cells, UPPER)), QUANTILE_ERROR * own / np.sqrt(len(cells)))
+                own = robust_scale(cells)
+                ways.append(
+                    (
+                        source,
+                        target,
+                        float(np.quantile(cells, UPPER)),
+                        QUANTILE_ERROR * own / np.sqrt(len(cells)),
+                    )
                 )
-    here_of, there_of, pace, noise = (np.array(column) for column in zip(*found, strict=True))
+    here_of, there_of, pace, noise = (np.array(column) for column in zip(*ways, strict=True))
     return here_of, there_of, pace, noise
 
 
-def _reference(pace: Reals) -> float:
-    usual = array_median(pace)
-    second = float(np.sort(pace)[-2])
-    apart = max(float(np.log(BETTER)), SCATTERS * half_scatter(np.exp(pace - usual)))
+def clearly_better(second: float, logs: Reals) -> float:
+    """The second best of the numbers, if it is so clearly better than their median that half of them may be bad."""
+    usual = array_median(logs)
+    apart = max(float(np.log(BETTER)), SCATTERS * half_scatter(np.exp(logs - usual)))
     return second if second > usual + apart else usual
 
 
@@ -126,17 +136,17 @@ def half_scatter(ratio: Reals) -> float:
     return min(relative_scale(ratio), HALF_NORMAL * relative_scale(better))
 
 
-def _slow_inside(here: Indices, there: Indices, pace: Reals, count: int, lack: float) -> Flags:
+def _slow_inside(source: Indices, target: Indices, pace: Reals, count: int, lack: float) -> Flags:
     """Groups whose own nodes reach each other more slowly than those of other groups do."""
     slow = np.zeros(count, dtype=np.bool_)
-    inside = here == there
+    inside = source == target
     if inside.sum() >= FEWEST_GROUPS:
-        slow[here[inside]] = pace[inside] < np.log1p(-min(lack, 0.99)) + np.median(pace[inside])
+        slow[source[inside]] = pace[inside] < np.log1p(-min(lack, 0.99)) + np.median(pace[inside])
     return slow
 
 
 def _merged(
-    blamed: list[tuple[int, ...]], here: Indices, there: Indices, count: int
+    blamed: list[tuple[int, ...]], source: Indices, target: Indices, count: int
 ) -> list[tuple[tuple[int, ...], Direction, Indices]]:
     """Both directions of the same groups as one, with all ways that cross them, bad or not."""
     by_groups: defaultdict[tuple[int, ...], set[int]] = defaultdict(set)
@@ -145,7 +155,96 @@ def _merged(
     merged = []
     for groups, parts in by_groups.items():
         out, into = any(part < count for part in parts), any(part >= count for part in parts)
-        crossing = np.isin(here, groups) & out | np.isin(there, groups) & into
+        crossing = np.isin(source, groups) & out | np.isin(target, groups) & into
         direction = Direction.BOTH if out and into else Direction.OUT if out else Direction.IN
         merged.append((groups, direction, np.flatnonzero(crossing)))
     return merged
+
+
+def by_cables(
+    suspects: Sequence[PartSuspect], fabric: Wiring, over_peers: Callable[[Pair], float], apart: float = UNLIKE
+) -> list[PartSuspect]:
+    """`suspects`; an uplink whose cables are slow to a different degree is replaced by them.
+
+    An uplink with only one cable that no other suspect touches is ambiguous with it: of three cables of a leaf one is
+    slow inwards, one leads to a slow spine, and the third is slow outwards. All pairs outwards are slow then, and the
+    uplink explains them with as many parts as the third cable does.
+
+    `over_peers`: logarithm of a pair's bandwidth over what its peers give. `apart`: see `UNLIKE`; more where noise is.
+    """
+    by_subject: dict[Subject, PartSuspect] = {}
+    for suspect in suspects:
+        parts = [suspect]
+        if suspect.subject.kind is SubjectKind.UPLINK and not suspect.ambiguous_with:
+            others = {other.subject for other in suspects if other is not suspect}
+            parts = _by_cables(suspect, others, fabric, over_peers, apart)
+        for part in parts:
+            earlier = by_subject.get(part.subject)
+            by_subject[part.subject] = _together(earlier, part) if earlier else part
+    return list(by_subject.values())
+
+
+def _by_cables(
+    suspect: PartSuspect,
+    others: Collection[Subject],
+    fabric: Wiring,
+    over_peers: Callable[[Pair], float],
+    apart: float,
+) -> list[PartSuspect]:
+    own, cables = _own_pairs(suspect, others, fabric)
+    if len(cables) < 2:
+        return [suspect]
+    if any(_unlike(own, way, over_peers, apart) for way in (Direction.OUT, Direction.IN)):
+        return [_cable(cable, own) for cable in dict.fromkeys(part.name for _, part in own)]
+    left = {part.name for _, part in own}
+    if len(left) == 1 and suspect.direction is not Direction.BOTH:
+        return [msgspec.structs.replace(suspect, ambiguous_with=(link(left.pop()),))]
+    return [suspect]
+
+
+def _own_pairs(suspect: PartSuspect, others: Collection[Subject], fabric: Wiring) -> tuple[Own, set[str]]:
+    """Pairs that no other suspect explains, and all cables of the uplink that its pairs cross."""
+    names = {(other.kind.value, other.name) for other in others}
+    own: defaultdict[tuple[Direction, Component], list[Pair]] = defaultdict(list)
+    cables = set()
+    for pair in suspect.pairs:
+        path = list(fabric.path(*pair))
+        crossed = [part for part in path if part.kind == SubjectKind.LINK]
+        ways = [part.direction for part in path if (part.kind, part.name) == ("uplink", suspect.subject.name)]
+        if not crossed or len(ways) != 1:
+            continue
+        cable = crossed[0] if ways[0] is Direction.OUT else crossed[-1]
+        cables.add(cable.name)
+        if names.isdisjoint((str(part.kind), part.name) for part in path):
+            own[ways[0], cable].append(pair)
+    return own, cables
+
+
+def _unlike(own: Own, way: Direction, over_peers: Callable[[Pair], float], apart: float) -> bool:
+    levels = [
+        max(over_peers(pair) for pair in pairs)
+        for (over, _), pairs in own.items()
+        if over is way and len(pairs) >= FEWEST_PAIRS
+    ]
+    return len(levels) > 1 and max(levels) - min(levels) > apart
+
+
+def _cable(cable: str, own: Own) -> PartSuspect:
+    """One cable of the uplink, by its own pairs."""
+    crossed = {part: pairs for (_, part), pairs in own.items() if part.name == cable}
+    ways = {part.direction for part in crossed}
+    return PartSuspect(
+        subject=link(cable),
+        direction=ways.pop() if len(ways) == 1 else Direction.BOTH,
+        ambiguous_with=(),
+        pairs=tuple(sorted(pair for pairs in crossed.values() for pair in pairs)),
+    )
+
+
+def _together(first: PartSuspect, second: PartSuspect) -> PartSuspect:
+    """Two suspects of one part."""
+    return msgspec.structs.replace(
+        first,
+        direction=first.direction if first.direction is second.direction else Direction.BOTH,
+        pairs=tuple(sorted({*first.pairs, *second.pairs})),
+    )

@@ -46,7 +46,6 @@ class Kernel(enum.StrEnum):
 
     PINGPONG = "pingpong", Needs.PAIR
     ONEWAY = "oneway", Needs.PAIR
-    BOTHWAY = "bothway", Needs.PAIR
     BARRIER = "barrier", Needs.GROUP
     MEMORY_COPY = "memory_copy", Needs.GROUP
     MEMORY_SCALE = "memory_scale", Needs.GROUP

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Reals = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 Places = NDArray[np.int32]
 """Numbers of nodes; half of what Indices take."""

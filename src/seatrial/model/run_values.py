@@ -57,11 +57,10 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
         if isinstance(self.kernel, Sense):
             return self.variant
         words = "latency" if self.unit == LATENCY else "bandwidth"
-        both = " both ways" if self.kernel is Kernel.BOTHWAY else ""
         window = f" x {self.window_messages}" if self.window_messages > 1 else ""
         where = "" if self.phase is Phase.SURVEY else f", {self.phase.value}"
         setting = f" {self.variant}" if self.variant else ""
-        return f"{words}{both} {size(self.message_bytes)}{window}{where}{setting}"
+        return f"{words} {size(self.message_bytes)}{window}{where}{setting}"
 
     @property
     def sign(self) -> int:

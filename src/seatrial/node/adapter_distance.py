@@ -59,7 +59,7 @@ def adapters_of(facts: NodeFacts) -> Adapters:
 
 
 def distance(core: Core, adapters: Adapters) -> Distance:
-    """Of one core to the nearest of them."""
+    """Distance of one core to the nearest adapter."""
     if not adapters.numa_nodes or core.package is None:
         return Distance.UNKNOWN
     if core.numa_node in adapters.numa_nodes.values():
@@ -128,13 +128,13 @@ def good_order(
     return tuple(_processors(group, usable, threads) for group in groups[: len(ranks)])
 
 
-def _grouped(pools: Sequence[Sequence[Core]], each: int) -> tuple[list[Sequence[Core]], list[Core]]:
-    """Groups of `each` from one pool after the other, and what is left over."""
+def _grouped(pools: Sequence[Sequence[Core]], cores_each: int) -> tuple[list[Sequence[Core]], list[Core]]:
+    """Groups of `cores_each` from one pool after the other, and what is left over."""
     groups: list[Sequence[Core]] = []
     rest: list[Core] = []
     for pool in pools:
-        whole = len(pool) - len(pool) % each
-        groups += [pool[first : first + each] for first in range(0, whole, each)]
+        whole = len(pool) - len(pool) % cores_each
+        groups += [pool[first : first + cores_each] for first in range(0, whole, cores_each)]
         rest += pool[whole:]
     return groups, rest
 

@@ -1,7 +1,6 @@
 """The stream of collect/facts.sh, line by line, into one frozen record; docs/facts.md describes the format."""
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -72,7 +71,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
         return f"{item}: not in the facts" if self.complete else f"{item}: the facts end before it"
 
 
-class Block(NamedTuple):
+class FrameBlock(NamedTuple):
     """The lines between an opening word and its @end."""
 
     lines: tuple[str, ...]
@@ -128,40 +127,31 @@ def _content(hostname: str, lines: list[str], *, complete: bool) -> Frame:
         at += 1
         word, _, content = line.partition(" ")
         subject, bar, value = content.partition("|")
-        if word == "@value" and bar:
-            frame.values[subject] = value
-        elif word in BLOCKS and content:
+        if word in BLOCKS and content:
             block, at = _block(lines, at)
             _add_block(frame, word, content, block)
-        elif not (bar and word in ADDERS and ADDERS[word](frame, subject, value)):
+        elif not (bar and _add_line(frame, word, subject, value)):
             unknown.append(line)
     return msgspec.structs.replace(frame, unknown=tuple(unknown))
 
 
-def _add_value(frame: Frame, subject: str, value: str) -> bool:
-    frame.values[subject] = value
-    return True
-
-
-def _add_list(frame: Frame, subject: str, value: str) -> bool:
-    frame.lists[subject] = tuple(value.split())
-    return True
-
-
-def _add_absence(frame: Frame, subject: str, value: str) -> bool:
-    frame.absent[subject] = value
-    return True
-
-
-def _add_place(frame: Frame, subject: str, value: str) -> bool:
-    frame.real[subject] = value
-    return True
-
-
-def _add_bytes(frame: Frame, subject: str, value: str) -> bool:
-    if not HEX.fullmatch(value):
-        return False
-    frame.raw[subject] = bytes.fromhex(value)
+def _add_line(frame: Frame, word: str, subject: str, value: str) -> bool:
+    """Whether the line has a known form and was added."""
+    match word:
+        case "@value" | "@link":
+            frame.values[subject] = value
+        case "@list":
+            frame.lists[subject] = tuple(value.split())
+        case "@absent":
+            frame.absent[subject] = value
+        case "@real":
+            frame.real[subject] = value
+        case "@column":
+            return _add_column(frame, subject, value)
+        case "@hex" if HEX.fullmatch(value):
+            frame.raw[subject] = bytes.fromhex(value)
+        case _:
+            return False
     return True
 
 
@@ -191,19 +181,19 @@ def _table(columns: tuple[str, ...], lines: tuple[str, ...]) -> tuple[dict[str, 
     return tuple(dict(zip(columns, row, strict=True)) for row in rows if len(row) == len(columns))
 
 
-def _block(lines: list[str], at: int) -> tuple[Block, int]:
+def _block(lines: list[str], at: int) -> tuple[FrameBlock, int]:
     """The content up to @end, or up to the first line that cannot belong to it, which is lost with it; what follows."""
     end, count = at, len(lines)
     while end < count and lines[end][:1] == "|":
         end += 1
     content = tuple([line[1:] for line in lines[at:end]])
     if end == count:
-        return Block(content, "", False), end
+        return FrameBlock(content, "", False), end
     word, _, ending = lines[end].partition(" ")
-    return Block(content, ending, word == "@end"), end + 1
+    return FrameBlock(content, ending, word == "@end"), end + 1
 
 
-def _add_block(frame: Frame, word: str, content: str, block: Block) -> None:
+def _add_block(frame: Frame, word: str, content: str, block: FrameBlock) -> None:
     name, *columns = content.split(" ")
     if not block.ended:
         frame.absent[name if word == "@table" else content] = "broken off"
@@ -218,17 +208,6 @@ def _add_block(frame: Frame, word: str, content: str, block: Block) -> None:
 
 
 BLOCKS = frozenset(("@file", "@table", "@command"))
-ADDERS: dict[str, Callable[[Frame, str, str], bool]] = {
-    "@link": _add_value,
-    "@list": _add_list,
-    "@absent": _add_absence,
-    "@real": _add_place,
-    "@column": _add_column,
-    "@hex": _add_bytes,
-}
-"""Word -> the function that reads a line of it and returns whether it could."""
-
-
 NO_ANSWER = 124
 """Status with which `timeout` ends a command that took longer than the collector waits."""
 
@@ -239,8 +218,12 @@ def answer(frame: Frame, command: str) -> tuple[str, ...]:
     return output.lines if output is not None and output.status == 0 else ()
 
 
-def why_no_answer(frame: Frame, command: str) -> str:
-    """Why a command gave no answer."""
+def why_no_answer(frame: Frame, *commands: str) -> str:
+    """Why none of the commands gave an answer."""
+    return "; ".join(_why_silent(frame, command) for command in commands)
+
+
+def _why_silent(frame: Frame, command: str) -> str:
     output = frame.commands.get(command)
     if output is None:
         return frame.reason(command)

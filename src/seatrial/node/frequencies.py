@@ -23,7 +23,7 @@ Column = tuple[tuple[int, str], ...]
 
 
 class Frequencies(msgspec.Struct, frozen=True, kw_only=True):
-    """In Hz, in the order of the processors' numbers; those whose file is not readable are left out."""
+    """Frequencies in Hz, in the order of the processors' numbers, without those whose file is not readable."""
 
     driver: str
     governors: dict[str, int]

@@ -1,15 +1,20 @@
-"""Devices of /sys/class/infiniband and their ports, from a frame."""
+"""Devices of /sys/class/infiniband and their ports, and how many bytes they have counted, from a frame.
+
+sysfs cannot show links of Omni-Path: hfi1 reports 1, 2 and 3 lanes all as 1X (its verbs.h, opa_width_to_ib), and a link
+that lost lanes after it was trained with the width at which it was trained. `opainfo` can.
+"""
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.words import Unknown
-from seatrial.node.frame import Frame
-from seatrial.node.interfaces import NET, ethernet_speed
-from seatrial.node.omni_path import OPAINFO, omni_path_links
+from seatrial.node.frame import WHOLE_NUMBER, Frame, parse_frame
+from seatrial.node.interfaces import NET, SOCKETS, ethernet_speed
 from seatrial.node.pci import pci_address
 from seatrial.node.port_rate import port_family, port_rate
 
@@ -40,6 +45,19 @@ PORT_FILES = {
     "state": "state", "physical_state": "phys_state", "link_layer": "link_layer", "rate_text": "rate", "lid": "lid",
     "subnet_manager_lid": "sm_lid", "subnet_prefix": "gids/0",
 }  # fmt: skip
+OPAINFO = "opainfo"
+PORT = re.compile(r"(\w{1,64}):([1-9][0-9]{0,2})(?:\s.*)?")
+SPEED = re.compile(r"\s*LinkSpeed\s+Act:\s*([0-9]{1,3}(?:\.[0-9])?)Gb\b.*")
+TRAINED = re.compile(r"\s*LinkWidth\s+Act:\s*([1-4])\b.*")
+REMAINING = re.compile(r"\s*LinkWidthDnGrd\s+ActTx:\s*([1-4])\s+Rx:\s*([1-4])\b.*")
+BOTH_WAYS = ("port_rcv_data", "port_xmit_data")
+PORT_UNIT_BYTES = 4
+"""Ports of HCAs count data octets divided by four: InfiniBand specification 16.1.3.5, PortXmitData."""
+RECEIVED, SENT = 0, 8
+"""Columns of /proc/net/dev behind the name."""
+
+Traffic = Mapping[str, tuple[int, int]]
+"""Device -> bytes received and sent, totals since some time unknown."""
 
 
 def read_ports(frame: Frame, hca: Hca) -> tuple[tuple[Port, ...], dict[str, str]]:
@@ -119,9 +137,9 @@ def _port(frame: Frame, hca: Hca, number: int, interfaces: tuple[str, ...]) -> t
     return port, rate.why
 
 
-def _absences(frame: Frame, group: str, here: str, port: Port) -> dict[str, str]:
+def _absences(frame: Frame, group: str, folder: str, port: Port) -> dict[str, str]:
     absent = {
-        f"{group}.{field}": frame.reason(f"{here}/{file}")
+        f"{group}.{field}": frame.reason(f"{folder}/{file}")
         for field, file in PORT_FILES.items()
         if getattr(port, field) in (None, "")
     }
@@ -168,7 +186,7 @@ def _place(frame: Frame, interface: str) -> int | None:
 
 
 def _speed(frame: Frame, interfaces: tuple[str, ...]) -> float | None:
-    """Of an Ethernet interface, in bits per second. Not that of a bond, which is the sum of several ports'."""
+    """Speed of an Ethernet interface in bits per second. Not that of a bond, which is the sum of several ports'."""
     for name in interfaces:
         speed = ethernet_speed(frame, name)
         if speed and not frame.lists.get(f"{NET}{name}/lower_*"):
@@ -213,3 +231,61 @@ def _hca(frame: Frame, name: str) -> Hca:
         pci_address=pci_address(frame.real.get(f"{folder}/device", "")),
         numa_node=numa_node if numa_node is not None and numa_node >= 0 else None,
     )
+
+
+class OmniPathLink(NamedTuple):
+    """Lanes of the narrower direction, and the data rate of one of them in bits per second."""
+
+    lanes: int
+    lane_bits_per_s: float | None
+
+    @property
+    def data_bits_per_s(self) -> float | None:
+        """Data rate of all lanes, in the narrower direction; None if the speed was not printed."""
+        return None if self.lane_bits_per_s is None else self.lanes * self.lane_bits_per_s
+
+
+@lru_cache(maxsize=1024)
+def omni_path_links(lines: tuple[str, ...]) -> dict[tuple[str, int], OmniPathLink]:
+    """Device and port -> its link; a port without a link has no width and is left out."""
+    links: dict[tuple[str, int], OmniPathLink] = {}
+    port: tuple[str, int] | None = None
+    lane_bits_per_s: float | None = None
+    for line in lines:
+        if match := PORT.fullmatch(line):
+            port, lane_bits_per_s = (match[1], int(match[2])), None
+        elif match := SPEED.fullmatch(line):
+            lane_bits_per_s = float(match[1]) * 1e9
+            if port in links:
+                links[port] = OmniPathLink(links[port].lanes, lane_bits_per_s)
+        elif (match := REMAINING.fullmatch(line) or TRAINED.fullmatch(line)) and port:
+            lanes = min(int(number) for number in match.groups())
+            before = links.get(port)
+            links[port] = OmniPathLink(min(lanes, before.lanes) if before else lanes, lane_bits_per_s)
+    return links
+
+
+def read_traffic(text: str) -> Traffic:
+    """Interfaces of this network namespace (/proc/net/dev) and ports of HCAs; raises FactsFormatError for no facts."""
+    frame = parse_frame(text)
+    totals: dict[str, tuple[int, int]] = {}
+    for row in frame.files.get(SOCKETS, ()):
+        name, colon, numbers = row.partition(":")
+        columns = numbers.split()
+        if colon and len(columns) > SENT and all(map(WHOLE_NUMBER.fullmatch, (columns[RECEIVED], columns[SENT]))):
+            totals[name.strip()] = int(columns[RECEIVED]), int(columns[SENT])
+    for hca in read_hcas(frame)[0]:
+        for port in hca.ports:
+            ways = [port.counters.get(name) for name in BOTH_WAYS]
+            if ways[0] is not None and ways[1] is not None:
+                totals[f"{hca.name}/{port.number}"] = ways[0] * PORT_UNIT_BYTES, ways[1] * PORT_UNIT_BYTES
+    return totals
+
+
+def passed_between(before: Traffic, after: Traffic) -> dict[str, int]:
+    """Device -> bytes that it counted meanwhile, the greater of both ways; one that was reset counted nothing."""
+    passed = {}
+    for name, (received, sent) in after.items():
+        if name in before:
+            passed[name] = max(received - before[name][0], sent - before[name][1], 0)
+    return passed

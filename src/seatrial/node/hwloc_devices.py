@@ -10,10 +10,51 @@ from seatrial.model.hardware import PciDevice, PciHop
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
 from seatrial.model.pcie import link_bytes_per_s, links_of, links_text
 from seatrial.model.words import Unknown
-from seatrial.node.hwloc_document import infos
+from seatrial.node.frame import FactsFormatError
 from seatrial.node.pci import ADDRESS, pci_kind
 from seatrial.node.port_rate import port_family
 from seatrial.node.processor_sets import masked
+
+DOCTYPE = re.compile(r"""<!DOCTYPE\s+topology\s+SYSTEM\s+(?:"[\w.]*"|'[\w.]*')\s*>""")
+"""The only one that hwloc writes. A declaration with more in it could define entities that grow without end."""
+
+PLACES = {"Package": "Package", "Socket": "Package", "NUMANode": "NUMANode", "Node": "NUMANode", "Core": "Core"}
+"""Types of objects in the versions 1, 2 and 3 of the format -> what we call them."""
+
+
+def parse_hwloc(text: str) -> ET.Element:
+    """The root `topology` of an export of hwloc 1, 2 or 3.
+
+    Raises FactsFormatError for text that is not well-formed, that declares entities or more than hwloc's document type,
+    or whose root is another. Nothing outside the text is read.
+    """
+    declared = text.count("<!DOCTYPE")
+    if "<!ENTITY" in text or declared > 1 or declared != len(DOCTYPE.findall(text)):
+        raise FactsFormatError(
+            "This XML declares more than hwloc's document type.",
+            "Entities are not accepted: export it again with `lstopo --of xml`.",
+        )
+    try:
+        root = ET.fromstring(text)  # noqa: S314 - declarations are refused above
+    except (ET.ParseError, ValueError) as error:
+        raise FactsFormatError(
+            f"This is not well-formed XML: {error}.", "Export it again with `lstopo --of xml`."
+        ) from None
+    if root.tag != "topology" or root.find("object") is None:
+        raise FactsFormatError(
+            f"This XML contains a {root.tag[:40]!r}, not an hwloc topology with its objects.",
+            "Export one with `lstopo --of xml`.",
+        )
+    return root
+
+
+def infos(element: ET.Element) -> dict[str, str]:
+    """Name -> value of the infos directly under an element; the first of each name."""
+    values: dict[str, str] = {}
+    for info in element.iterfind("info"):
+        values.setdefault(info.get("name", ""), info.get("value", ""))
+    return values
+
 
 CLASS = re.compile(r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[\w{4}:\w{4}\] [0-9a-f]{2}( [0-9a-f]{2})?)?")
 """Class and subclass, vendor and device, of the subsystem too, revision, and in newer versions the programming
@@ -29,7 +70,7 @@ HEXADECIMAL = re.compile(r"0x[0-9a-f]{1,8}")
 NOT_TOLD = "not in hwloc's XML"
 
 
-class Found(NamedTuple):
+class FoundDevice(NamedTuple):
     """A device or an OS device, what is above it, and the NUMA nodes near it."""
 
     element: ET.Element
@@ -50,13 +91,13 @@ class Devices(NamedTuple):
 def hwloc_devices(root: ET.Element) -> Devices:
     """The devices of an export of hwloc 1, 2 or 3, which as a rule holds a part of them."""
     kinds = KINDS_3 if root.get("version", "").startswith("3") else KINDS_2
-    found = list(_walk(root))
+    walked = list(_walk(root))
     absent: dict[str, str] = {}
     software: dict[str, list[str]] = {}
     hcas, interfaces = {}, {}
-    for each in (each for each in found if each.element.get("type") == "OSDev"):
-        name, kind = each.element.get("name", ""), kinds.get(each.element.get("osdev_type", ""))
-        address = _address(each.above[-1]) if each.above else ""
+    for os_device in (os_device for os_device in walked if os_device.element.get("type") == "OSDev"):
+        name, kind = os_device.element.get("name", ""), kinds.get(os_device.element.get("osdev_type", ""))
+        address = _address(os_device.above[-1]) if os_device.above else ""
         if not name or kind is None:
             continue
         software.setdefault(address, []).append(name)
@@ -66,13 +107,13 @@ def hwloc_devices(root: ET.Element) -> Devices:
                 f"interfaces.{name}.{field}": NOT_TOLD for field in ("link_type", "speed_bits_per_s", "mtu_bytes")
             }
         elif kind == OPENFABRICS:
-            hcas[name] = _hca(name, address, each)
+            hcas[name] = _hca(name, address, os_device)
             absent |= {f"hcas.{name}.{field}": NOT_TOLD for field in ("driver", "board_id", "ports.rate_text")}
     pci = {}
-    for each in (each for each in found if each.element.get("type") == "PCIDev"):
-        address = _address(each.element)
+    for os_device in (os_device for os_device in walked if os_device.element.get("type") == "PCIDev"):
+        address = _address(os_device.element)
         if address:
-            pci[address] = _pci_device(each, tuple(sorted(software.get(address, ()))), absent)
+            pci[address] = _pci_device(os_device, tuple(sorted(software.get(address, ()))), absent)
     return Devices(
         pci=tuple(pci[address] for address in sorted(pci)),
         hcas=tuple(hcas[name] for name in sorted(hcas)),
@@ -81,9 +122,9 @@ def hwloc_devices(root: ET.Element) -> Devices:
     )
 
 
-def _walk(root: ET.Element) -> Iterator[Found]:
+def _walk(root: ET.Element) -> Iterator[FoundDevice]:
     """Every object in the document's order, without recursion."""
-    waiting = [Found(each, (), "") for each in reversed(root.findall("object"))]
+    waiting = [FoundDevice(each, (), "") for each in reversed(root.findall("object"))]
     while waiting:
         item = waiting.pop()
         yield item
@@ -91,7 +132,7 @@ def _walk(root: ET.Element) -> Iterator[Found]:
         if item.element.get("pci_busid"):
             inside = (*item.above, item.element)
         nodeset = item.element.get("nodeset", item.nodeset)
-        waiting.extend(Found(each, inside, nodeset) for each in reversed(item.element.findall("object")))
+        waiting.extend(FoundDevice(each, inside, nodeset) for each in reversed(item.element.findall("object")))
 
 
 def _address(element: ET.Element) -> str:
@@ -99,13 +140,13 @@ def _address(element: ET.Element) -> str:
     return text if ADDRESS.fullmatch(text) else ""
 
 
-def _numa_node(found: Found) -> int | None:
+def _numa_node(device: FoundDevice) -> int | None:
     """The only one nearby; None for several: hwloc puts a device there where the firmware reports none."""
-    near = masked(found.nodeset) or ()
+    near = masked(device.nodeset) or ()
     return near[0] if len(near) == 1 else None
 
 
-def _pci_device(found: Found, names: tuple[str, ...], absent: dict[str, str]) -> PciDevice:
+def _pci_device(found: FoundDevice, names: tuple[str, ...], absent: dict[str, str]) -> PciDevice:
     address = _address(found.element)
     match = CLASS.match(found.element.get("pci_type", ""))
     code, vendor, device = (int(match[place], 16) for place in (1, 2, 3)) if match else (None, None, None)
@@ -160,13 +201,13 @@ def _why_no_link(text: str) -> str:
     return f"hwloc reports {float(text):g} GB/s for the whole link, a rate that no PCIe link has"
 
 
-def _hca(name: str, address: str, found: Found) -> Hca:
+def _hca(name: str, address: str, device: FoundDevice) -> Hca:
     says: dict[int, dict[str, str]] = {}
-    for info, value in infos(found.element).items():
+    for info, value in infos(device.element).items():
         if match := PORT_INFO.fullmatch(info):
             says.setdefault(int(match[1]), {})[match[2]] = value
     ports = tuple(_port(name, number, says[number]) for number in sorted(says))
-    return Hca(name=name, pci_address=address, numa_node=_numa_node(found), ports=ports)
+    return Hca(name=name, pci_address=address, numa_node=_numa_node(device), ports=ports)
 
 
 def _port(name: str, number: int, says: dict[str, str]) -> Port:

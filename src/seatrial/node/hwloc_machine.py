@@ -10,8 +10,7 @@ from seatrial.model.hardware import ProcessorFacts, Topology
 from seatrial.model.system import Firmware, SystemFacts
 from seatrial.node.frame import whole_number
 from seatrial.node.frequencies import named_hz
-from seatrial.node.hwloc_devices import NOT_TOLD, Devices, hwloc_devices
-from seatrial.node.hwloc_document import PLACES, infos, parse_hwloc
+from seatrial.node.hwloc_devices import NOT_TOLD, PLACES, Devices, hwloc_devices, infos, parse_hwloc
 from seatrial.node.processor_sets import Numbers, masked
 from seatrial.node.topology import xml_topology
 
@@ -61,7 +60,7 @@ def facts_from_xml(text: str, name: str) -> NodeFacts:
 
 
 def _machine_infos(root: ET.Element) -> dict[str, str]:
-    """Of the whole: up to version 2 those of the machine, in version 3 those of the topology, and some of both."""
+    """Infos of the whole: up to version 2 of the machine, in version 3 of the topology, and some of both."""
     machine = root.find("object")
     return {**infos(root), **(infos(machine) if machine is not None else {})}
 
@@ -107,7 +106,7 @@ def _processor(root: ET.Element, model: str, topology: Topology) -> ProcessorFac
 
 
 def _frequencies(root: ET.Element, info: str, processors: Numbers) -> tuple[float, ...]:
-    """In Hz, by processor, from the kinds of processors that hwloc distinguishes; empty where one of them is not
+    """Hz of each processor, from the kinds of processors that hwloc distinguishes; empty if one of them is not
     reported.
     """
     by_processor: dict[int, float] = {}

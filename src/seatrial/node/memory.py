@@ -22,15 +22,15 @@ SLOTS_OF_A_CHANNEL = 3
 """At most: DDR3 had three, DDR4 and DDR5 have two."""
 
 
-class Place(NamedTuple):
+class SlotPlace(NamedTuple):
     """Socket as numbered by the firmware (None: unknown), and channel in words ("": unknown)."""
 
     socket: int | None = None
     channel: str = ""
 
 
-def places(slots: Sequence[tuple[str, str]]) -> tuple[Place, ...]:
-    """Of each slot, of locator and bank locator, its place; sockets from 0 on, as the kernel's packages mostly are.
+def places(slots: Sequence[tuple[str, str]]) -> tuple[SlotPlace, ...]:
+    """The place of each slot, from locator and bank locator; sockets from 0 on, as the kernel's packages mostly are.
 
     A letter after DIMM is a channel's, unless the numbers behind it go beyond the slots that a channel can have: then
     it is a socket's, and the channel is unknown. Descriptions without a known pattern give nothing.
@@ -39,26 +39,26 @@ def places(slots: Sequence[tuple[str, str]]) -> tuple[Place, ...]:
     letters_are_sockets = any(
         int(match[2]) > SLOTS_OF_A_CHANNEL for locator, _ in upper if (match := LETTER.search(locator))
     )
-    found = [_place(locator, bank, letters_are_sockets) for locator, bank in upper]
-    sockets = [place.socket for place in found if place.socket is not None]
+    slots_found = [_place(locator, bank, letters_are_sockets) for locator, bank in upper]
+    sockets = [place.socket for place in slots_found if place.socket is not None]
     first = 1 if sockets and min(sockets) == 1 else 0
     return tuple(
-        _named(place._replace(socket=None if place.socket is None else place.socket - first)) for place in found
+        _named(place._replace(socket=None if place.socket is None else place.socket - first)) for place in slots_found
     )
 
 
-def _place(locator: str, bank: str, letters_are_sockets: bool) -> Place:
+def _place(locator: str, bank: str, letters_are_sockets: bool) -> SlotPlace:
     if match := DELL.fullmatch(locator):
-        return Place(ord(match[1]) - ord("A"))
+        return SlotPlace(ord(match[1]) - ord("A"))
     both = f"{locator} {bank}"
     socket = SOCKET.search(both)
     number = int(socket[1]) if socket else None
     if channel := CHANNEL.search(locator) or CHANNEL.search(bank):
-        return Place(number, " ".join([*_words(both), channel[1]]))
+        return SlotPlace(number, " ".join([*_words(both), channel[1]]))
     letter = LETTER.search(locator)
     if letter and letters_are_sockets:
-        return Place(number if number is not None else ord(letter[1]) - ord("A"))
-    return Place(number, letter[1] if letter else "")
+        return SlotPlace(number if number is not None else ord(letter[1]) - ord("A"))
+    return SlotPlace(number, letter[1] if letter else "")
 
 
 def _words(both: str) -> list[str]:
@@ -67,7 +67,7 @@ def _words(both: str) -> list[str]:
     return [*([f"N{node[1]}"] if node else []), *([f"MC{controller[1]}"] if controller else [])]
 
 
-def _named(place: Place) -> Place:
+def _named(place: SlotPlace) -> SlotPlace:
     """With the socket in front of the channel: every socket has a channel A."""
     if place.channel and place.socket is not None:
         return place._replace(channel=f"P{place.socket} {place.channel}")
@@ -157,19 +157,19 @@ def edac_controllers(frame: Frame) -> tuple[str, ...]:
     return tuple(sorted((name for name in names if number(name) is not None), key=int))
 
 
-def _edac_dimm(frame: Frame, controller: str, here: str) -> Dimm:
+def _edac_dimm(frame: Frame, controller: str, folder: str) -> Dimm:
     """The driver's words: "Registered-DDR4", "channel 1 slot 0 ", a size in MiB.
 
     A csrow is a pair of ranks and no channel; a channel's number counts within its controller (and its branch).
     """
-    mebibytes = frame.integer(f"{here}size")
-    label = frame.values.get(f"{here}dimm_label", "").strip()
-    words = dict(EDAC_PLACE.findall(frame.values.get(f"{here}dimm_location", "")))
+    mebibytes = frame.integer(f"{folder}size")
+    label = frame.values.get(f"{folder}dimm_label", "").strip()
+    words = dict(EDAC_PLACE.findall(frame.values.get(f"{folder}dimm_location", "")))
     channel = "".join(f" {word}{words[word]}" for word in ("branch", "channel") if word in words)
-    kind = frame.values.get(f"{here}dimm_mem_type", "").strip()
+    kind = frame.values.get(f"{folder}dimm_mem_type", "").strip()
     socket = EDAC_SOCKET.search(label)
     return Dimm(
-        locator=label or here.removeprefix(CONTROLLERS[:-2]).rstrip("/"),
+        locator=label or folder.removeprefix(CONTROLLERS[:-2]).rstrip("/"),
         channel=f"mc{controller}{channel}" if "channel" in words else "",
         size_bytes=None if mebibytes is None or mebibytes < 0 else mebibytes << 20,
         kind="" if kind in NOTHING else kind.rpartition("-")[2],

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from seatrial.model.system import Library, MpiFile
 from seatrial.model.words import Unknown
-from seatrial.node.frame import Frame, answer, whole_number, why_no_answer
+from seatrial.node.frame import Frame, answer, whole_number
 
 OMPI_COMPONENTS = "ompi_info --parsable"
 MPICH_VERSION = "mpichversion"
@@ -96,7 +96,7 @@ def mpi_versions(frame: Frame) -> tuple[str, ...]:
 
 
 def mpi_names(frame: Frame) -> tuple[tuple[str, str], ...]:
-    """The same, name and version apart; the name is "" where we do not know the words, and those are the version."""
+    """(Name, version) of each MPI; if the words are unknown, they are the version and the name is ""."""
     names: dict[tuple[str, str], None] = {}
     for command in MPI_COMMANDS:
         lines = answer(frame, command)
@@ -105,11 +105,6 @@ def mpi_names(frame: Frame) -> tuple[tuple[str, str], ...]:
         if name_and_version[1]:
             names[name_and_version] = None
     return tuple(names)
-
-
-def why_no_mpi(frame: Frame) -> str:
-    """Why none of the commands gave it."""
-    return "; ".join(why_no_answer(frame, command) for command in MPI_COMMANDS)
 
 
 def _known(line: str) -> tuple[str, str] | None:
@@ -197,7 +192,7 @@ NAMED = "mca_base_param_files "
 UCX_FILE = "ucx.conf"
 ENVIRONMENT = "environment of an MPI"
 OVERRIDE = "openmpi-mca-params-override.conf"
-"""Of the system: what it sets wins over the environment."""
+"""The system's file, whose settings win over the environment."""
 MCA = "OMPI_MCA_"
 NOTHING_SET = "no settings file sets anything"
 

@@ -6,16 +6,14 @@ from typing import Any
 import msgspec
 
 from seatrial.model.facts import NodeFacts
-from seatrial.node.frame import CLOSING, OPENING, Frame, parse_frame, whole_number
+from seatrial.node.frame import CLOSING, OPENING, Frame, parse_frame, whole_number, why_no_answer
 from seatrial.node.hcas import read_hcas
 from seatrial.node.interfaces import read_interfaces
-from seatrial.node.kernel import read_kernel
 from seatrial.node.memory import read_memory
-from seatrial.node.mpi import mpi_versions, why_no_mpi
+from seatrial.node.mpi import MPI_COMMANDS, mpi_versions
 from seatrial.node.pci import read_pci
-from seatrial.node.processor import read_processor
-from seatrial.node.processor_counts import read_processors
-from seatrial.node.software import read_software
+from seatrial.node.processor import read_processor, read_processors
+from seatrial.node.software import read_kernel, read_software
 from seatrial.node.system import read_system
 from seatrial.node.topology import read_topology
 
@@ -55,7 +53,7 @@ class AlikeParser:
         self._known: dict[tuple[str, str], NodeFacts] = {}
 
     def parse(self, text: str) -> NodeFacts:
-        """The same as `parse_facts`, errors included."""
+        """Parse like `parse_facts`, errors included."""
         begin = text.find("\n") + 1
         host = text[len(OPENING) : begin - 1].partition(" ")[2]
         end = len(text) - len(f"{CLOSING}{host}\n")
@@ -65,10 +63,10 @@ class AlikeParser:
         if host.split() != [host] or not alone or not text.endswith(f"\n{CLOSING}{host}\n"):
             return parse_facts(text)
         common = text[: begin - 1 - len(host)] + text[begin:boot], text[stop:end]
-        known = self._known.get(common)
-        if known is None:
-            known = self._known[common] = parse_facts(text)
-        return msgspec.structs.replace(known, hostname=host, boot_id=text[boot:stop])
+        parsed = self._known.get(common)
+        if parsed is None:
+            parsed = self._known[common] = parse_facts(text)
+        return msgspec.structs.replace(parsed, hostname=host, boot_id=text[boot:stop])
 
 
 def node_facts(frame: Frame) -> NodeFacts:
@@ -80,9 +78,9 @@ def node_facts(frame: Frame) -> NodeFacts:
     for name, read in GROUPS.items():
         groups[name], missing = read(frame)
         absent.update(missing)
-    told = _plain(frame)
-    absent.update({name: why() for name, (value, why) in told.items() if value is None or value in ("", ())})
-    plain: dict[str, Any] = {name: value for name, (value, _) in told.items() if value is not None}
+    plain_facts = _plain(frame)
+    absent.update({name: why() for name, (value, why) in plain_facts.items() if value is None or value in ("", ())})
+    plain: dict[str, Any] = {name: value for name, (value, _) in plain_facts.items() if value is not None}
     return NodeFacts(
         hostname=frame.hostname,
         complete=frame.complete,
@@ -108,7 +106,7 @@ def _plain(frame: Frame) -> dict[str, tuple[object, Callable[[], str]]]:
         "tcp_segments_sent": (tcp.get("OutSegs"), lambda: frame.reason(SNMP)),
         "tcp_segments_resent": (tcp.get("RetransSegs"), lambda: frame.reason(SNMP)),
         "oom_kills": (oom_kills(frame), lambda: frame.reason(VMSTAT)),
-        "mpi_versions": (mpi_versions(frame), lambda: why_no_mpi(frame)),
+        "mpi_versions": (mpi_versions(frame), lambda: why_no_answer(frame, *MPI_COMMANDS)),
     }
 
 

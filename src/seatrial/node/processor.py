@@ -1,16 +1,18 @@
-"""Frequencies, governors, idle states, instruction sets and mitigations, from a frame."""
+"""Numbers of processors, frequencies, governors, idle states, instruction sets and mitigations, from a frame."""
 
 import functools
 import math
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
+
+import msgspec
 
 from seatrial.model.hardware import IdleState, ProcessorFacts
 from seatrial.node.frame import Frame, whole_number
 from seatrial.node.frequencies import base_hz, read_frequencies, turbo
-from seatrial.node.processor_counts import CPUINFO, cpuinfo
-from seatrial.node.processor_sets import Numbers, listed, number
-from seatrial.node.topology_sysfs import CPU, sysfs_cores
+from seatrial.node.processor_sets import Numbers, listed, number, package_number
+from seatrial.node.topology_sysfs import CPU, NODES, ONLINE, ROWS, sysfs_cores
 
 STATUS = "/proc/self/status"
 JOB = "job cpuset"
@@ -25,6 +27,7 @@ VECTOR = re.compile(
 )
 """Words of /proc/cpuinfo for vector and matrix instructions: arch/x86/include/asm/cpufeatures.h,
 Documentation/arch/arm64/elf_hwcaps.rst."""
+CPUINFO = "/proc/cpuinfo"
 
 
 def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
@@ -57,7 +60,7 @@ def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
         mitigations=_mitigations(frame),
         throttle_events=throttle,
         allowed=_allowed(frame),
-        quota_processors=_processors(quota),
+        quota_processors=_quota_processors(quota),
         quota_file=quota.file if quota else "",
         quota_text=quota.content if quota and quota.file else "",
     )
@@ -66,7 +69,7 @@ def read_processor(frame: Frame) -> tuple[ProcessorFacts, dict[str, str]]:
 
 def _absent(frame: Frame, facts: ProcessorFacts) -> dict[str, str]:
     turbo_files = ("intel_pstate/no_turbo", "cpufreq/boost")
-    told: dict[str, tuple[object, str]] = {
+    read: dict[str, tuple[object, str]] = {
         "vendor": (facts.vendor, CPUINFO),
         "microcode": (facts.microcode, CPUINFO),
         "instruction_sets": (facts.instruction_sets, CPUINFO),
@@ -82,7 +85,7 @@ def _absent(frame: Frame, facts: ProcessorFacts) -> dict[str, str]:
         "quota_file": (facts.quota_file, QUOTAS),
         "quota_text": (facts.quota_text, QUOTAS),
     }
-    absent = {f"processor.{name}": frame.reason(item) for name, (known, item) in told.items() if not known}
+    absent = {f"processor.{name}": frame.reason(item) for name, (known, item) in read.items() if not known}
     if facts.turbo is None:
         reasons = (frame.reason(f"/sys/devices/system/cpu/{file}") for file in turbo_files)
         absent["processor.turbo"] = "; ".join(reasons)
@@ -98,7 +101,7 @@ def _instruction_sets(flags: str) -> tuple[str, ...]:
 
 
 def _idle_states(frame: Frame) -> tuple[IdleState, ...]:
-    """In the kernel's order, the shallowest first. Its latencies are in microseconds."""
+    """Idle states in the kernel's order, the shallowest first. The kernel's latencies are in microseconds."""
     names, latencies, disabled = (frame.columns.get((IDLE, item), {}) for item in ("name", "latency", "disable"))
     places = sorted((place, entry) for entry in names if (place := number(entry)) is not None)
     return tuple(
@@ -154,7 +157,7 @@ def _counts(frame: Frame, file: str) -> dict[int, int]:
 
 
 def _allowed(frame: Frame) -> Numbers:
-    """Where the collector may run and where its job may: its own step may have been given less."""
+    """Processors on which the collector or its job may run: the collector's step may have fewer."""
     allowed = set(listed(frame.values.get(JOB, "")) or ())
     for line in frame.files.get(STATUS, ()):
         name, _, processors = line.partition(":")
@@ -187,7 +190,71 @@ def _least_quota(groups: str) -> _Quota | None:
     return min(quotas, key=lambda each: each.processors, default=None)
 
 
-def _processors(quota: _Quota | None) -> float | None:
+def _quota_processors(quota: _Quota | None) -> float | None:
     if quota is None:
         return None
     return quota.processors if math.isfinite(quota.processors) else -1.0
+
+
+def cpuinfo(frame: Frame) -> Mapping[str, str]:
+    """Word -> content, of the last processor that the collector kept; nothing where the file is not there."""
+    return _says(frame.files.get(CPUINFO, ()))
+
+
+@functools.lru_cache(maxsize=256)
+def _says(lines: tuple[str, ...]) -> dict[str, str]:
+    pairs = (line.partition(":") for line in lines)
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+NODES_ONLINE = "/sys/devices/system/node/online"
+
+
+class Processors(msgspec.Struct, frozen=True, kw_only=True):
+    """What the kernel reports about the processors. Counts; None where it reports none, and `absent` has the reason."""
+
+    model: str
+    processors: int | None
+    cores: int | None
+    sockets: int | None
+    numa_nodes: int | None
+    absent: dict[str, str]
+
+
+def read_processors(frame: Frame) -> Processors:
+    """Processors are the online logical ones; cores are their distinct sets of thread siblings."""
+    model = cpu_model(frame)
+    read = {
+        "processors": (_processors(frame), ONLINE),
+        "cores": (len(sysfs_cores(frame)) or None, ROWS),
+        "sockets": (_sockets(frame), ROWS),
+        "numa_nodes": (_numa_nodes(frame), NODES_ONLINE),
+    }
+    absent = {name: frame.reason(path) for name, (number, path) in read.items() if number is None}
+    if not model:
+        absent["cpu_model"] = frame.reason(CPUINFO)
+    return Processors(model=model, absent=absent, **{name: number for name, (number, _) in read.items()})
+
+
+def cpu_model(frame: Frame) -> str:
+    """The model's name: x86 prints "model name", POWER "cpu", and Arm only the numbers of implementer and part."""
+    says = cpuinfo(frame)
+    if "CPU implementer" in says and "model name" not in says:
+        return f"implementer {says['CPU implementer']} part {says.get('CPU part', 'unknown')}"
+    return says.get("model name") or says.get("cpu") or ""
+
+
+def _processors(frame: Frame) -> int | None:
+    """Processors online; if an old kernel does not list them, those with a known core."""
+    return len(listed(frame.values.get(ONLINE, "")) or frame.tables.get(ROWS, ())) or None
+
+
+def _numa_nodes(frame: Frame) -> int | None:
+    """NUMA nodes online; if an old kernel does not list them, their folders."""
+    return len(listed(frame.values.get(NODES_ONLINE, "")) or frame.lists.get(NODES, ())) or None
+
+
+def _sockets(frame: Frame) -> int | None:
+    """Distinct package numbers; -1 means that the firmware reports none."""
+    packages = {package_number(row.get("physical_package_id", "?")) for row in frame.tables.get(ROWS, ())}
+    return len(packages) if packages and None not in packages else None

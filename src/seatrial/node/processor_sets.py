@@ -1,8 +1,10 @@
 """Sets of processors, as the kernel and hwloc write them: "0-3,8", "00000000,0000010f", "0x0000010f"."""
 
 import functools
+import string
 from collections.abc import Iterable
 
+HEXADECIMAL = set(string.hexdigits)
 MOST = 1 << 16
 """No machine has more processors (the kernel's own ceiling is 8192); a longer set is damaged text."""
 
@@ -33,7 +35,7 @@ def masked(text: str) -> Numbers | None:
     """
     words = text.strip().split(",")
     digits = "".join(word.removeprefix("0x").rjust(8, "0") for word in words)
-    if not text.strip() or len(digits) != 8 * len(words) or 4 * len(digits) > MOST or not _hexadecimal(digits):
+    if not text.strip() or len(digits) != 8 * len(words) or 4 * len(digits) > MOST or set(digits) - HEXADECIMAL:
         return None
     bits = f"{int(digits, 16):b}"
     return tuple(place for place, bit in enumerate(reversed(bits)) if bit == "1")
@@ -47,10 +49,6 @@ def number(text: str) -> int | None:
 def package_number(text: str) -> int | None:
     """Firmware numbers packages as it likes (8442 on an Arm server); None for the kernel's -1: it does not."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
-
-
-def _hexadecimal(digits: str) -> bool:
-    return all(digit in "0123456789abcdefABCDEF" for digit in digits)
 
 
 def numbers(values: Iterable[int]) -> str:

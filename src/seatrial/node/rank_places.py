@@ -1,4 +1,4 @@
-"""Where the ranks run: their affinity masks, and groups of ranks that have fewer cores than members."""
+"""Places of ranks: their affinity masks, and groups of ranks that have fewer cores than members."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -111,10 +111,10 @@ def rank_places(
     A place NODE:0 belongs to NODE, unless it is a node by itself (ranks of this machine). What is missing in a record,
     or has another form, is unknown.
     """
-    known = set(nodes)
+    node_set = set(nodes)
     found = []
     for rank, (place, record) in enumerate(zip(places, records, strict=False)):
-        node = place if place in known else place.rpartition(":")[0] or place
+        node = place if place in node_set else place.rpartition(":")[0] or place
         cpus, cpu, pid = record.get("cpus"), record.get("cpu"), record.get("pid")
         found.append(
             RankPlace(

@@ -1,14 +1,20 @@
-"""Firmware, limits, clock, mounts and sensors, from a frame."""
+"""Firmware, limits, clock, mounts and sensors, from a frame.
+
+Units and names of sensors' files: Linux, Documentation/hwmon/sysfs-interface.rst, driver-api/thermal/sysfs-api.rst and
+power/powercap/powercap.rst.
+"""
 
 import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 
 import msgspec
 
-from seatrial.model.system import ClockState, Limits, SystemFacts
-from seatrial.node.firmware import read_firmware
+from seatrial.model.system import ClockState, Firmware, Limits, Sensor, SystemFacts
 from seatrial.node.frame import Frame, answer, whole_number, why_no_answer
 from seatrial.node.mounts import read_mounts, read_paths
-from seatrial.node.sensors import read_power_limits, read_sensors
+from seatrial.node.processor import cpuinfo
+from seatrial.node.topology_sysfs import NODES, ROWS
 
 KERNEL_CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 CHRONY = "chronyc -n tracking"
@@ -21,6 +27,30 @@ LEAP_ALARM = {"00": True, "01": True, "10": True, "11": False}
 SYSTEM_TIME = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?) seconds (fast|slow) of NTP time")
 ASSIGNMENT = re.compile(r"(leap|stratum|offset)=(-?[0-9]{1,12}(?:\.[0-9]{1,12})?)")
 KERNEL_UNREADABLE = "the kernel's own state (adjtimex) is not readable from a shell"
+DMI = "/sys/class/dmi/id"
+DMI_FILES = {
+    "vendor": "sys_vendor",
+    "product": "product_name",
+    "board": "board_name",
+    "bios_vendor": "bios_vendor",
+    "bios_version": "bios_version",
+    "bios_date": "bios_date",
+}
+BMC = "/sys/devices/platform/ipmi_bmc."
+BMC_PATTERN = f"{BMC}*"
+HWLOC_DUMP = "/var/run/hwloc/knl_memoryside_cache"
+SIDE_CACHES = f"{NODES}/memory_side_cache"
+FIRST = re.compile(r"[0-9]{1,9}")
+ZEN = 23
+"""The first family of AMD processors whose firmware has a setting "NUMA nodes per socket"."""
+HWMON = "/sys/class/hwmon"
+READING = re.compile(r"/sys/class/hwmon/hwmon([0-9]{1,6})/(temp|fan|power)([0-9]{1,6})_(?:input|average)")
+ZONES = "/sys/class/thermal/"
+ZONE = re.compile(r"/sys/class/thermal/thermal_zone([0-9]{1,6})/temp")
+POWER = "/sys/class/powercap/"
+POWER_LIMIT = re.compile(r"(/sys/class/powercap/([^/]+)/constraint_[0-9]{1,3}_)power_limit_uw")
+UNITS = {"temp": ("degC", 1e-3), "fan": ("rpm", 1.0), "power": ("W", 1e-6)}
+"""Millidegrees, revolutions per minute, microwatts."""
 
 
 def read_clock(frame: Frame) -> tuple[ClockState, dict[str, str]]:
@@ -30,7 +60,7 @@ def read_clock(frame: Frame) -> tuple[ClockState, dict[str, str]]:
     """
     readers = {CHRONY: _chrony, NTP: _ntp, SYSTEMD: _systemd}
     state = ClockState()
-    why = "; ".join((*(why_no_answer(frame, command) for command in readers), KERNEL_UNREADABLE))
+    why = "; ".join((why_no_answer(frame, *readers), KERNEL_UNREADABLE))
     for command, read in readers.items():
         if lines := answer(frame, command):
             state = read(lines)
@@ -138,3 +168,146 @@ def booted_s(frame: Frame) -> int | None:
         if name == "btime":
             return whole_number(seconds.strip())
     return None
+
+
+def read_firmware(frame: Frame) -> tuple[Firmware, dict[str, str]]:
+    """Texts as the firmware has them, blanks around them gone; modes in lower case.
+
+    Second: name of a fact ("system.firmware.vendor") -> why it is not known; "system.firmware" where there is no DMI.
+    """
+    dmi = {name: frame.values.get(f"{DMI}/{file}", "").strip() for name, file in DMI_FILES.items()}
+    bmc = [frame.values[path].strip() for path in sorted(path for path in frame.values if path.startswith(BMC))]
+    modes = _dumped_modes(frame)
+    memory_mode = modes.get("memory_mode") or ("cache" if frame.lists.get(SIDE_CACHES) else "")
+    cluster_mode = modes.get("cluster_mode") or _sub_numa_mode(frame)
+    firmware = Firmware(**dmi, bmc_version=bmc[0] if bmc else "", memory_mode=memory_mode, cluster_mode=cluster_mode)
+    if any(dmi.values()):
+        absent = {
+            f"system.firmware.{name}": frame.reason(f"{DMI}/{file}")
+            for name, file in DMI_FILES.items()
+            if not dmi[name]
+        }
+    else:
+        absent = {"system.firmware": frame.reason(DMI)}
+    if not firmware.bmc_version:
+        absent["system.firmware.bmc_version"] = frame.reason(BMC_PATTERN)
+    if not memory_mode:
+        absent["system.firmware.memory_mode"] = f"{frame.reason(HWLOC_DUMP)}; no memory-side cache"
+    if not cluster_mode:
+        absent["system.firmware.cluster_mode"] = f"{frame.reason(HWLOC_DUMP)}; one NUMA node per package, or unknown"
+    return firmware, absent
+
+
+def _dumped_modes(frame: Frame) -> dict[str, str]:
+    """What hwloc-dump-hwdata wrote at boot, on Knights Landing and Knights Mill alone: "memory_mode: Cache"."""
+    pairs = (line.partition(":") for line in frame.files.get(HWLOC_DUMP, ()))
+    words = {key.strip(): value.strip().lower() for key, _, value in pairs}
+    return {key: word for key, word in words.items() if word != "unknown"}
+
+
+def _sub_numa_mode(frame: Frame) -> str:
+    """snc2 (Intel: two NUMA nodes a package, Cluster-on-Die included), nps4 (AMD from Zen on); "" where unknown.
+
+    Counts the NUMA nodes that have processors, by package. One node for each Intel package is not a mode: quadrant,
+    hemisphere and all-to-all look the same; one node for several AMD packages is nps0. A virtual machine's NUMA nodes
+    are as configured, which is not a mode either.
+    """
+    packages = {row["*"]: row.get("physical_package_id", "?") for row in frame.tables.get(ROWS, ()) if "*" in row}
+    nodes: defaultdict[str, int] = defaultdict(int)
+    for cpulist in _cpulists(frame):
+        first = FIRST.match(cpulist)
+        if first:
+            nodes[packages.get(first[0], "?")] += 1
+    counts = set(nodes.values())
+    if "?" in nodes or len(counts) != 1:
+        return ""
+    count = counts.pop()
+    says = cpuinfo(frame)
+    if "hypervisor" in says.get("flags", "").split():
+        return ""
+    if says.get("vendor_id") == "GenuineIntel":
+        return f"snc{count}" if count > 1 else ""
+    family = says.get("cpu family", "")
+    if says.get("vendor_id") != "AuthenticAMD" or not FIRST.fullmatch(family) or int(family) < ZEN:
+        return ""
+    return "nps0" if len(nodes) < len(set(packages.values())) else f"nps{count}"
+
+
+def _cpulists(frame: Frame) -> list[str]:
+    cpulists = frame.columns.get((NODES, "cpulist"), {})
+    return [
+        cpulists.get(number) or frame.values.get(NODES.replace("[0-9]*", f"{number}/cpulist"), "")
+        for number in frame.lists.get(NODES, ())
+    ]
+
+
+def read_sensors(frame: Frame) -> tuple[tuple[Sensor, ...], dict[str, str]]:
+    """Chip by chip, then the thermal zones: "coretemp Package id 0", in degC, rpm and W.
+
+    Equal names are distinguished by " #2", " #3" in the order of the chips. Second: "system.sensors" -> why there is
+    none.
+    """
+    found = [*_chips(frame), *_zones(frame)]
+    times: Counter[str] = Counter()
+    sensors = []
+    for sensor in found:
+        times[sensor.name] += 1
+        again = times[sensor.name]
+        sensors.append(sensor if again == 1 else msgspec.structs.replace(sensor, name=f"{sensor.name} #{again}"))
+    return tuple(sensors), {} if sensors else {"system.sensors": frame.reason(HWMON)}
+
+
+def _chips(frame: Frame) -> list[Sensor]:
+    matches = [match for path in frame.values if path.startswith(HWMON) and (match := READING.fullmatch(path))]
+    matches.sort(key=lambda match: (int(match[1]), match[2], int(match[3])))
+    sensors: dict[tuple[str, str, str], Sensor] = {}
+    for match in matches:
+        chip, kind, number = match.groups()
+        reading = frame.integer(match[0])
+        if reading is None:
+            continue
+        folder = f"{HWMON}/hwmon{chip}"
+        unit, scale = UNITS[kind]
+        critical = frame.integer(f"{folder}/{kind}{number}_crit")
+        label = frame.values.get(f"{folder}/{kind}{number}_label", "").strip() or f"{kind}{number}"
+        sensors[chip, kind, number] = Sensor(
+            name=f"{frame.values.get(f'{folder}/name', '').strip() or f'hwmon{chip}'} {label}",
+            unit=unit,
+            value=reading * scale,
+            critical=critical * scale if critical is not None else None,
+        )
+    return list(sensors.values())
+
+
+def _zones(frame: Frame) -> list[Sensor]:
+    matches = [match for path in frame.values if path.startswith(ZONES) and (match := ZONE.fullmatch(path))]
+    sensors = []
+    for match in sorted(matches, key=lambda match: int(match[1])):
+        reading = frame.integer(match[0])
+        if reading is not None:
+            kind = frame.values.get(match[0].removesuffix("temp") + "type", "").strip() or f"zone {match[1]}"
+            sensors.append(Sensor(name=f"thermal {kind}", unit="degC", value=reading * 1e-3))
+    return sensors
+
+
+def read_power_limits(frame: Frame) -> tuple[dict[str, float], dict[str, str]]:
+    """RAPL domain and constraint ("package-0 long_term", "package-0 dram long_term") -> its limit in W.
+
+    Second: "system.power_limits_w" -> why there is none.
+    """
+    limits = {}
+    for path, text in sorted(each for each in frame.values.items() if each[0].startswith(POWER)):
+        match = POWER_LIMIT.fullmatch(path)
+        limit = frame.integer(path) if match else None
+        if match and limit is not None:
+            constraint = frame.values.get(f"{match[1]}name", text).strip()
+            limits[f"{_domain(frame.values, match[2])} {constraint}"] = limit * 1e-6
+    return limits, {} if limits else {"system.power_limits_w": "no /sys/class/powercap/*/constraint_*_power_limit_uw"}
+
+
+def _domain(values: Mapping[str, str], folder: str) -> str:
+    """intel-rapl:0 -> "package-0"; intel-rapl:0:1 -> "package-0 dram"; intel-rapl-mmio:0 -> "mmio package-0"."""
+    control, *numbers = folder.split(":")
+    places = [":".join((control, *numbers[:depth])) for depth in range(1, len(numbers) + 1)]
+    names = [values.get(f"/sys/class/powercap/{place}/name", place).strip() for place in places]
+    return " ".join((*(["mmio"] if control.endswith("-mmio") else []), *(names or [folder])))

@@ -11,7 +11,7 @@ import msgspec
 
 from seatrial.model.hardware import Cache, Core, NumaNode, Topology
 from seatrial.node.frame import FactsFormatError, Frame
-from seatrial.node.hwloc_document import PLACES, parse_hwloc
+from seatrial.node.hwloc_devices import PLACES, parse_hwloc
 from seatrial.node.processor_sets import Numbers, masked, number, package_number
 from seatrial.node.topology_sysfs import CPU, NODES, ROWS, node_distances, sysfs_topology
 
@@ -21,7 +21,7 @@ LOCAL = 10
 KINDS = {"0": "unified", "1": "data", "2": "instruction"}
 
 
-class Surroundings(NamedTuple):
+class Ancestry(NamedTuple):
     """What an object lies in: package, core, caches, each by its element's place in the document."""
 
     package: int | None = None
@@ -90,26 +90,26 @@ def _skeleton(text: str) -> Topology:
 def _walk(root: ET.Element) -> Walked:
     """Through all objects, without recursion: the depth is the text's to choose."""
     walked = Walked()
-    waiting = [(each, Surroundings()) for each in root.iterfind("object")]
+    waiting = [(each, Ancestry()) for each in root.iterfind("object")]
     place = 0
     while waiting:
         element, around = waiting.pop()
         place += 1
-        kind, here = element.get("type", ""), number(element.get("os_index", ""))
+        kind, index = element.get("type", ""), number(element.get("os_index", ""))
         name = PLACES.get(kind, kind)
-        if name == "PU" and here is not None and here not in walked.processors:
-            walked.processors.add(here)
+        if name == "PU" and index is not None and index not in walked.processors:
+            walked.processors.add(index)
             walked.sharers.update(around.caches)
             if around.core is not None:
-                walked.cores[around.core][1].append(here)
+                walked.cores[around.core][1].append(index)
         elif name == "Package":
             walked.packages[place] = package_number(element.get("os_index", ""))
             around = around._replace(package=place)
         elif name == "Core":
             walked.cores[place] = (around.package, [])
             around = around._replace(core=place)
-        elif name == "NUMANode" and here is not None:
-            walked.nodes[here] = (masked(element.get("cpuset", "")) or (), number(element.get("local_memory", "")))
+        elif name == "NUMANode" and index is not None:
+            walked.nodes[index] = (masked(element.get("cpuset", "")) or (), number(element.get("local_memory", "")))
         elif "Cache" in name and name != "MemorySideCache":
             walked.caches[place] = element
             around = around._replace(caches=(*around.caches, place))

@@ -37,7 +37,7 @@ def logical_order(cores: Sequence[Core], nodes: Iterable[NumaNode], shared: Iter
 
 
 def sysfs_order(frame: Frame, cores: Sequence[Core], nodes: Sequence[NumaNode]) -> Numbers:
-    """The same from the kernel's files of a frame."""
+    """Logical order of the processors from the kernel's files of a frame."""
     return logical_order(cores, nodes, set(_shared(frame)))
 
 
@@ -95,7 +95,7 @@ def node_memory_bytes(line: str) -> int | None:
 
 
 def _processor_rows(frame: Frame) -> tuple[Cells, ...]:
-    """Of each processor: number, package, core, list of siblings, mask of siblings; "?" where not reported."""
+    """Number, package, core, list and mask of siblings of each processor; "?" if not reported."""
     masks = frame.columns.get((ROWS, "thread_siblings"), {})
     return tuple(
         (
@@ -110,7 +110,7 @@ def _processor_rows(frame: Frame) -> tuple[Cells, ...]:
 
 
 def _node_cells(frame: Frame) -> tuple[Numbers, tuple[Numbers, ...], Cells, Cells]:
-    """Of the NUMA nodes, by their numbers: these, their processors, the lines of their memory, their distances."""
+    """Numbers of the NUMA nodes, their processors, the lines of their memory, and their distances."""
     names = {index: name for name in frame.lists.get(NODES, ()) if (index := number(name)) is not None}
     indexes = tuple(sorted(names))
     distances = frame.columns.get((NODES, "distance"), {})
@@ -146,11 +146,11 @@ def _cores(rows: tuple[Cells, ...], online: str, indexes: Numbers, sets: tuple[N
         if None in key:
             return ()
         members[bool(together), key][processor] = socket
-    found = (
+    cores = (
         Core(processors=tuple(sorted(held)), package=held[min(held)], numa_node=node_of.get(min(held)))
         for held in members.values()
     )
-    return tuple(sorted(found, key=lambda core: core.processors))
+    return tuple(sorted(cores, key=lambda core: core.processors))
 
 
 @functools.lru_cache(maxsize=256)
@@ -197,7 +197,7 @@ def read_caches(frame: Frame) -> tuple[Cache, ...]:
 
 
 def _cells(column: Mapping[str, str], names: Cells) -> Cells:
-    """In the order of the names, which a column without gaps has already."""
+    """Cells in the order of the names, which a column without gaps has already."""
     return tuple(column.values()) if len(column) == len(names) else tuple(column.get(name, "") for name in names)
 
 

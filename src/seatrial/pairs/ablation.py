@@ -59,7 +59,7 @@ def ablation_order(variants: Sequence[Variant], block: int, draw: random.Random)
 
 
 def over_rail(variants: Sequence[Variant], rail: str, held: Mapping[str, str]) -> tuple[Variant, ...]:
-    """The same variants restricted to one rail, with distinct names for their samples. No rail: unchanged."""
+    """The variants restricted to one rail, with distinct names for their samples. No rail: unchanged."""
     if not rail:
         return tuple(variants)
     return tuple(

@@ -68,7 +68,7 @@ def leaf_matching(
 
 def leaf_design(nodes: Sequence[str], leaf_of: Mapping[str, str], seed: int) -> list[list[Pair]]:
     """All pairs within each leaf, all leaves at once; then one pair for every two leaves, ends drawn at random."""
-    members = _members(nodes, leaf_of)
+    members = members_by_leaf(nodes, leaf_of)
     inside = [circle_rounds(names) for names in members.values()]
     rounds = [
         [pair for each in inside if turn < len(each) for pair in each[turn]]
@@ -90,7 +90,7 @@ def covering(
     crossings: Counter[str] = Counter()
     for pair in covered:
         crossings.update(_leaves_crossed(pair, leaf_of))
-    members = _members([node for node in nodes if node in leaf_of], leaf_of)
+    members = members_by_leaf([node for node in nodes if node in leaf_of], leaf_of)
     added: list[Pair] = []
 
     def add(name: str, others: Collection[str]) -> None:
@@ -139,7 +139,7 @@ def capped(pairs: Sequence[Pair], at_once: int, leaf_of: Mapping[str, str], upli
     return pieces
 
 
-def _members(nodes: Sequence[str], leaf_of: Mapping[str, str]) -> dict[str, list[str]]:
+def members_by_leaf(nodes: Sequence[str], leaf_of: Mapping[str, str]) -> dict[str, list[str]]:
     """Nodes by leaf; those of unknown leaf share one without a name."""
     members: dict[str, list[str]] = defaultdict(list)
     for node in nodes:
@@ -164,7 +164,7 @@ def _both_kinds(nodes: Sequence[str], leaf_of: Mapping[str, str], draw: random.R
     for _ in range(tries):
         inside: list[Pair] = []
         abroad: list[str] = []
-        for names in _members(nodes, leaf_of).values():
+        for names in members_by_leaf(nodes, leaf_of).values():
             order = draw.sample(names, len(names))
             staying = max(len(names) - LEAST_CROSSINGS, 0) // 2 * 2
             inside += zip(order[:staying:2], order[1:staying:2], strict=True)
@@ -178,7 +178,7 @@ def _within(
 ) -> list[Pair]:
     """A matching inside every leaf; those left over, one of an odd leaf, are paired across leaves."""
     pairs: list[Pair] = []
-    for names in _members(nodes, leaf_of).values():
+    for names in members_by_leaf(nodes, leaf_of).values():
         pairs += _improved(_shuffled_pairs(names, draw), lambda pair: frozenset(pair) in used, draw)
     pairs = [pair for pair in pairs if frozenset(pair) not in used]
     matched = {name for pair in pairs for name in pair}
@@ -208,8 +208,8 @@ def _improved(pairs: list[Pair], cost: _Cost, draw: random.Random) -> list[Pair]
             if other == place:
                 continue
             before = cost((a, b)) + cost((c, d))
-            for one, two in (((a, c), (b, d)), ((a, d), (c, b))):
-                if cost(one) + cost(two) < before:
-                    pairs[place], pairs[other] = one, two
+            for first, two in (((a, c), (b, d)), ((a, d), (c, b))):
+                if cost(first) + cost(two) < before:
+                    pairs[place], pairs[other] = first, two
                     break
     return pairs

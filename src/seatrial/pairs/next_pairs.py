@@ -15,7 +15,7 @@ from seatrial.model.subject import Direction
 from seatrial.pairs.rounds import Pair
 
 MOST_PAIRS = 16
-"""In one step; each is measured alone."""
+"""Pairs in one step; each is measured alone."""
 _MOST_PARTS = 64
 _OTHER_LEAVES = 8
 _ACROSS = 24
@@ -103,7 +103,7 @@ def _offered(
 
 
 def _at_most(most: int, parts: Collection[Component], draw: random.Random) -> list[Component]:
-    """That many of them by chance, the same ones for the same seed: a set has another order in each process."""
+    """At most `most` parts by chance, the same ones for the same seed: a set has another order in each process."""
     ordered = sorted(parts)
     return ordered if len(ordered) <= most else draw.sample(ordered, most)
 

@@ -1,5 +1,4 @@
-"""Where the ranks of a node are: one place for each core; the size of the arrays that its memory is tried with; and in
-which order nodes take turns."""
+"""A node's ranks, a place for each core; the size of the arrays that try its memory; and the order of nodes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -14,9 +13,9 @@ ARRAY_PER_CACHE = 4
 """STREAM's rule: each array has at least four times the bytes of all last-level caches."""
 LEAST_ARRAY_BYTES = 8 << 20
 MOST_ARRAY_BYTES = 256 << 20
-"""Of one rank. More takes longer than a quick trial may."""
+"""Array of one rank. More takes longer than a quick trial may."""
 MEMORY_SHARE = 0.25
-"""Of the node's memory, at most, for three arrays on each of its ranks."""
+"""Largest share of the node's memory for three arrays on each of its ranks."""
 UNKNOWN_CACHE_BYTES = 64 << 20
 LINE_BYTES = 64
 ODD_LINES = 17
@@ -30,13 +29,13 @@ class NodePlaces(msgspec.Struct, frozen=True, kw_only=True):
     cores: tuple[str, ...]
     """Places; the first one is tried alone, too."""
     numa: tuple[tuple[str, ...], ...] = ()
-    """The same by NUMA node; empty where there is only one, or it is unknown."""
+    """Places by NUMA node; empty if there is only one, or it is unknown."""
     left_out: int = 0
     """Ranks that share a core with another one."""
     node_array_bytes: int
-    """Of each rank while all measure."""
+    """Array of each rank while all measure."""
     core_array_bytes: int
-    """Of the first rank alone."""
+    """Array of the first rank while it measures alone."""
 
 
 def ranks_needed(facts: Mapping[str, NodeFacts]) -> int:
@@ -49,15 +48,9 @@ def ranks_needed(facts: Mapping[str, NodeFacts]) -> int:
         cores = node_facts.topology.cores
         firsts = sorted(core.processors[0] for core in cores if core.processors)
         adjacent = bool(firsts) and firsts != list(range(len(firsts)))
-        count = _first_known(
-            node_facts.processors if adjacent else None, node_facts.cores, len(cores), node_facts.processors
-        )
-        counts.append(count)
+        processors = node_facts.processors
+        counts.append((adjacent and processors) or node_facts.cores or len(cores) or processors or 1)
     return min(counts, default=1)
-
-
-def _first_known(*numbers: int | None) -> int:
-    return next((number for number in numbers if number), 1)
 
 
 def places_of(

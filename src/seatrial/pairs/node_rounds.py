@@ -18,7 +18,7 @@ NODE_KERNELS = (Kernel.MEMORY_TRIAD, Kernel.MEMORY_COPY, Kernel.MEMORY_READ)
 ONCE_KERNELS = (Kernel.MEMORY_SCALE, Kernel.MEMORY_ADD)
 FMA_WINDOW = 128
 PRODUCTS, PRODUCT_ROWS, PRODUCT_ROWS_OF_SHARED = 4, 512, 256
-"""Of DGEMM: calls, and rows of the matrices. A library that is not made for the processor takes 100 ms for 512."""
+"""Calls of DGEMM, and rows of its matrices. A library that is not made for the processor takes 100 ms for 512."""
 DOUBLE_BYTES = 8
 FAR = "{}>{}"
 """Variant of chase_far: the NUMA node of the core, and that of the memory."""
@@ -31,7 +31,7 @@ MEETING_WINDOW = 101
 OPERATIONS, SLICES, SLEEPS = 50, 5, 100
 MEMORY_PASSES, FMA_BATCHES, QUANTA, ROUND_TRIPS, CHASES = 4, 20, 500, 1000, 20
 CHASED_PART = 2
-"""Of the array of one core: twice the last-level cache, since laying it out takes longer than measuring in it."""
+"""Part of one core's array: twice the last-level cache, since laying it out takes longer than measuring in it."""
 LONG_BATCHES = 200
 """0.15 to 0.4 s: a pause at the end is not seen, so a window of a few pauses makes a quota look generous."""
 WARM_SHARE = 4
@@ -81,9 +81,9 @@ SHORT = Extent(whole=False, passes=3, batches=4, quanta=200, round_trips=200, ar
 """A third of it, for nodes that are tried one after the other; noise is still watched for a tenth of a second."""
 
 LOAD = Extent(passes=8, batches=LONG_BATCHES)
-"""Of a soak: longer, so that nodes are hot and quotas are spent."""
+"""Extent of a soak: longer, so that nodes are hot and quotas are spent."""
 LOAD_OF_SHARED = Extent(whole=False, passes=3, batches=60, quanta=300, round_trips=500, array_part=3)
-"""The same for nodes that are tried one after the other: longer than the 100 ms of a CPU quota."""
+"""Extent of a soak of nodes that are tried one after the other: longer than the 100 ms of a CPU quota."""
 
 
 def rounds_of(
@@ -222,4 +222,4 @@ _ROUNDS = {
     Trial.MEMORY: _memory, Trial.ARITHMETIC: _arithmetic, Trial.NOISE: _noise, Trial.PIPE: _pipe,
     Trial.SCHEDULER: _scheduler, Trial.COLLECTIVES: _collectives,
 }  # fmt: skip
-"""Those of storage are in `storage_rounds`: a file system is shared by all nodes."""
+"""Rounds of storage are in `storage_rounds`: a file system is shared by all nodes."""

@@ -50,7 +50,7 @@ def window_shape(message_bytes: int, ranks: int, pace: Pace) -> Shape:
 
 
 def saturation_rounds(pair: Pair, counts: Sequence[int], repetitions: int, pace: Pace, seed: int) -> tuple[Round, ...]:
-    """In each repetition latency and, at every size, bandwidth for each number of ranks, in a new random order."""
+    """Latency and, at every size, bandwidth for each number of ranks, in a new random order each repetition."""
     rounds = []
     for repetition in range(repetitions):
         some = [(latency_shape(LATENCY_BYTES, pace), ranks) for ranks in counts]

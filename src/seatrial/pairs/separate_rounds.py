@@ -6,7 +6,7 @@ from itertools import islice
 
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.subject import SubjectKind
-from seatrial.pairs.leaf_matchings import leaf_matching, matchings
+from seatrial.pairs.leaf_matchings import leaf_matching, matchings, members_by_leaf
 from seatrial.pairs.rounds import Pair, pieces, sparse_rounds
 
 MANY_NODES = 64
@@ -75,11 +75,7 @@ def even_matchings(nodes: Sequence[str], fabric: Wiring, rounds: int, seed: int)
 
 def members_of(nodes: Sequence[str], leaf_of: Mapping[str, str]) -> dict[str, list[str]]:
     """Nodes by leaf; those of unknown leaf are left out."""
-    members: dict[str, list[str]] = {}
-    for node in nodes:
-        if node in leaf_of:
-            members.setdefault(leaf_of[node], []).append(node)
-    return members
+    return {leaf: members for leaf, members in members_by_leaf(nodes, leaf_of).items() if leaf}
 
 
 def on_two_levels(members: Mapping[str, Sequence[str]], fabric: Wiring) -> bool:

@@ -12,11 +12,11 @@ STREAM, STREAMS, TOTAL = "one stream", "streams of a node", "all nodes"
 STORAGE_KERNELS = frozenset((Kernel.STORAGE_WRITE, Kernel.STORAGE_READ, Kernel.STORAGE_FILES))
 BLOCK_BYTES = 1 << 20
 MOST_STREAMS = 8
-"""Of one node. More show nothing new: a limit of each stream, and one of the node."""
+"""Streams of one node. More show nothing new: a limit of each stream, and one of the node."""
 MOST_TURNS = 16
 """Nodes are tried in this many turns at most, so that large clusters are done in time; several in each."""
 MOST_BYTES, MOST_NODE_BYTES = 512 << 20, 16 << 20
-"""Of all files that exist at one time; on large clusters for each node."""
+"""Bytes of all files that exist at one time; on large clusters for each node."""
 FREE_PART = 20
 """At most one part of this many of the free space is used."""
 
@@ -25,7 +25,7 @@ class StorageExtent(msgspec.Struct, frozen=True, kw_only=True):
     """How much is written and read. Each file exists only during its round."""
 
     blocks: int
-    """Of one iteration."""
+    """Blocks of one iteration."""
     iterations: int
     files: int
     """Made and removed in one iteration."""
@@ -33,13 +33,13 @@ class StorageExtent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def file_bytes(self) -> int:
-        """Of one stream."""
+        """Bytes of one stream's file."""
         return self.blocks * self.iterations * BLOCK_BYTES
 
 
 FULL_STORAGE = StorageExtent(blocks=4, iterations=4, files=16)
 QUICK_STORAGE = StorageExtent(blocks=1, iterations=4, files=8, scopes=(STREAM,))
-"""As part of a check: at most 16 MiB at one time on up to 64 nodes."""
+"""Extent as part of a check: at most 16 MiB at one time on up to 64 nodes."""
 LEAST_STORAGE = StorageExtent(blocks=1, iterations=2, files=4)
 
 
@@ -50,7 +50,7 @@ def bytes_at_once(nodes: Sequence[NodePlaces], extent: StorageExtent) -> int:
 
 
 def fitting(nodes: Sequence[NodePlaces], extent: StorageExtent, free_bytes: int) -> StorageExtent | None:
-    """The same or a smaller extent that uses little of the free space; None: even the smallest one uses too much."""
+    """This or a smaller extent that uses little of the free space; None: even the smallest one uses too much."""
     allowed = min(max(MOST_BYTES, MOST_NODE_BYTES * len(nodes)), free_bytes // FREE_PART)
     smaller = [
         msgspec.structs.replace(extent, blocks=blocks, iterations=iterations)

@@ -28,9 +28,9 @@ BANDWIDTH_ROUND_S = 0.1
 """Wanted length of the timed part of one bandwidth round."""
 
 MOST_SAMPLES = 1_000_000
-"""Of each kernel in a survey. Beyond it rounds are cut short: what is judged is the run, and its median takes few."""
+"""Samples of each kernel. Beyond it rounds are cut short: the run is judged, and its median takes few."""
 LEAST_ROUND_TRIPS = 10
-"""In one run of the latency kernel, however many pairs there are."""
+"""Round trips in one run of the latency kernel, however many pairs there are."""
 
 FAULT_SHARE = 0.1
 """Share of slow nodes for which a sparse design is made."""
@@ -40,7 +40,7 @@ FEWEST_OF_MANY = 4
 """Random rounds over that many: two between leaves, by which every uplink is crossed with different partners, and two
 within leaves, which distinguish nodes from what they share with others."""
 ERROR_OF_MANY = 0.99
-"""As `ERROR`, over that many: pairs measured alone afterwards settle a single node, which a round of all does not."""
+"""`ERROR` over that many nodes: pairs measured alone afterwards settle a single node, which a round of all does not."""
 
 
 class DesignChoice(enum.StrEnum):
@@ -83,13 +83,13 @@ def thinned(shape: Shape, measurements: int) -> Shape:
 
     Its own where they do, and never less than `LEAST_ROUND_TRIPS` round trips or the windows of `BANDWIDTH`.
     """
-    each = MOST_SAMPLES // max(measurements, 1)
-    if shape.iterations + shape.warmup <= each:
+    samples = MOST_SAMPLES // max(measurements, 1)
+    if shape.iterations + shape.warmup <= samples:
         return shape
     if shape.kernel is Kernel.PINGPONG:
-        iterations = max(each * 5 // 6, LEAST_ROUND_TRIPS)
+        iterations = max(samples * 5 // 6, LEAST_ROUND_TRIPS)
         return msgspec.structs.replace(shape, iterations=iterations, warmup=iterations // 5)
-    return msgspec.structs.replace(shape, iterations=max(each - shape.warmup, BANDWIDTH.iterations))
+    return msgspec.structs.replace(shape, iterations=max(samples - shape.warmup, BANDWIDTH.iterations))
 
 
 def plan_survey(
@@ -145,7 +145,7 @@ def plan_survey(
 
 
 def _most_rounds(nodes: Sequence[str], choice: DesignChoice, wanted: int) -> int:
-    """Of random pairs, if the budget permits."""
+    """Rounds of random pairs, if the budget permits."""
     return wanted if choice is DesignChoice.SPARSE else min(max(wanted, MOST_ROUNDS), turns(len(nodes)))
 
 
@@ -181,7 +181,7 @@ def sparse_rounds_wanted(nodes: int) -> int:
 
 
 def large_rounds_wanted(nodes: int) -> int:
-    """The same over `MANY_NODES` or more."""
+    """Rounds of a survey over `MANY_NODES` or more."""
     return max(rounds_needed(nodes, FAULT_SHARE, ERROR_OF_MANY), FEWEST_OF_MANY)
 
 

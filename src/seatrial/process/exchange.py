@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import IO, TypeVar
 
 KEPT_BYTES = 256 << 20
-"""Of each output. The facts of thousands of nodes are less."""
+"""Bytes kept of each output. The facts of thousands of nodes are less."""
 PIECE_BYTES = 1 << 16
 MOST_LATE_BYTES = 1 << 20
 """Read past a deadline: what was written in time is taken, and a program that never stops writing is late."""
@@ -18,7 +18,7 @@ MOST_LATE_BYTES = 1 << 20
 Result = TypeVar("Result")
 
 
-class Exchange:
+class PipeExchange:
     """Outputs of a program that are pipes of ours, and perhaps a text for its input.
 
     `received` holds what each output delivered and nobody has taken yet: its last `kept_bytes` at least.

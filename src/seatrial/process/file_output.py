@@ -13,7 +13,7 @@ from typing import IO
 import msgspec
 
 from seatrial.files.writing import open_own
-from seatrial.process.keeper import MARK, End, Keeper
+from seatrial.process.keeper import MARK, EndProcesses, Keeper
 from seatrial.process.process import NOT_STARTED, end_group, environment
 
 GRACE_S = 10.0
@@ -87,7 +87,7 @@ def _emptied(path: Path) -> IO[bytes]:
 def _mark() -> Iterator[Mapping[str, str]]:
     """A variable for the environment of a program, whose bearers are ended where this process does not come so far."""
     word = secrets.token_hex(8)
-    keeper = Keeper([End(words=(f"{MARK}={word}",), grace_s=GRACE_S)])
+    keeper = Keeper([EndProcesses(words=(f"{MARK}={word}",), grace_s=GRACE_S)])
     try:
         yield {MARK: word}
     finally:

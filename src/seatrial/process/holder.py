@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 
-from seatrial.process.exchange import Exchange
+from seatrial.process.exchange import PipeExchange
 from seatrial.process.process import end_group, not_started, pipes, start
 
 LOOK_S = 1.0
@@ -16,7 +16,7 @@ LOOK_S = 1.0
 MOST_OUTPUT_BYTES = 1 << 16
 
 
-class Start(enum.Enum):
+class HolderStart(enum.Enum):
     """How a start went."""
 
     READY = "ready"
@@ -42,7 +42,7 @@ class Holding:
             self._stderr.close()
             raise not_started(argv, error) from error
         self._stdin, self._stdout = pipes(self._process)
-        self._exchange = Exchange([self._stdout], MOST_OUTPUT_BYTES)
+        self._exchange = PipeExchange([self._stdout], MOST_OUTPUT_BYTES)
 
     @property
     def output(self) -> bytes:
@@ -59,28 +59,30 @@ class Holding:
         file = self._stderr.fileno()
         return os.pread(file, os.fstat(file).st_size, 0).decode("utf-8", errors="replace")
 
-    def until(self, mark: bytes, timeout_s: float, give_up: Callable[[str], bool], look_s: float = LOOK_S) -> Start:
+    def until(
+        self, mark: bytes, timeout_s: float, give_up: Callable[[str], bool], look_s: float = LOOK_S
+    ) -> HolderStart:
         """Wait until a line of its standard output begins with `mark`.
 
         `give_up` is asked every `look_s` with what it has said; a yes ends the waiting.
         """
         looked_s = time.monotonic()
 
-        def answer() -> Start | None:
+        def answer() -> HolderStart | None:
             nonlocal looked_s
             if any(line.startswith(mark) for line in self.output.split(b"\n")[:-1]):
-                return Start.READY
+                return HolderStart.READY
             if self._exchange.ended(self._stdout):
-                return Start.ENDED
+                return HolderStart.ENDED
             if time.monotonic() < looked_s + look_s:
                 return None
             looked_s = time.monotonic()
-            return Start.GIVEN_UP if give_up(self.said()) else None
+            return HolderStart.GIVEN_UP if give_up(self.said()) else None
 
         outcome = self._exchange.until(answer, looked_s + timeout_s, look_s)
-        if outcome is Start.ENDED:
+        if outcome is HolderStart.ENDED:
             self._process.wait()
-        return outcome or Start.GIVEN_UP
+        return outcome or HolderStart.GIVEN_UP
 
     def release(self, patience_s: float) -> bool:
         """End its input by a line and wait for its end, for that long; whether it ended by itself."""

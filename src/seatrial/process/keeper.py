@@ -22,7 +22,7 @@ MARK = "SEATRIAL_STARTED_BY"
 DISMISSED_S = 2.0
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True, tag="command"):
+class KeeperCommand(msgspec.Struct, frozen=True, kw_only=True, tag="command"):
     """A program that is run until it succeeds, `tries` times at most."""
 
     argv: tuple[str, ...]
@@ -34,10 +34,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, tag="command"):
     timeout_s: float = 300.0
     """Time for one of them."""
     needed: bool = False
-    """Where it fails, the duties behind it are left undone."""
+    """If it fails, the duties behind it are left undone."""
 
 
-class End(msgspec.Struct, frozen=True, kw_only=True, tag="end"):
+class EndProcesses(msgspec.Struct, frozen=True, kw_only=True, tag="end"):
     """End this user's processes on this machine that have one of the words among their arguments or variables."""
 
     words: tuple[str, ...]
@@ -49,7 +49,7 @@ class End(msgspec.Struct, frozen=True, kw_only=True, tag="end"):
     needed: bool = False
 
 
-Duty = Command | End
+Duty = KeeperCommand | EndProcesses
 
 
 class Keeper:

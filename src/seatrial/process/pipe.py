@@ -8,7 +8,7 @@ from pathlib import Path
 
 from seatrial.files.writing import open_own
 from seatrial.model.errors import ProbeLost
-from seatrial.process.exchange import Exchange
+from seatrial.process.exchange import PipeExchange
 from seatrial.process.process import end_group, not_started, pipes, start
 
 TAIL_BYTES = 100_000
@@ -32,7 +32,7 @@ class LinePipe:
             except OSError as error:
                 raise not_started(argv, error) from error
         self._stdin, self._stdout = pipes(self._process)
-        self._exchange = Exchange([self._stdout])
+        self._exchange = PipeExchange([self._stdout])
         self._received = self._exchange.received[self._stdout]
 
     def send(self, line: bytes) -> None:

@@ -14,10 +14,10 @@ from typing import IO, Any
 import msgspec
 
 from seatrial.model.errors import LaunchError
-from seatrial.process.exchange import KEPT_BYTES, Exchange
+from seatrial.process.exchange import KEPT_BYTES, PipeExchange
 
 NOT_STARTED = 127
-"""As a shell says it of a program that is not there, or may not be started."""
+"""A shell's exit status for a program that is not there, or may not be started."""
 LEFT_OVER_S = 1.0
 """For what a program had written before its end and nobody had read yet."""
 WATCH_S = 0.25
@@ -62,7 +62,7 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def step_binding() -> dict[str, str]:
-    """By which variables the step that this process is in, as under srun --pty, would bind the steps started in it."""
+    """Variables by which this process's own step, as under srun --pty, would bind the steps started in it."""
     if "SLURM_STEP_ID" not in os.environ:
         return {}
     return {name: value for name, value in os.environ.items() if BINDING.match(name)}
@@ -136,7 +136,7 @@ def run(
         return Completed(argv=tuple(argv), returncode=NOT_STARTED, stdout="", stderr=f"{argv[0]}: {error.strerror}")
     assert process.stderr is not None  # noqa: S101 - it was asked for
     input_, output = pipes(process)
-    exchange = Exchange([output, process.stderr], kept_bytes)
+    exchange = PipeExchange([output, process.stderr], kept_bytes)
     exchange.feed(input_, stdin.encode("utf-8", errors="replace"))
     try:
         timed_out = not _ended(process, exchange, time.monotonic() + timeout_s, give_up)
@@ -154,7 +154,7 @@ def run(
 
 def _ended(
     process: "subprocess.Popen[bytes]",
-    exchange: Exchange,
+    exchange: PipeExchange,
     deadline: float,
     give_up: Callable[[bool], bool] = lambda _: False,
 ) -> bool:

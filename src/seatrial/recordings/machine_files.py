@@ -25,7 +25,7 @@ NAMELESS = re.compile(r"(?:localhost|unknown|\(none\)|)(?:\.|$)")
 
 
 class Fleet(NamedTuple):
-    """By node: its facts, and why the files of others could not be read."""
+    """Node -> its facts, and why the files of others could not be read."""
 
     facts: dict[str, NodeFacts]
     silent: dict[str, str]

@@ -1,8 +1,11 @@
-"""Recorded machines: what a file or folder holds, recognised by its content."""
+"""Recorded machines: what a file or folder holds, recognised by its content; and how one is written."""
 
 import enum
+import io
+import secrets
+import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +15,8 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
+from seatrial.archive.writer import sentences
+from seatrial.files.writing import rename_folder, replace_file, tentative_folder
 from seatrial.model import formats
 from seatrial.model.errors import UsageError
 from seatrial.node.frame import OPENING
@@ -56,7 +61,7 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     silent: dict[str, str] = {}
     """Node that did not answer -> what was seen of it."""
     features: dict[str, tuple[str, ...]] = {}
-    """By node: its features in the scheduler."""
+    """Node -> its features in the scheduler."""
     scrubbed: bool = False
 
 
@@ -74,7 +79,7 @@ class _Described(msgspec.Struct, frozen=True, kw_only=True):
     features: dict[str, tuple[str, ...]] = {}
 
 
-class Contents(msgspec.Struct, frozen=True, kw_only=True):
+class FolderContents(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a folder: streams by node, those of a run's second reading, trees by the name of their folder.
 
     Other files that describe a machine count only where there are no streams and trees.
@@ -84,9 +89,9 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     after: dict[str, str] = {}
     trees: dict[str, Path] = {}
     files: dict[str, tuple[Path, ...]] = {}
-    """By node: exports of hwloc and texts of commands."""
+    """Node -> exports of hwloc and texts of commands."""
     features: dict[str, tuple[str, ...]] = {}
-    """By node: its features in the scheduler."""
+    """Node -> its features in the scheduler."""
 
 
 def form_of(path: Path) -> Form:
@@ -148,7 +153,7 @@ def _empty_tree() -> Iterator[tuple[Path, TreeWriter]]:
         yield root, TreeWriter(root)
 
 
-def contents(folder: Path, label: object) -> Contents:
+def contents(folder: Path, label: object) -> FolderContents:
     """The recordings at the highest level of a folder; a run's raw facts count as one.
 
     `label`: the name of the folder in messages. Raises UsageError without recordings, and for a link out of the folder.
@@ -160,7 +165,7 @@ def contents(folder: Path, label: object) -> Contents:
         trees = {name: path for one in found for name, path in one.trees.items()}
         files = {name: paths for one in found for name, paths in one.files.items()}
         if streams or trees or files:
-            return Contents(
+            return FolderContents(
                 streams=streams,
                 after={name: text for one in found for name, text in one.after.items()},
                 trees=trees,
@@ -171,16 +176,16 @@ def contents(folder: Path, label: object) -> Contents:
     raise UsageError(f"{label} contains no recording.", EXPECTED)
 
 
-def _own_contents(folder: Path, top: Path) -> Contents:
+def _own_contents(folder: Path, top: Path) -> FolderContents:
     """`top`: the folder of the whole recording."""
     for place in (folder, folder / layout.FACTS_FOLDER):
         before = _streams(place, top, f".{layout.BEFORE}.txt") or _streams(place, top, STREAM_SUFFIX)
         if before:
             after = _streams(place, top, f".{layout.AFTER}.txt")
-            return Contents(streams=before, after=after, features=_features(folder))
+            return FolderContents(streams=before, after=after, features=_features(folder))
     if any((folder / part).is_dir() for part in ("sys", "proc")):
-        return Contents(trees={folder.name: folder})
-    return Contents(files=machine_files(folder, top))
+        return FolderContents(trees={folder.name: folder})
+    return FolderContents(files=machine_files(folder, top))
 
 
 def _description(path: Path, kind: type[_Record]) -> _Record:
@@ -188,7 +193,7 @@ def _description(path: Path, kind: type[_Record]) -> _Record:
 
 
 def _features(folder: Path) -> dict[str, tuple[str, ...]]:
-    """As gather.json or run.json has them; nothing where neither can be read."""
+    """Features that gather.json or run.json has; none if neither can be read."""
     for file in (GATHER_FILE, layout.RUN_FILE):
         try:
             return _description(folder / file, _Described).features
@@ -198,7 +203,7 @@ def _features(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _streams(folder: Path, top: Path, suffix: str) -> dict[str, str]:
-    """By node, in the order of the files' names."""
+    """Node -> its stream, in the order of the files' names."""
     try:
         paths = sorted(path for path in folder.glob(f"*{suffix}") if path.is_file())
     except OSError:
@@ -224,3 +229,58 @@ def text_of(path: Path, folder: Path | None = None) -> str:
 def stream_node(path: Path) -> str:
     """The node of a NODE.facts, else ""."""
     return unquote(path.name.removesuffix(STREAM_SUFFIX)) if path.name.endswith(STREAM_SUFFIX) else ""
+
+
+def stream_name(node: str) -> str:
+    """NODE.facts."""
+    return f"{layout.file_name(node)}{STREAM_SUFFIX}"
+
+
+def gathered_text(gathered: Gathered) -> str:
+    """gather.json."""
+    return msgspec.json.format(msgspec.json.encode(gathered), indent=1).decode() + "\n"
+
+
+def write_recording(target: Path, files: Mapping[str, str]) -> None:
+    """Write a recording: a tar.gz where the name ends so, else a folder. It appears whole, or not at all.
+
+    Raises UsageError where there is something of that name, ArchiveError where it cannot be written.
+    """
+    refuse_taken(target)
+    with sentences(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if is_tar_name(target):
+            replace_file(target.parent.resolve() / target.name, _tarball(target, files))
+            return
+        partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}{layout.PARTIAL}")
+        with tentative_folder(partial) as own:
+            for name, text in files.items():
+                for above in Path(name).parent.parts:
+                    own.make_folder(above, exist_ok=True)
+                own.replace(name, text.encode())
+            refuse_taken(target)
+            rename_folder(partial, target.name)
+
+
+def refuse_taken(target: Path) -> None:
+    """Raises UsageError where there is something of that name already."""
+    if target.exists() or target.is_symlink():
+        raise UsageError(f"{target} exists already.", "Choose another --output.")
+
+
+def is_tar_name(target: Path) -> bool:
+    """Whether a recording of that name is to be one file."""
+    return target.name.endswith((".tar.gz", ".tgz"))
+
+
+def _tarball(target: Path, files: Mapping[str, str]) -> bytes:
+    folder = target.name.removesuffix(".tgz").removesuffix(".tar.gz")
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, text in files.items():
+            data = text.encode("utf-8")
+            member = tarfile.TarInfo(f"{folder}/{name}")
+            member.size = len(data)
+            member.mode = 0o644
+            archive.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()

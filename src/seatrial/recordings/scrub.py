@@ -96,7 +96,7 @@ class StandIns:
         return HOME.sub(lambda found: found[1] + self.names.get(found[2], found[2]), text)
 
 
-def scrub_sinfo(text: str, known: StandIns) -> str:
+def scrub_sinfo(text: str, stand_ins: StandIns) -> str:
     """Lines node|state|partition|reason: states stay, partitions are p1, p2, ..., and a reason is HIDDEN or none."""
     partitions: dict[str, str] = {}
     lines = []
@@ -108,34 +108,34 @@ def scrub_sinfo(text: str, known: StandIns) -> str:
         name = partition.rstrip("*")
         stand_in = partitions.setdefault(name, f"p{len(partitions) + 1}") + partition[len(name) :]
         shown_reason = reason if reason.strip().lower() in ("none", "") else "HIDDEN"
-        lines.append(f"{known.of(node.strip())}|{state}|{stand_in}|{shown_reason}\n")
+        lines.append(f"{stand_ins.of(node.strip())}|{state}|{stand_in}|{shown_reason}\n")
     return "".join(lines)
 
 
-def scrub_features(text: str, known: StandIns) -> str:
+def scrub_features(text: str, stand_ins: StandIns) -> str:
     """Lines node|feature,feature: rules read features, so they stay but for the names in them."""
     lines = (line.partition("|") for line in text.splitlines() if "|" in line)
-    return "".join(f"{known.of(node.strip())}|{known.everywhere(words)}\n" for node, _, words in lines)
+    return "".join(f"{stand_ins.of(node.strip())}|{stand_ins.everywhere(words)}\n" for node, _, words in lines)
 
 
-def scrub_fabric(text: str, known: StandIns) -> str:
+def scrub_fabric(text: str, stand_ins: StandIns) -> str:
     """ibnetdiscover's map: GUIDs are numbered, hosts have their stand-ins, switches are switch1, ..."""
     guids: dict[str, str] = {}
     devices: dict[str, str] = {}
 
-    def guid(found: re.Match[str]) -> str:
-        return guids.setdefault(found[0], f"{len(guids) + 1:016x}")
+    def guid(match: re.Match[str]) -> str:
+        return guids.setdefault(match[0], f"{len(guids) + 1:016x}")
 
-    def description(found: re.Match[str]) -> str:
-        words = found[1]
+    def description(match: re.Match[str]) -> str:
+        words = match[1]
         managed = MANAGED.fullmatch(words)
         host, blank, rest = words.partition(" ")
         if managed:
             words = f"{managed[1]}{_stand_in(devices, managed[2], 'switch')}{managed[3]}"
-        elif host in known.names:
-            words = f"{known.of(host)}{blank}{rest}"
+        elif host in stand_ins.names:
+            words = f"{stand_ins.of(host)}{blank}{rest}"
         elif words and not IDENTIFIER.fullmatch(words) and not MAKERS.search(words):
-            words = f"{_stand_in(devices, host, 'device')}{blank}{known.with_care(rest)}"
+            words = f"{_stand_in(devices, host, 'device')}{blank}{stand_ins.with_care(rest)}"
         return f'"{words}"'
 
     return GUID.sub(guid, QUOTED.sub(description, text))
@@ -178,7 +178,7 @@ def stand_ins(texts: Mapping[str, str], nodes: Iterable[str], cluster: str = "",
     return StandIns(names)
 
 
-def scrubbed(text: str, known: StandIns) -> str:
+def scrubbed(text: str, stand_ins: StandIns) -> str:
     """One stream without those names; everything else stays as it was, byte for byte."""
     lines = []
     inside = ""
@@ -187,28 +187,28 @@ def scrubbed(text: str, known: StandIns) -> str:
         if word in ("@file", "@table", "@command"):
             inside = rest
         if line.startswith("|"):
-            lines.append(_inner(line, inside, known))
+            lines.append(_inner(line, inside, stand_ins))
         elif line.startswith("#"):
-            lines.append(known.everywhere(line))
+            lines.append(stand_ins.everywhere(line))
         else:
-            lines.append(_item(word, rest, known) if rest else line)
+            lines.append(_item(word, rest, stand_ins) if rest else line)
     return "\n".join(lines)
 
 
-def _inner(line: str, inside: str, known: StandIns) -> str:
+def _inner(line: str, inside: str, stand_ins: StandIns) -> str:
     if inside == "/proc/mounts":
-        return "|" + mount_line(line[1:], known.everywhere)
+        return "|" + mount_line(line[1:], stand_ins.everywhere)
     if inside in NAMING_FILES:
-        return known.everywhere(line)
-    return known.with_care(line)
+        return stand_ins.everywhere(line)
+    return stand_ins.with_care(line)
 
 
-def _item(word: str, rest: str, known: StandIns) -> str:
+def _item(word: str, rest: str, stand_ins: StandIns) -> str:
     subject, bar, value = rest.partition("|")
     if subject.startswith(NAMING_ITEMS):
-        return f"{word} {known.everywhere(rest)}"
-    value = known.everywhere(value) if subject in NAMING_VALUES else known.with_care(value)
-    subject = subject if subject.startswith(KERNEL_OWN) else known.with_care(subject)
+        return f"{word} {stand_ins.everywhere(rest)}"
+    value = stand_ins.everywhere(value) if subject in NAMING_VALUES else stand_ins.with_care(value)
+    subject = subject if subject.startswith(KERNEL_OWN) else stand_ins.with_care(subject)
     return f"{word} {subject}{bar}{value}"
 
 

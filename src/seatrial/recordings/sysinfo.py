@@ -20,7 +20,7 @@ DESCRIPTION = re.compile(
 )
 """lspci -nn: address, class, vendor and device."""
 INFINIBAND_DRIVERS = {"8086": "hfi1", "1077": "qib", "1fc1": "qib"}
-"""By PCI vendor: whose InfiniBand is not InfiniBand (the kernel's drivers/infiniband/hw/{hfi1,qib})."""
+"""PCI vendor -> driver of what is not really InfiniBand (the kernel's drivers/infiniband/hw/{hfi1,qib})."""
 VECTOR_SETS = ("sse", "avx", "fma", "amx", "neon", "asimd", "sve", "altivec", "vsx")
 UNTOLD = "the sysinfo file does not contain it"
 
@@ -46,13 +46,19 @@ def facts_from_sysinfo(text: str) -> dict[str, NodeFacts]:
 
 
 def _node(name: str, node: Mapping[str, Any]) -> NodeFacts:
-    cpu, net = _part(node, "cpu"), _part(node, "net")
+    cpu, net, chassis = _part(node, "cpu"), _part(node, "net"), _part(node, "chassis")
     processors, sockets = whole(cpu, "CPU(s)"), whole(cpu, "Socket(s)")
     per_socket = whole(cpu, "Core(s) per socket")
     kernel, model = _text(_part(node, "os"), "kernel"), _text(cpu, "Model name")
     total = _text(_part(node, "memory"), "total")
-    told = {"kernel": kernel, "cpu_model": model, "processors": processors, "sockets": sockets, "cores": per_socket}
-    absent = {field: UNTOLD for field, value in told.items() if not value}
+    told_fields = {
+        "kernel": kernel,
+        "cpu_model": model,
+        "processors": processors,
+        "sockets": sockets,
+        "cores": per_socket,
+    }
+    absent = {field: UNTOLD for field, value in told_fields.items() if not value}
     absent["memory_bytes"] = f"the sysinfo file contains {total!r}, which may be GB or GiB" if total else UNTOLD
     absent["boot_id"] = absent["system.limits"] = absent["system.mounts"] = absent["settings"] = UNTOLD
     return NodeFacts(
@@ -69,40 +75,42 @@ def _node(name: str, node: Mapping[str, Any]) -> NodeFacts:
         pci=_pci(net),
         topology=Topology(numa_nodes=lscpu_numa_nodes(cpu), source="sysinfo"),
         processor=lscpu_processor(cpu, processors),
-        system=SystemFacts(firmware=_firmware(_part(node, "chassis"))),
+        system=SystemFacts(
+            firmware=Firmware(vendor=_text(chassis, "sys_vendor"), product=_text(chassis, "product_name"))
+        ),
         absent=absent,
     )
 
 
-def _interface(name: str, said: Mapping[str, Any]) -> NetworkInterface:
-    match = MEGABITS.fullmatch(_text(said, "speed"))
-    infiniband = _text(said, "link_layer") == "InfiniBand"
+def _interface(name: str, part: Mapping[str, Any]) -> NetworkInterface:
+    match = MEGABITS.fullmatch(_text(part, "speed"))
+    infiniband = _text(part, "link_layer") == "InfiniBand"
     return NetworkInterface(
         name=name,
         link_type=INFINIBAND if infiniband else ETHERNET,
         speed_bits_per_s=int(match[1]) * 1e6 if match and int(match[1]) else None,
-        pci_address=_address(said),
+        pci_address=_address(part),
     )
 
 
-def _hca(name: str, said: Mapping[str, Any]) -> Hca:
+def _hca(name: str, part: Mapping[str, Any]) -> Hca:
     """A device and its one port; the file knows both by the interface on it alone."""
-    match = DESCRIPTION.match(_text(said, "descr"))
-    link_layer = _text(said, "link_layer")
+    match = DESCRIPTION.match(_text(part, "descr"))
+    link_layer = _text(part, "link_layer")
     driver = INFINIBAND_DRIVERS.get(match[3], "") if match and link_layer == "InfiniBand" else ""
     family = port_family(link_layer, driver=driver)
-    rate = port_rate(family, _text(said, "rate"), _interface(name, said).speed_bits_per_s)
+    rate = port_rate(family, _text(part, "rate"), _interface(name, part).speed_bits_per_s)
     port = Port(
         number=1,
         family=family,
         link_layer=link_layer,
-        rate_text=_text(said, "rate"),
+        rate_text=_text(part, "rate"),
         speed_name=rate.speed_name,
         width=rate.width,
         data_bits_per_s=rate.data_bits_per_s,
         interfaces=(name,),
     )
-    return Hca(name=name, pci_address=_address(said), ports=(port,))
+    return Hca(name=name, pci_address=_address(part), ports=(port,))
 
 
 def _pci(net: Mapping[str, Any]) -> tuple[PciDevice, ...]:
@@ -123,8 +131,8 @@ def _pci(net: Mapping[str, Any]) -> tuple[PciDevice, ...]:
     return tuple(devices[address] for address in sorted(devices))
 
 
-def _address(said: Mapping[str, Any]) -> str:
-    match = DESCRIPTION.match(_text(said, "descr"))
+def _address(part: Mapping[str, Any]) -> str:
+    match = DESCRIPTION.match(_text(part, "descr"))
     return _full(match[1]) if match else ""
 
 
@@ -159,10 +167,6 @@ def lscpu_processor(cpu: Mapping[str, Any], processors: int | None) -> Processor
 
 def _megahertz(text: str) -> float | None:
     return float(text) * 1e6 if re.fullmatch(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", text) else None
-
-
-def _firmware(chassis: Mapping[str, Any]) -> Firmware:
-    return Firmware(vendor=_text(chassis, "sys_vendor"), product=_text(chassis, "product_name"))
 
 
 def _part(whole: Mapping[str, Any], name: str) -> Mapping[str, Any]:

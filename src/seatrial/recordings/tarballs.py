@@ -84,7 +84,7 @@ class Capped:
         self._largest = largest
 
     def read(self, count: int = -1) -> bytes:
-        """As any stream; all that is left counts as too much at once where it is."""
+        """Read like any stream; reading all at once counts what is left against the limit."""
         if count < 0 or count > LONGEST_READ:
             data = self._stream.read(LONGEST_READ + 1)
             if len(data) > LONGEST_READ:
@@ -96,7 +96,7 @@ class Capped:
         return data
 
     def seek(self, place: int, whence: int = 0) -> int:
-        """As any stream: what is compressed is unpacked on the way."""
+        """Seek like any stream: what is compressed is unpacked on the way."""
         if place > self._largest:
             raise too_large(self._largest)
         return self._stream.seek(place, whence)

@@ -17,7 +17,7 @@ LONGEST_PART = 255
 DEEPEST = 100
 CHUNK = 1 << 16
 MOST_HOPS = 40
-"""As many links as Linux follows for one path (path_resolution(7))."""
+"""Links that Linux follows for one path (path_resolution(7))."""
 ONE_MACHINE = "Record sys and proc of one machine."
 
 

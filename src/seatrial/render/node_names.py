@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-from seatrial.drift.flat_fields import ranges
+from seatrial.drift.flat_facts import ranges
 from seatrial.model.words import natural_key, natural_sorted
 
 _LAST_NUMBER = re.compile(r"(.*?)([0-9]{1,15})([^0-9]*)", re.DOTALL)

@@ -24,7 +24,7 @@ LONGEST_BRIEF = 70
 """Characters of a clause that a headline quotes; of a longer one it says what kind of finding it is."""
 
 PLACEMENT_HINT = "`seatrial placement -- LAUNCH LINE` prints how"
-"""In the remedies of rules about ranks; that command itself replaces it by its own advice."""
+"""Part of the remedies of rules about ranks; the command itself replaces it by its own advice."""
 
 
 class Readings(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,9 +114,9 @@ def findings_of(rule: Rule, readings: Readings) -> list[Finding]:
     for violation in violations:
         if violation.node is not None:
             by_key.setdefault(violation.key, {}).setdefault(violation.node, violation)
-    known = sum(map(rule.knows, readings.facts.values())) if rule.knows else len(readings.facts)
-    everywhere = {key for key, by_node in by_key.items() if len(by_node) >= max(2, SHARE_OF_ALL * known)}
-    findings = [_of_cluster(rule, by_key[key], known, readings) for key in by_key if key in everywhere]
+    nodes_known = sum(map(rule.knows, readings.facts.values())) if rule.knows else len(readings.facts)
+    everywhere = {key for key, by_node in by_key.items() if len(by_node) >= max(2, SHARE_OF_ALL * nodes_known)}
+    findings = [_of_cluster(rule, by_key[key], nodes_known, readings) for key in by_key if key in everywhere]
     undecided = [violation for violation in violations if violation.node is None]
     if undecided:
         findings.append(_finding(rule, CLUSTER, f"The nodes differ: {_clauses(undecided)}", undecided))
@@ -129,10 +129,10 @@ def findings_of(rule: Rule, readings: Readings) -> list[Finding]:
     return findings
 
 
-def _of_cluster(rule: Rule, by_node: Mapping[str, Violation], known: int, readings: Readings) -> Finding:
+def _of_cluster(rule: Rule, by_node: Mapping[str, Violation], nodes_known: int, readings: Readings) -> Finding:
     nodes = list(by_node)
-    who = f"All {count(len(nodes), 'node')}" if len(nodes) >= known else f"{len(nodes)} of {known} nodes"
-    who += " that report it" if known < len(readings.facts) else ""
+    who = f"All {count(len(nodes), 'node')}" if len(nodes) >= nodes_known else f"{len(nodes)} of {nodes_known} nodes"
+    who += " that report it" if nodes_known < len(readings.facts) else ""
     first = by_node[nodes[0]]
     differ = any(violation.details != first.details for violation in by_node.values())
     clause = f"for example {nodes[0]}: {first.clause}" if differ else first.clause

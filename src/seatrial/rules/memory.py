@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from operator import lt
 
+from seatrial.drift.network_differences import growth
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Dimm
 from seatrial.model.hca import PortState
@@ -36,10 +37,9 @@ def memory_errors(readings: Readings) -> Iterator[Violation]:
             clause = f"{lost} uncorrected memory errors since the kernel was started"
             yield Violation(node=node, clause=clause, key="uncorrected", details=lost)
     for node, before, after in readings.read_twice():
-        earlier, later = before.memory.corrected_errors, after.memory.corrected_errors
-        if earlier is not None and later is not None and later > earlier:
-            clause = f"{later - earlier} memory errors were corrected during the run"
-            yield Violation(node=node, clause=clause, key="corrected", details=later - earlier)
+        if grown := growth(before.memory.corrected_errors, after.memory.corrected_errors):
+            clause = f"{grown} memory errors were corrected during the run"
+            yield Violation(node=node, clause=clause, key="corrected", details=grown)
 
 
 def counts_errors(facts: NodeFacts) -> bool:

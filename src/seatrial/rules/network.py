@@ -11,7 +11,7 @@ from seatrial.model.hca import Port, PortFamily, PortState
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.peers import compare_tables, differs, items_differ
+from seatrial.rules.peers import differs, fewer_items, items_differ
 
 ACTIVE = PortState.ACTIVE.value
 DEFAULT_SUBNET = "fe80:0000:0000:0000"
@@ -31,7 +31,7 @@ SERIOUS = (
 """Counters of an InfiniBand port (specification 16.1.3.5) that do not grow within minutes on a good link."""
 
 WIRE = ("rx_errors", "tx_errors")
-"""Of an Ethernet interface. Dropped packets are ignored: a full buffer is not a fault of the link."""
+"""Errors of an Ethernet interface. Dropped packets are ignored: a full buffer is not a fault of the link."""
 
 
 def port_states(facts: NodeFacts) -> dict[str, str | None]:
@@ -152,20 +152,14 @@ def error_counters(facts: NodeFacts) -> dict[tuple[str, str], int]:
 
 
 def missing_adapters(readings: Readings) -> Iterator[Violation]:
-    """By driver, since names and numbers may move; all together if an adapter does not report its driver."""
+    """Adapters that nodes lack, by driver, since names may move; all together if one does not report its driver."""
     all_drivers = all(hca.driver for facts in readings.facts.values() for hca in facts.hcas)
 
     def counts(facts: NodeFacts) -> Counter[str]:
         return Counter(f"the number of adapters{f' of {hca.driver}' if all_drivers else ''}" for hca in facts.hcas)
 
-    none = {kind: 0 for facts in readings.facts.values() for kind in counts(facts)}
-    for group in readings.peers:
-        tables: dict[str, dict[str, int | None]] = {}
-        for name in group:
-            facts = readings.facts[name]
-            # an incomplete reading may lack adapters that the node has
-            tables[name] = {**none, **counts(facts)} if facts.complete else {}
-        yield from compare_tables(tables, worse=lt)
+    # an incomplete reading may lack adapters that the node has
+    yield from fewer_items(counts, readings, whole=lambda facts: facts.complete)
 
 
 def half_duplex(node: str, facts: NodeFacts) -> Iterator[Violation]:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from operator import lt
 
 from seatrial.drift.peer_groups import usual
 from seatrial.limits.pcie import LinkState, PciLink, current, ends_agree, link_pairs, raw_bytes_per_s, trainable
@@ -12,7 +11,7 @@ from seatrial.model.hca import PortState
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.peers import compare_tables, items_differ, peers_with_same
+from seatrial.rules.peers import fewer_items, items_differ, peers_with_same
 
 COUNTED = {PciKind.GPU: "GPUs", PciKind.NVME: "NVMe drives"}
 """Network adapters are left to the rules about their ports."""
@@ -28,12 +27,12 @@ def degraded_links(node: str, facts: NodeFacts) -> Iterator[Violation]:
     for device in facts.pci:
         for link in [] if device.virtual_function else link_pairs(device.path):
             identity = link.upper.address if link.upper else link.name
-            now, could = current(link), trainable(link)
+            state, could = current(link), trainable(link)
             if identity not in seen and degraded(link, device.kind):
                 seen.add(identity)
                 name = device_name(device)
-                clause = f"the PCIe link {link.name} ({name}) runs at {now}, where both ends support {could}"
-                yield Violation(node=node, clause=clause, key=(link.name, now, could), details=name)
+                clause = f"the PCIe link {link.name} ({name}) runs at {state}, where both ends support {could}"
+                yield Violation(node=node, clause=clause, key=(link.name, state, could), details=name)
 
 
 def degraded(link: PciLink, kind: PciKind) -> bool:
@@ -44,14 +43,14 @@ def degraded(link: PciLink, kind: PciKind) -> bool:
     """
     if link.upper is None or not ends_agree(link):
         return False
-    now, could = current(link), trainable(link)
-    narrow = below(now.width, could.width)
-    return narrow or (kind is not PciKind.GPU and below(now.transfers_per_s, could.transfers_per_s))
+    state, could = current(link), trainable(link)
+    narrow = below(state.width, could.width)
+    return narrow or (kind is not PciKind.GPU and below(state.transfers_per_s, could.transfers_per_s))
 
 
-def below(now: float | None, could: float | None) -> bool:
+def below(rate: float | None, could: float | None) -> bool:
     """Whether both are known and the first is less."""
-    return now is not None and could is not None and now < could
+    return rate is not None and could is not None and rate < could
 
 
 def device_name(device: PciDevice) -> str:
@@ -66,14 +65,8 @@ def reports_link_state(facts: NodeFacts) -> bool:
 
 
 def missing_devices(readings: Readings) -> Iterator[Violation]:
-    """By kind, vendor and model."""
-    none = {kind: 0 for facts in readings.facts.values() for kind in device_counts(facts)}
-    for group in readings.peers:
-        tables: dict[str, dict[str, int | None]] = {}
-        for name in group:
-            facts = readings.facts[name]
-            tables[name] = {**none, **device_counts(facts)} if lists_devices(facts) else {}
-        yield from compare_tables(tables, worse=lt)
+    """Devices that nodes lack, by kind, vendor and model."""
+    yield from fewer_items(device_counts, readings, whole=lists_devices)
 
 
 def lists_devices(facts: NodeFacts) -> bool:
@@ -131,8 +124,8 @@ def path_rate(device: PciDevice) -> float | None:
         could, now = trainable(link), current(link)
         state = could if link.upper is not None and None not in (could.transfers_per_s, could.width) else now
         rates.append(raw_bytes_per_s(state))
-    known = [rate for rate in rates if rate is not None]
-    return 8 * min(known) if known else None
+    rates_known = [rate for rate in rates if rate is not None]
+    return 8 * min(rates_known) if rates_known else None
 
 
 def small_payloads(readings: Readings) -> Iterator[Violation]:
@@ -163,8 +156,8 @@ def payloads(facts: NodeFacts) -> dict[str, tuple[int, int]]:
 
 def _supported(device: PciDevice) -> int | None:
     of_hops = [hop.max_payload_supported_bytes for hop in device.path]
-    known = [size for size in of_hops if size]
-    return min(known) if known and len(known) == len(of_hops) else None
+    sizes = [size for size in of_hops if size]
+    return min(sizes) if sizes and len(sizes) == len(of_hops) else None
 
 
 LEAST_READ_REQUEST = 512

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from operator import lt
 from typing import TypeVar
 
 from seatrial.drift.peer_groups import usual
@@ -73,6 +74,17 @@ def items_differ(
             yield from compare_tables(tables, show=show, worse=worse)
 
     return look
+
+
+def fewer_items(
+    counts: Callable[[NodeFacts], Counter[str]], readings: Readings, *, whole: Callable[[NodeFacts], bool]
+) -> Iterator[Violation]:
+    """Items of which nodes have fewer than their peers. `whole`: whether a node's facts list all that it has."""
+    none = {item: 0 for facts in readings.facts.values() for item in counts(facts)}
+    for group in readings.peers:
+        facts_of = {name: readings.facts[name] for name in group}
+        tables = {name: {**none, **counts(facts)} if whole(facts) else {} for name, facts in facts_of.items()}
+        yield from compare_tables(tables, worse=lt)
 
 
 def compare_tables(

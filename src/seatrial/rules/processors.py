@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from operator import lt
 
+from seatrial.drift.network_differences import growth
 from seatrial.drift.peer_groups import lone_machines
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import ProcessorFacts
@@ -86,7 +87,7 @@ def lower_than_peers(readings: Readings) -> Iterator[Violation]:
         "the highest frequency that its policy allows",
         _lowest_allowed_hz,
         show=ghz,
-        worse=_clearly_lower,
+        worse=lambda own, peers: own < ALLOWED_SHARE * peers,
         groups=peers_with_same(lambda facts: (facts.processor.frequency_driver, facts.processor.turbo)),
     )
     yield from rule(readings)
@@ -97,10 +98,6 @@ def _lowest_allowed_hz(facts: NodeFacts) -> float | None:
     if processor.base_hz or not only_base_is_comparable(processor):
         return None
     return min(processor.maximum_hz, default=None)
-
-
-def _clearly_lower(own: float, peers: float) -> bool:
-    return own < ALLOWED_SHARE * peers
 
 
 def limited_by_quota(node: str, facts: NodeFacts) -> Iterator[Violation]:
@@ -120,10 +117,9 @@ def ghz(frequency_hz: float) -> str:
 def throttled(readings: Readings) -> Iterator[Violation]:
     """The growth between two readings: earlier events may be months old."""
     for node, before, after in readings.read_twice():
-        earlier, later = before.processor.throttle_events, after.processor.throttle_events
-        if earlier is not None and later is not None and later > earlier:
-            clause = f"its processors were throttled {later - earlier} times for heat during the run"
-            yield Violation(node=node, clause=clause, key="throttled", details=later - earlier)
+        if grown := growth(before.processor.throttle_events, after.processor.throttle_events):
+            clause = f"its processors were throttled {grown} times for heat during the run"
+            yield Violation(node=node, clause=clause, key="throttled", details=grown)
 
 
 def power_limits(facts: NodeFacts) -> dict[str, int | None]:
@@ -142,7 +138,7 @@ def missing_cores(readings: Readings) -> Iterator[Violation]:
 
 
 def processor_counts(facts: NodeFacts) -> dict[str, int | None]:
-    """Its number of processors, under a name that only comparable nodes share."""
+    """Number of processors, under a name that only comparable nodes share."""
     smt = {True: ", SMT on", False: ", SMT off", None: ""}[facts.processor.smt_active]
     cores = "" if facts.cores is None else f" ({count(facts.cores, 'core')}{smt})"
     return {f"the number of its processors{cores}": facts.processors}

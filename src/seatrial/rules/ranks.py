@@ -95,7 +95,7 @@ def split_ranks(readings: Readings) -> Iterator[Violation]:
 
 
 def far_adapters(readings: Readings) -> Iterator[Violation]:
-    """By the masks of the ranks if they are known, else by the processors that the job may use."""
+    """Adapters far from the ranks, by their masks if they are known, else by the processors that the job may use."""
     for node, facts in readings.facts.items():
         adapters = adapters_of(facts)
         if not adapters.numa_nodes or len(facts.topology.packages) < 2:

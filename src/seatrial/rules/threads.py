@@ -25,9 +25,9 @@ def threads_findings(
     """
     if not threads or threads < 2:
         return []
-    known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
+    node_facts = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
     rule = Rule(kind=FindingKind.THREADS_SHARE_CORE, order=295, look=partial(_look, threads), remedy=REMEDY)
-    return findings_of(rule, Readings(facts=known, ranks=ranks, groups=(tuple(known),)))
+    return findings_of(rule, Readings(facts=node_facts, ranks=ranks, groups=(tuple(node_facts),)))
 
 
 def _look(threads: int, readings: Readings) -> Iterator[Violation]:

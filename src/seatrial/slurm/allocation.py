@@ -4,13 +4,13 @@ import shlex
 import time
 from collections.abc import Callable, Sequence
 
-from seatrial.failures.pending_jobs import Pending, why_pending
+from seatrial.failures.cause import Pending, why_pending
 from seatrial.failures.start_failure import why_refused
 from seatrial.model.errors import LaunchError
 from seatrial.model.node_list import node_list
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.model.settings import SlurmRequest
-from seatrial.process.holder import Holding, Start
+from seatrial.process.holder import HolderStart, Holding
 from seatrial.process.process import run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text
@@ -69,13 +69,13 @@ class Waiting:
         self._pauses = Pauses(clock)
         self._granted = False
 
-    def hopeless(self, said: str) -> bool:
-        """`said`: salloc's standard error so far. May be called as often as one likes: Slurm is asked now and then.
+    def hopeless(self, output: str) -> bool:
+        """`output`: salloc's standard error so far. May be called as often as one likes: Slurm is asked now and then.
 
         A hopeless answer counts when it is given twice, since the first may be from before the job was looked at.
         """
-        job = text.pending_job(said)
-        granted = bool(text.granted_job(said))
+        job = text.pending_job(output)
+        granted = bool(text.granted_job(output))
         if granted != self._granted:
             self._granted = granted
             self._pauses.restart()
@@ -90,10 +90,10 @@ class Waiting:
         out = self.known is not None and self.known.nodes_out and self.lost_any(vanished=True)
         return self._twice(out or (self.known is not None and self.known.hopeless), before=self.reason == reason)
 
-    def _twice(self, now: bool, *, before: bool) -> bool:
-        if now and not before:
+    def _twice(self, refused_now: bool, *, before: bool) -> bool:
+        if refused_now and not before:
             self._pauses.restart()
-        return now and before
+        return refused_now and before
 
     def lost_any(self, *, vanished: bool = False) -> bool:
         """Whether a node is out of service (or `vanished` from the list): the others would wait for it without end."""
@@ -135,7 +135,7 @@ def obtain(
     try:
         start = salloc.until(slurm_argv.HOLDS.encode(), wait_s, waiting.hopeless)
         job = text.held_job(salloc.output.decode("ascii", errors="replace"))
-        if start is Start.READY and job:
+        if start is HolderStart.READY and job:
             return Allocation(job, salloc)
     except BaseException:
         salloc.kill()
@@ -143,30 +143,30 @@ def obtain(
         raise
     by = salloc.killed_by
     salloc.kill()
-    said = salloc.said()
-    if not _give_back(said):
+    output = salloc.said()
+    if not _give_back(output):
         unheard()
-    if start is Start.ENDED and by:
+    if start is HolderStart.ENDED and by:
         raise LaunchError(f"salloc was killed by signal {by} before it got the nodes.", "Run the command again.")
-    raise _not_granted(said, waiting, nodes, wait_s, timed_out=start is Start.GIVEN_UP)
+    raise _not_granted(output, waiting, nodes, wait_s, timed_out=start is HolderStart.GIVEN_UP)
 
 
-def _not_granted(said: str, waiting: Waiting, nodes: Sequence[str], wait_s: float, *, timed_out: bool) -> LaunchError:
+def _not_granted(output: str, waiting: Waiting, nodes: Sequence[str], wait_s: float, *, timed_out: bool) -> LaunchError:
     """The error for a job that did not begin."""
-    job = text.granted_job(said)
+    job = text.granted_job(output)
     what = node_list(nodes)
     if job and waiting.lost_any():
         return _lost(what, waiting.lost)
     if not job and waiting.lost_any(vanished=True):
         return _lost_before(what, waiting.lost)
     if not timed_out:
-        return refused(said, "Slurm grants no allocation")
-    known = waiting.known
-    if known is not None and known.hopeless:
-        return LaunchError(f"Slurm will not grant {what}: {known.meaning} ({waiting.reason}).", known.remedy)
+        return refused(output, "Slurm grants no allocation")
+    pending = waiting.known
+    if pending is not None and pending.hopeless:
+        return LaunchError(f"Slurm will not grant {what}: {pending.meaning} ({waiting.reason}).", pending.remedy)
     woken = " (granted, but not all nodes came up)" if job else ""
-    why = f": {known.meaning} ({waiting.reason})" if known else f": {waiting.reason}" if waiting.reason else woken
-    remedy = known.remedy if known and known.remedy else WAIT_LONGER
+    why = f": {pending.meaning} ({waiting.reason})" if pending else f": {waiting.reason}" if waiting.reason else woken
+    remedy = pending.remedy if pending and pending.remedy else WAIT_LONGER
     return LaunchError(f"Slurm did not grant {what} within {wait_s:.0f} s{why}.", remedy)
 
 
@@ -202,24 +202,24 @@ def cancel(job: str) -> bool:
     return run(slurm_argv.cancel(job), timeout_s=COMMAND_TIMEOUT_S).ok
 
 
-def _give_back(said: str) -> bool:
+def _give_back(output: str) -> bool:
     """Cancel the job that salloc named, granted or not; False where Slurm did not hear of it."""
-    job = text.granted_job(said) or text.pending_job(said)
+    job = text.granted_job(output) or text.pending_job(output)
     return not job or cancel(job)
 
 
 def with_request(error: LaunchError, request: SlurmRequest) -> LaunchError:
-    """The same error; it says what was asked for by the options that a site's rules need."""
+    """The error, with the options that a site's rules need and that were asked for."""
     words = shlex.join(slurm_argv.request_words(request))
     if not words:
         return error
     return LaunchError(f"{error.what} The job was asked for with {words}.", error.remedy, transient=error.transient)
 
 
-def refused(said: str, what: str) -> LaunchError:
+def refused(output: str, what: str) -> LaunchError:
     """The error for a refusal of salloc or sbatch, by what it wrote to standard error."""
-    known = why_refused(said)
-    if known is None:
-        return LaunchError(f"{what}: {text.complaint(said).rstrip('.')}.")
-    meaning, remedy = known
+    cause = why_refused(output)
+    if cause is None:
+        return LaunchError(f"{what}: {text.complaint(output).rstrip('.')}.")
+    meaning, remedy = cause
     return LaunchError(f"{what}: {meaning}", remedy)

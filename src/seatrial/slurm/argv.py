@@ -24,7 +24,7 @@ HOLDER = ("sh", "-c", f'echo "{HOLDS} $SLURM_JOB_ID"; exec cat >/dev/null')
 """Salloc runs it once all nodes are up. When its input ends it ends, and salloc gives the allocation back: Slurm's
 accounting then says COMPLETED, where it says CANCELLED after scancel."""
 LASTING_HOLDER = ("sh", "-c", f'echo "{HOLDS} $SLURM_JOB_ID"; read -r _ || exec sleep 2147483647')
-"""The same, but only a line of input ends it: an input that merely ends leaves the job until it is cancelled."""
+"""A holder that only a line of input ends: an input that merely ends leaves the job until it is cancelled."""
 ONE_NODE_S = 60
 """A node that has just ended a job cleans up after it."""
 IMMEDIATE_S = 10
@@ -96,8 +96,8 @@ def salloc(
     `name`: of the job; `at_once`: now or never, without waiting in the queue; `lasting`: also when salloc's standard
     input ends, until it is given back or cancelled. salloc then ends the holder, for which it would wait for ever.
     """
-    now = [f"--immediate={IMMEDIATE_S}"] if at_once else []
-    words = ["salloc", "--wait-all-nodes=1", *now, *(["--kill-command"] if lasting else [])]
+    immediate = [f"--immediate={IMMEDIATE_S}"] if at_once else []
+    words = ["salloc", "--wait-all-nodes=1", *immediate, *(["--kill-command"] if lasting else [])]
     holder = LASTING_HOLDER if lasting else HOLDER
     return [*words, *allocation(nodes, seconds, partition, name, request), *holder]
 
@@ -112,7 +112,7 @@ def sbatch(
     argv: Sequence[str],
     request: SlurmRequest = ANY,
 ) -> list[str]:
-    """The same, to run `script` with `argv` later; prints the job's number.
+    """sbatch that runs `script` with `argv` later and prints the job's number.
 
     Once: Slurm's own habit (JobRequeue) is to begin a job again whose first node failed. With what is set here: a job
     of --export=NONE would find no MPI.
@@ -166,7 +166,7 @@ def on_one_node(node: str, argv: Sequence[str], partition: str, request: SlurmRe
 
 
 STEP_NAME = "seatrial"
-"""Of our own steps in the list of a job's steps, so that none is taken for the user's program."""
+"""Name of our own steps, so that none is taken for the user's program."""
 
 
 def step(job: str, nodes: Sequence[str], *, ranks_per_node: int = 1, arguments: Sequence[str] = ()) -> list[str]:
@@ -218,10 +218,7 @@ def probe_step(
 
     `options`: for srun, after ours; `arguments`: the site's own.
     """
-    chosen = [f"--mpi={mpi}"] if mpi else []
-    begun = step(job, nodes, ranks_per_node=ranks_per_node, arguments=arguments)
-    own = [*begun, *chosen, "--kill-on-bad-exit=1", "--input=0"]
-    return [*own, *options, *probe]
+    return [*_mpi_step(job, nodes, mpi, ranks_per_node, arguments), "--input=0", *options, *probe]
 
 
 def program_step(
@@ -238,9 +235,13 @@ def program_step(
 
     The step ends when a rank fails. `mpi` as of srun, empty for the site's own.
     """
+    begun = _mpi_step(job, nodes, mpi, ranks_per_node, arguments)
+    return [*begun, "--input=none", f"--chdir={folder}", *argv]
+
+
+def _mpi_step(job: str, nodes: Sequence[str], mpi: str, ranks: int, arguments: Sequence[str]) -> list[str]:
     chosen = [f"--mpi={mpi}"] if mpi else []
-    begun = step(job, nodes, ranks_per_node=ranks_per_node, arguments=arguments)
-    return [*begun, *chosen, "--kill-on-bad-exit=1", "--input=none", f"--chdir={folder}", *argv]
+    return [*step(job, nodes, ranks_per_node=ranks, arguments=arguments), *chosen, "--kill-on-bad-exit=1"]
 
 
 def report_step(

@@ -17,15 +17,15 @@ OVER = frozenset([*ENDED, "COMPLETING", "PENDING"])
 STANDING_STILL = frozenset(["SUSPENDED", "STOPPED"])
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class SlurmJob(msgspec.Struct, frozen=True, kw_only=True):
     """A job that is not over."""
 
     state: str
-    """In capitals."""
+    """Slurm's word for the state, in capitals."""
     user: str
     """Whose it is, by number."""
     nodes: str
-    """As Slurm writes them."""
+    """Nodes in Slurm's notation."""
 
     def stranger(self, environ: Mapping[str, str], user_id: int) -> str:
         """The number of its user where that is not us; else empty. In a container everybody may be root."""
@@ -33,7 +33,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return "" if not self.user or self.user in ours else self.user
 
 
-def parse_job(text: str, number: str) -> Job | None:
+def parse_job(text: str, number: str) -> SlurmJob | None:
     """The line of that very job in the output of `squeue --format=%A|%T|%U|%N`; None where it is over.
 
     Asked for the first job of an array or of a heterogeneous job, squeue reports all tasks and parts.
@@ -41,11 +41,11 @@ def parse_job(text: str, number: str) -> Job | None:
     for line in text.splitlines():
         fields = [field.strip() for field in line.split("|", 3)]
         if len(fields) == 4 and fields[0] == number and fields[1].upper() not in OVER:
-            return Job(state=fields[1].upper(), user=fields[2], nodes=fields[3])
+            return SlurmJob(state=fields[1].upper(), user=fields[2], nodes=fields[3])
     return None
 
 
-def job_now(number: str) -> Job | None:
+def job_now(number: str) -> SlurmJob | None:
     """The job, or None where it is over. Raises LaunchError where Slurm does not answer."""
     done = asked(argv.job_about(number))
     if done.ok or NO_SUCH_JOB in done.stderr:
@@ -54,7 +54,7 @@ def job_now(number: str) -> Job | None:
     raise LaunchError(f"The state of job {number} is not known, since Slurm does not answer: {meaning}", remedy)
 
 
-def job_around(number: str) -> Job:
+def job_around(number: str) -> SlurmJob:
     """The job that this shell is in. Raises LaunchError where it is over, or another user's."""
     job = job_now(number)
     if job is None:

@@ -38,8 +38,8 @@ def asked(argv: Sequence[str]) -> Completed:
     """One of Slurm's commands, not begun where SLURM_CONF names no file: Slurm would look for it for a minute."""
     why = _no_file(os.environ.get("SLURM_CONF", ""))
     if why and shutil.which(argv[0]):
-        said = f"{argv[0]}: error: SLURM_CONF: cannot stat file {why}"
-        return Completed(argv=tuple(argv), returncode=1, stdout="", stderr=said)
+        complaint = f"{argv[0]}: error: SLURM_CONF: cannot stat file {why}"
+        return Completed(argv=tuple(argv), returncode=1, stdout="", stderr=complaint)
     return run(argv, timeout_s=COMMAND_TIMEOUT_S)
 
 
@@ -81,9 +81,9 @@ def absent(done: Completed) -> bool:
 
 def silence(done: Completed) -> tuple[str, str]:
     """Why Slurm does not answer, and what to do about it."""
-    known = first_cause(causes("slurm"), done.stderr)
-    if known is not None:
-        return known
+    cause = first_cause(causes("slurm"), done.stderr)
+    if cause is not None:
+        return cause
     if done.timed_out:
         return f"{done.argv[0]} had no answer within {COMMAND_TIMEOUT_S:.0f} s.", "Ask by hand: scontrol ping; sdiag."
     return f"{text.complaint(done.stderr)}.", "Run this where sinfo works."
@@ -98,14 +98,14 @@ def answer(done: Completed) -> str:
 
 
 def missing() -> tuple[str, ...]:
-    """Those of its commands that are not on PATH."""
+    """Slurm's commands that are not on PATH."""
     return tuple(name for name in NEEDED if shutil.which(name) is None)
 
 
 def lacking(names: Sequence[str]) -> tuple[str, str]:
     """The sentence for commands that are missing, and what to do."""
-    there = "is" if len(names) == 1 else "are"
-    says = f"sinfo is here, and {', '.join(names)} {there} not on PATH."
+    verb = "is" if len(names) == 1 else "are"
+    says = f"sinfo is here, and {', '.join(names)} {verb} not on PATH."
     return says, "Load the module that has all of Slurm's commands, or run this on a login node."
 
 

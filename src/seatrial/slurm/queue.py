@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.failures.pending_jobs import Pending, why_pending
+from seatrial.failures.cause import Pending, why_pending
 from seatrial.model.errors import LaunchError
 from seatrial.model.settings import SlurmRequest
-from seatrial.process.keeper import Command, Duty, End
+from seatrial.process.keeper import Duty, EndProcesses, KeeperCommand
 from seatrial.process.process import run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
@@ -40,7 +40,7 @@ HANGING_S = 5.0
 """For salloc to notice that its job is gone."""
 NO_SUCH_JOB = "Invalid job id"
 MEMORY = "MEMORY"
-"""In SelectTypeParameters: memory is given out, and a job that asks for none may get all of a node's."""
+"""Part of SelectTypeParameters: Slurm hands out memory, and a job that asks for none may get all of a node's."""
 
 
 class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
 
     job: str
     state: str
-    """In capitals."""
+    """Slurm's word for the state, in capitals."""
     reason: str = ""
     asked: str = ""
     """The nodes it asks for by name, as Slurm writes them."""
@@ -63,16 +63,16 @@ class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
         """PENDING: the nodes are in use by others (Resources)."""
         if not self.reason:
             return self.state
-        known = self._known
-        return f"{self.state}: {known.meaning} ({self.reason})" if known else f"{self.state} ({self.reason})"
+        pending = self._known
+        return f"{self.state}: {pending.meaning} ({self.reason})" if pending else f"{self.state} ({self.reason})"
 
     @property
     def hopeless(self) -> str:
         """What to do about a job that can never start; empty for all others."""
-        known = self._known
-        if known is None or not known.hopeless or self.state != "PENDING":
+        pending = self._known
+        if pending is None or not pending.hopeless or self.state != "PENDING":
             return ""
-        return f"This job can never start. {known.remedy} To cancel it: {shlex.join(slurm_argv.cancel(self.job))}"
+        return f"This job can never start. {pending.remedy} To cancel it: {shlex.join(slurm_argv.cancel(self.job))}"
 
     @property
     def _known(self) -> Pending | None:
@@ -172,9 +172,13 @@ def job_ending(name: str) -> tuple[Duty, ...]:
     last moment comes into the queue after that. The programs that asked for the job and that hold it end by themselves
     once it is gone; those that hang at their end are killed.
     """
-    cancel = Command(argv=tuple(cancel_own(name)), tries=CANCEL_TRIES)
-    once_more = Command(argv=cancel.argv, after_s=LATE_JOB_S)
-    return (cancel, once_more, End(words=(slurm_argv.named(name), f"SLURM_JOB_NAME={name}"), patience_s=HANGING_S))
+    cancel = KeeperCommand(argv=tuple(cancel_own(name)), tries=CANCEL_TRIES)
+    once_more = KeeperCommand(argv=cancel.argv, after_s=LATE_JOB_S)
+    return (
+        cancel,
+        once_more,
+        EndProcesses(words=(slurm_argv.named(name), f"SLURM_JOB_NAME={name}"), patience_s=HANGING_S),
+    )
 
 
 def _lines(argv: Sequence[str]) -> tuple[QueueLine, ...]:

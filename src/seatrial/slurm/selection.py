@@ -14,18 +14,20 @@ TOKEN = re.compile(r"[&|,()]|[^&|,()\s]+")
 FEATURE = re.compile(r"[^\[\]*&|,()]+")
 
 
-class Wanted(NamedTuple):
+class WantedNodes(NamedTuple):
     """What the user wants measured."""
 
     nodes: tuple[str, ...] = ()
-    """By name; none: all that fit."""
+    """Names of nodes; none: all that fit."""
     partition: str = ""
     reserved: Collection[str] = ()
     """The nodes of the reservation, where there is one."""
     request: SlurmRequest = SlurmRequest()
 
 
-def select(lines: Sequence[NodeLine], features: Mapping[str, Container[str]], wanted: Wanted) -> tuple[NodeLine, ...]:
+def select(
+    lines: Sequence[NodeLine], features: Mapping[str, Container[str]], wanted: WantedNodes
+) -> tuple[NodeLine, ...]:
     """The lines of the wanted nodes, whatever their state. Raises UsageError for names that do not exist or fit."""
     partitions = sorted({line.partition for line in lines})
     if wanted.partition and wanted.partition not in partitions:
@@ -49,7 +51,7 @@ def _refuse_strange(names: Sequence[str], lines: Sequence[NodeLine], option: str
         raise UsageError(f"{option}Slurm knows no node {strange[0]!r}.", "sinfo --Node lists those that it knows.")
 
 
-def _named(lines: Sequence[NodeLine], mine: Sequence[NodeLine], wanted: Wanted) -> tuple[NodeLine, ...]:
+def _named(lines: Sequence[NodeLine], mine: Sequence[NodeLine], wanted: WantedNodes) -> tuple[NodeLine, ...]:
     elsewhere = slurm_text.unknown_names(wanted.nodes, (line.node for line in mine)) if wanted.partition else []
     if elsewhere:
         theirs = sorted({line.partition for line in lines if line.node == elsewhere[0]})
@@ -61,7 +63,7 @@ def _named(lines: Sequence[NodeLine], mine: Sequence[NodeLine], wanted: Wanted) 
 
 
 def _constrained(
-    mine: Sequence[NodeLine], features: Mapping[str, Container[str]], wanted: Wanted
+    mine: Sequence[NodeLine], features: Mapping[str, Container[str]], wanted: WantedNodes
 ) -> tuple[NodeLine, ...]:
     constraint = wanted.request.constraint
     if not constraint:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from seatrial.failures.plain_text import HARMLESS, without_colours
+from seatrial.failures.cause import HARMLESS, without_colours
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.slurm.argv import HOLDS
 
@@ -55,6 +55,11 @@ NOT_GIVEN_BACK = re.compile(r"Unable to clean up job allocation")
 GRANTED = re.compile(r"Granted job allocation (\d{1,18})")
 PENDING = re.compile(r"(?:Pending|queued) job allocation (\d{1,18})|job (\d{1,18}) queued")
 LAUNCH_FAILED = re.compile(r"[Ll]aunch for (?:StepId=\S+|step \S+) failed on node (\S+?):\s*(.+)")
+MPI_TYPES = ("srun", "--mpi=list")
+CRAY = "cray_shasta"
+ASIDE = {CRAY, "openmpi", "lam", "mvapich", "mpichgm", "mpichmx", "mpich1_p4", "mpich1_shmem"}
+"""cray_shasta is for one vendor's MPI on its own machines, openmpi means none on all Slurms since 2012, and the others
+are for MPIs of before 2010, which Slurm listed until 19.05."""
 
 
 class NodeLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,13 +111,13 @@ class NodeLine(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse_features(text: str) -> dict[str, tuple[str, ...]]:
     """Lines of `sinfo --Node --format=%N|%f`: the words with which the site describes each node; "(null)": none."""
-    found: dict[str, tuple[str, ...]] = {}
+    features: dict[str, tuple[str, ...]] = {}
     for line in text.splitlines():
         node, bar, words = line.partition("|")
         given = tuple(word.strip() for word in words.split(",") if word.strip() not in ("", "(null)"))
         if bar and node.strip() and given:
-            found[node.strip()] = given
-    return found
+            features[node.strip()] = given
+    return features
 
 
 def base_and_flags(words: str | Sequence[str]) -> tuple[str, str]:
@@ -140,7 +145,7 @@ def parse_sinfo(text: str) -> tuple[NodeLine, ...]:
     """
     if text.lstrip().startswith("{"):
         return parse_node_json(text)
-    found = []
+    lines_found = []
     for line in text.splitlines():
         fields = line.split("|", 3)
         if len(fields) != 4 or not fields[0].strip():
@@ -148,7 +153,7 @@ def parse_sinfo(text: str) -> tuple[NodeLine, ...]:
         state, flags = base_and_flags(fields[1])
         partition = fields[2].strip()
         reason = fields[3].strip()
-        found.append(
+        lines_found.append(
             NodeLine(
                 node=fields[0].strip(),
                 state=state,
@@ -158,7 +163,7 @@ def parse_sinfo(text: str) -> tuple[NodeLine, ...]:
                 reason="" if reason in ("none", "(null)", "") else reason,
             )
         )
-    return tuple(found)
+    return tuple(lines_found)
 
 
 def parse_node_json(text: str) -> tuple[NodeLine, ...]:
@@ -210,7 +215,7 @@ def _words(value: object) -> list[str]:
 
 
 def partition_lines(lines: Sequence[NodeLine], partition: str) -> tuple[NodeLine, ...]:
-    """Those of one partition; without a name of the default one; without a default of the first."""
+    """Lines of one partition: the named one, else the default, else the first."""
     name = partition or next((line.partition for line in lines if line.default), lines[0].partition if lines else "")
     return tuple(line for line in lines if line.partition == name)
 
@@ -246,7 +251,7 @@ def granted_job(text: str) -> str:
 
 
 def held_job(text: str) -> str:
-    """The job whose number `slurm_argv.HOLDER` printed; empty where it is not there."""
+    """The job whose number `argv.HOLDER` printed; empty where it is not there."""
     match = HELD.search(text)
     return match.group(1) if match else ""
 
@@ -270,12 +275,12 @@ def submitted_job(text: str) -> str:
 
 def complaint(text: str) -> str:
     """The line of a command's standard error that matters, without the command's own name before it."""
-    said = [
+    complaints = [
         line.strip()
         for line in without_colours(text).splitlines()
         if re.search(r"[^\W\d_]", COMMAND.sub("", line.strip()))
     ]
-    lines = [line for line in said if not HARMLESS.search(line)] or said
+    lines = [line for line in complaints if not HARMLESS.search(line)] or complaints
     errors = [line for line in lines if "error" in line.lower()]
     return COMMAND.sub("", errors[0] if errors else lines[0] if lines else "it said nothing")
 
@@ -310,7 +315,41 @@ def config_value(text: str, key: str) -> str:
     return match.group(1).strip() if match else ""
 
 
-def unknown_names(wanted: Iterable[str], known: Iterable[str]) -> list[str]:
+def unknown_names(wanted: Iterable[str], existing: Iterable[str]) -> list[str]:
     """The wanted ones that are not known, in order."""
-    there = set(known)
-    return [name for name in wanted if name not in there]
+    names = set(existing)
+    return [name for name in wanted if name not in names]
+
+
+def parse_mpi_list(text: str) -> tuple[str, ...]:
+    """From `srun --mpi=list`: a title, then a word a line.
+
+    Slurm before 22.05 puts `srun: ` before each, the oldest ones `mpi/`, too; later ones name the versions of pmix in a
+    line of its own, which say nothing that the word pmix does not.
+    """
+    words = []
+    for line in text.splitlines():
+        word = line.strip().removeprefix("srun: ").strip().removeprefix("mpi/")
+        if re.fullmatch(r"[\w-]+", word) and word not in ASIDE:
+            words.append(word)
+    return tuple(dict.fromkeys(words))
+
+
+def default_type(config: str) -> str:
+    """The site's MpiDefault in `scontrol show config`; `none` if it is not set."""
+    named = config_value(config, "MpiDefault").removeprefix("mpi/")
+    return named if named not in ("", "(null)") else "none"
+
+
+JOINS_NONE = "none"
+"""Joins no ranks. An MPI that starts without a type has worked by the site's own."""
+
+
+def other_types(listed: str, config: str) -> tuple[str, tuple[str, ...]]:
+    """The site's own type, and the others that may work: from the list and from `scontrol show config`.
+
+    Cray MPICH is started by cray_shasta alone, and no other MPI is: it is the last that is tried.
+    """
+    usual = default_type(config)
+    names = [*parse_mpi_list(listed), *([CRAY] if CRAY in listed.split() else [])]
+    return usual, tuple(name for name in names if name not in (usual, JOINS_NONE))

@@ -1,4 +1,4 @@
-"""Where a series changes: positions, sizes with intervals, p-values, and an error rate that correlated noise keeps.
+"""Changes of a series: positions, sizes with intervals, p-values, and an error rate that correlated noise keeps.
 
 Binary segmentation (Scott and Knott, Biometrics 30, 1974; Vostrikova 1981): the best place to divide the series, then
 the best one in either part, while a test says that chance does not explain it. The test differs from the textbook's:
@@ -21,13 +21,22 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from seatrial.statistics.autocorrelation import independent_share, residual_products, upper_autocorrelation
-from seatrial.statistics.estimates import student_quantile
-from seatrial.statistics.scan import SHORTEST, Numbers, Stretches, critical_statistic, largest_p, tail_factor
-from seatrial.statistics.spikes import Places, replace_spikes
+from seatrial.model.pair_table import Indices, Reals
+from seatrial.statistics.scan import (
+    SHORTEST,
+    Stretches,
+    critical_statistic,
+    independent_share,
+    largest_p,
+    replace_spikes,
+    residual_products,
+    tail_factor,
+    upper_autocorrelation,
+)
+from seatrial.statistics.student import student_quantile
 
 ERROR_RATE = 0.01
-"""Of series without a change, the share in which a change may be reported."""
+"""Share of series without a change in which one may be reported."""
 FEWEST = 2 * SHORTEST + 2
 """Values below which nothing can be found."""
 MOST_CHANGES = 100
@@ -36,22 +45,22 @@ CONFIDENCE = 0.95
 POWER_DEVIATIONS = 1.645
 """Above the critical statistic: enough for 95 % with a known autocorrelation, for about 90 % with an estimated one."""
 NEARLY_ALL_DEVIATIONS = 11.03
-"""Of the scaled distance between the true and the best place 95 % is below (Bai, Econometric Theory 13, 1997)."""
+"""95 % quantile of the scaled distance between the true and the best place (Bai, Econometric Theory 13, 1997)."""
 LARGEST_DEVIATIONS = 1e3
 PRECISION = 1e-3
-"""Of the detectable change, and the largest one in standard deviations."""
+"""Relative precision of the detectable change."""
 MOST_DEGREES = 100
 NO_NOISE = 1e-18
-"""Of the squares: less is rounding."""
+"""Sum of squares per value below which all is rounding."""
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
     """One change. `index`: of the first value after it, counted from 0."""
 
     index: int
     low_index: int
     high_index: int
-    """Where it may be, with 95 % confidence."""
+    """Range of the place, with 95 % confidence."""
     before: float
     after: float
     """Level on each side; with slopes the line's value at the change."""
@@ -81,12 +90,12 @@ class SeriesChanges(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     trend: bool
     """Whether its pieces are straight lines and not levels."""
-    changes: tuple[Change, ...]
+    changes: tuple[ChangePoint, ...]
     pieces: tuple[Piece, ...]
     spikes: tuple[int, ...]
     """Places of wild values that were replaced."""
     autocorrelation: float
-    """Upper 95 % limit that the test used, at most `autocorrelation.MOST`."""
+    """Upper 95 % limit that the test used, at most `MOST_AUTOCORRELATION`."""
     scale: float
     """Standard deviation of the residuals."""
     detectable: float | None
@@ -100,7 +109,7 @@ class SeriesChanges(msgspec.Struct, frozen=True, kw_only=True):
         return self.count >= FEWEST
 
 
-class _Noise(msgspec.Struct, frozen=True, kw_only=True):
+class _ResidualNoise(msgspec.Struct, frozen=True, kw_only=True):
     """What a division leaves: sum of squares, largest residual, and what the values are worth."""
 
     squares: float
@@ -117,7 +126,7 @@ class _Noise(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def long_run(self) -> float:
-        """The same as means of many values show it: larger where neighbours are alike."""
+        """Deviation as means of many values show it: larger if neighbours are alike."""
         return self.deviation / math.sqrt(independent_share(self.autocorrelation))
 
     def statistic(self, gain: float, shorter: float) -> float:
@@ -138,7 +147,7 @@ class _Division:
         self._residuals = stretches.residuals(0, self.count)
         self._splits: dict[tuple[int, int], tuple[float, int]] = {}
         self._new = [(0, self.count)]
-        self._noise: _Noise | None = None
+        self._noise: _ResidualNoise | None = None
 
     def divide(self) -> int | None:
         """Divide at the best place of all stretches and return it; None where there is no place left."""
@@ -166,16 +175,16 @@ class _Division:
 
     @property
     def places(self) -> list[int]:
-        """Where parts begin, but the first."""
+        """Beginnings of all parts but the first."""
         return self.edges[1:-1]
 
-    def noise(self) -> _Noise:
-        """Of the residuals of this division."""
+    def noise(self) -> _ResidualNoise:
+        """Noise of the residuals of this division."""
         if self._noise is None:
             pieces, parameters = len(self.edges) - 1, self.stretches.parameters
             squares, lagged = residual_products(self._residuals)
             correlated = upper_autocorrelation(squares, lagged, self.count, pieces, parameters)
-            self._noise = _Noise(
+            self._noise = _ResidualNoise(
                 squares=squares,
                 peak=float(np.abs(self._residuals).max()),
                 autocorrelation=correlated,
@@ -216,7 +225,7 @@ class _Division:
         return self.count * math.log(max(self.noise().squares / self.count, NO_NOISE)) + numbers * math.log(self.count)
 
 
-def find_changes(values: Sequence[float] | Numbers, error_rate: float = ERROR_RATE) -> SeriesChanges:
+def find_changes(values: Sequence[float] | Reals, error_rate: float = ERROR_RATE) -> SeriesChanges:
     """The changes of a series of finite values in their order. Their unit and the time between them do not matter."""
     series = np.asarray(values, dtype=np.float64)
     cleaned, spikes = replace_spikes(series)
@@ -253,8 +262,8 @@ def _divided(stretches: Stretches, level: float) -> _Division:
     return division
 
 
-def _nothing(series: Numbers, centre: float, spikes: Places, error_rate: float) -> SeriesChanges:
-    """Of a series that is too short, or constant."""
+def _nothing(series: Reals, centre: float, spikes: Indices, error_rate: float) -> SeriesChanges:
+    """Result for a series that is too short, or constant."""
     piece = Piece(first=0, end=len(series), mean=centre, slope=0.0)
     return SeriesChanges(
         count=len(series),
@@ -269,7 +278,7 @@ def _nothing(series: Numbers, centre: float, spikes: Places, error_rate: float) 
     )
 
 
-def _described(division: _Division, centre: float, spread: float, spikes: Places, error_rate: float) -> SeriesChanges:
+def _described(division: _Division, centre: float, spread: float, spikes: Indices, error_rate: float) -> SeriesChanges:
     noise = division.noise()
     scale, long_run = noise.deviation * spread, noise.long_run * spread
     pieces = []
@@ -295,7 +304,7 @@ def _described(division: _Division, centre: float, spread: float, spikes: Places
     )
 
 
-def _change(before: Piece, after: Piece, p_value: float, long_run: float, degrees: int) -> Change:
+def _change(before: Piece, after: Piece, p_value: float, long_run: float, degrees: int) -> ChangePoint:
     """`long_run`: deviation of one value as a mean of many shows it; `degrees`: independent values behind it."""
     counts = before.end - before.first, after.end - after.first
     old = before.mean + before.slope * counts[0] / 2
@@ -304,7 +313,7 @@ def _change(before: Piece, after: Piece, p_value: float, long_run: float, degree
     errors = [width * long_run / math.sqrt(count) for width, count in zip(widths, counts, strict=True)]
     low, ratio, high = _ratio(old, new, errors, _quantile(min(degrees, MOST_DEGREES)))
     near = _place_error(abs(new - old), long_run)
-    return Change(
+    return ChangePoint(
         index=after.first,
         low_index=max(before.first + 1, after.first - near),
         high_index=min(after.end - 1, after.first + near),

@@ -9,7 +9,7 @@ import msgspec
 from seatrial.model.measurement import Measurement
 
 
-class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ConcurrentFlow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One stream of a round: windows of `window_bytes` one after the other, the first ones to warm up."""
 
     window_bytes: float
@@ -34,7 +34,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.window_bytes * (done + min((at_s - begin) / each_s, 1.0))
 
 
-def together(flows: Sequence[Flow]) -> float:
+def together(flows: Sequence[ConcurrentFlow]) -> float:
     """Bytes per second of all flows while all of them run. Raises ValueError where there is none, or one without times.
 
     Flows of a round begin at the same time and carry the same number of windows, so flows that get less of a shared

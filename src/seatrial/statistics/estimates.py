@@ -4,6 +4,7 @@ Iterations of one run are not independent, so no interval counts them: the unit 
 """
 
 import math
+import statistics
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,22 +14,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.measurement import Estimate
+from seatrial.model.pair_table import Reals
+from seatrial.statistics.student import quantile, student_quantile
 
 WANTED_CONFIDENCE = 0.95
 WANTED_DEVIATIONS = 1.96
 FEW_TO_SORT = 1000
-"""Of more values numpy's partition is as fast as sorting."""
+"""Values beyond which numpy's partition is as fast as sorting."""
 EXACT_RUNS = 20_000
 """Beyond it the binomial distribution is nearly normal, and exact sums would take seconds to hours."""
+MAD_TO_DEVIATION = 1.4826
+"""Turns a median absolute deviation into the standard deviation of a normal distribution."""
+MEDIAN_ERROR = 1.2533
+"""Standard error of a median of n normal values: this / sqrt(n)."""
+FEWEST_FOR_P99 = 100
+"""The 99th percentile of fewer iterations is just the maximum."""
+P99 = 0.99
+POWER = 0.90
+"""Probability that the runs decide, if the deviations are as estimated."""
+MOST_RUNS = 1000
+"""More runs than that of each set are not worth planning."""
+CONFIDENCE = 0.95
+SAMENESS_CONFIDENCE = 0.90
 
 
-def median(values: Sequence[float]) -> float:
-    """The middle value, or the mean of the two middle ones. Raises ValueError for an empty sequence."""
-    if not values:
-        raise ValueError("no median of no values")
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+median = statistics.median
+"""Raises ValueError for no values."""
 
 
 def array_median(values: NDArray[np.floating[Any]]) -> float:
@@ -41,6 +52,12 @@ def array_median(values: NDArray[np.floating[Any]]) -> float:
     if np.isnan(ordered[-1]):  # sorted last
         return math.nan
     return float(ordered[half] if count % 2 else (ordered[half - 1] + ordered[half]) / 2)
+
+
+def robust_scale(values: NDArray[np.floating[Any]], centre: float | None = None) -> float:
+    """Standard deviation of a normal distribution with the values' median absolute deviation from their centre."""
+    middle = array_median(values) if centre is None else centre
+    return MAD_TO_DEVIATION * array_median(np.abs(values - middle))
 
 
 def coverage(runs: int, rank: int) -> float:
@@ -79,61 +96,20 @@ def median_estimate(runs: Sequence[float]) -> Estimate:
 @lru_cache(maxsize=4096)
 def _interval(count: int) -> tuple[int, float, str]:
     """Rank, confidence and name of the interval, which depend on nothing but the number of runs."""
-    if count > EXACT_RUNS:
-        return _normal_interval(count)
-    ranks = range(2, (count + 1) // 2 + 1)
-    rank = 1 + bisect_left(ranks, True, key=lambda each: coverage(count, each) < WANTED_CONFIDENCE)
-    method = f"median of {count} runs, order statistics {rank} and {count - rank + 1}"
-    return rank, coverage(count, rank), method
-
-
-def _normal_interval(count: int) -> tuple[int, float, str]:
-    """The same of many runs, where the number of runs below the median is normal: mean n/2, deviation sqrt(n)/2."""
-    rank = int((count - WANTED_DEVIATIONS * math.sqrt(count)) / 2)
-    confidence = math.erf((count + 1 - 2 * rank) / math.sqrt(2 * count))
+    if count > EXACT_RUNS:  # the number of runs below the median is normal: mean n/2, deviation sqrt(n)/2
+        rank = int((count - WANTED_DEVIATIONS * math.sqrt(count)) / 2)
+        confidence = math.erf((count + 1 - 2 * rank) / math.sqrt(2 * count))
+    else:
+        ranks = range(2, (count + 1) // 2 + 1)
+        rank = 1 + bisect_left(ranks, True, key=lambda each: coverage(count, each) < WANTED_CONFIDENCE)
+        confidence = coverage(count, rank)
     return rank, confidence, f"median of {count} runs, order statistics {rank} and {count - rank + 1}"
-
-
-# Two settings compared block by block: what disturbs a block disturbs both, and cancels.
-
-
-FEWEST = 2
-STEPS = 200
-
-
-def student_cdf(t: float, degrees: int) -> float:
-    """P(T <= t) of Student's distribution. Exact finite series for whole degrees of freedom.
-
-    Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 (odd) and 26.7.4 (even).
-    """
-    angle = math.atan(t / math.sqrt(degrees))
-    cosine = math.cos(angle)
-    even = degrees % 2 == 0
-    term = 1.0 if even else cosine
-    total = term if degrees > 1 else 0.0
-    for step in range(2 if even else 3, degrees, 2):
-        term *= cosine * cosine * (step - 1) / step
-        total += term
-    between = math.sin(angle) * total if even else 2 / math.pi * (angle + math.sin(angle) * total)
-    return (1 + between) / 2
-
-
-def student_quantile(probability: float, degrees: int) -> float:
-    """The t below which Student's T stays with this probability, for a probability from 0.5 to below 1."""
-    low, high = 0.0, 1.0
-    while student_cdf(high, degrees) < probability:
-        high *= 2
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        if student_cdf(middle, degrees) < probability:
-            low = middle
-        else:
-            high = middle
-    return high
 
 
 def paired_ratio(pairs: Sequence[tuple[float, float]], confidence: float) -> Estimate:
     """How many times the second of each pair the first is: geometric mean of the ratios, with an interval.
+
+    Two settings are compared block by block: what disturbs a block disturbs both, and cancels.
 
     Student's interval on the logarithms of the ratios, one ratio a block (Student, The probable error of a mean,
     Biometrika 6, 1908; ratios rather than differences as Fleming and Wallace, How not to lie with statistics, CACM 29,
@@ -146,7 +122,7 @@ def paired_ratio(pairs: Sequence[tuple[float, float]], confidence: float) -> Est
     count = len(logs)
     mean = math.fsum(logs) / count
     half = math.inf
-    if count >= FEWEST:
+    if count > 1:
         spread = math.sqrt(math.fsum((value - mean) ** 2 for value in logs) / (count - 1))
         half = student_quantile((1 + confidence) / 2, count - 1) * spread / math.sqrt(count)
     return Estimate(
@@ -170,14 +146,7 @@ def paired(runs: Sequence[float], beside: Sequence[float]) -> Estimate | None:
     return median_estimate([one / other for one, other in both]) if both else None
 
 
-Numbers = NDArray[np.float64]
-
-FEWEST_FOR_P99 = 100
-"""Of fewer iterations the 99th percentile is just the maximum."""
-P99 = 0.99
-
-
-def mean_estimate(runs: Sequence[Numbers]) -> Estimate:
+def mean_estimate(runs: Sequence[Reals]) -> Estimate:
     """The mean of all iterations of all runs; none of the runs is empty. Raises ValueError for no runs.
 
     Runs are clusters of iterations: the interval is Student's, from the deviations of the runs' own means, each as
@@ -205,7 +174,7 @@ def mean_estimate(runs: Sequence[Numbers]) -> Estimate:
     )
 
 
-def p99_estimate(runs: Sequence[Numbers]) -> Estimate | None:
+def p99_estimate(runs: Sequence[Reals]) -> Estimate | None:
     """What 99 % of all iterations of all runs do not exceed (nearest rank); None for fewer than `FEWEST_FOR_P99`.
 
     The interval is that of the runs' own 99th percentiles, by order statistics over runs, widened to hold the value.
@@ -225,6 +194,43 @@ def p99_estimate(runs: Sequence[Numbers]) -> Estimate | None:
     )
 
 
-def _nearest_rank(times: Numbers) -> float:
+def _nearest_rank(times: Reals) -> float:
     rank = math.ceil(P99 * len(times)) - 1
     return float(np.partition(times, rank)[rank])
+
+
+def runs_to_detect(effect: float, deviation: float, *, before: int = 0, confidence: float = CONFIDENCE) -> int | None:
+    """Runs of each set that show a change by `effect`, a share, with `POWER`.
+
+    `deviation`: of the logarithm of one run. `before`: runs that the first set has already; then the runs of the second
+    set. `confidence`: above 95 % where many subjects are tested. None: more than `MOST_RUNS`.
+
+    Two-sided tests with Student's quantiles: t(1 - a/2) + t(power) standard errors must fit into the distance between
+    what is estimated and what is to be excluded (Cohen, Statistical Power Analysis for the Behavioral Sciences, 2nd
+    ed., 2.4). The answer is only as good as the deviation that it is computed from.
+    """
+    return _least(abs(math.log1p(-min(effect, 0.99))), deviation, confidence, before)
+
+
+def runs_to_decide(change: float, threshold: float, deviation: float, *, held: int = 1) -> int | None:
+    """Runs that each set needs in all until the estimated change is shown, or shown to be within the threshold.
+
+    `change`: logarithm of the ratio as estimated now; `held`: runs of each set that exist. None: more than `MOST_RUNS`.
+    """
+    bound = -math.log1p(-threshold)
+    needed = [_least(abs(change), deviation, CONFIDENCE, 0)]
+    if abs(change) < bound:
+        needed.append(_least(bound - abs(change), deviation, SAMENESS_CONFIDENCE, 0))
+    possible = [count for count in needed if count is not None]
+    return max(min(possible), held + 1) if possible else None
+
+
+def _least(distance: float, deviation: float, confidence: float, before: int) -> int | None:
+    if not distance > 0 or not math.isfinite(deviation):
+        return None
+    counts = np.arange(1, MOST_RUNS + 1, dtype=float)
+    first = np.full_like(counts, before) if before else counts
+    degrees = np.maximum(first + counts - 2, 0.0)
+    error = deviation * np.sqrt(1 / first + 1 / counts)
+    enough = (quantile(confidence, degrees) + quantile(2 * POWER - 1, degrees)) * error <= distance
+    return int(counts[np.argmax(enough)]) if bool(enough.any()) else None

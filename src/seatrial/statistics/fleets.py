@@ -5,6 +5,8 @@ are those of medians, which bad nodes hardly move. A node is slow if its median 
 (Bonferroni) and by the practical effect; unstable if a single run of it is grossly low and its median is not.
 """
 
+import bisect
+import functools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -12,13 +14,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.statistics.e_process import median_sequence, sign_evidence
-from seatrial.statistics.estimates import student_quantile
-
-Numbers = NDArray[np.float64]
+from seatrial.model.pair_table import Reals
+from seatrial.statistics.estimates import MEDIAN_ERROR, robust_scale
+from seatrial.statistics.student import student_quantile
 
 ERROR_RATE = 0.02
-"""Of fleets without a slow node, the share in which one may be named; half of it for each tail."""
+"""Share of fleets without a slow node in which one may be named; half of it for each tail."""
 EFFECT = 0.02
 GROSS_EFFECTS = 4.0
 """A single run is bad if it loses this many practical effects ..."""
@@ -27,11 +28,9 @@ GROSS_SCALES = 8.0
 LEAST_SCALE = 0.002
 """A scatter below this share is not trusted: rounded values would make every difference infinite."""
 EFFICIENCY = 0.37
-"""Of the median absolute deviation as an estimate of scale: degrees of freedom that each node gives."""
+"""Degrees of freedom that each node gives to the median absolute deviation as an estimate of scale."""
 MOST_DEGREES = 15
 """Real fleets have heavier tails than a normal distribution, however many nodes they have."""
-MAD_TO_DEVIATION = 1.4826
-MEDIAN_ERROR = 1.2533
 """Standard error of a median of n normal values: this / sqrt(n)."""
 POWER_DEVIATIONS = 1.645
 FEWEST_RUNS = 3
@@ -41,6 +40,7 @@ LOG_OF_NOTHING = math.log(1e9)
 """A value of 0 counts as this much below the fleet: lower than any that was delivered."""
 POPULATION_SHARE = 1 / 3
 POPULATION_SCALES = 6.0
+SEQUENCE_ERROR_RATE = 0.05
 
 
 class NodeRuns(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,16 +51,16 @@ class NodeRuns(msgspec.Struct, frozen=True, kw_only=True):
     median: float
     loss: float
     deviations: float
-    """Of its median from that of its peers, in standard deviations of healthy nodes."""
+    """Distance of its median from that of its peers, in standard deviations of healthy nodes."""
     slow: bool
     suspected: bool
     """Low enough to be slow, with too few runs to confirm it."""
     bad_runs: tuple[int, ...]
     """Places of single runs that are grossly low."""
     worst_run_loss: float
-    """Of the lowest run, from the node's own median."""
+    """Loss of the lowest run against the node's own median."""
     evidence: float
-    """e-value that its median is below its peers', valid however often it is looked at (`e_process.sign_evidence`)."""
+    """e-value that its median is below its peers', valid however often it is examined (`sign_evidence`)."""
     low: float
     high: float
     """95 % interval of its median that holds after every run; infinite with few runs."""
@@ -82,7 +82,7 @@ class FleetResult(msgspec.Struct, frozen=True, kw_only=True):
     intraclass: float | None
     """Share of the variance that is between nodes, None with fewer than two runs of a node."""
     reliability: float | None
-    """Of a node's mean over its runs: which share of its variance is the node's own."""
+    """Share of the variance of a node's mean that is the node's own."""
     populations: tuple[tuple[str, ...], ...]
     """Two groups of unlike nodes, the slower one first; empty for one population."""
     enough: bool
@@ -146,14 +146,14 @@ def judge_fleet(
 class _Scales(msgspec.Struct, frozen=True, kw_only=True):
     """For each node the centre and scatter of its peers, and the loss from which it is low; `threshold`: for any."""
 
-    centres: Numbers
-    scatters: Numbers
-    limits: Numbers
+    centres: Reals
+    scatters: Reals
+    limits: Reals
     threshold: float
 
 
 def _scales(
-    medians: Numbers,
+    medians: Reals,
     groups: Sequence[NDArray[np.intp]],
     run_error: float,
     *,
@@ -165,7 +165,7 @@ def _scales(
     centres, scatters, beside_others = (np.empty(len(medians)) for _ in range(3))
     for group in groups:
         centre = float(np.median(medians[group]))
-        spread = MAD_TO_DEVIATION * float(np.median(np.abs(medians[group] - centre)))
+        spread = robust_scale(medians[group], centre)
         centres[group] = centre
         scatters[group] = max(spread, run_error * (1.0 if few_runs else MEDIAN_ERROR), LEAST_SCALE)
         beside_others[group] = _limits_beside_others(medians[group], centre, max(run_error, LEAST_SCALE), tail)
@@ -179,8 +179,8 @@ def _scales(
     )
 
 
-def _logarithms(values: Sequence[Sequence[float]], sign: float) -> list[Numbers]:
-    """Of the runs of each node, larger for better ones."""
+def _logarithms(values: Sequence[Sequence[float]], sign: float) -> list[Reals]:
+    """Logarithms of each node's runs, larger for better ones."""
     usual = float(np.median([value for runs in values for value in runs if value > 0]))
     nothing = usual * math.exp(-LOG_OF_NOTHING)
     return [sign * np.log(np.maximum(np.asarray(runs, dtype=np.float64), nothing)) for runs in values]
@@ -205,7 +205,7 @@ def _dead_node(name: str, values: Sequence[float], scatter: float) -> NodeRuns:
 
 
 def _node(
-    name: str, values: Sequence[float], below: Numbers, *, median: float, low: float, scatter: float,
+    name: str, values: Sequence[float], below: Reals, *, median: float, low: float, scatter: float,
     limits: tuple[float, float],
 ) -> NodeRuns:  # fmt: skip
     """One node. `below`: its runs below its median; `low`: that below its peers; `limits` of both, last for runs."""
@@ -232,12 +232,12 @@ def _share(log_loss: float) -> float:
     return -math.expm1(-log_loss)
 
 
-def _run_scatter(logs: Sequence[Numbers]) -> float:
-    """Of one run, from differences of neighbouring runs, which a node's own level does not enter."""
+def _run_scatter(logs: Sequence[Reals]) -> float:
+    """Scatter of one run, from differences of neighbouring runs, which a node's own level does not enter."""
     differences = [np.abs(np.diff(runs)) for runs in logs if len(runs) > 1]
     if not differences:
         return 0.0
-    return MAD_TO_DEVIATION * float(np.median(np.concatenate(differences))) / math.sqrt(2)
+    return robust_scale(np.concatenate(differences), 0.0) / math.sqrt(2)
 
 
 def _critical(tail: float, peers: int) -> float:
@@ -250,7 +250,7 @@ def _critical(tail: float, peers: int) -> float:
     return student_quantile(1 - tail, min(max(degrees, 1), MOST_DEGREES))
 
 
-def _limits_beside_others(medians: Numbers, centre: float, floor: float, tail: float) -> Numbers:
+def _limits_beside_others(medians: Reals, centre: float, floor: float, tail: float) -> Reals:
     """For each node the loss below `centre` that it shows with probability `tail` if it is one of the others.
 
     The others' own mean and standard deviation: of few nodes they show more than a median absolute deviation, and one
@@ -263,11 +263,11 @@ def _limits_beside_others(medians: Numbers, centre: float, floor: float, tail: f
     squares = (medians**2).sum() - medians**2 - (count - 1) * mean**2
     scale = np.maximum(np.sqrt(np.maximum(squares, 0) / (count - 2)), floor) * math.sqrt(1 + 1 / (count - 1))
     quantile = student_quantile(1 - tail, min(count - 2, FEWEST_NODES + 1))
-    limits: Numbers = quantile * scale - (mean - centre)
+    limits: Reals = quantile * scale - (mean - centre)
     return limits
 
 
-def _gross(logs: Sequence[Numbers], comparisons: int) -> float:
+def _gross(logs: Sequence[Reals], comparisons: int) -> float:
     """Deviations of a run below its node's median that no healthy run reaches."""
     differences = sum(len(runs) - 1 for runs in logs)
     tail = ERROR_RATE / 2 / sum(map(len, logs)) / comparisons
@@ -275,7 +275,7 @@ def _gross(logs: Sequence[Numbers], comparisons: int) -> float:
     return max(GROSS_SCALES, student_quantile(1 - tail, degrees))
 
 
-def _populations(medians: Numbers, effect: float) -> list[NDArray[np.intp]]:
+def _populations(medians: Reals, effect: float) -> list[NDArray[np.intp]]:
     """Places of the nodes of one population, or of two, the lower one first: each has a third of the nodes."""
     order = np.argsort(medians, kind="stable")
     count = len(order)
@@ -287,13 +287,13 @@ def _populations(medians: Numbers, effect: float) -> list[NDArray[np.intp]]:
     gaps = np.diff(ordered)[least - 1 : count - least]
     cut = least + int(np.argmax(gaps))
     low, high = ordered[:cut], ordered[cut:]
-    within = max(MAD_TO_DEVIATION * float(np.median(np.abs(part - np.median(part)))) for part in (low, high))
+    within = max(robust_scale(part) for part in (low, high))
     if float(gaps.max()) <= max(POPULATION_SCALES * max(within, LEAST_SCALE / 2), effect):
         return whole
     return [np.sort(order[:cut]), np.sort(order[cut:])]
 
 
-def _intraclass(logs: Sequence[Numbers], gross: float) -> tuple[float | None, float | None]:
+def _intraclass(logs: Sequence[Reals], gross: float) -> tuple[float | None, float | None]:
     """ICC(1) and the reliability of a node's mean, grossly low runs left out.
 
     Shrout and Fleiss, Intraclass correlations, Psychological Bulletin 86 (1979).
@@ -312,3 +312,40 @@ def _intraclass(logs: Sequence[Numbers], gross: float) -> tuple[float | None, fl
     if own + within <= 0:
         return None, None
     return own / (own + within), own / (own + within / usual)
+
+
+def sign_evidence(below: int, runs: int) -> float:
+    """The e-value that the median is below a limit, with `below` of the `runs` below it. 20 is evidence at 5 %.
+
+    The likelihood ratio of the share p of runs below the limit against 1/2, averaged over p from 1/2 to 1:
+    2^(n+1) times the integral of p^k (1-p)^(n-k), which is a sum of binomial coefficients.
+    """
+    if not 0 <= below <= runs:
+        raise ValueError(f"{below} of {runs} runs is not possible")
+    total = sum(math.comb(runs + 1, fewer) for fewer in range(below + 1))
+    return total / ((runs + 1) * math.comb(runs, below))
+
+
+@functools.lru_cache(maxsize=4096)
+def alarm_count(runs: int, error_rate: float = SEQUENCE_ERROR_RATE) -> int:
+    """The fewest of the `runs` below a limit that are evidence at `error_rate`; more than `runs` if none is.
+
+    A test that is repeated after every run rejects too often. The evidence here is an e-value: the probability that it
+    ever exceeds 1 / alpha is at most alpha, however often it is examined (Ville's inequality; Ramdas et al.,
+    Statistical Science 38, 2023). It assumes nothing of the values but that runs are independent.
+    """
+    return bisect.bisect_left(range(runs + 1), 1 / error_rate, key=lambda below: sign_evidence(below, runs))
+
+
+def median_sequence(values: Sequence[float]) -> tuple[float, float]:
+    """An interval for the median that holds after every run at once, with probability 1 - `SEQUENCE_ERROR_RATE`.
+
+    Values for which neither direction of the sign test has evidence at half the error rate (the quantile sequences of
+    Howard and Ramdas, Bernoulli 28, 2022, with this e-process). Infinite ends with few runs.
+    """
+    ordered = sorted(values)
+    runs = len(ordered)
+    rank = alarm_count(runs, SEQUENCE_ERROR_RATE / 2)
+    if rank > runs:
+        return -math.inf, math.inf
+    return ordered[runs - rank], ordered[rank - 1]

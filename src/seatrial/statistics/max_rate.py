@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from seatrial.model.pair_table import Reals
 from seatrial.statistics.piecewise import FLOOR
 from seatrial.statistics.segments import CONFIDENCE, Interval
 
-Numbers = NDArray[np.float64]
 Point = tuple[int, int]
 """Ranks a node, and bytes that each of them sends."""
 
@@ -75,26 +74,26 @@ def fit_max_rate(runs: Mapping[Point, Sequence[float]], *, resamples: int = RESA
     )
 
 
-def predicted(points: Numbers, parameters: Sequence[float]) -> Numbers:
+def predicted(points: Reals, parameters: Sequence[float]) -> Reals:
     """Seconds by the model for rows of (ranks, bytes each); parameters α, R_N, R_C."""
     startup, node, rank = parameters
     ranks, size = points[:, 0], points[:, 1]
     return np.asarray(startup + ranks * size / np.minimum(node, ranks * rank), dtype=np.float64)
 
 
-def _best(points: Numbers, times: Numbers) -> tuple[float, float, float]:
+def _best(points: Reals, times: Reals) -> tuple[float, float, float]:
     """α, R_N, R_C of the best division by BIC: a bound is taken to be seen only where it explains more than noise."""
     counts = np.unique(points[:, 0])
     divisions = [_divided(points, times, last) for last in (0.0, *counts)]
     return min(divisions, key=lambda fit: _bic(points, times, fit))
 
 
-def _bic(points: Numbers, times: Numbers, fit: tuple[float, float, float]) -> float:
+def _bic(points: Reals, times: Reals, fit: tuple[float, float, float]) -> float:
     mean_square = float(np.mean((1 - predicted(points, fit) / times) ** 2)) + FLOOR**2
     return len(points) * math.log(mean_square) + sum(map(math.isfinite, fit)) * math.log(len(points))
 
 
-def _divided(points: Numbers, times: Numbers, last: float) -> tuple[float, float, float]:
+def _divided(points: Reals, times: Reals, last: float) -> tuple[float, float, float]:
     """The linear fit in which up to `last` ranks are each bound by R_C and more than those together by R_N."""
     ranks, size = points[:, 0], points[:, 1]
     free = ranks <= last

@@ -5,10 +5,8 @@ through the sizes `first` to `last` (their places in order), fitted by least squ
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
-Places = NDArray[np.intp]
+from seatrial.model.pair_table import Indices, Reals
 
 FEWEST_SIZES = 3
 """A piece of two sizes fits anything."""
@@ -21,48 +19,48 @@ BORROWED = 3.0
 class Pieces:
     """The least squares of every possible piece of every series, and the best division into 1, 2, ... `most`."""
 
-    def __init__(self, sizes: Numbers, times: Numbers, most: int) -> None:
+    def __init__(self, sizes: Reals, times: Reals, most: int) -> None:
         """`sizes`: bytes, ascending; `times`: seconds, one row a series, all positive."""
         self._sizes = sizes
         self.squares, self.startup_s, self.slope_s = _all_lines(sizes, times)
         self.cost, self.cuts = _divisions(self.squares, most)
 
-    def lines(self, cuts: Places) -> Numbers:
+    def lines(self, cuts: Indices) -> Reals:
         """[series, piece, 0 or 1]: start-up and seconds per byte of the pieces that begin at 0 and at `cuts`."""
         first, last, row = self._spans(cuts)
         return np.stack((self.startup_s[row, first, last], self.slope_s[row, first, last]), axis=-1)
 
-    def piece_squares(self, cuts: Places) -> Numbers:
+    def piece_squares(self, cuts: Indices) -> Reals:
         """[series, piece]: the sum of squared relative residuals."""
         first, last, row = self._spans(cuts)
-        found: Numbers = self.squares[row, first, last]
-        return found
+        squares: Reals = self.squares[row, first, last]
+        return squares
 
-    def held(self, cuts: Places) -> Places:
+    def held(self, cuts: Indices) -> Indices:
         """[series, piece]: how many sizes each has."""
         first, last, _ = self._spans(cuts)
-        found: Places = last - first + 1
-        return found
+        sizes: Indices = last - first + 1
+        return sizes
 
-    def steps_in_gaps(self, cuts: Places, lines: Numbers) -> tuple[Numbers, Numbers]:
+    def steps_in_gaps(self, cuts: Indices, lines: Reals) -> tuple[Reals, Reals]:
         """[series, break] at both ends of each gap: from one line to the next, as a share of the time before."""
         return self._steps(self._sizes[cuts - 1], lines), self._steps(self._sizes[cuts], lines)
 
     @staticmethod
-    def _steps(sizes: Numbers, lines: Numbers) -> Numbers:
+    def _steps(sizes: Reals, lines: Reals) -> Reals:
         before = lines[:, :-1, 0] + lines[:, :-1, 1] * sizes
         after = lines[:, 1:, 0] + lines[:, 1:, 1] * sizes
-        found: Numbers = (after - before) / before
-        return found
+        steps: Reals = (after - before) / before
+        return steps
 
-    def _spans(self, cuts: Places) -> tuple[Places, Places, Places]:
+    def _spans(self, cuts: Indices) -> tuple[Indices, Indices, Indices]:
         series, count = len(self.squares), len(self._sizes)
         first = np.hstack((np.zeros((series, 1), dtype=np.intp), cuts))
         last = np.hstack((cuts, np.full((series, 1), count, dtype=np.intp))) - 1
         return first, last, np.arange(series)[:, None]
 
 
-def _all_lines(sizes: Numbers, times: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+def _all_lines(sizes: Reals, times: Reals) -> tuple[Reals, Reals, Reals]:
     """Squares, start-up and slope [series, first, last]; infinite squares where there are too few sizes.
 
     Sizes and times are taken relative to the first ones, so that no precision is lost between bytes and megabytes.
@@ -84,11 +82,11 @@ def _all_lines(sizes: Numbers, times: Numbers) -> tuple[Numbers, Numbers, Number
     return np.where(held >= FEWEST_SIZES, squares, np.inf), startup * first_time, slope * first_time / first_size
 
 
-def _divisions(squares: Numbers, most: int) -> tuple[list[Numbers], list[Places]]:
+def _divisions(squares: Reals, most: int) -> tuple[list[Reals], list[Indices]]:
     """For 1, 2, ... `most` pieces: the least sum of squares of each series, and the places at which pieces begin."""
     series, count = squares.shape[:2]
     best = [squares[:, 0]]
-    begun: list[Places] = []
+    begun: list[Indices] = []
     for _ in range(most - 1):
         before = np.hstack((np.full((series, 1), np.inf), best[-1][:, :-1]))
         candidates = before[:, :, None] + squares
@@ -98,7 +96,7 @@ def _divisions(squares: Numbers, most: int) -> tuple[list[Numbers], list[Places]
     divisions = []
     for pieces in range(most):
         last = np.full(series, count - 1, dtype=np.intp)
-        cuts: list[Places] = []
+        cuts: list[Indices] = []
         for chosen in reversed(begun[:pieces]):
             cuts.append(chosen[row, last])
             last = cuts[-1] - 1
@@ -106,20 +104,20 @@ def _divisions(squares: Numbers, most: int) -> tuple[list[Numbers], list[Places]
     return [each[:, -1] for each in best], divisions
 
 
-def bic_of(fitted: Pieces) -> Numbers:
+def bic_of(fitted: Pieces) -> Reals:
     """[pieces - 1, series]: n ln(RSS/n) + (3K - 1) ln n, a start-up, a slope and a place for each of K pieces but one.
 
     Relative errors below `FLOOR` are not believed.
     """
     count = fitted.squares.shape[1]
-    each = [
+    criteria = [
         count * np.log(cost / count + FLOOR**2) + (3 * (place + 1) - 1) * np.log(count)
         for place, cost in enumerate(fitted.cost)
     ]
-    return np.array(each)
+    return np.array(criteria)
 
 
-def steps_of(fitted: Pieces, breaks: int) -> tuple[Numbers, Numbers]:
+def steps_of(fitted: Pieces, breaks: int) -> tuple[Reals, Reals]:
     """[series, break]: the step at each break, and the residual scale of the two pieces that meet there.
 
     The step is the least one anywhere in the gap between the two sizes, as a share of the time before; 0 where the

@@ -9,9 +9,8 @@ import math
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-Reals = NDArray[np.float64]
+from seatrial.model.pair_table import Reals
 
 ERROR_RATE = 0.01
 """Probability that any value of a healthy table counts as out: all values counted."""
@@ -22,9 +21,9 @@ TAIL = 2.0
 FEWEST = 7
 """Values of the tail that show how heavy it is."""
 LEAST_MEAN = 1e-12
-"""Of the steps; equal numbers have none."""
+"""Least mean of the steps; equal numbers have none."""
 HEAVY_DEGREES = 3
-"""Of Student's distribution, the heaviest noise that tables of few values are taken to have."""
+"""Degrees of freedom of Student's distribution as the heaviest noise of tables with few values."""
 
 
 class Tail(msgspec.Struct, frozen=True, kw_only=True):

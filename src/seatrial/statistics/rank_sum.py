@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 MOST_STEPS = 2_000_000
 """Steps of the exact count; beyond it the normal approximation is used, which errs upwards in the tail."""
 CLEARLY = 1e4
-"""In the tail the normal approximation is too large, by a smaller factor down to probabilities of 1e-12."""
+"""Bound of the factor by which the normal approximation is too large in the tail, down to probabilities of 1e-12."""
 LARGEST_LOG = 690.0
 """Above it a number of subsets is no longer a double."""
 
@@ -115,7 +115,7 @@ def adjusted(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def adjusted_together(families: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    """The same for tests in several columns that are judged as one family; columns of the same lengths."""
+    """Adjusted p-values of several columns that are judged as one family; columns of the same lengths."""
     if not families:
         return []
     everything = adjusted(np.concatenate(families))

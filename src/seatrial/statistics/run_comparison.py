@@ -4,14 +4,14 @@ The unit of replication is the run: a launch of its own. The logarithm of the va
 m_k + c_r + e_rk: what the subject usually does, what the whole run deviates by (all subjects together), and what this
 subject deviates by in this run. The deviation of a run is shared by all subjects of it, so it is estimated from the
 runs alone and never from the many subjects; the deviations of single subjects are estimated from all subjects together
-(`shrunken_variances`). The interval of a change adds both variances, with degrees of freedom after Satterthwaite
+(`change_errors.shrink`). The interval of a change adds both variances, with degrees of freedom after Satterthwaite
 (Biometrics Bulletin 2, 1946). Sameness is shown by two one-sided tests (Schuirmann, J. Pharmacokinet. Biopharm. 15,
 1987): the 90 % interval lies within the practical threshold. That interval is the wider one of the pooled one and of
-one that does not assume that both sets scatter alike (`sameness`).
+one that does not assume that both sets scatter alike (`change_errors`).
 
-Where subjects jump between levels from run to run, a few runs may agree by chance (`jumps`). The interval of all
-subjects together is then at least as wide as the jumps of single ones make their median, and the change of one subject
-is as certain, at most, as that it did not jump.
+Where subjects jump between levels from run to run, a few runs may agree by chance (`change_errors.Jumps`). The interval
+of all subjects together is then at least as wide as the jumps of single ones make their median, and the change of one
+subject is as certain, at most, as that it did not jump.
 """
 
 import math
@@ -21,28 +21,35 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.statistics.jumps import Jumps, jumps_of
-from seatrial.statistics.sameness import Error, errors_of_runs, errors_of_subjects, variance_of
-from seatrial.statistics.shrunken_variances import LEAST_DEVIATION, shrink
+from seatrial.model.pair_table import Reals
+from seatrial.statistics.change_errors import (
+    LEAST_DEVIATION,
+    Error,
+    Jumps,
+    errors_of_runs,
+    errors_of_subjects,
+    jumps_of,
+    shrink,
+    variance_of,
+)
+from seatrial.statistics.estimates import robust_scale
 from seatrial.statistics.student import quantile, ratio_tails, two_sided
 
-Reals = NDArray[np.float64]
 CONFIDENCE = 0.95
 SAMENESS_CONFIDENCE = 0.90
 """Two one-sided tests of 5 % each."""
 UNLIKE_CONFIDENCE = 0.92
-"""The same where sets may scatter unequally: medians over subjects are less certain than they are taken for."""
+"""Confidence if sets may scatter unequally: medians over subjects are less certain than they are taken for."""
 UNLIKE_CHANCE = 0.3
 """Runs of one set seem to scatter more than those of the other if chance makes such a difference more seldom. The
 interval is then the wider one of both kinds."""
-MAD_TO_DEVIATION = 1.4826
 MOST_WIDENED, HALVINGS = 1e3, 30
-"""Of an error, by jumps, and how often its interval is halved to find the factor."""
+"""Largest factor by which jumps widen an error, and the halvings that find it."""
 FEWEST_TO_SCATTER = 5
 """The scatter of fewer subjects is not estimated."""
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class SubjectChange(msgspec.Struct, frozen=True, kw_only=True):
     """Logarithms of ratios, second set over first, one number a subject; NaN or infinite where unknown."""
 
     change: Reals
@@ -52,17 +59,17 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     low: Reals
     high: Reals
     p_value: Reals
-    """Of no change; NaN where the runs cannot say."""
+    """p-value of no change; NaN if the runs cannot say."""
     same_low: Reals
     same_high: Reals
     """The 90 % interval."""
     relative: Reals
     """The change beyond that of all subjects together."""
     relative_p: Reals
-    """Of no such change."""
+    """p-value of no change relative to all subjects."""
 
     def within(self, threshold: float) -> NDArray[np.bool_]:
-        """Where the change is shown to be smaller than the threshold, a share: 0.02 permits ratios 0.98 to 1/0.98."""
+        """Subjects whose change is shown to be below the threshold, a share: 0.02 permits ratios 0.98 to 1/0.98."""
         bound = -math.log1p(-threshold)
         inside: NDArray[np.bool_] = (self.same_low > -bound) & (self.same_high < bound)
         return inside
@@ -72,24 +79,24 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
     """Standard deviations of logarithms at each level; NaN where it cannot be estimated."""
 
     run: float
-    """Of whole runs of one set, all subjects together."""
+    """Deviation of whole runs of one set, all subjects together."""
     run_degrees: int
     subject_run: float
-    """Of one subject from run to run, beyond the whole run."""
+    """Deviation of one subject from run to run, beyond the whole run."""
     subject: float
     """Between subjects."""
 
     @property
     def one_run(self) -> float:
-        """Of the value of one subject in one run, around what it usually is; the unknown part counts as zero."""
+        """Deviation of one subject's value in one run from its usual one; the unknown part counts as zero."""
         return math.hypot(*(0.0 if math.isnan(each) else each for each in (self.run, self.subject_run)))
 
 
 class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one metric: each subject, all subjects together (a column of one), and the deviations."""
+    """Comparison of one metric: each subject, all subjects together (a column of one), and the deviations."""
 
-    subjects: Change
-    together: Change
+    subjects: SubjectChange
+    together: SubjectChange
     levels: Levels
     runs: tuple[int, int]
     jumps: Jumps | None = None
@@ -142,7 +149,9 @@ def compare_runs(first: Reals, second: Reals, *, pairs: Jumps | None = None) -> 
     )
 
 
-def _no_surer(subjects: Change, same: Error, own: Jumps | None, pairs: Jumps | None, fewest: Reals) -> Change:
+def _no_surer(
+    subjects: SubjectChange, same: Error, own: Jumps | None, pairs: Jumps | None, fewest: Reals
+) -> SubjectChange:
     """Than the jumps of subjects, or of their pairs, permit. `fewest`: runs of the smaller set, by subject.
 
     A subject that jumped changed otherwise than the others by its jump alone. Errors grow until the p-values are those
@@ -178,7 +187,7 @@ def _scatter(numbers: Reals) -> float:
     """Robust standard deviation; NaN for too few."""
     if len(numbers) < FEWEST_TO_SCATTER:
         return math.nan
-    return max(MAD_TO_DEVIATION * float(np.median(np.abs(numbers - np.median(numbers)))), LEAST_DEVIATION)
+    return max(robust_scale(numbers), LEAST_DEVIATION)
 
 
 def _spread_between(usual: Reals) -> float:
@@ -186,7 +195,7 @@ def _spread_between(usual: Reals) -> float:
 
 
 def _deviation(common: tuple[Reals, Reals]) -> float:
-    """Of whole runs, pooled over both sets; NaN where each has only one."""
+    """Deviation of whole runs, pooled over both sets; NaN if each has only one."""
     free = sum(len(values) - 1 for values in common)
     if free < 1:
         return math.nan
@@ -194,7 +203,7 @@ def _deviation(common: tuple[Reals, Reals]) -> float:
     return max(math.sqrt(squares / free), LEAST_DEVIATION)
 
 
-def _together(before: Reals, after: Reals, same: Error, jumps: Error | None = None) -> Change:
+def _together(before: Reals, after: Reals, same: Error, jumps: Error | None = None) -> SubjectChange:
     """All subjects together: one number a run. Of several errors the one with the widest interval counts."""
     change = np.array([after.mean() - before.mean()])
     error, degrees = _pooled(before, after)
@@ -214,7 +223,7 @@ def _pooled(before: Reals, after: Reals) -> tuple[Reals, Reals]:
 
 
 def _apart(before: Reals, after: Reals) -> tuple[Reals, Reals]:
-    """The same where each has its own variance (Welch, Biometrika 34, 1947)."""
+    """Standard error and degrees of freedom if each set has its own variance (Welch, Biometrika 34, 1947)."""
     parts = [variance_of(values) / len(values) for values in (before, after)]
     free = sum(part**2 / (len(values) - 1) for part, values in zip(parts, (before, after), strict=True))
     return np.array([math.sqrt(sum(parts))]), np.array([sum(parts) ** 2 / free])
@@ -227,7 +236,9 @@ def _unlike(before: Reals, after: Reals) -> bool:
     return ratio_tails(first / second, len(before) - 1, len(after) - 1) < UNLIKE_CHANCE
 
 
-def _subjects(change: Reals, relative: Reals, together: Change, error: Reals, degrees: Reals, same: Error) -> Change:
+def _subjects(
+    change: Reals, relative: Reals, together: SubjectChange, error: Reals, degrees: Reals, same: Error
+) -> SubjectChange:
     relative_p = two_sided(relative / np.where(error > 0, error, np.nan), degrees)
     of_run, run_degrees = float(together.error[0]), float(together.degrees[0])
     total = np.sqrt(error**2 + of_run**2)
@@ -243,14 +254,16 @@ def _half(confidence: float, error: Reals, degrees: Reals) -> Reals:
     return np.where(bounded, quantile(confidence, np.where(bounded, degrees, 1)) * np.where(bounded, error, 1), np.inf)
 
 
-def _change(change: Reals, error: Reals, degrees: Reals, relative: Reals, relative_p: Reals, same: Error) -> Change:
+def _change(
+    change: Reals, error: Reals, degrees: Reals, relative: Reals, relative_p: Reals, same: Error
+) -> SubjectChange:
     """An unknown error makes the interval infinite, and leaves the test open."""
     bounded = np.isfinite(error) & (degrees >= 1 - 1e-9)
     half = _half(CONFIDENCE, error, degrees)
     same_half = np.maximum(
         _half(SAMENESS_CONFIDENCE, error, degrees), _half(UNLIKE_CONFIDENCE, same.error, same.degrees)
     )
-    return Change(
+    return SubjectChange(
         change=change,
         error=np.where(bounded, error, np.nan),
         degrees=np.where(bounded, degrees, 0.0),

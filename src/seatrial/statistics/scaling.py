@@ -9,21 +9,20 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from seatrial.model.pair_table import Reals
 from seatrial.model.words import count
-from seatrial.statistics.estimates import student_quantile
 from seatrial.statistics.segments import Interval
+from seatrial.statistics.student import student_quantile
 
 FEWEST_SIZES = 6
 """Different sizes that a fit needs."""
 CONFIDENCE = 0.95
 STEPS = 100
 SETTLED = 1e-10
-Numbers = NDArray[np.float64]
 
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
+class ScalingFit(msgspec.Struct, frozen=True, kw_only=True):
     """One law. `refused`: why it is not fitted; the numbers are then absent."""
 
     law: str
@@ -38,33 +37,33 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
     """Standard deviation of the relative errors."""
 
 
-def fit_amdahl(sizes: Sequence[float], rates: Sequence[float]) -> Fit:
+def fit_amdahl(sizes: Sequence[float], rates: Sequence[float]) -> ScalingFit:
     """Amdahl's law over sizes relative to the smallest, and their rates of work."""
     return _fit("Amdahl", sizes, rates, 1)
 
 
-def fit_universal(sizes: Sequence[float], rates: Sequence[float]) -> Fit:
+def fit_universal(sizes: Sequence[float], rates: Sequence[float]) -> ScalingFit:
     """The universal scalability law."""
     return _fit("universal scalability", sizes, rates, 2)
 
 
-def _fit(law: str, sizes: Sequence[float], rates: Sequence[float], terms: int) -> Fit:
+def _fit(law: str, sizes: Sequence[float], rates: Sequence[float], terms: int) -> ScalingFit:
     if len(set(sizes)) < FEWEST_SIZES:
-        return Fit(law=law, refused=f"{count(len(set(sizes)), 'size')}; {FEWEST_SIZES} are needed")
+        return ScalingFit(law=law, refused=f"{count(len(set(sizes)), 'size')}; {FEWEST_SIZES} are needed")
     if not all(math.isfinite(rate) and rate > 0 for rate in rates):
-        return Fit(law=law, refused="a rate is not positive")
+        return ScalingFit(law=law, refused="a rate is not positive")
     relative = np.array(sizes, dtype=np.float64) / min(sizes)
     logs = np.log(np.array(rates, dtype=np.float64))
     parameters = _start(relative, np.exp(logs), terms)
     settled = _least_squares(relative, logs, parameters)
     if settled is None:
-        return Fit(law=law, refused="the fit does not settle")
+        return ScalingFit(law=law, refused="the fit does not settle")
     parameters, errors, scatter = settled
     low = parameters - errors
     names = ("contention σ", "coherence κ")
     for name, value, error in zip(names, parameters[1:], errors[1:], strict=False):
         if value + error < 0:
-            return Fit(
+            return ScalingFit(
                 law=law,
                 refused=f"{name} is negative ({value:.3g}): the curve is faster than linear. Check its data first",
             )
@@ -73,7 +72,7 @@ def _fit(law: str, sizes: Sequence[float], rates: Sequence[float], terms: int) -
         for value, least, error in zip(parameters[1:], low[1:], errors[1:], strict=True)
     ]
     sigma, kappa = float(parameters[1]), float(parameters[2]) if terms > 1 else 0.0
-    return Fit(
+    return ScalingFit(
         law=law,
         contention=intervals[0],
         coherence=intervals[1] if terms > 1 else None,
@@ -82,7 +81,7 @@ def _fit(law: str, sizes: Sequence[float], rates: Sequence[float], terms: int) -
     )
 
 
-def _start(sizes: Numbers, rates: Numbers, terms: int) -> Numbers:
+def _start(sizes: Reals, rates: Reals, terms: int) -> Reals:
     """N over rate is linear in the parameters: least squares of relative errors."""
     columns = [np.ones_like(sizes), sizes - 1, sizes * (sizes - 1)][: terms + 1]
     inverse = sizes / rates
@@ -92,17 +91,17 @@ def _start(sizes: Numbers, rates: Numbers, terms: int) -> Numbers:
     return np.array([-math.log(base), *(float(value) / base for value in solution[1:])])
 
 
-def _logs(sizes: Numbers, parameters: Numbers) -> Numbers:
-    logs: Numbers = parameters[0] + np.log(sizes) - np.log(np.maximum(_denominator(sizes, parameters), 1e-12))
+def _logs(sizes: Reals, parameters: Reals) -> Reals:
+    logs: Reals = parameters[0] + np.log(sizes) - np.log(np.maximum(_denominator(sizes, parameters), 1e-12))
     return logs
 
 
-def _denominator(sizes: Numbers, parameters: Numbers) -> Numbers:
-    total: Numbers = 1 + parameters[1] * (sizes - 1)
+def _denominator(sizes: Reals, parameters: Reals) -> Reals:
+    total: Reals = 1 + parameters[1] * (sizes - 1)
     return total + parameters[2] * sizes * (sizes - 1) if len(parameters) > 2 else total
 
 
-def _least_squares(sizes: Numbers, logs: Numbers, start: Numbers) -> tuple[Numbers, Numbers, float] | None:
+def _least_squares(sizes: Reals, logs: Reals, start: Reals) -> tuple[Reals, Reals, float] | None:
     """Gauss-Newton on logarithms: parameters, half widths of their intervals, scatter. None: it does not settle."""
     parameters = start
     count, degrees = len(start), len(sizes) - len(start)
@@ -125,6 +124,6 @@ def _least_squares(sizes: Numbers, logs: Numbers, start: Numbers) -> tuple[Numbe
     return None
 
 
-def _squares(sizes: Numbers, logs: Numbers, parameters: Numbers) -> float:
+def _squares(sizes: Reals, logs: Reals, parameters: Reals) -> float:
     residuals = logs - _logs(sizes, parameters)
     return float(residuals @ residuals)

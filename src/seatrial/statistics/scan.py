@@ -1,28 +1,48 @@
 """The best place to divide a stretch of a series into two levels or two straight lines, and how likely chance is.
 
-The p-value is that of the largest of all places: a place chosen because it is the best one always looks good.
+The p-value is that of the largest of all places: a place chosen because it is the best one always looks good. Noise of
+machines is correlated (temperature, other users, time of day), so that a series shows less than independent values do;
+single wild values are replaced, so that an outlier is not a change of level.
 """
 
 import functools
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
+from seatrial.model.pair_table import Indices, Reals
 
 SHORTEST = 5
 """Values on each side of a change: a shorter stretch is an episode and not a level."""
 LARGEST = 1e6
-"""Of a statistic: its probability is 0 in double precision long before."""
+"""Largest statistic: its probability is 0 in double precision long before."""
 SMALL = 1e-4
 SINGLE_PARAMETER, LINE_PARAMETERS = 1, 2
+MOST_AUTOCORRELATION = 0.8
+"""Beyond it a series drifts rather than scatters: its levels are changes and not noise."""
+UPPER = 1.645
+"""The upper 95 % limit of the autocorrelation is used, since too small a value makes false alarms."""
+LEAST_DIVISOR = 0.3
+BIASES = {1: (1.0, 3.0), 2: (2.0, 4.0)}
+"""Parameters fitted to each piece, mean or line -> (a, b): r is underestimated by (a + b r) / n for each piece
+(Kendall, Biometrika 41, 1954, for the mean)."""
+
+REACH = 2
+"""Neighbours on each side: one or two wild values in a row are spikes, three or more may be a change."""
+SCALES = 5.0
+"""A value this many scales from the median of its neighbourhood is a spike."""
+RARE = 0.02
+"""More wild values than this share (and than one) are the noise of the series, and stay: without them it would look
+quieter than it is."""
+MEDIAN_TO_DEVIATION = 1.4826 / 2**0.5
+MEAN_TO_DEVIATION = 1.2533 / 2**0.5
+"""Factors from the median and the mean of absolute differences of neighbours to a normal standard deviation."""
 
 
 class Stretches:
     """Squared residuals of any stretch of one series, by sums: about its mean, or about its least-squares line."""
 
-    def __init__(self, values: Numbers, *, lines: bool) -> None:
+    def __init__(self, values: Reals, *, lines: bool) -> None:
         """`values`: centred, with a standard deviation of about 1, so that sums of squares lose no digits."""
         self.values = values
         self.lines = lines
@@ -46,7 +66,7 @@ class Stretches:
         moment = float(self._moment[end] - self._moment[first]) - (first + end - 1) / 2 * total
         return total * total / count + moment * moment * 12 / (count * (count * count - 1))
 
-    def _explained(self, first: int | slice, end: int | slice) -> Numbers:
+    def _explained(self, first: int | slice, end: int | slice) -> Reals:
         """What the mean or the line takes from the sum of squares; one of the two may be a range of places."""
         count = self._places[end] - self._places[first]
         total = self._sum[end] - self._sum[first]
@@ -55,7 +75,7 @@ class Stretches:
         moment = self._moment[end] - self._moment[first] - (self._places[first] + self._places[end] - 1) / 2 * total
         return np.asarray(total * total / count + moment * moment * 12 / (count * (count * count - 1)))
 
-    def residuals(self, first: int, end: int) -> Numbers:
+    def residuals(self, first: int, end: int) -> Reals:
         """What the mean or the line leaves of the values from `first` to before `end`."""
         value, slope = self.line(first, end)
         values = self.values[first:end]
@@ -82,7 +102,7 @@ class Stretches:
         return float(explained[best]) - self._explained_by_one(first, end), first + SHORTEST + best
 
 
-def _sums(values: Numbers) -> Numbers:
+def _sums(values: Reals) -> Reals:
     sums = np.empty(len(values) + 1)
     sums[0] = 0.0
     np.cumsum(values, out=sums[1:])
@@ -130,3 +150,60 @@ def critical_statistic(level: float, parameters: int, count: int) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if largest_p(middle, parameters, count) > level else (low, middle)
     return high
+
+
+def upper_autocorrelation(squares: float, lagged: float, count: int, pieces: int, parameters: int) -> float:
+    """Upper 95 % limit of the lag-1 autocorrelation behind `count` residuals, between 0 and `MOST_AUTOCORRELATION`.
+
+    `squares`, `lagged`: sums of products of the residuals with themselves and with their successors. `pieces`: fitted
+    pieces with `parameters` each, which make residuals less alike than the noise is.
+    """
+    if squares <= 0:
+        return MOST_AUTOCORRELATION
+    offset, slope = BIASES[parameters]
+    plain = lagged / squares
+    corrected = (plain + offset * pieces / count) / max(1 - slope * pieces / count, LEAST_DIVISOR)
+    bounded = min(max(corrected, 0.0), 0.999)
+    return min(bounded + UPPER * math.sqrt((1 - bounded**2) / count), MOST_AUTOCORRELATION)
+
+
+def independent_share(autocorrelation: float) -> float:
+    """How many independent values one value of the series is worth: 1 for none, 1/9 for an autocorrelation of 0.8.
+
+    A mean of n values of an AR(1) process varies as one of n (1 - r) / (1 + r) independent values (Bartlett, JRSS 98,
+    1935).
+    """
+    return (1 - autocorrelation) / (1 + autocorrelation)
+
+
+def residual_products(residuals: Reals) -> tuple[float, float]:
+    """Sums of the residuals' squares, and of the products with their successors."""
+    return float(residuals @ residuals), float(residuals[1:] @ residuals[:-1])
+
+
+def replace_spikes(values: Reals) -> tuple[Reals, Indices]:
+    """The series with the median of its neighbourhood in place of each spike, and where the spikes were.
+
+    Hampel's filter (Pearson, Outliers in process modeling and identification, IEEE TCST 10, 2002): the median of five
+    neighbours keeps a step in its place. The scale is that of differences of neighbours, which changes of level do not
+    widen. Where most neighbours are equal (rounded values) the mean takes the place of their median.
+    """
+    if len(values) <= 2 * REACH:
+        return values, np.empty(0, dtype=np.intp)
+    steps = np.abs(np.diff(values))
+    scale = MEDIAN_TO_DEVIATION * float(np.median(steps)) or MEAN_TO_DEVIATION * float(np.mean(steps))
+    padded = np.concatenate((values[REACH:0:-1], values, values[-2 : -2 - REACH : -1]))
+    middle = _medians_of_five(*(padded[first : first + len(values)] for first in range(2 * REACH + 1)))
+    places = np.flatnonzero(np.abs(values - middle) > SCALES * scale)
+    if not len(places) or len(places) > max(RARE * len(values), 1):
+        return values, np.empty(0, dtype=np.intp)
+    replaced = values.copy()
+    replaced[places] = middle[places]
+    return replaced, places
+
+
+def _medians_of_five(a: Reals, b: Reals, c: Reals, d: Reals, e: Reals) -> Reals:
+    """Place by place. The median of all is that of `e`, the greater of two minima and the lesser of two maxima."""
+    low = np.maximum(np.minimum(a, b), np.minimum(c, d))
+    high = np.minimum(np.maximum(a, b), np.maximum(c, d))
+    return np.maximum(np.minimum(low, e), np.minimum(np.maximum(low, e), high))

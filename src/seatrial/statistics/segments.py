@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.statistics.piecewise import FEWEST_SIZES, FLOOR, Numbers, Pieces, Places, bic_of, steps_of
+from seatrial.model.pair_table import Indices, Reals
+from seatrial.statistics.piecewise import FEWEST_SIZES, FLOOR, Pieces, bic_of, steps_of
 
 MOST_SEGMENTS = 8
 JUMP_SCALES = 3.0
@@ -64,7 +65,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Break(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one piece ends and the next begins: `last_bytes` still belongs to the one, `first_bytes` to the other."""
+    """The place between two pieces: `last_bytes` still belongs to the one, `first_bytes` to the other."""
 
     last_bytes: int
     first_bytes: int
@@ -77,7 +78,7 @@ class Break(msgspec.Struct, frozen=True, kw_only=True):
     step: bool
     """Whether the jump is `LEAST_JUMP` and more than `JUMP_SCALES` residual scales of the two pieces that meet here."""
     found_share: float | None = None
-    """Of a step: in which share of the resamples it was found, with the same sign; None: not resampled."""
+    """Share of the resamples that show the step with the same sign; None: not resampled."""
 
     @property
     def switch(self) -> bool:
@@ -113,7 +114,7 @@ class Segmentation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unclear(self) -> tuple[Break, ...]:
-        """Where sizes in between would help: the steps, and both ends of a short piece that may be a step.
+        """Breaks where more sizes would help: the steps, and both ends of a short piece that may be a step.
 
         A steep piece of few sizes between two that are a step apart fits a step as well as a break does.
         """
@@ -139,11 +140,11 @@ class _Resamples:
     """
 
     def __init__(self) -> None:
-        self.cuts: list[Places] = []
-        self.lines: list[Numbers] = []
+        self.cuts: list[Indices] = []
+        self.lines: list[Reals] = []
         self.steps: list[list[tuple[int, bool]]] = []
 
-    def take(self, sizes: Numbers, times: Numbers, pieces: int, most: int) -> None:
+    def take(self, sizes: Reals, times: Reals, pieces: int, most: int) -> None:
         """Fit some resamples (rows of `times`)."""
         fitted = Pieces(sizes, times, max(most, pieces))
         self.cuts.append(fitted.cuts[pieces - 1])
@@ -157,7 +158,7 @@ class _Resamples:
                 steps[row].append((int(fitted.cuts[count][row, column]), bool(jumps[row, column] > 0)))
         self.steps += steps
 
-    def drawn(self, which: Places) -> "_Resamples":
+    def drawn(self, which: Indices) -> "_Resamples":
         """One fit for each draw: of few runs many draws are the same, and each of these is fitted once."""
         of_draws = _Resamples()
         of_draws.cuts = [np.concatenate(self.cuts)[which]]
@@ -187,7 +188,7 @@ def segment(
     return _described(sizes, fitted, pieces, again, len(table))
 
 
-def _table(columns: list[Sequence[float]]) -> Numbers:
+def _table(columns: list[Sequence[float]]) -> Reals:
     """Runs down, sizes across; NaN where a size has fewer runs than others."""
     table = np.full((max((len(column) for column in columns), default=0), len(columns)), np.nan)
     for place, column in enumerate(columns):
@@ -196,7 +197,7 @@ def _table(columns: list[Sequence[float]]) -> Numbers:
 
 
 def _resampled(
-    sizes: Numbers, table: Numbers, times: Numbers, pieces: int, most: int, resamples: int, seed: int
+    sizes: Reals, table: Reals, times: Reals, pieces: int, most: int, resamples: int, seed: int
 ) -> _Resamples:
     found = _Resamples()
     if not resamples:
@@ -212,14 +213,14 @@ def _resampled(
     return found.drawn(which.ravel())
 
 
-def _medians(table: Numbers, otherwise: Numbers) -> Numbers:
+def _medians(table: Reals, otherwise: Reals) -> Reals:
     measured = ~np.isnan(table).all(axis=0)
     medians = otherwise.copy()
     medians[measured] = np.nanmedian(table[:, measured], axis=0)
     return medians
 
 
-def _described(sizes: Numbers, fitted: Pieces, pieces: int, again: _Resamples, runs: int) -> Segmentation:
+def _described(sizes: Reals, fitted: Pieces, pieces: int, again: _Resamples, runs: int) -> Segmentation:
     cuts = fitted.cuts[pieces - 1]
     lines, squares = fitted.lines(cuts)[0], fitted.piece_squares(cuts)[0]
     jumps, scales = steps_of(fitted, pieces - 1)
@@ -251,7 +252,7 @@ def _described(sizes: Numbers, fitted: Pieces, pieces: int, again: _Resamples, r
     )
 
 
-def _break(sizes: Numbers, cut: int, jump: float, scale: float, place: int, again: _Resamples, runs: int) -> Break:
+def _break(sizes: Reals, cut: int, jump: float, scale: float, place: int, again: _Resamples, runs: int) -> Break:
     step = abs(jump) > max(JUMP_SCALES * scale, LEAST_JUMP)
     others: Sequence[int] = [int(each) for some in again.cuts for each in some[:, place]]
     share = None
@@ -270,32 +271,32 @@ def _break(sizes: Numbers, cut: int, jump: float, scale: float, place: int, agai
     )
 
 
-def _same_step(sizes: Numbers, cut: int, rises: bool, steps: Sequence[tuple[int, bool]]) -> int | None:
+def _same_step(sizes: Reals, cut: int, rises: bool, steps: Sequence[tuple[int, bool]]) -> int | None:
     """The place of the step of the same sign that is nearest to `cut`; None where none is at the same place."""
     near = [(_octaves(sizes, cut, at), at) for at, other_rises in steps if other_rises is rises]
     same = [(apart, at) for apart, at in near if apart <= SAME_PLACE_OCTAVES or abs(at - cut) <= 1]
     return min(same)[1] if same else None
 
 
-def _octaves(sizes: Numbers, cut: int, other: int) -> float:
+def _octaves(sizes: Reals, cut: int, other: int) -> float:
     """How far apart the middles of the two gaps are."""
     gaps = (sizes[other - 1] * sizes[other]) / (sizes[cut - 1] * sizes[cut])
     return abs(math.log2(gaps)) / 2
 
 
-def _percentiles(values: Sequence[float] | Numbers) -> tuple[float, float]:
+def _percentiles(values: Sequence[float] | Reals) -> tuple[float, float]:
     tail = 50 * (1 - CONFIDENCE)
     low, high = np.percentile(values, [tail, 100 - tail])
     return float(low), float(high)
 
 
-def _interval(value: float, others: Numbers) -> Interval:
+def _interval(value: float, others: Reals) -> Interval:
     value = float(value)  # NumPy's own kind of number cannot be written as JSON
     low, high = _percentiles(others) if len(others) else (value, value)
     return Interval(value=value, low=min(low, value), high=max(high, value))
 
 
-def _rate(slope: float, others: Numbers) -> Interval:
+def _rate(slope: float, others: Reals) -> Interval:
     """From seconds per byte to bytes per second, the interval's ends changing places."""
     interval = _interval(slope, others)
     value, low, high = (1 / each if each > 0 else math.inf for each in (interval.value, interval.high, interval.low))

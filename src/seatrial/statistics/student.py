@@ -1,16 +1,13 @@
-"""Student's distribution for whole columns of numbers, with fractional degrees of freedom.
-
-`estimates` has the same for one number and whole degrees.
-"""
+"""Student's distribution, for whole columns of numbers and for one, with fractional degrees of freedom."""
 
 import math
 from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
-Reals = NDArray[np.float64]
+from seatrial.model.pair_table import Reals
+
 STEPS = 300
 TINY = 1e-300
 CLOSE = 1e-13
@@ -90,18 +87,27 @@ def quantile(confidence: float, degrees: Reals) -> Reals:
     return np.where(np.asarray(degrees) < 1 - 1e-9, np.inf, tails)
 
 
+@lru_cache(maxsize=4096)
+def student_quantile(probability: float, degrees: float) -> float:
+    """The t below which Student's T stays with this probability, for a probability from 0.5 to below 1."""
+    return float(_newton(2 * probability - 1, np.array([degrees], dtype=float))[0])
+
+
 @lru_cache(maxsize=16)
 def _grid(confidence: float) -> tuple[Reals, Reals]:
-    """Newton's method from the normal quantile: tails are convex in t, so that it comes to the root from below."""
     inverse = np.linspace(1 / MOST_DEGREES, 1.0, GRID)
-    degrees = 1 / inverse
-    tails = np.full(GRID, NormalDist().inv_cdf((1 + confidence) / 2))
+    return inverse, _newton(confidence, 1 / inverse)
+
+
+def _newton(confidence: float, degrees: Reals) -> Reals:
+    """Quantiles by Newton's method from the normal one: tails are convex in t, so it comes to the root from below."""
+    tails = np.full(len(degrees), NormalDist().inv_cdf((1 + confidence) / 2))
     for _ in range(STEPS):
         step = (two_sided(tails, degrees) - (1 - confidence)) / (2 * _density(tails, degrees))
         tails = tails + step
-        if np.all(np.abs(step) < SETTLED * tails):
+        if np.all(np.abs(step) <= SETTLED * tails):
             break
-    return inverse, tails
+    return tails
 
 
 def _density(t: Reals, degrees: Reals) -> Reals:

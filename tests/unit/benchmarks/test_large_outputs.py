@@ -7,8 +7,7 @@ import pytest
 
 from seatrial.benchmarks import reading
 from seatrial.benchmarks.catalogue import parse_auto
-from seatrial.benchmarks.line_prefixes import plain
-from seatrial.benchmarks.reading import Line, lines_of
+from seatrial.benchmarks.reading import OutputLine, lines_of, plain
 from tests.support import benchmark_outputs as outputs
 
 LARGE = 500_000
@@ -51,7 +50,7 @@ def test_numbers_beyond_the_bound_are_said_to_be_missing(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("text", ["", "a", "a\n", "a\nb", "a\n\nb\n", "\n", "\n\n"])
 def test_lines_are_those_of_the_text(text: str) -> None:
     lines = lines_of(text)
-    expected = [Line(number, line) for number, line in enumerate(text.split("\n"), 1)]
+    expected = [OutputLine(number, line) for number, line in enumerate(text.split("\n"), 1)]
     expected = expected[:-1] if expected[-1].text == "" else expected
     assert list(lines) == expected
     assert len(lines) == len(expected)

@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.benchmarks.catalogue import BENCHMARKS
-from seatrial.benchmarks.declaration import Launch
+from seatrial.benchmarks.declaration import Launch, completed
 from seatrial.benchmarks.generic import generic_benchmark
-from seatrial.benchmarks.hpl_plan import grid, order_of
-from seatrial.benchmarks.parameters import completed
+from seatrial.benchmarks.hpl import grid, order_of
 from seatrial.model.benchmark_run import Plan, Request
 from seatrial.model.errors import UsageError
 

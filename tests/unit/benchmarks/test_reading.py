@@ -3,7 +3,7 @@
 import pytest
 
 from seatrial.benchmarks.catalogue import BENCHMARKS, parse_as
-from seatrial.benchmarks.reading import Line, failures
+from seatrial.benchmarks.reading import OutputLine, failures
 from seatrial.model.verdict import FindingKind
 from tests.support.benchmark_outputs import stream
 
@@ -33,5 +33,5 @@ def test_a_failure_that_a_program_or_its_launcher_reports_is_a_breach(text: str)
 
 def test_failures_are_found_in_small_and_large_letters_and_nothing_else_is() -> None:
     texts = [change(text) for text in FAILURES for change in (str.lower, str.upper)]
-    lines = [Line(number, text) for number, text in enumerate([*texts, *HARMLESS], 1)]
+    lines = [OutputLine(number, text) for number, text in enumerate([*texts, *HARMLESS], 1)]
     assert [line.text for line in failures(lines)] == texts

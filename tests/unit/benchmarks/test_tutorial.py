@@ -7,8 +7,7 @@ from types import ModuleType
 import pytest
 
 from seatrial.benchmarks import gates
-from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.parameters import completed
+from seatrial.benchmarks.declaration import Benchmark, completed
 from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
 from seatrial.model.benchmark_run import Request
 from tests.support.paths import ROOT

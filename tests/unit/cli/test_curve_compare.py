@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from seatrial.archive.reader import read_run
 from seatrial.commands.curve import run as experiment
 from seatrial.commands.curve.judge import fit_latency, judge_curve
-from seatrial.launch.contract import PLAIN, Manner
+from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.placement import DefaultStart
 from seatrial.statistics.segments import Segmentation
@@ -32,7 +32,7 @@ def rank(node: str, cpus: str) -> dict[str, Any]:
 class PlacedLauncher(ScriptedLauncher):
     """Its ranks say where they are, and so do those of its mpirun."""
 
-    def start(self, nodes: Any, log: Path, manner: Manner = PLAIN) -> ScriptedSession:
+    def start(self, nodes: Any, log: Path, manner: StartManner = PLAIN) -> ScriptedSession:
         session = super().start(nodes, log, manner)
         session.ranks = tuple(rank(node, str(place)) for place, node in enumerate(nodes))
         return session

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from seatrial.drift import expected_differences, severity
 from seatrial.drift.changes import changes
-from seatrial.drift.comparison import LOGIN_AND_COMPUTE, Difference, against, drift
+from seatrial.drift.comparison import LOGIN_AND_COMPUTE, FactDifference, against, drift
 from seatrial.drift.expected_differences import EVERYONE
 from seatrial.drift.peer_groups import groups
 from seatrial.model.facts import NetworkInterface, NodeFacts
@@ -71,7 +71,7 @@ def slow_port(facts: NodeFacts) -> tuple[Hca, ...]:
     return (msgspec.structs.replace(facts.hcas[0], ports=(port,)),)
 
 
-def told(differences: tuple[Difference, ...]) -> dict[str, Difference]:
+def told(differences: tuple[FactDifference, ...]) -> dict[str, FactDifference]:
     return {fact: each for each in differences for fact in (each.fact, *each.along_with)}
 
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from seatrial.drift.expected_differences import excused_between_nodes, excused_over_time
-from seatrial.drift.flat_facts import parts
-from seatrial.drift.flat_fields import KEYS, LEFT_OUT, SUMMARIES, UNSTEADY, parameters
+from seatrial.drift.flat_facts import KEYS, LEFT_OUT, SUMMARIES, UNSTEADY, parameters, parts
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Core, PciDevice, PciHop, PciKind, ProcessorFacts, Topology
 from seatrial.model.hca import Hca, Port, PortFamily

@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from seatrial.drift.comparison import Difference, drift
-from seatrial.drift.identifiers import identifiers_only, without_identifiers
+from seatrial.drift.comparison import FactDifference, drift, identifiers_only, without_identifiers
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port, PortFamily
@@ -53,7 +52,7 @@ def fleet(width: int = 8, device: int = 0x101B) -> dict[str, NodeFacts]:
     return {**nodes, "n2": virtual_machine("n2", *DOMAINS[1], width=width, device=device)}
 
 
-def differing(found: tuple[Difference, ...]) -> dict[str, tuple[str, ...]]:
+def differing(found: tuple[FactDifference, ...]) -> dict[str, tuple[str, ...]]:
     return {each.fact: each.odd for each in found}
 
 

@@ -9,7 +9,7 @@ from seatrial.archive.writer import RunWriter
 from seatrial.driver.group_rounds import measure_groups
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Silent
-from seatrial.launch.contract import PLAIN, Manner
+from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.errors import ProbeLost, RoundRefused
 from seatrial.model.measurement import GroupMeasurement, GroupRound, Kernel, Phase, Shape
 from seatrial.model.placement import node_of
@@ -49,7 +49,7 @@ class GroupLauncher(ScriptedLauncher):
         self.deadly, self.once, self.refuses = deadly, once, refuses
         self.asked: list[tuple[tuple[str, ...], ...]] = []
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> GroupSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> GroupSession:
         super().start(nodes, log, manner)
         return GroupSession(self, nodes)
 

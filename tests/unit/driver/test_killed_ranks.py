@@ -17,7 +17,7 @@ from seatrial.archive.writer import RunWriter
 from seatrial.commands.check.judge import judge
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Silent
-from seatrial.launch.contract import PLAIN, Manner
+from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.launch.local import LocalLauncher
 from seatrial.launch.mpi import Family, find_mpi
 from seatrial.launch.probe_build import build, default_folder
@@ -43,7 +43,7 @@ class Deadly(LocalLauncher):
     def family(self) -> Family:
         return self._mpi.family
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> PipeSession:
         session = super().start(nodes, log, manner)
         if self.sessions_to_kill:
             self.sessions_to_kill -= 1

@@ -14,7 +14,7 @@ from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Silent
 from seatrial.driver.session_losses import MOST_PER_NODE, MOST_UNEXPLAINED, TooManyLost
-from seatrial.launch.contract import PLAIN, Manner
+from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.errors import ExitCode, LaunchError
 from seatrial.model.loss import Loss, LossCause, Moment, RankDeath
 from seatrial.model.measurement import Phase, Round
@@ -189,7 +189,7 @@ def test_deaths_under_settings_that_were_tried_are_noted_and_nobodys_fault(tmp_p
     launcher = ScriptedLauncher(cluster, kills=Deaths(killed("n2")))
     writer = RunWriter(tmp_path, info_of(cluster))
     measurer = Measurer(launcher, writer, cluster.nodes, Silent(), 0.5)
-    measurer.begin(Manner(environment={"OMPI_MCA_btl": "self"}))
+    measurer.begin(StartManner(environment={"OMPI_MCA_btl": "self"}))
     wanted = Round(phase=Phase.SURVEY, repetition=0, shape=BANDWIDTH, pairs=(("n1", "n2"),), variant="without-tcp")
     measurer.measure(wanted)
     assert measurer.hung == [("n1", "n2")]
@@ -249,7 +249,7 @@ def test_out_of_memory_is_told_by_the_kernels_own_count(trial: Trial, monkeypatc
 class NeverStarts(ScriptedLauncher):
     """A rank on n2 is killed in each start, the last time with a text that names another cause."""
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> ScriptedSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> ScriptedSession:
         self.starts.append(tuple(nodes))
         last = len(self.starts) == 3
         raise LaunchError("PMIx does not connect." if last else "It crashed.", transient=not last, loss=killed("n2"))

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.fabric.counter_readings import read_counter_text
-from seatrial.fabric.counters import parse_counters, rising
+from seatrial.fabric.counters import parse_counters, read_counter_text, rising
 from tests.support.command_line import Seatrial
 from tests.support.paths import data
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from seatrial.fabric.iblinkinfo import SOURCE
-from seatrial.fabric.ibnetdiscover import parse_fabric
+from seatrial.fabric.ibnetdiscover import SOURCE, parse_fabric
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind
 

@@ -5,7 +5,7 @@ Texts that no lab can produce here (munge's clocks, other sites' limits) are quo
 
 import pytest
 
-from seatrial.failures.pending_jobs import why_pending
+from seatrial.failures.cause import why_pending
 from seatrial.failures.start_failure import explain
 from seatrial.slurm.allocation import refused
 from tests.support.paths import DATA

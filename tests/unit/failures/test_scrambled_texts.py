@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from seatrial.commands.check.judge import judge
-from seatrial.failures import cause, pending_jobs
+from seatrial.failures import cause
 from seatrial.failures.start_failure import explain
 from seatrial.launch.session import PipeSession
 from seatrial.model.errors import LaunchError
@@ -45,7 +45,7 @@ REASONS = (
 @pytest.fixture
 def scrambled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Other texts in every table of causes."""
-    tables, reasons = cause.parse_table, pending_jobs.reasons()
+    tables, reasons = cause.parse_table, cause.reasons()
 
     def scrambled(entries: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(
@@ -53,7 +53,7 @@ def scrambled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         )
 
     monkeypatch.setattr(cause, "parse_table", lambda text: scrambled(tables(text)))
-    monkeypatch.setattr(pending_jobs, "reasons", lambda: scrambled(reasons))
+    monkeypatch.setattr(cause, "reasons", lambda: scrambled(reasons))
     cause.causes.cache_clear()
     yield
     monkeypatch.undo()

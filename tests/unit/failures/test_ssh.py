@@ -2,8 +2,7 @@
 
 import pytest
 
-from seatrial.failures.entry import why_unreachable
-from seatrial.failures.start_failure import explain
+from seatrial.failures.start_failure import explain, why_unreachable
 from tests.support.paths import DATA
 
 

@@ -8,8 +8,7 @@ from importlib import resources
 import msgspec
 import pytest
 
-from seatrial.failures.cause import Cause, Speaker, bounded, causes, one_of, parse_table
-from seatrial.failures.pending_jobs import reasons
+from seatrial.failures.cause import FailureCause, Speaker, bounded, causes, one_of, parse_table, reasons
 from seatrial.failures.start_failure import REFUSALS, TABLES, explain
 from tests.support.failure_texts import texts
 
@@ -19,7 +18,7 @@ ALL = [cause for name in NAMES for cause in causes(name)]
 FALLS_BACK = re.compile(r"\b(?:tcp|TCP)\b|\^ofi|\^ucx|\bob1\b|I_MPI_FABRICS")
 
 
-def expressions(cause: Cause) -> list[str]:
+def expressions(cause: FailureCause) -> list[str]:
     lists = (cause.look, cause.also, cause.unless, *cause.where, *cause.peer)
     return [one_of(expression) for expression in lists if expression]
 
@@ -30,7 +29,7 @@ def test_every_file_of_causes_is_read_by_somebody() -> None:
 
 
 @pytest.mark.parametrize("cause", ALL, ids=lambda cause: cause.meaning[:60])
-def test_an_entry_is_whole(cause: Cause) -> None:
+def test_an_entry_is_whole(cause: FailureCause) -> None:
     for expression in expressions(cause):
         re.compile(expression)
     for expression in (*cause.where, *cause.peer):
@@ -69,7 +68,7 @@ MOST = 4096
 
 
 @pytest.mark.parametrize("cause", ALL, ids=lambda cause: cause.meaning[:60])
-def test_every_repeat_is_bounded_with_those_in_it(cause: Cause) -> None:
+def test_every_repeat_is_bounded_with_those_in_it(cause: FailureCause) -> None:
     for expression in expressions(cause):
         for kind, most, contents in repeats(parser.parse(expression)):
             assert most <= MOST or kind == "POSSESSIVE_REPEAT", expression

@@ -5,13 +5,11 @@ import time
 import pytest
 
 from seatrial.commands.doctor import node_states, partition, versions
-from seatrial.failures.entry import why_not_entered
-from seatrial.failures.pending_jobs import why_pending
-from seatrial.failures.start_failure import explain
+from seatrial.failures.cause import why_pending
+from seatrial.failures.start_failure import explain, why_not_entered
 from seatrial.model.verdict import FindingKind
-from seatrial.slurm import mpi_types
 from seatrial.slurm.allocation import refused
-from seatrial.slurm.text import complaint, config_value, parse_sinfo, why_not
+from seatrial.slurm.text import complaint, config_value, default_type, parse_mpi_list, parse_sinfo, why_not
 from tests.support.failure_texts import texts
 
 K = FindingKind
@@ -121,13 +119,13 @@ def test_what_mpi_says_is_not_taken_for_an_environments_word() -> None:
     ],
 )  # fmt: skip
 def test_lists_of_mpi_types_of_all_slurms(text: str, types: tuple[str, ...]) -> None:
-    assert mpi_types.parse_mpi_list(text) == types
+    assert parse_mpi_list(text) == types
 
 
 def test_values_of_a_configuration_that_are_not_set() -> None:
     text = "MpiDefault              = (null)\nMpiParams               =\nPluginDir               = /usr/lib64/slurm\n"
-    assert mpi_types.default_type(text) == "none"
-    assert mpi_types.default_type("MpiDefault              = pmix_v4\n") == "pmix_v4"
+    assert default_type(text) == "none"
+    assert default_type("MpiDefault              = pmix_v4\n") == "pmix_v4"
     assert config_value(text, "MpiParams") == ""
 
 

@@ -19,8 +19,7 @@ from seatrial.files.reading import LeadsOut, open_below
 from seatrial.files.writing import Foreign, open_named, open_own, tentative_folder
 from seatrial.model.errors import UsageError
 from seatrial.model.run import RunInfo
-from seatrial.recordings.recording import rebuilt
-from seatrial.recordings.recording_writer import write_recording
+from seatrial.recordings.recording import rebuilt, write_recording
 from tests.support.other_users import FIRST, public
 
 __all__ = ["public"]  # a fixture

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.importers.formats import read_matrix, read_matrix_files
-from seatrial.importers.osu import size_tables
-from seatrial.importers.pair_names import named_pair, pairs_of_names
+from seatrial.importers.osu import named_pair, pairs_of_names, size_tables
 from seatrial.model.errors import UsageError
 from tests.support.command_line import Seatrial
 

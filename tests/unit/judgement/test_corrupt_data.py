@@ -144,7 +144,7 @@ def test_the_variant_in_which_data_were_corrupted_is_named() -> None:
 
 def test_both_directions_of_a_kernel_that_answers_count() -> None:
     (one, *_) = sail(Cluster(nodes=names(2))).measurements
-    answered = one_with(one, Kernel.BOTHWAY, [("n2", "n1")])
+    answered = one_with(one, Kernel.PINGPONG, [("n2", "n1")])
     assert corrupt_flows([answered]).keys() == {("n2", "n1")}
     assert flows_of([answered])["n1", "n2"].corrupt == 0
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from seatrial.launch.contract import MPIEXEC, StartWays
 from seatrial.launch.mpi import Family, Mpi
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.launch.start_ways import MPIEXEC, StartWays
 from seatrial.model.errors import LaunchError
 from seatrial.model.settings import Start
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm

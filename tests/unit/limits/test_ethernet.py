@@ -69,7 +69,6 @@ def roce(**more: object) -> Port:
 @pytest.mark.parametrize(("mtu", "percent"), [(1024, 92.59), (2048, 96.15), (4096, 98.04)])
 def test_roce_payload_share(mtu: int, percent: float) -> None:
     assert 100 * roce_payload_share(mtu) == pytest.approx(percent, abs=0.005)
-    assert roce_payload_share(mtu, vlan=True) == pytest.approx(mtu / (mtu + 86))
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.limits.infiniband import infiniband_terms, payload_share
-from seatrial.limits.ports import nominal_terms
+from seatrial.limits.ports import infiniband_terms, nominal_terms, payload_share
 from seatrial.model.hca import LANES, PortFamily, data_bits_per_s
 from seatrial.model.words import Unknown
 from tests.support.limits_examples import check_formula, port

@@ -5,7 +5,7 @@ import random
 import numpy as np
 
 from seatrial.fabric.ibnetdiscover import parse_fabric
-from seatrial.fabric.parts import Parts
+from seatrial.fabric.parts import FabricParts
 from seatrial.fabric.routed_fabric import RoutedFabric, Routing
 from seatrial.fabric.routes import Routes
 from seatrial.locate.table import locate_in_table
@@ -17,7 +17,7 @@ from tests.support.pair_tables import pair_table
 def test_slow_cables_of_an_ndr_fabric_are_found_in_six_rounds() -> None:
     """1 to 5 directions of cables between switches, 5 to 50 % slow; the noise is 0.1 %, as of the real matrices."""
     routes = Routes(parse_fabric(fabric_text("16 leaves x 16 hosts, 8 spines, 2 cables, 4xNDR, engines")))
-    parts = Parts(routes)
+    parts = FabricParts(routes)
     wiring = RoutedFabric(Routing(fabric=routes.fabric, adapter_of={key: key for key in routes.adapters}))
     assert (len(routes.adapters), len(parts.trunks)) == (256, 512)
     hit = planted = false = elements = named = 0

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatrial.locate.changes import find_changes
-from seatrial.locate.flapping import period
-from seatrial.locate.part_series import Series
+from seatrial.locate.changes import find_changes, period
+from seatrial.locate.part_series import RowSeries
 from seatrial.locate.thresholds import practical_effects
 from seatrial.model.pair_faults import Change, ChangeKind
 from seatrial.model.units import BANDWIDTH
@@ -37,7 +36,7 @@ def late(surveyed: list[str], retested: list[str], good: int) -> tuple[Change, .
     rng = np.random.default_rng(1)
     own = np.cumsum(["n3" in pair for pair in pairs])
     level = [0.5 if "n3" in pair and count > good else 1.0 for pair, count in zip(pairs, own.tolist(), strict=True)]
-    series = Series(
+    series = RowSeries(
         source=np.array([int(pair[1]) - 1 for pair in pairs]),
         target=np.array([int(pair[4]) - 1 for pair in pairs]),
         time_s=np.linspace(1.0, 13.0, len(pairs)),
@@ -153,7 +152,7 @@ def test_one_low_value_of_twelve_is_no_change() -> None:
         series = Scene(nodes=4, repetitions=2, noise=0.01).series(seed)
         log = series.log.copy()
         log[np.flatnonzero((series.source == 1) | (series.target == 1))[-1]] -= 0.7
-        low = Series(source=series.source, target=series.target, time_s=series.time_s, log=log)
+        low = RowSeries(source=series.source, target=series.target, time_s=series.time_s, log=log)
         assert find_changes(low, ["n0", "n1", "n2", "n3"], EFFECTS) == ()
 
 
@@ -203,7 +202,7 @@ def test_two_parts_with_the_same_values_are_named_together() -> None:
     far = series.source // 3 != series.target // 3
     only = (series.source // 3 == 1) | (series.target // 3 == 1)
     kept = far & only | ~only
-    cut = Series(
+    cut = RowSeries(
         source=series.source[kept], target=series.target[kept], time_s=series.time_s[kept], log=series.log[kept]
     )
     groups = {f"leaf{leaf}": [f"n{3 * leaf + place}" for place in range(3)] for leaf in range(3)}
@@ -220,7 +219,7 @@ def test_any_series_is_judged_without_an_error(data: st.DataObject) -> None:
     reals = st.lists(
         st.sampled_from([-5.0, -0.7, 0.0, 1e-9, 3.0, float("nan"), float("-inf")]), min_size=rows, max_size=rows
     )
-    series = Series(
+    series = RowSeries(
         source=np.array(data.draw(ends), dtype=np.intp),
         target=np.array(data.draw(ends), dtype=np.intp),
         time_s=np.array(data.draw(st.lists(st.integers(0, 9), min_size=rows, max_size=rows)), dtype=np.float64),

@@ -5,7 +5,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.locate.explanation import Crossings, Suspect, blame, locate
+from seatrial.locate.explanation import Crossings, PartSuspect, blame, locate
 from seatrial.model.fabric import NO_FABRIC, Component, Fabric
 from seatrial.model.subject import Direction, Subject, SubjectKind, node, pair
 from tests.support.greedy_cover import greedy
@@ -78,7 +78,7 @@ def test_the_part_that_explains_most_comes_alone() -> None:
     bad = {one: 1.0 for one in permutations(nodes, 2) if one[0] == "n2"}
     good = [one for one in permutations(nodes, 2) if one not in bad]
     assert locate(bad, good, NO_FABRIC) == [
-        Suspect(subject=node("n2"), direction=Direction.OUT, ambiguous_with=(), pairs=tuple(sorted(bad)))
+        PartSuspect(subject=node("n2"), direction=Direction.OUT, ambiguous_with=(), pairs=tuple(sorted(bad)))
     ]
 
 

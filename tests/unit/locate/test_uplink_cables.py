@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping
 from itertools import permutations
 
-from seatrial.locate.explanation import Suspect, locate
-from seatrial.locate.uplink_cables import by_cables
+from seatrial.locate.explanation import PartSuspect, locate
+from seatrial.locate.uplinks import by_cables
 from seatrial.model.fabric import Component
 from seatrial.model.subject import Direction, link, spine, uplink
 
@@ -40,7 +40,7 @@ class Tree:
 Fault = tuple[str, str, Direction]
 
 
-def named(*faults: Fault, losses: Mapping[str, float] | None = None) -> dict[str, Suspect]:
+def named(*faults: Fault, losses: Mapping[str, float] | None = None) -> dict[str, PartSuspect]:
     """What is named where these parts (kind, name, direction) are slow, by name. `losses`: logs, where not 0.1."""
     fabric = Tree()
     parts = {

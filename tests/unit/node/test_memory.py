@@ -9,7 +9,7 @@ import pytest
 from seatrial.launch.collector import collector
 from seatrial.model.hardware import Dimm, MemoryFacts
 from seatrial.node.frame import parse_frame
-from seatrial.node.memory import Place, places, read_memory, size_bytes, transfers_per_s
+from seatrial.node.memory import SlotPlace, places, read_memory, size_bytes, transfers_per_s
 from seatrial.node.node import parse_facts
 
 EDAC = "/sys/devices/system/edac/mc/mc"
@@ -111,7 +111,7 @@ def test_a_controller_that_does_not_tell_leaves_the_sum_unknown() -> None:
     ],
 )  # fmt: skip
 def test_places(slots: list[tuple[str, str]], expected: list[tuple[int | None, str]]) -> None:
-    assert places(slots) == tuple(Place(*each) for each in expected)
+    assert places(slots) == tuple(SlotPlace(*each) for each in expected)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,16 @@ import pytest
 
 from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.node.frame import Frame, parse_frame
-from seatrial.node.pci import pci_address, pci_chain, pci_kind, read_pci
-from seatrial.node.pci_link import LINK_FILES, ExpressCapability, express_capability, link_of
+from seatrial.node.pci import (
+    LINK_FILES,
+    ExpressCapability,
+    express_capability,
+    link_of,
+    pci_address,
+    pci_chain,
+    pci_kind,
+    read_pci,
+)
 
 PCI = "/sys/bus/pci/devices"
 FILES = (

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from seatrial.node.frame import FactsFormatError
+from seatrial.node.hcas import passed_between, read_traffic
 from seatrial.node.mpi import NOTHING_SET
 from seatrial.node.node import node_facts, parse_facts
-from seatrial.node.traffic import passed_between, read_traffic
 from tests.support.collecting import SHELLS, collect, write
 
 HEAD = "Inter-|   Receive                                                |  Transmit"

@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from seatrial.launch.local import mpirun_argv, outside_of_jobs
+from seatrial.launch.local import mpirun_argv
 from seatrial.launch.mpi import Mpi
+from seatrial.launch.mpiexec import without_schedulers
 from tests.unit.probe.test_rounds import answers, mpi, probe
 
 assert mpi, probe  # fixtures
@@ -53,7 +54,7 @@ def test_killed_ranks_leave_no_data(mpi: Mpi, probe: Path, tmp_path: Path) -> No
         f'"message_bytes":{BLOCK_BYTES},"window":1,"warmup":0,"iterations":20000,"verify":"none",'
         f'"folder":"{tmp_path}"}}\n'
     )
-    argv = outside_of_jobs(mpirun_argv(mpi, 4, probe, root=os.geteuid() == 0))
+    argv = without_schedulers(mpirun_argv(mpi, 4, probe, root=os.geteuid() == 0), os.environ)
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdin is not None
         assert started.stdout is not None

@@ -3,7 +3,7 @@
 import sys
 import time
 
-from seatrial.process.exchange import MOST_LATE_BYTES, PIECE_BYTES, Exchange
+from seatrial.process.exchange import MOST_LATE_BYTES, PIECE_BYTES, PipeExchange
 from seatrial.process.process import end_group, pipes, run, start
 
 CHATTY = f"import sys\nwhile True: sys.stdout.write({'x' * 999 + chr(10)!r})"
@@ -12,7 +12,7 @@ CHATTY = f"import sys\nwhile True: sys.stdout.write({'x' * 999 + chr(10)!r})"
 def test_a_program_that_never_stops_writing_is_late() -> None:
     process = start([sys.executable, "-c", CHATTY])
     _, output = pipes(process)
-    exchange = Exchange([output], kept_bytes=1000)
+    exchange = PipeExchange([output], kept_bytes=1000)
     try:
         assert exchange.until(lambda: bool(exchange.received[output]) or None, time.monotonic() + 30) is True
         began = time.monotonic()
@@ -29,7 +29,7 @@ def test_little_more_than_asked_for_is_kept() -> None:
     """Twice of it was: for 32 logins at a time and two outputs each, twice of much."""
     process = start([sys.executable, "-c", CHATTY])
     _, output = pipes(process)
-    exchange = Exchange([output], kept_bytes=1 << 20)
+    exchange = PipeExchange([output], kept_bytes=1 << 20)
     largest = 0
 
     def babbled() -> bool | None:
@@ -49,7 +49,7 @@ def test_little_more_than_asked_for_is_kept() -> None:
 def test_the_answer_is_asked_for_although_nothing_is_written() -> None:
     process = start(["sleep", "60"])
     _, output = pipes(process)
-    exchange = Exchange([output])
+    exchange = PipeExchange([output])
     asked = iter([None, None, "enough"])
     try:
         assert exchange.until(lambda: next(asked), time.monotonic() + 30, every_s=0.01) == "enough"
@@ -63,7 +63,7 @@ def test_what_was_written_in_time_is_taken_after_the_deadline() -> None:
     process = start(["echo", "in time"])
     _, output = pipes(process)
     process.wait(30)
-    exchange = Exchange([output])
+    exchange = PipeExchange([output])
     exchange.drain()
     assert exchange.received[output] == b"in time\n"
     assert exchange.ended(output) and exchange.over

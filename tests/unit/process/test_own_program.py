@@ -11,7 +11,7 @@ from seatrial.archive.reader import find_run
 from seatrial.commands.compare.toggle import Toggle, toggle_settings
 from seatrial.driver.facts_reading import is_recording
 from seatrial.driver.progress import Silent
-from seatrial.lab.trial.stage import real_stage
+from seatrial.lab.trial.trial import real_stage
 from seatrial.model.errors import NoRun
 from seatrial.process.process import own_program, python_program, run
 from tests.support.paths import ROOT
@@ -49,8 +49,8 @@ def test_a_trial_ignores_it(planted: Path, monkeypatch: pytest.MonkeyPatch) -> N
         asked.append(argv)
         return argv
 
-    monkeypatch.setattr("seatrial.lab.trial.stage.as_user", as_user)
-    monkeypatch.setattr("seatrial.lab.trial.stage.archive_of", lambda *_: Path("archive"))
+    monkeypatch.setattr("seatrial.lab.trial.trial.as_user", as_user)
+    monkeypatch.setattr("seatrial.lab.trial.trial.archive_of", lambda *_: Path("archive"))
     real_stage(None).check(None, ["check", "--help"], "label")  # type: ignore[arg-type]
     assert tuple(asked[0][: len(own_program())]) == own_program()
     assert not planted.exists()

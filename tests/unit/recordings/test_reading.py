@@ -15,8 +15,16 @@ from hypothesis import strategies as st
 
 from seatrial.driver.facts_reading import read_earlier, read_recording
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.recordings.recording import GATHER_FILE, Form, Gathered, contents, form_of, read_gathered, unpacked
-from seatrial.recordings.recording_writer import gathered_text
+from seatrial.recordings.recording import (
+    GATHER_FILE,
+    Form,
+    Gathered,
+    contents,
+    form_of,
+    gathered_text,
+    read_gathered,
+    unpacked,
+)
 from seatrial.recordings.tarballs import unpack_ttar
 from seatrial.recordings.trees import TreeWriter
 from tests.support.builders import Cluster, names, record, sail

@@ -4,7 +4,7 @@ import msgspec
 
 from seatrial.commands.check.judge import judge
 from seatrial.judgement.wording import link_remedy, named
-from seatrial.locate.explanation import Suspect
+from seatrial.locate.explanation import PartSuspect
 from seatrial.model.errors import ExitCode
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.facts import NodeFacts
@@ -110,5 +110,5 @@ def test_the_cluster_has_a_name_and_a_remedy() -> None:
     assert Subject.parse(CLUSTER.text) == CLUSTER
     assert named(CLUSTER) == "the whole cluster"
     assert "all nodes share" in link_remedy(
-        Suspect(subject=CLUSTER, direction=Direction.BOTH, ambiguous_with=(), pairs=()), None
+        PartSuspect(subject=CLUSTER, direction=Direction.BOTH, ambiguous_with=(), pairs=()), None
     )

@@ -14,7 +14,7 @@ import pytest
 
 from seatrial.model.errors import LaunchError
 from seatrial.model.settings import SlurmRequest
-from seatrial.process.holder import Holding, Start
+from seatrial.process.holder import HolderStart, Holding
 from seatrial.slurm import allocation
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm.allocation import Waiting, obtain, with_request
@@ -49,10 +49,10 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
     return make
 
 
-def looking_every(look_s: float) -> Callable[..., Start]:
+def looking_every(look_s: float) -> Callable[..., HolderStart]:
     until = Holding.until
 
-    def quicker(self: Holding, mark: bytes, timeout_s: float, give_up: Callable[[str], bool]) -> Start:
+    def quicker(self: Holding, mark: bytes, timeout_s: float, give_up: Callable[[str], bool]) -> HolderStart:
         return until(self, mark, timeout_s, give_up, look_s)
 
     return quicker
@@ -211,14 +211,17 @@ def test_holding_ends_a_program_and_keeps_what_it_said() -> None:
         return "two" in said
 
     one = Holding(["sh", "-c", "echo one >&2; sleep 0.3; echo two >&2; exec sleep 20"])
-    assert one.until(b"ready", 15, give_up, look_s=0.1) is Start.GIVEN_UP
+    assert one.until(b"ready", 15, give_up, look_s=0.1) is HolderStart.GIVEN_UP
     one.kill()
     assert one.said() == seen[-1] == "one\ntwo\n"
 
 
 def test_holding_notices_at_once_that_a_program_is_ready_or_over() -> None:
     began = time.monotonic()
-    for script_text, start in (("echo noise; echo ready 7; exec cat >/dev/null", Start.READY), ("", Start.ENDED)):
+    for script_text, start in (
+        ("echo noise; echo ready 7; exec cat >/dev/null", HolderStart.READY),
+        ("", HolderStart.ENDED),
+    ):
         one = Holding(["sh", "-c", script_text])
         assert one.until(b"ready", 30, lambda _: False, look_s=30) is start
         assert one.release(20)

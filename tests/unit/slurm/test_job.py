@@ -1,11 +1,12 @@
 """The job around us, as squeue tells of it; lines as of Slurm 22.05 on a lab."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from seatrial.launch.local import outside_of_jobs
+from seatrial.launch.mpiexec import without_schedulers
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.process import Completed
@@ -87,7 +88,7 @@ def test_of_a_step_of_many_tasks_one_goes_on(tmp_path: Path, monkeypatch: pytest
 def test_mpirun_for_this_machine_alone_does_not_see_the_job_around(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_CONF", "/c")
-    argv = outside_of_jobs(["mpirun", "-n", "2"])
+    argv = without_schedulers(["mpirun", "-n", "2"], os.environ)
     assert argv[0] == "env"
     assert argv[-3:] == ["mpirun", "-n", "2"]
     assert "SLURM_JOB_ID" in argv

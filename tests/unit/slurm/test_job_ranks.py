@@ -5,7 +5,7 @@ from pathlib import Path
 
 from seatrial.model.own_job import JobStep, OwnJob
 from seatrial.process.process import run
-from seatrial.slurm.job_ranks import RUNNING, STARTED, parse_ranks, parse_steps, running_ranks, started_ranks
+from seatrial.slurm.held_nodes import RUNNING, STARTED, parse_ranks, parse_steps, running_ranks, started_ranks
 from tests.support.collecting import program
 
 

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.model.errors import LaunchError
-from seatrial.process.keeper import MARK, Command, Duty, End, Keeper
+from seatrial.process.keeper import MARK, Duty, EndProcesses, Keeper, KeeperCommand
 from seatrial.slurm.argv import salloc
 from seatrial.slurm.queue import job_ending, new_job_name
 
@@ -39,9 +39,9 @@ def cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def quick(name: str) -> tuple[Duty, ...]:
     """The duties for a job without their pauses."""
     first, second, end = job_ending(name)
-    assert isinstance(first, Command)
-    assert isinstance(second, Command)
-    assert isinstance(end, End)
+    assert isinstance(first, KeeperCommand)
+    assert isinstance(second, KeeperCommand)
+    assert isinstance(end, EndProcesses)
     return (replace(first, pause_s=0.05), replace(second, after_s=0.0), replace(end, patience_s=0.2, grace_s=0.2))
 
 
@@ -110,17 +110,19 @@ def test_a_salloc_that_hangs_at_its_end_is_killed_and_no_other(cancelled: Path) 
 
 def test_duties_are_carried_out_in_order_and_a_needed_one_that_fails_ends_them(tmp_path: Path) -> None:
     log, over = tmp_path / "log", tmp_path / "over"
-    never = Command(argv=writing(tmp_path / "no", "never"))
+    never = KeeperCommand(argv=writing(tmp_path / "no", "never"))
     one = Keeper([never])
     one.take(
         [
-            Command(argv=writing(log, "first")),
-            Command(argv=("false",)),
-            Command(argv=("/no/such/program",)),
-            Command(argv=(*writing(log, "second")[:2], 'echo second >>"$1"; ls "$1.x"; : >"$1.x"', "sh", str(log)),
-                    tries=3, pause_s=0.01),
-            Command(argv=writing(over, "over")),
-            Command(argv=("false",), tries=2, pause_s=0.01, needed=True),
+            KeeperCommand(argv=writing(log, "first")),
+            KeeperCommand(argv=("false",)),
+            KeeperCommand(argv=("/no/such/program",)),
+            KeeperCommand(
+                argv=(*writing(log, "second")[:2], 'echo second >>"$1"; ls "$1.x"; : >"$1.x"', "sh", str(log)),
+                tries=3, pause_s=0.01,
+            ),
+            KeeperCommand(argv=writing(over, "over")),
+            KeeperCommand(argv=("false",), tries=2, pause_s=0.01, needed=True),
             never,
         ]
     )  # fmt: skip
@@ -133,7 +135,7 @@ def test_duties_are_carried_out_in_order_and_a_needed_one_that_fails_ends_them(t
 
 def test_programs_that_bear_a_mark_are_ended_whatever_session_they_are_in() -> None:
     marked, other = deaf(mark="here"), deaf(mark="elsewhere")
-    Keeper([End(words=(f"{MARK}=here",), grace_s=0.1)]).release()
+    Keeper([EndProcesses(words=(f"{MARK}=here",), grace_s=0.1)]).release()
     with marked, other:
         assert marked.wait(20) == -signal.SIGKILL
         assert other.poll() is None
@@ -143,7 +145,7 @@ def test_programs_that_bear_a_mark_are_ended_whatever_session_they_are_in() -> N
 def test_a_keeper_is_deaf_to_signals_and_never_bears_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MARK, "outer")
     done = tmp_path / "done"
-    one = Keeper([Command(argv=writing(done, "$" + MARK))])
+    one = Keeper([KeeperCommand(argv=writing(done, "$" + MARK))])
     process = one._process
     assert process is not None
     status = Path(f"/proc/{process.pid}/status")
@@ -166,7 +168,7 @@ def test_a_keeper_that_was_killed_is_started_again(tmp_path: Path, monkeypatch: 
     assert one._process is not None
     one._process.kill()
     one._process.wait()
-    one.take([Command(argv=writing(done, "done"))])
+    one.take([KeeperCommand(argv=writing(done, "done"))])
     one.release()
     assert wait_for(done) == "done\n"
     monkeypatch.setattr(sys, "executable", "/no/such/python")

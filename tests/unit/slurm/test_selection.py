@@ -5,7 +5,7 @@ import pytest
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import SlurmRequest
 from seatrial.slurm import argv
-from seatrial.slurm.selection import Wanted, satisfies, select
+from seatrial.slurm.selection import WantedNodes, satisfies, select
 from seatrial.slurm.text import parse_sinfo
 
 LINES = parse_sinfo("".join(f"n{place}|idle|{part}|none\n" for place in range(1, 5) for part in ("main*", "debug")))
@@ -13,7 +13,7 @@ FEATURES = {"n1": ("hdr", "rome"), "n2": ("hdr", "milan"), "n3": ("ndr", "milan"
 HOSTILE = "x; reboot $(id)"
 
 
-def selected(wanted: Wanted) -> list[str]:
+def selected(wanted: WantedNodes) -> list[str]:
     return [line.node for line in select(LINES, FEATURES, wanted)]
 
 
@@ -30,7 +30,7 @@ def selected(wanted: Wanted) -> list[str]:
     ],
 )
 def test_a_constraint_selects_the_nodes_that_have_the_features(constraint: str, nodes: list[str]) -> None:
-    assert selected(Wanted(request=SlurmRequest(constraint=constraint))) == nodes
+    assert selected(WantedNodes(request=SlurmRequest(constraint=constraint))) == nodes
 
 
 @pytest.mark.parametrize("constraint", ["[rome|milan]", "hdr*2", "hdr&", "(hdr", "hdr)", "&", "hdr hdr", "()"])
@@ -41,17 +41,17 @@ def test_a_constraint_that_selects_no_nodes_by_themselves_is_refused(constraint:
 
 def test_a_constraint_that_nothing_or_a_named_node_does_not_satisfy_is_an_error() -> None:
     with pytest.raises(UsageError, match="None of 4 nodes satisfies --constraint edr"):
-        selected(Wanted(request=SlurmRequest(constraint="edr")))
+        selected(WantedNodes(request=SlurmRequest(constraint="edr")))
     with pytest.raises(UsageError, match="Node n3 does not satisfy --constraint hdr"):
-        selected(Wanted(nodes=("n1", "n3"), request=SlurmRequest(constraint="hdr")))
+        selected(WantedNodes(nodes=("n1", "n3"), request=SlurmRequest(constraint="hdr")))
 
 
 def test_excluded_nodes_and_those_outside_the_reservation_are_not_selected() -> None:
-    assert selected(Wanted(request=SlurmRequest(exclude=("n2", "n4")))) == ["n1", "n3"]
-    assert selected(Wanted(nodes=("n1", "n2"), request=SlurmRequest(exclude=("n2",)))) == ["n1"]
-    assert selected(Wanted(reserved=("n3", "n4"))) == ["n3", "n4"]
+    assert selected(WantedNodes(request=SlurmRequest(exclude=("n2", "n4")))) == ["n1", "n3"]
+    assert selected(WantedNodes(nodes=("n1", "n2"), request=SlurmRequest(exclude=("n2",)))) == ["n1"]
+    assert selected(WantedNodes(reserved=("n3", "n4"))) == ["n3", "n4"]
     with pytest.raises(UsageError, match="--exclude: Slurm knows no node 'n9'"):
-        selected(Wanted(request=SlurmRequest(exclude=("n9",))))
+        selected(WantedNodes(request=SlurmRequest(exclude=("n9",))))
 
 
 def test_what_a_site_wants_is_asked_of_every_job_word_by_word() -> None:

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seatrial.model.pair_table import Reals
 from seatrial.statistics.change_points import FEWEST, find_changes
-from seatrial.statistics.scan import SHORTEST, Numbers, Stretches, critical_statistic, largest_p, tail_factor
+from seatrial.statistics.scan import SHORTEST, Stretches, critical_statistic, largest_p, tail_factor
 
 
-def noise(count: int, seed: int, autocorrelation: float = 0.0, level: float = 100.0) -> Numbers:
+def noise(count: int, seed: int, autocorrelation: float = 0.0, level: float = 100.0) -> Reals:
     """Normal noise of deviation 1 about a level."""
     generator = np.random.default_rng(seed)
     steps = generator.normal(size=count + 100)
@@ -21,7 +22,7 @@ def noise(count: int, seed: int, autocorrelation: float = 0.0, level: float = 10
     return np.asarray(level + values[100:] * (1 - autocorrelation**2) ** 0.5)
 
 
-def places(values: Numbers) -> list[int]:
+def places(values: Reals) -> list[int]:
     return [one.index for one in find_changes(values).changes]
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from seatrial.statistics.concurrent_flows import Flow, together
+from seatrial.statistics.concurrent_flows import ConcurrentFlow, together
 
 
-def flow(*times_s: float, warmup: int = 1) -> Flow:
-    return Flow(window_bytes=100.0, warmup_s=times_s[:warmup], timed_s=times_s[warmup:])
+def flow(*times_s: float, warmup: int = 1) -> ConcurrentFlow:
+    return ConcurrentFlow(window_bytes=100.0, warmup_s=times_s[:warmup], timed_s=times_s[warmup:])
 
 
 def test_one_flow_is_its_timed_windows() -> None:
@@ -46,6 +46,6 @@ def test_without_warm_up_it_begins_with_the_round() -> None:
 
 
 @pytest.mark.parametrize("flows", [[], [flow(1.0)], [flow(0.0, 0.0, 0.0)]])
-def test_nothing_has_no_aggregate(flows: list[Flow]) -> None:
+def test_nothing_has_no_aggregate(flows: list[ConcurrentFlow]) -> None:
     with pytest.raises(ValueError, match="no aggregate"):
         together(flows)

@@ -18,9 +18,8 @@ from seatrial.statistics.estimates import (
     median_estimate,
     p99_estimate,
     paired_ratio,
-    student_cdf,
-    student_quantile,
 )
+from seatrial.statistics.student import student_quantile
 
 FINITE = st.floats(-1e12, 1e12)
 
@@ -91,7 +90,7 @@ def test_many_runs_do_not_overflow() -> None:
 @pytest.mark.parametrize("function", [median, median_estimate])
 def test_no_values_are_refused(function: object) -> None:
     assert callable(function)
-    with pytest.raises(ValueError, match="no median of no values"):
+    with pytest.raises(ValueError, match="no median"):
         function([])
 
 
@@ -210,11 +209,6 @@ def test_a_million_iterations_take_no_time() -> None:
 )
 def test_quantiles_are_those_of_the_tables(probability: float, degrees: int, printed: float) -> None:
     assert student_quantile(probability, degrees) == pytest.approx(printed, abs=0.0006)
-
-
-@given(st.integers(1, 40), st.floats(-50, 50))
-def test_the_distribution_is_symmetric(degrees: int, t: float) -> None:
-    assert student_cdf(t, degrees) + student_cdf(-t, degrees) == pytest.approx(1)
 
 
 def test_the_interval_covers_the_true_ratio_as_often_as_it_says() -> None:

@@ -5,8 +5,21 @@ import math
 import numpy as np
 import pytest
 
-from seatrial.statistics.estimates import student_cdf, student_quantile
-from seatrial.statistics.student import quantile, ratio_tails, two_sided
+from seatrial.statistics.student import quantile, ratio_tails, student_quantile, two_sided
+
+
+def student_cdf(t: float, degrees: int) -> float:
+    """P(T <= t): Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 (odd) and 26.7.4 (even)."""
+    angle = math.atan(t / math.sqrt(degrees))
+    cosine = math.cos(angle)
+    even = degrees % 2 == 0
+    term = 1.0 if even else cosine
+    total = term if degrees > 1 else 0.0
+    for step in range(2 if even else 3, degrees, 2):
+        term *= cosine * cosine * (step - 1) / step
+        total += term
+    between = math.sin(angle) * total if even else 2 / math.pi * (angle + math.sin(angle) * total)
+    return (1 + between) / 2
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 7, 30, 200])
@@ -33,6 +46,13 @@ def test_unknown_numbers_stay_unknown() -> None:
 @pytest.mark.parametrize("degrees", [1, 2, 4, 10, 100])
 def test_quantiles_are_those_of_the_exact_series(degrees: int) -> None:
     assert quantile(0.95, np.array([degrees]))[0] == pytest.approx(student_quantile(0.975, degrees), rel=1e-3)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 5, 30])
+@pytest.mark.parametrize("probability", [0.5, 0.9, 0.995, 1 - 1e-7])
+def test_a_quantile_is_where_the_exact_series_has_its_probability(probability: float, degrees: int) -> None:
+    t = student_quantile(probability, degrees)
+    assert 1 - student_cdf(t, degrees) == pytest.approx(1 - probability, rel=1e-6)
 
 
 def test_no_degrees_have_no_quantile_and_many_are_normal() -> None:

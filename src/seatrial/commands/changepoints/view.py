@@ -11,8 +11,8 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
-from seatrial.statistics.autocorrelation import MOST
-from seatrial.statistics.change_points import Change, Piece
+from seatrial.statistics.change_points import ChangePoint, Piece
+from seatrial.statistics.scan import MOST_AUTOCORRELATION
 
 HEAD = columns("series", "#at", "#95 %", "time", "#before", "#after", "#change", "#95 %", "#p")
 MOST_NAMES = 5
@@ -114,7 +114,7 @@ def _series_fields(judged: JudgedSeries) -> SeriesFields:
     )
 
 
-def _change_fields(judged: JudgedSeries, change: Change) -> LevelChange:
+def _change_fields(judged: JudgedSeries, change: ChangePoint) -> LevelChange:
     index = judged.place(change.index)
     return filled(
         LevelChange,
@@ -169,13 +169,13 @@ def _power(judged: ChangesJudgement) -> str:
     return f"a change by {size_found:.3g} in the middle would have been found"
 
 
-def _place(judged: JudgedSeries, change: Change) -> str:
+def _place(judged: JudgedSeries, change: ChangePoint) -> str:
     place = judged.place(change.index)
     time = judged.series.time(place)
     return f"value {place} ({time})" if time else f"value {place}"
 
 
-def _size(change: Change) -> str:
+def _size(change: ChangePoint) -> str:
     """+3.2 %, or the values where no ratio has a meaning."""
     if change.ratio is None:
         return f"{change.before:.4g} to {change.after:.4g}"
@@ -193,7 +193,7 @@ def _blocks(judged: ChangesJudgement) -> Iterator[Block]:
         yield Paragraph(text=note)
 
 
-def _row(judged: JudgedSeries, change: Change) -> tuple[str, ...]:
+def _row(judged: JudgedSeries, change: ChangePoint) -> tuple[str, ...]:
     places = judged.place(change.low_index), judged.place(change.high_index)
     interval = f"{_percent(change.ratio_low)} to {_percent(change.ratio_high)}" if change.ratio_low else ""
     return (
@@ -217,10 +217,10 @@ def _notes(judged: ChangesJudgement) -> Iterator[str]:
         yield f"Single wild values, not counted as changes: {some(spikes, MOST_NAMES)}."
     if small := sum(one.small for one in judged.series):
         yield f"{count(small, 'change')} below the practical effect of {share(judged.effect)}."
-    if alike := [one.series.name for one in judged.series if one.analysis.autocorrelation >= MOST]:
+    if alike := [one.series.name for one in judged.series if one.analysis.autocorrelation >= MOST_AUTOCORRELATION]:
         yield (
-            f"Neighbouring values are alike (autocorrelation up to {MOST:g} or more), which leaves the error rate "
-            f"uncertain: {some(alike, MOST_NAMES)}."
+            f"Neighbouring values are alike (autocorrelation up to {MOST_AUTOCORRELATION:g} or more), which leaves the "
+            f"error rate uncertain: {some(alike, MOST_NAMES)}."
         )
     if trends := [one.series.name for one in judged.series if one.analysis.trend]:
         yield f"Described by straight lines, because levels do not fit: {some(trends, MOST_NAMES)}."

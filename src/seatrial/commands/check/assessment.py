@@ -9,8 +9,8 @@ from seatrial.commands.check.survey_suspects import behind_slow_uplinks
 from seatrial.commands.check.suspects import Suspicion, suspect_all
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.limits.path import path_limits
-from seatrial.locate.evidence import Evidence, Pair, PairEvidence
-from seatrial.locate.references import Baselines, Line, References, scales_of
+from seatrial.locate.evidence import MeasuredPair, Pair, PairEvidence
+from seatrial.locate.references import Baselines, PeerLine, References, scales_of
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.pair_faults import Change
@@ -25,7 +25,7 @@ runs of many pairs at once contention differs from round to round."""
 class Assessment(NamedTuple):
     """What the driver chooses the next experiment from, and what a judgement is made of."""
 
-    evidence: Mapping[Pair, Evidence]
+    evidence: Mapping[Pair, MeasuredPair]
     references: References
     suspicion: Suspicion
 
@@ -73,7 +73,7 @@ class Assessor:
         self._unfinished = False
         return self._last
 
-    def noise_of_runs(self, line: Line) -> float:
+    def noise_of_runs(self, line: PeerLine) -> float:
         """Scatter of the repetitions of a pair in the survey, as a logarithm; 0 before the second one."""
         runs = self._growing.survey.survey_runs if self._growing else None
         return runs.noise(line.usual) if runs and runs.repeated.any() else 0.0
@@ -89,7 +89,7 @@ class _Growing:
         self.baselines = Baselines(alike=self.alike, one_kernel=one_kernel(recorded.facts.values()), asked=asked)
         self.survey = Survey(self.fabric, asked)
 
-    def changes(self, recorded: RecordedRun, evidence: Mapping[Pair, Evidence]) -> tuple[Change, ...]:
+    def changes(self, recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair]) -> tuple[Change, ...]:
         """Parts that changed during the run, where its measurements can show that."""
         few = self.alike and len(recorded.measurements) <= MOST_TIMED
         if not few or any(one.pairs_at_once != 1 for one in evidence.values()):

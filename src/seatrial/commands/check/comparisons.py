@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from seatrial.judgement.corrupt_data import ANSWERS
 from seatrial.locate.references import References
 from seatrial.model.judgement import Before, Compared, PairVerdict
-from seatrial.model.measurement import Measurement
+from seatrial.model.measurement import Kernel, Measurement
 from seatrial.model.past import PastRatio
 from seatrial.model.run import RecordedRun
 from seatrial.model.units import size
@@ -39,7 +38,7 @@ def comparisons(
 def verified_bytes(measurement: Measurement) -> int:
     """How much of its data was compared with what was sent; both directions of kernels that answer."""
     shape = measurement.shape
-    ways = 2 if shape.kernel in ANSWERS else 1
+    ways = 2 if shape.kernel is Kernel.PINGPONG else 1
     return measurement.verified * shape.message_bytes * shape.window * ways
 
 

@@ -8,8 +8,8 @@ from seatrial.commands.check.processor_waits import LongWaits
 from seatrial.commands.check.second_look import SecondLook
 from seatrial.judgement.rank_notes import Ranks
 from seatrial.judgement.wording import SLOW_KINDS, latency_statement, link_remedy, sentence, slow_statement, who
-from seatrial.locate.evidence import TELLING, Evidence, Pair, Series
-from seatrial.locate.explanation import Suspect, nodes_of
+from seatrial.locate.evidence import TELLING, MeasuredPair, Pair, RunSeries
+from seatrial.locate.explanation import PartSuspect, nodes_of
 from seatrial.locate.references import References
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate, Phase
@@ -28,7 +28,7 @@ BEST_PAIRS = "median of the pairs that are not slow"
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """What findings are made from: numbers, references and the retest."""
 
-    evidence: Mapping[Pair, Evidence]
+    evidence: Mapping[Pair, MeasuredPair]
     references: References
     controls: Sequence[Pair]
     """Good pairs that were measured again beside the suspects."""
@@ -40,7 +40,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """By node: which part of its TCP segments it had to send again while it was measured."""
 
 
-def slow_link(suspect: Suspect, scene: Scene) -> Finding:
+def slow_link(suspect: PartSuspect, scene: Scene) -> Finding:
     """Bandwidth below its references through one part, and a word where a rank also waited for a processor."""
     finding = _slow(suspect, scene)
     waits = long_waits(suspect, scene)
@@ -53,7 +53,7 @@ def slow_link(suspect: Suspect, scene: Scene) -> Finding:
     )
 
 
-def _slow(suspect: Suspect, scene: Scene) -> Finding:
+def _slow(suspect: PartSuspect, scene: Scene) -> Finding:
     measured, retested = pooled([scene.evidence[pair].bandwidth for pair in suspect.pairs])
     limit = tightest(suspect, scene.references)
     expected = [peers for pair in suspect.pairs if (peers := scene.references.peers_of(pair)) is not None]
@@ -79,7 +79,7 @@ def _slow(suspect: Suspect, scene: Scene) -> Finding:
     )
 
 
-def waits_for_processor(suspect: Suspect, scene: Scene) -> Finding:
+def waits_for_processor(suspect: PartSuspect, scene: Scene) -> Finding:
     """A slow node whose rank waited for a processor as long as its link lacks: the link itself is not judged."""
     finding, waits = _slow(suspect, scene), long_waits(suspect, scene)
     if waits is None:
@@ -97,7 +97,7 @@ def waits_for_processor(suspect: Suspect, scene: Scene) -> Finding:
     )
 
 
-def long_waits(suspect: Suspect, scene: Scene) -> LongWaits | None:
+def long_waits(suspect: PartSuspect, scene: Scene) -> LongWaits | None:
     """Of the nodes that the suspect is or may be, or of the ends of a pair; None where no rank waited long."""
     nodes = nodes_of(suspect)
     if suspect.subject.kind is SubjectKind.PAIR:
@@ -114,7 +114,7 @@ def _program(waits: LongWaits, ranks: Ranks) -> str:
     )
 
 
-def high_latency(suspect: Suspect, scene: Scene) -> Finding:
+def high_latency(suspect: PartSuspect, scene: Scene) -> Finding:
     """Latency above that of pairs of the same distance."""
     measured, retested = pooled([scene.evidence[pair].latency for pair in suspect.pairs])
     peers = median([scene.references.latency_s[scene.references.crosses(pair)] for pair in suspect.pairs])
@@ -136,7 +136,7 @@ def high_latency(suspect: Suspect, scene: Scene) -> Finding:
     )
 
 
-def unstable_link(suspect: Suspect, scene: Scene) -> Finding:
+def unstable_link(suspect: PartSuspect, scene: Scene) -> Finding:
     """A part that is unstable: some of its runs alone are good and others are bad."""
     measured, _ = pooled([scene.evidence[pair].bandwidth for pair in suspect.pairs])
     return Finding(
@@ -158,7 +158,7 @@ def unstable_link(suspect: Suspect, scene: Scene) -> Finding:
     )
 
 
-def packet_loss(suspect: Suspect, scene: Scene) -> Finding:
+def packet_loss(suspect: PartSuspect, scene: Scene) -> Finding:
     """Small round trips that waited for TCP's retransmission timer."""
     known = [scene.evidence[pair] for pair in suspect.pairs]
     stalls, trips = sum(one.stalls for one in known), sum(one.round_trips for one in known)
@@ -179,7 +179,7 @@ def packet_loss(suspect: Suspect, scene: Scene) -> Finding:
     )
 
 
-def _tcp_agrees(suspect: Suspect, resent: Mapping[str, float]) -> tuple[Experiment, ...]:
+def _tcp_agrees(suspect: PartSuspect, resent: Mapping[str, float]) -> tuple[Experiment, ...]:
     """The kernel's own count as a second witness: it knows nothing of our round trips."""
     accused = sorted(nodes_of(suspect) & resent.keys())
     others = [part for node, part in resent.items() if node not in accused]
@@ -198,7 +198,7 @@ def _tcp_agrees(suspect: Suspect, resent: Mapping[str, float]) -> tuple[Experime
 
 def slow_fabric(pairs: Sequence[Pair], scene: Scene) -> Finding:
     """All pairs alike and all below the limit."""
-    everything = Suspect(subject=FABRIC, direction=Direction.BOTH, ambiguous_with=(), pairs=tuple(pairs))
+    everything = PartSuspect(subject=FABRIC, direction=Direction.BOTH, ambiguous_with=(), pairs=tuple(pairs))
     found = slow_link(everything, scene)
     return msgspec.structs.replace(found, pairs=found.pairs[:10])
 
@@ -208,7 +208,7 @@ def pair_names(pairs: Sequence[Pair]) -> tuple[str, ...]:
     return tuple(f"{source}>{target}" for source, target in pairs)
 
 
-def tightest(suspect: Suspect, references: References) -> Limit | None:
+def tightest(suspect: PartSuspect, references: References) -> Limit | None:
     """The least limit among the suspect's pairs; that of its own node where two are alike."""
     limits = [references.limits[pair] for pair in suspect.pairs if pair in references.limits]
     nodes = nodes_of(suspect)
@@ -219,7 +219,7 @@ def tightest(suspect: Suspect, references: References) -> Limit | None:
     )
 
 
-def pooled(known: Sequence[Mapping[Phase, Series]]) -> tuple[Estimate, bool]:
+def pooled(known: Sequence[Mapping[Phase, RunSeries]]) -> tuple[Estimate, bool]:
     """One estimate over several pairs: in each run the median over pairs, then the median of runs; and if retested."""
     for phase in TELLING:
         series = [by_phase[phase].runs for by_phase in known if phase in by_phase]

@@ -44,7 +44,7 @@ from seatrial.judgement.past import judge_past
 from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.judgement.rank_deaths import judge_deaths
 from seatrial.judgement.rank_notes import first_ranks
-from seatrial.locate.evidence import Evidence, Pair, deciding
+from seatrial.locate.evidence import MeasuredPair, Pair, deciding
 from seatrial.locate.references import References
 from seatrial.model.judgement import Judgement, NodeVerdict, PairVerdict, Threshold
 from seatrial.model.measurement import Phase
@@ -123,7 +123,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
 def _measured_findings(
     recorded: RecordedRun,
     deaths: Sequence[Finding],
-    evidence: Mapping[Pair, Evidence],
+    evidence: Mapping[Pair, MeasuredPair],
     references: References,
     suspicion: Suspicion,
     trials: NodeTrials,
@@ -140,7 +140,7 @@ def _measured_findings(
 
 
 def _pair_findings(
-    recorded: RecordedRun, evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion
+    recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair], references: References, suspicion: Suspicion
 ) -> list[Finding]:
     """Lossy, slow, changing and late parts."""
     scene = Scene(
@@ -257,7 +257,7 @@ def _counted(recorded: RecordedRun) -> Design | None:
 
 
 def _pair_verdicts(
-    planned: Sequence[Pair], evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion
+    planned: Sequence[Pair], evidence: Mapping[Pair, MeasuredPair], references: References, suspicion: Suspicion
 ) -> "list[PairVerdict]":
     verdicts = []
     wanted = frozenset(planned)

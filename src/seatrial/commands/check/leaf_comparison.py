@@ -6,11 +6,10 @@ from statistics import fmean, stdev
 import msgspec
 
 from seatrial.commands.check.leaf_loads import WAYS, Key, Load, apart, each_apart
-from seatrial.locate.significance import NORMAL
 from seatrial.locate.thresholds import CONTROL_PAIRS, GROSS_LOSS, RETEST_RUNS, SCATTERS
 from seatrial.model.measurement import Estimate
 from seatrial.pairs.load_rounds import EACH_ALONE
-from seatrial.statistics.estimates import median, paired_ratio
+from seatrial.statistics.estimates import MAD_TO_DEVIATION, median, paired_ratio
 
 EFFECT = 0.03
 """An uplink is slow where it carries less than its peers' by more than this share."""
@@ -194,7 +193,7 @@ def run_scatter(many: Sequence[Load]) -> float:
 def scatter_of(values: Sequence[float]) -> float:
     """Robust: the median distance from the median, as a standard deviation."""
     middle = median(values)
-    return NORMAL * median([abs(value - middle) for value in values])
+    return MAD_TO_DEVIATION * median([abs(value - middle) for value in values])
 
 
 def low_leaves(of_peers: Mapping[Key, float], lack: Mapping[Key, float]) -> list[Key]:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.locate.evidence import Evidence, Pair, deciding, run_value
+from seatrial.locate.evidence import MeasuredPair, Pair, deciding, run_value
 from seatrial.model.measurement import Kernel, Measurement, Phase
 from seatrial.model.subject import Direction
-from seatrial.statistics.concurrent_flows import Flow, together
+from seatrial.statistics.concurrent_flows import ConcurrentFlow, together
 from seatrial.statistics.estimates import median
 
 WAYS = (Direction.OUT, Direction.IN)
@@ -53,7 +53,7 @@ def carried(flows: Sequence[Measurement]) -> float:
     """Bytes per second of these flows of one round while all of them run."""
     return together(
         [
-            Flow(
+            ConcurrentFlow(
                 window_bytes=one.shape.message_bytes * one.shape.window,
                 warmup_s=one.warmup_times_s,
                 timed_s=one.times_s,
@@ -145,7 +145,7 @@ def could(load: Load, alone: Alone) -> float:
     return sum(alone.rate(node, load.way) for node in load.nodes)
 
 
-def node_rates(evidence: Mapping[Pair, Evidence]) -> NodeRates:
+def node_rates(evidence: Mapping[Pair, MeasuredPair]) -> NodeRates:
     """From the single pairs of a check: of each node the median of the better half, since some have a slow partner."""
     values: defaultdict[tuple[str, Direction], list[float]] = defaultdict(list)
     for (source, target), known in evidence.items():

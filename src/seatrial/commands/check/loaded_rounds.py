@@ -16,7 +16,7 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
 from seatrial.judgement.corrupt_data import corruption_suspects
-from seatrial.locate.evidence import Evidence, Pair
+from seatrial.locate.evidence import MeasuredPair, Pair
 from seatrial.locate.explanation import nodes_of
 from seatrial.locate.thresholds import RETEST_RUNS
 from seatrial.model import units
@@ -171,7 +171,7 @@ class _Stage:
         self._progress.rounds(len(made))
         return self._measurer.run(made, deadline)
 
-    def again(self, evidence: Mapping[Pair, Evidence]) -> bool:
+    def again(self, evidence: Mapping[Pair, MeasuredPair]) -> bool:
         """Leaves that carried less than others, each alone under load, alternating with others.
 
         Before, each leaf alone, where a slow one may hide among others. Then those that come next, until all were

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from seatrial.commands.check.survey import Survey
 from seatrial.locate.evidence import Pair
-from seatrial.locate.explanation import Suspect, blame, suspects_of
+from seatrial.locate.explanation import PartSuspect, blame, suspects_of
 from seatrial.model.fabric import Component, Wiring
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import SubjectKind
@@ -14,7 +14,7 @@ CHANCE = 0.001
 """A part is cleared of loss if its stalls fall on as few of its pairs as they did with at most this probability."""
 
 
-def lossy_suspects(survey: Survey) -> list[Suspect]:
+def lossy_suspects(survey: Survey) -> list[PartSuspect]:
     """Parts whose round trips stalled; where they were measured again, only if they stalled again."""
     evidence = survey.evidence
     bad = {pair: float(evidence[pair].stalls) for pair in sorted(survey.stalled)}
@@ -54,7 +54,7 @@ def _cleared(bad: Mapping[Pair, float], survey: Survey) -> frozenset[Component]:
     return frozenset(cleared)
 
 
-def excused_pairs(lossy: Sequence[Suspect], survey: Survey, fabric: Wiring) -> set[Pair]:
+def excused_pairs(lossy: Sequence[PartSuspect], survey: Survey, fabric: Wiring) -> set[Pair]:
     """Pairs that are slow and late since they cross a lossy part.
 
     Of parts that cannot be distinguished, only the pairs that lost packets: what else is slow on their way may be slow
@@ -67,7 +67,7 @@ def excused_pairs(lossy: Sequence[Suspect], survey: Survey, fabric: Wiring) -> s
     return excused
 
 
-def crosses(suspect: Suspect, pair: Pair, fabric: Wiring) -> bool:
+def crosses(suspect: PartSuspect, pair: Pair, fabric: Wiring) -> bool:
     """Whether the pair is, or crosses, what is suspected."""
     names = {(subject.kind, subject.name) for subject in (suspect.subject, *suspect.ambiguous_with)}
     if suspect.subject.kind is SubjectKind.PAIR:

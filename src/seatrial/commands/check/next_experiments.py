@@ -12,8 +12,8 @@ from zlib import crc32
 
 from seatrial.commands.check.require_retest import retests
 from seatrial.commands.check.suspects import Suspicion, is_part
-from seatrial.locate.evidence import Evidence, Pair
-from seatrial.locate.explanation import BUNDLES, MANY_PAIRS, Crossings, Suspect, blamed_parts
+from seatrial.locate.evidence import MeasuredPair, Pair
+from seatrial.locate.explanation import BUNDLES, MANY_PAIRS, Crossings, PartSuspect, blamed_parts
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import CONTROL_PAIRS, RETEST_CAP, RETEST_PAIRS, RETEST_RUNS
 from seatrial.model.fabric import Wiring
@@ -32,7 +32,7 @@ SINGLE_PAIRS = 2
 
 
 def next_bandwidth(
-    evidence: Mapping[Pair, Evidence],
+    evidence: Mapping[Pair, MeasuredPair],
     fabric: Wiring,
     suspicion: Suspicion,
     nodes: Sequence[str],
@@ -50,7 +50,7 @@ def next_bandwidth(
 
 
 def next_latency(
-    evidence: Mapping[Pair, Evidence],
+    evidence: Mapping[Pair, MeasuredPair],
     fabric: Wiring,
     suspicion: Suspicion,
     nodes: Sequence[str],
@@ -84,7 +84,7 @@ def _known(bad: Collection[Pair], good: Crossings) -> Known:
 # Slow pairs that may only have been slow because many were measured at the same time.
 
 
-def crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion) -> list[Pair]:
+def crowded(evidence: Mapping[Pair, MeasuredPair], suspicion: Suspicion) -> list[Pair]:
     """Slow pairs that were measured beside others, to measure again where nothing is in their way.
 
     All of them, not a few of each suspected part: one good pair clears a part, but does not excuse the other pairs.
@@ -96,7 +96,7 @@ def crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion) -> list[Pai
     ]
 
 
-def still_crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabric: Wiring) -> list[Pair]:
+def still_crowded(evidence: Mapping[Pair, MeasuredPair], suspicion: Suspicion, fabric: Wiring) -> list[Pair]:
     """What is slow in rounds made by `apart`, to measure again: where cables are not known with fewer at once, a few
     pairs of each suspected part and every pair that no part explains; where all cables on the way are known, all but
     those of nodes, uplinks and spines that many pairs accuse.
@@ -115,7 +115,7 @@ def still_crowded(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabri
 
 
 def contended(
-    evidence: Mapping[Pair, Evidence], suspicion: Suspicion, references: References, floor_bytes_per_s: float
+    evidence: Mapping[Pair, MeasuredPair], suspicion: Suspicion, references: References, floor_bytes_per_s: float
 ) -> list[Pair]:
     """Pairs that were below the floor among many, and good when measured once more among fewer.
 
@@ -133,7 +133,7 @@ def contended(
     ]
 
 
-def seen_once(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabric: Wiring) -> list[Suspect]:
+def seen_once(evidence: Mapping[Pair, MeasuredPair], suspicion: Suspicion, fabric: Wiring) -> list[PartSuspect]:
     """Slow pairs and cables that one retest confirmed, where other jobs use the cables on their way.
 
     Their traffic may have filled one retest; a fault is there in the next one as well.
@@ -151,7 +151,7 @@ def seen_once(evidence: Mapping[Pair, Evidence], suspicion: Suspicion, fabric: W
 
 
 def plan_retest(
-    suspects: Sequence[Suspect],
+    suspects: Sequence[PartSuspect],
     good: Collection[Pair],
     shapes: Sequence[Shape],
     seed: int,
@@ -190,12 +190,12 @@ def plan_retest(
     return rounds
 
 
-def _retest_order(suspect: Suspect) -> tuple[bool, int]:
+def _retest_order(suspect: PartSuspect) -> tuple[bool, int]:
     return suspect.subject.kind is not SubjectKind.NODE, -len(suspect.pairs)
 
 
 def _controls(
-    suspects: Sequence[Suspect], wanted: Sequence[Pair], good: Sequence[Pair], clear: Sequence[Pair]
+    suspects: Sequence[PartSuspect], wanted: Sequence[Pair], good: Sequence[Pair], clear: Sequence[Pair]
 ) -> list[Pair]:
     """Good pairs to measure beside the `wanted` ones: first such as share no node with them.
 

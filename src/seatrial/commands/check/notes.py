@@ -15,8 +15,8 @@ from seatrial.drift.peer_groups import one_kernel
 from seatrial.fabric.inferred_leaves import infer_leaves
 from seatrial.judgement.rank_notes import first_ranks, wandering_notes
 from seatrial.limits.path import path_limit
-from seatrial.locate.evidence import Evidence, Pair, Series
-from seatrial.locate.references import Line, References
+from seatrial.locate.evidence import MeasuredPair, Pair, RunSeries
+from seatrial.locate.references import PeerLine, References
 from seatrial.locate.significance import detectable
 from seatrial.locate.thresholds import MUST_SHOW, RETEST_PAIRS, to_log, to_loss
 from seatrial.model.judgement import Power
@@ -36,7 +36,7 @@ MOST_NAMED = 4
 
 
 def make_notes(
-    recorded: RecordedRun, evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion
+    recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair], references: References, suspicion: Suspicion
 ) -> tuple[str, ...]:
     """All notes on a run, in a fixed order."""
     notes = []
@@ -75,7 +75,7 @@ def make_notes(
     return tuple(notes)
 
 
-def _inferred_leaves(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], references: References) -> list[str]:
+def _inferred_leaves(recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair], references: References) -> list[str]:
     """What latencies say of leaf switches where nothing else does. Nobody is judged by it."""
     if recorded.fabric.leaf_of or not references.alike or one_kernel(recorded.facts.values()):
         return []
@@ -97,7 +97,9 @@ def _inferred_leaves(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], r
     ]
 
 
-def _in_each_others_way(evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion) -> list[str]:
+def _in_each_others_way(
+    evidence: Mapping[Pair, MeasuredPair], references: References, suspicion: Suspicion
+) -> list[str]:
     """How many pairs were slow while many were measured at once, and good with fewer."""
     line = references.bandwidth
     pairs = contended(evidence, suspicion, references, math.exp(line.usual - line.lack)) if line else []
@@ -110,7 +112,7 @@ def _in_each_others_way(evidence: Mapping[Pair, Evidence], references: Reference
     ]
 
 
-def _undecided(evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion) -> list[str]:
+def _undecided(evidence: Mapping[Pair, MeasuredPair], references: References, suspicion: Suspicion) -> list[str]:
     """A sentence for each reason why pairs are not decided."""
     open_pairs: dict[Pair, str] = {}
     remarks: dict[Pair, str] = {}
@@ -137,7 +139,7 @@ def _undecided_note(pairs: Sequence[Pair], why: str, reasons: Mapping[Pair, str]
     return f"{count(len(pairs), 'pair')} {verb(len(pairs))} not decided ({some(names, MOST_NAMED)}): {why}."
 
 
-def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], references: References) -> list[str]:
+def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair], references: References) -> list[str]:
     without = [pair for pair in evidence if pair not in references.limits]
     if not without:
         return []
@@ -155,7 +157,7 @@ def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, Evidence], re
     ]
 
 
-def _not_again(evidence: Mapping[Pair, Evidence], references: References, suspicion: Suspicion) -> list[str]:
+def _not_again(evidence: Mapping[Pair, MeasuredPair], references: References, suspicion: Suspicion) -> list[str]:
     """Pairs that were bad in the survey and good when measured again."""
     once = []
     late: list[str] = []
@@ -186,7 +188,7 @@ def _not_again(evidence: Mapping[Pair, Evidence], references: References, suspic
     return notes
 
 
-def _late_once(pair: Pair, known: Evidence, references: References) -> bool:
+def _late_once(pair: Pair, known: MeasuredPair, references: References) -> bool:
     first, again = _both(known.latency)
     line = references.speed.get(references.crosses(pair))
     if not (line and first and again):
@@ -194,9 +196,9 @@ def _late_once(pair: Pair, known: Evidence, references: References) -> bool:
     return line.over_peers(1 / first) < -line.lack <= line.over_peers(1 / again)
 
 
-def _both(by_phase: Mapping[Phase, Series]) -> tuple[float, float]:
+def _both(by_phase: Mapping[Phase, RunSeries]) -> tuple[float, float]:
     """Medians of survey and retest; 0 where there was none."""
-    first, again = (by_phase.get(phase, Series()).runs for phase in (Phase.SURVEY, Phase.RETEST))
+    first, again = (by_phase.get(phase, RunSeries()).runs for phase in (Phase.SURVEY, Phase.RETEST))
     return (median(first) if first else 0.0), (median(again) if again else 0.0)
 
 
@@ -221,7 +223,7 @@ def powers(references: References, suspicion: Suspicion) -> tuple[Power, ...]:
     return tuple(found)
 
 
-def _power(metric: str, line: Line, averaged: Resolution | None) -> Power:
+def _power(metric: str, line: PeerLine, averaged: Resolution | None) -> Power:
     """A fault has to be suspected first, by a pair or by an average, and the retest must then confirm it."""
     smallest = detectable(line.lack, line.scatter)
     if averaged is not None and averaged.detectable_ratio is not None:

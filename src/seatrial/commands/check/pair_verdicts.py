@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 import msgspec
 import numpy as np
 
-from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
-from seatrial.locate.references import Line, References, above_gate_text, against_gate
+from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair
+from seatrial.locate.references import PeerLine, References, above_gate_text, against_gate
 from seatrial.locate.thresholds import LIMIT_FLOOR
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
@@ -76,7 +76,7 @@ class MetricVerdicts:
     def update(
         self,
         numbers: Mapping[Pair, tuple[float | None, bool]],
-        lines: Mapping[bool, Line | None],
+        lines: Mapping[bool, PeerLine | None],
         judge: Callable[[Pair, bool, bool], Judged],
     ) -> tuple[set[Pair], set[Pair]]:
         """Judge the pairs again whose numbers changed, and those for which the new lines make a difference.
@@ -134,7 +134,7 @@ class _Comparison:
         self._kinds.append(kind)
         self._sides.append(UNKNOWN)
 
-    def moved(self, lines: Mapping[bool, Line | None]) -> list[tuple[Pair, bool, bool]]:
+    def moved(self, lines: Mapping[bool, PeerLine | None]) -> list[tuple[Pair, bool, bool]]:
         """Pairs that are new or on another side than before, with whether they are below and clearly above."""
         logs, kinds, before = np.array(self._logs), np.array(self._kinds), np.array(self._sides)
         sides = np.zeros(len(logs), dtype=np.int8)
@@ -151,7 +151,7 @@ class _Comparison:
         return [(self._pairs[row], self._sides[row] & BELOW > 0, self._sides[row] & ABOVE > 0) for row in rows]
 
 
-def judge_bandwidth(pair: Pair, known: Evidence, references: References, below: bool, clear: bool) -> Judged:
+def judge_bandwidth(pair: Pair, known: MeasuredPair, references: References, below: bool, clear: bool) -> Judged:
     """Compared with the gate first, then with the peers, then with the limit.
 
     `below`: worse than its peers by more than the line allows. `clear`: not worse than them by half of that.
@@ -172,7 +172,7 @@ def judge_bandwidth(pair: Pair, known: Evidence, references: References, below: 
     )
 
 
-def judge_latency(known: Evidence, below: bool, clear: bool) -> Judged:
+def judge_latency(known: MeasuredPair, below: bool, clear: bool) -> Judged:
     """Compared with pairs of the same distance; there is no limit for latency yet."""
     if known.latency_estimate is None:
         return Judged(verdict=Verdict.NOT_RUN)
@@ -184,7 +184,7 @@ def limit_floor(limit: Limit | None) -> float:
     return LIMIT_FLOOR * limit.limit_bytes_per_s if limit else 0.0
 
 
-def bandwidth_reason(pair: Pair, judged: Judged, known: Evidence, references: References) -> str:
+def bandwidth_reason(pair: Pair, judged: Judged, known: MeasuredPair, references: References) -> str:
     """The verdict on a pair's bandwidth in words."""
     return _with_remark(_bandwidth_words(pair, known, references), judged)
 
@@ -202,7 +202,7 @@ def _with_remark(words: str, judged: Judged) -> str:
     return f"{words}; {judged.remark}" if judged.remark else words
 
 
-def _bandwidth_words(pair: Pair, known: Evidence, references: References) -> str:
+def _bandwidth_words(pair: Pair, known: MeasuredPair, references: References) -> str:
     estimate, limit, peers = known.bandwidth_estimate, references.limits.get(pair), references.peers_of(pair)
     if estimate is None:
         return "bandwidth not measured"

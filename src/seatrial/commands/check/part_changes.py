@@ -19,7 +19,7 @@ from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.statistics.estimates import median
 
 if TYPE_CHECKING:
-    from seatrial.locate.part_series import Series
+    from seatrial.locate.part_series import RowSeries
 
 PHASES = (Phase.SURVEY, Phase.NEXT, Phase.RETEST, Phase.LAST)
 WAYS_OF = {
@@ -114,17 +114,17 @@ def _alike(values: Sequence[Timed]) -> list[Timed]:
     return kept
 
 
-def _series(values: Sequence[Timed], nodes: Sequence[str]) -> "tuple[Series, float]":
+def _series(values: Sequence[Timed], nodes: Sequence[str]) -> "tuple[RowSeries, float]":
     """Logarithms relative to the usual value of the survey, and that value in bytes per second."""
     import numpy as np
 
-    from seatrial.locate.part_series import Series, usual_level
+    from seatrial.locate.part_series import RowSeries, usual_level
 
     place = {name: number for number, name in enumerate(nodes)}
     logs = np.log([one.bytes_per_s for one in values])
     survey = np.array([one.phase is Phase.SURVEY for one in values])
     level = usual_level(logs[survey] if survey.any() else logs)
-    series = Series(
+    series = RowSeries(
         source=np.array([place[one.pair[0]] for one in values]),
         target=np.array([place[one.pair[1]] for one in values]),
         time_s=np.array([one.at_s for one in values]),

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
-from seatrial.launch.contract import Manner
+from seatrial.launch.contract import StartManner
 from seatrial.launch.mpi import family_of
 from seatrial.launch.rails import rail_manner
 from seatrial.limits.rail_paths import rails_of, shared_rails
@@ -18,7 +18,7 @@ REPETITIONS_A_TURN = 3
 """There and back: twice as many in all, six, the fewest whose interval holds with 95 %."""
 
 
-def rail_manners(library: str, facts: Sequence[NodeFacts]) -> dict[str, Manner]:
+def rail_manners(library: str, facts: Sequence[NodeFacts]) -> dict[str, StartManner]:
     """By rail: how to start a probe that uses it alone; none where nodes share fewer than two, or it is not known."""
     if len(facts) < 2:
         return {}
@@ -68,7 +68,7 @@ def measure_over_rails(
                 return
 
 
-def _turn(measurer: Measurer, manner: Manner, rail: str, rounds: Sequence[Round], deadline: float) -> bool:
+def _turn(measurer: Measurer, manner: StartManner, rail: str, rounds: Sequence[Round], deadline: float) -> bool:
     """False where continuing is pointless. A hang over one rail does not count as a hang of the pair."""
     hung, remarks = len(measurer.hung), len(measurer.remarks)
     try:

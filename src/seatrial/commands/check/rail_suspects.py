@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from seatrial.locate.evidence import Pair, run_value
-from seatrial.locate.explanation import Suspect
+from seatrial.locate.explanation import PartSuspect
 from seatrial.locate.thresholds import PEERS_FLOOR
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.units import BANDWIDTH, bandwidth
@@ -22,7 +22,7 @@ Runs = Mapping[str, Mapping[Pair, Mapping[int, float]]]
 """Bytes per second by rail, pair and repetition."""
 
 
-def pairs_to_split(suspects: Iterable[Suspect]) -> tuple[Pair, ...]:
+def pairs_to_split(suspects: Iterable[PartSuspect]) -> tuple[Pair, ...]:
     """A few pairs of every suspect, partners as different as can be."""
     chosen: dict[Pair, None] = {}
     for suspect in suspects:

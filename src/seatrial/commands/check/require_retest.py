@@ -7,8 +7,8 @@ import msgspec
 from seatrial.commands.check.pair_verdicts import Judged
 from seatrial.commands.check.suspects import Suspicion, is_part
 from seatrial.judgement.wording import who
-from seatrial.locate.evidence import Evidence, Pair
-from seatrial.locate.explanation import Suspect
+from seatrial.locate.evidence import MeasuredPair, Pair
+from seatrial.locate.explanation import PartSuspect
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
@@ -18,7 +18,7 @@ MOST_NAMED = 4
 OPEN = "suspected by the survey alone, not measured again"
 
 
-def only_proved(suspicion: Suspicion, evidence: Mapping[Pair, Evidence]) -> tuple[Suspicion, list[str]]:
+def only_proved(suspicion: Suspicion, evidence: Mapping[Pair, MeasuredPair]) -> tuple[Suspicion, list[str]]:
     """The suspicion without suspects that were not measured again, and a sentence for each kind of those.
 
     Such suspects are left where a run was cut off or its budget spent; their pairs become INCONCLUSIVE.
@@ -38,7 +38,7 @@ def only_proved(suspicion: Suspicion, evidence: Mapping[Pair, Evidence]) -> tupl
     return kept, [_left(wrong, suspects) for wrong, suspects in wrongs if suspects]
 
 
-def _left(wrong: str, suspects: Sequence[Suspect]) -> str:
+def _left(wrong: str, suspects: Sequence[PartSuspect]) -> str:
     """Parts before single pairs."""
     names = [who(one) for one in sorted(suspects, key=lambda one: one.subject.kind is SubjectKind.PAIR)]
     return (
@@ -47,19 +47,19 @@ def _left(wrong: str, suspects: Sequence[Suspect]) -> str:
     )
 
 
-def retests(suspect: Suspect, evidence: Mapping[Pair, Evidence], metric: str) -> int:
+def retests(suspect: PartSuspect, evidence: Mapping[Pair, MeasuredPair], metric: str) -> int:
     """How often the suspect was measured again: the most runs that any of its pairs has in the retest."""
     return max((evidence[pair].retests(metric) for pair in suspect.pairs), default=0)
 
 
-def not_seen(evidence: Mapping[Pair, Evidence], suspicion: Suspicion) -> list[Suspect]:
+def not_seen(evidence: Mapping[Pair, MeasuredPair], suspicion: Suspicion) -> list[PartSuspect]:
     """Slow parts for which the retests until now had no room."""
     return [one for one in _split(suspicion.slow, evidence, BANDWIDTH)[1] if is_part(one)]
 
 
 def _split(
-    suspects: Sequence[Suspect], evidence: Mapping[Pair, Evidence], metric: str
-) -> tuple[tuple[Suspect, ...], tuple[Suspect, ...]]:
+    suspects: Sequence[PartSuspect], evidence: Mapping[Pair, MeasuredPair], metric: str
+) -> tuple[tuple[PartSuspect, ...], tuple[PartSuspect, ...]]:
     """Suspects that were measured again, and those that were not."""
     again = [retests(suspect, evidence, metric) > 0 for suspect in suspects]
     return (
@@ -68,7 +68,7 @@ def _split(
     )
 
 
-def _opened(judged: Mapping[Pair, Judged], suspects: Sequence[Suspect]) -> dict[Pair, Judged]:
+def _opened(judged: Mapping[Pair, Judged], suspects: Sequence[PartSuspect]) -> dict[Pair, Judged]:
     pairs = {pair for suspect in suspects for pair in suspect.pairs}
     return {
         pair: one.opened(OPEN, unproved=True)

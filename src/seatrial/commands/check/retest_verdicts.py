@@ -9,7 +9,7 @@ import msgspec
 
 from seatrial.commands.check.pair_verdicts import Judged, limit_floor
 from seatrial.commands.check.second_look import LOOKS_BETWEEN_TRAFFIC, Outcome, SecondLook, Verified
-from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair
+from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.explanation import Blamed
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import RETEST_RUNS
@@ -43,7 +43,7 @@ class Proofs(msgspec.Struct, frozen=True, kw_only=True):
 def prove_bandwidth(
     groups: Sequence[Blamed],
     judged: Mapping[Pair, Judged],
-    evidence: Mapping[Pair, Evidence],
+    evidence: Mapping[Pair, MeasuredPair],
     retested: Collection[Pair],
     references: References,
 ) -> Proofs:
@@ -107,7 +107,7 @@ def _as_good(pair: Verified, bundle: Verified) -> bool:
 def prove_latency(
     groups: Sequence[Blamed],
     judged: Mapping[Pair, Judged],
-    evidence: Mapping[Pair, Evidence],
+    evidence: Mapping[Pair, MeasuredPair],
     retested: Collection[Pair],
     references: References,
 ) -> Proofs:

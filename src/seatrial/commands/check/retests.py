@@ -9,7 +9,7 @@ from seatrial.commands.check.require_retest import not_seen
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
-from seatrial.locate.explanation import Suspect
+from seatrial.locate.explanation import PartSuspect
 from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round, Shape
 from seatrial.model.run import RecordedRun
@@ -115,7 +115,12 @@ def retest_late(check: Growing, deadline: float) -> bool:
 
 
 def _measure_again(
-    check: Growing, suspects: Sequence[Suspect], suspicion: Suspicion, bandwidth: bool, latency: bool, deadline: float
+    check: Growing,
+    suspects: Sequence[PartSuspect],
+    suspicion: Suspicion,
+    bandwidth: bool,
+    latency: bool,
+    deadline: float,
 ) -> bool:
     shapes = [bandwidth_shape(check.measurer.window_s)] if bandwidth else []
     shapes += [LATENCY] if latency else []

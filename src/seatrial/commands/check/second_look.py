@@ -11,10 +11,9 @@ import msgspec
 
 from seatrial.commands.check.processor_waits import Ends, LongWaits, RankWaits, Waits, excused_by_waiting, starved
 from seatrial.locate.evidence import Pair
-from seatrial.locate.significance import NORMAL
 from seatrial.locate.thresholds import GROSS_LOSS, LIMIT_FLOOR, NEAR, RETEST_RUNS, SCATTERS, SURE
 from seatrial.model.measurement import Estimate
-from seatrial.statistics.estimates import median, median_estimate
+from seatrial.statistics.estimates import MAD_TO_DEVIATION, median, median_estimate
 
 ONE_LEVEL = 0.15
 """Log: runs of one part that lie further apart than this, and than noise puts them, are on several levels."""
@@ -106,7 +105,7 @@ class SecondLook:
         apart = [
             abs(value - self._beside[run]) for own in controls.values() for run, value in own.items() if run in several
         ]
-        self._noise = NORMAL * median(apart) if apart else scatter
+        self._noise = MAD_TO_DEVIATION * median(apart) if apart else scatter
         usual = sorted(self._beside.values())
         self._undisturbed = median(usual[len(usual) // 2 :]) if usual else 0.0
         """What the controls usually give; less in a run means that something took from them in it."""

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts, judge_bandwidth, judge_latency
 from seatrial.commands.check.survey_suspects import SurveyRuns, locate_survey
-from seatrial.locate.evidence import AVERAGED, SHORTEST_S, Evidence, Fresh, Pair
+from seatrial.locate.evidence import AVERAGED, SHORTEST_S, Fresh, MeasuredPair, Pair
 from seatrial.locate.explanation import Crossings
 from seatrial.locate.references import References
 from seatrial.model.fabric import Wiring
@@ -21,7 +21,7 @@ class Survey:
 
     def __init__(self, fabric: Wiring, asked: Mapping[str, float | None] | None = None) -> None:
         """`asked`: practical effect by metric, as a share; None: the default."""
-        self.evidence: Mapping[Pair, Evidence] = {}
+        self.evidence: Mapping[Pair, MeasuredPair] = {}
         self.nodes: set[str] = set()
         self.retested: dict[str, set[Pair]] = {BANDWIDTH: set(), LATENCY: set()}
         self.stalled: set[Pair] = set()
@@ -45,7 +45,7 @@ class Survey:
         self._fabric = fabric
         self._scales: Mapping[Pair, float] = {}
 
-    def locate(self, evidence: Mapping[Pair, Evidence], fresh: Fresh, references: References) -> Located | None:
+    def locate(self, evidence: Mapping[Pair, MeasuredPair], fresh: Fresh, references: References) -> Located | None:
         """What averages over all pairs show; renewed where the new measurements are part of them."""
         self._timed.update(pair for pair in fresh.pairs if evidence[pair].first_bandwidth is not None)
         measured = len(self._timed)
@@ -55,7 +55,7 @@ class Survey:
             self._averaged = measured
         return self.located
 
-    def update(self, evidence: Mapping[Pair, Evidence], fresh: Fresh, references: References) -> None:
+    def update(self, evidence: Mapping[Pair, MeasuredPair], fresh: Fresh, references: References) -> None:
         """`evidence`: of all pairs; `fresh`: what the last measurements added to it. `references`: of all of them."""
         self.evidence = evidence
         rewired = references.fabric.bundles != self._fabric.bundles
@@ -119,7 +119,7 @@ class Survey:
         for crossings in every:
             crossings.rewire(fabric, recount=recount)
 
-    def _note(self, pair: Pair, known: Evidence) -> None:
+    def _note(self, pair: Pair, known: MeasuredPair) -> None:
         for metric, by_phase in ((BANDWIDTH, known.bandwidth), (LATENCY, known.latency)):
             if Phase.RETEST in by_phase:
                 self.retested[metric].add(pair)
@@ -158,7 +158,7 @@ class Survey:
         self._good[LATENCY].change(*moved)
 
 
-def later_everywhere(looked_at: Iterable[Evidence]) -> float:
+def later_everywhere(looked_at: Iterable[MeasuredPair]) -> float:
     """How many times as long as before a round trip takes in the last look on all pairs but a few; at least 1.
 
     A node that other programs use, or a clock that went down, delays all pairs of a small machine alike: that is no

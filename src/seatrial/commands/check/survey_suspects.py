@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from seatrial.locate.evidence import AVERAGED, SHORTEST_S, Evidence, Pair
+from seatrial.locate.evidence import AVERAGED, SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.explanation import Blamed, Crossings, blame, with_parts
 from seatrial.locate.references import References
-from seatrial.locate.significance import NORMAL
 from seatrial.locate.table import DENSE_SHARE, FEWEST_DENSE_NODES, locate_in_table, with_switch_names
 from seatrial.locate.thresholds import GROSS_LOSS, MOST_LACK, SCATTERS, SUSPICION, to_log
 from seatrial.model.fabric import Component, Fabric, Wiring
@@ -20,7 +19,7 @@ from seatrial.model.pair_faults import Located, LocatedFault
 from seatrial.model.pair_table import Reals, repeated_pair_table
 from seatrial.model.subject import Direction, SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
-from seatrial.statistics.estimates import median
+from seatrial.statistics.estimates import MAD_TO_DEVIATION, median
 
 AVERAGED_KINDS = (SubjectKind.NODE, SubjectKind.UPLINK)
 """What averages name that no single pair may show; cables are left to the pairs that cross them."""
@@ -32,7 +31,7 @@ WAYS = {
 
 
 def locate_survey(
-    evidence: Mapping[Pair, Evidence], references: References, asked: Mapping[str, float | None]
+    evidence: Mapping[Pair, MeasuredPair], references: References, asked: Mapping[str, float | None]
 ) -> Located | None:
     """What `locate` says of the survey's table; None where too few pairs were measured for averages."""
     nodes = tuple(sorted({name for pair in evidence for name in pair}))
@@ -52,7 +51,7 @@ def locate_survey(
     return with_switch_names(located, groups, references.fabric.leaf_of)
 
 
-def _runs(known: Evidence, metric: str) -> Sequence[float]:
+def _runs(known: MeasuredPair, metric: str) -> Sequence[float]:
     by_phase = known.bandwidth if metric == BANDWIDTH else known.latency
     return next((by_phase[phase].runs for phase in AVERAGED if phase in by_phase), ())
 
@@ -68,7 +67,7 @@ def averaged(
     located: Located | None,
     metric: str,
     known: Sequence[Blamed],
-    evidence: Mapping[Pair, Evidence],
+    evidence: Mapping[Pair, MeasuredPair],
     fabric: Wiring,
     excused: Collection[Pair],
 ) -> list[Blamed]:
@@ -100,7 +99,9 @@ def _pairs_of(part: Component, pairs: Iterable[Pair], fabric: Wiring) -> frozens
     return frozenset(pair for pair in pairs if part in fabric.path(*pair))
 
 
-def behind_slow_uplinks(located: Located | None, evidence: Mapping[Pair, Evidence], fabric: Wiring) -> frozenset[Pair]:
+def behind_slow_uplinks(
+    located: Located | None, evidence: Mapping[Pair, MeasuredPair], fabric: Wiring
+) -> frozenset[Pair]:
     """Pairs that are slower than others because they cross an uplink that averages name."""
     faults = [
         fault
@@ -119,7 +120,7 @@ FEWEST_PAIRS = 3
 class SurveyRuns:
     """The repetitions of the survey, as logarithms. They do not change once the survey is over."""
 
-    def __init__(self, evidence: Mapping[Pair, Evidence], scales: Mapping[Pair, float]) -> None:
+    def __init__(self, evidence: Mapping[Pair, MeasuredPair], scales: Mapping[Pair, float]) -> None:
         """`scales`: as in `References`."""
         runs = {
             pair: [run / scales.get(pair, 1.0) for run in known.bandwidth[Phase.SURVEY].runs]
@@ -138,7 +139,7 @@ class SurveyRuns:
 
     def noise(self, usual: float) -> float:
         """Scatter of the repetitions of a pair about their median; `usual`: logarithm of what peers give."""
-        return NORMAL * float(np.median(np.abs((self._run - usual) - (self._middle - usual))))
+        return MAD_TO_DEVIATION * float(np.median(np.abs((self._run - usual) - (self._middle - usual))))
 
 
 def once_bad(

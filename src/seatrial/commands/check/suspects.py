@@ -13,11 +13,11 @@ from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_laten
 from seatrial.commands.check.second_look import SecondLook
 from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.survey_suspects import averaged, once_bad, set_apart
-from seatrial.locate.evidence import SHORTEST_S, Evidence, Pair, deciding, deciding_series
-from seatrial.locate.explanation import Blamed, Crossings, Suspect, blame, nodes_of, pair_suspects, suspects_of
+from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair, deciding, deciding_series
+from seatrial.locate.explanation import Blamed, Crossings, PartSuspect, blame, nodes_of, pair_suspects, suspects_of
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
-from seatrial.locate.uplink_cables import UNLIKE, by_cables
+from seatrial.locate.uplinks import UNLIKE, by_cables
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
 from seatrial.model.pair_faults import Change, Located
@@ -32,23 +32,23 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
 
     bandwidth: Mapping[Pair, Judged]
     latency: Mapping[Pair, Judged]
-    lossy: tuple[Suspect, ...]
-    slow: tuple[Suspect, ...]
-    unstable: tuple[Suspect, ...]
-    late: tuple[Suspect, ...]
-    open: tuple[Suspect, ...]
+    lossy: tuple[PartSuspect, ...]
+    slow: tuple[PartSuspect, ...]
+    unstable: tuple[PartSuspect, ...]
+    late: tuple[PartSuspect, ...]
+    open: tuple[PartSuspect, ...]
     """Measured again, and its runs lie on both sides of the line."""
     acquitted: Mapping[str, Crossings]
     """By metric: pairs that are clearly good, with the parts that they cross."""
     without_stalls: Crossings
     """Pairs of which no round trip waited for a retransmission."""
-    too_fast: tuple[Suspect, ...]
+    too_fast: tuple[PartSuspect, ...]
     """Pairs above the gate of their limit, each alone: for certain or not yet."""
     distant: tuple[Pair, ...]
     """Late pairs whose ends are both in time with others: consistent with topology distance, not a fault."""
     uniformly_slow: tuple[Pair, ...]
     """All pairs, where the whole fabric is below its limit."""
-    busy: tuple[Suspect, ...] = ()
+    busy: tuple[PartSuspect, ...] = ()
     """Slow for certain, and a rank waited for a processor for as much of the time: its link may be good."""
     second_look: SecondLook
     """At bandwidth."""
@@ -68,12 +68,12 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """Good pairs were late too when they were measured beside the late ones: no part is reported for latency."""
 
     @property
-    def suspects(self) -> tuple[Suspect, ...]:
+    def suspects(self) -> tuple[PartSuspect, ...]:
         """All that must be measured again."""
         return (*self.lossy, *self.slow, *self.unstable, *self.late, *self.too_fast, *self.open, *self.busy)
 
     @property
-    def unproved(self) -> tuple[Suspect, ...]:
+    def unproved(self) -> tuple[PartSuspect, ...]:
         """Bad pairs of the survey whose part the retest found good: each may have a fault of its own."""
         both = (*self.bandwidth.items(), *self.latency.items())
         return tuple(pair_suspects(dict.fromkeys(pair for pair, judged in both if judged.refuted)))
@@ -151,7 +151,9 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
     )
 
 
-def _by_cables(suspects: Sequence[Suspect], evidence: Mapping[Pair, Evidence], references: References) -> list[Suspect]:
+def _by_cables(
+    suspects: Sequence[PartSuspect], evidence: Mapping[Pair, MeasuredPair], references: References
+) -> list[PartSuspect]:
     """Uplinks on known cables by these, where they are slow to a different degree."""
 
     def over_peers(pair: Pair) -> float:
@@ -185,7 +187,7 @@ def _slow_groups(
 class _Late(msgspec.Struct, frozen=True, kw_only=True):
     """What is late, and the verdicts on latency that differ from the survey's."""
 
-    suspects: tuple[Suspect, ...]
+    suspects: tuple[PartSuspect, ...]
     distant: tuple[Pair, ...]
     everywhere: bool
     changed: Mapping[Pair, Judged]
@@ -226,12 +228,12 @@ def _blamed(slow: set[Pair], excused: set[Pair], good: Crossings) -> list[Blamed
     return blame(bad, good) if bad else []
 
 
-def is_part(suspect: Suspect) -> bool:
+def is_part(suspect: PartSuspect) -> bool:
     """Whether it is a part of the cluster, and not a mere pair."""
     return suspect.subject.kind is not SubjectKind.PAIR
 
 
-def _wavering(survey: Survey, late: Sequence[Suspect], references: References) -> bool:
+def _wavering(survey: Survey, late: Sequence[PartSuspect], references: References) -> bool:
     """Whether, in the retest of late parts, pairs that do not cross them were late too in many of their runs."""
     if not late:
         return False
@@ -243,7 +245,7 @@ def _wavering(survey: Survey, late: Sequence[Suspect], references: References) -
     return sum(runs) > WAVERING_SHARE * len(runs)
 
 
-def _most_nodes(suspects: Sequence[Suspect], nodes: Collection[str]) -> bool:
+def _most_nodes(suspects: Sequence[PartSuspect], nodes: Collection[str]) -> bool:
     """Whether pairs of more than half of the nodes are among the suspects' own."""
     blamed = {name for suspect in suspects for name in nodes_of(suspect)}
     blamed |= {
@@ -256,7 +258,7 @@ def _most_nodes(suspects: Sequence[Suspect], nodes: Collection[str]) -> bool:
     return 2 * len(blamed) > len(nodes) > 2
 
 
-def _is_starved(known: Evidence, limit: Limit) -> bool:
+def _is_starved(known: MeasuredPair, limit: Limit) -> bool:
     """Whether ranks waited for a processor in most of the runs that decide, for as much of the time as is lost."""
     series = deciding_series(known.bandwidth)
     runs = list(zip(series.runs, series.waited, strict=False))
@@ -264,7 +266,7 @@ def _is_starved(known: Evidence, limit: Limit) -> bool:
 
 
 def _uniformly_slow(
-    verdicts: MetricVerdicts, evidence: Mapping[Pair, Evidence], references: References
+    verdicts: MetricVerdicts, evidence: Mapping[Pair, MeasuredPair], references: References
 ) -> tuple[Pair, ...]:
     """All measured pairs, where nearly all are below the limit's floor and none below its peers.
 

@@ -7,7 +7,7 @@ import msgspec
 from seatrial.commands.check.pair_verdicts import Judged, bandwidth_reason
 from seatrial.judgement.corrupt_data import Flow
 from seatrial.judgement.pair_limit import INVALID_REMEDY
-from seatrial.locate.evidence import Evidence, Pair
+from seatrial.locate.evidence import MeasuredPair, Pair
 from seatrial.locate.references import References
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import PairVerdict
@@ -56,7 +56,7 @@ def hanging_findings(pairs: Iterable[Pair]) -> list[Finding]:
 
 
 def invalid_findings(
-    judged: Mapping[Pair, Judged], evidence: Mapping[Pair, Evidence], references: References
+    judged: Mapping[Pair, Judged], evidence: Mapping[Pair, MeasuredPair], references: References
 ) -> list[Finding]:
     """Numbers that are faster than physics permits."""
     return [

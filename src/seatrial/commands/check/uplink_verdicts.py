@@ -11,8 +11,8 @@ from seatrial.commands.check.leaf_loads import Key, apart, carried, is_light, no
 from seatrial.commands.check.loaded_scene import Scene, scene_of
 from seatrial.commands.check.open_uplinks import open_uplinks
 from seatrial.judgement.wording import WAYS, link_remedy, sentence, who
-from seatrial.locate.evidence import Evidence, Pair
-from seatrial.locate.explanation import Suspect
+from seatrial.locate.evidence import MeasuredPair, Pair
+from seatrial.locate.explanation import PartSuspect
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import LeafLoad, Loaded
 from seatrial.model.measurement import Measurement
@@ -40,7 +40,7 @@ class LoadedVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 def judge_loaded(
     recorded: RecordedRun,
-    evidence: Mapping[Pair, Evidence],
+    evidence: Mapping[Pair, MeasuredPair],
     *,
     effect: float = EFFECT,
 ) -> LoadedVerdict:
@@ -136,7 +136,7 @@ def _with_cables(found: Finding, worst: Compared, scene: Scene, wiring: Wiring, 
     if len(slow) > 1:
         return found
     way = found.direction if found.direction is Direction.BOTH else slow[0].direction
-    suspect = Suspect(subject=link(slow[0].cable), direction=way, ambiguous_with=(), pairs=())
+    suspect = PartSuspect(subject=link(slow[0].cable), direction=way, ambiguous_with=(), pairs=())
     return msgspec.structs.replace(
         found,
         kind=FindingKind.SLOW_CABLE,
@@ -154,7 +154,7 @@ def _finding(leaf: str, ways: Sequence[Compared], scene: Scene) -> Finding:
     worst = ways[0]
     many = apart(scene.found[worst.key])
     names = {key[0] for key in scene.found}
-    suspect = Suspect(
+    suspect = PartSuspect(
         subject=uplink(leaf),
         direction=Direction.BOTH if len(ways) > 1 else worst.key[1],
         ambiguous_with=tuple(uplink(other) for other in sorted(names - {leaf})) if len(names) == 2 else (),

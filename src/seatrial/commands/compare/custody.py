@@ -20,7 +20,7 @@ from seatrial.commands.compare.restoration import restore, step_of
 from seatrial.driver.left_settings import changes_folder, refuse_left_settings
 from seatrial.launch.mpiexec import job_variables
 from seatrial.process.after_driver import end_bearers
-from seatrial.process.keeper import MARK, Command, Duty, End, Keeper
+from seatrial.process.keeper import MARK, Duty, EndProcesses, Keeper, KeeperCommand
 from seatrial.process.process import Completed, own_program
 from seatrial.slurm.held_nodes import HELD_JOB, HeldNodes, hold, only_job
 from seatrial.slurm.queue import job_ending
@@ -42,7 +42,7 @@ class Custody:
         self.held: HeldNodes | None = None
         self.settings = changed_settings.describe(name)
         self._reach, self._nodes, self._seconds, self._wait_s = reach, tuple(nodes), seconds, wait_s
-        self._end = End(words=(f"{MARK}={name}",))
+        self._end = EndProcesses(words=(f"{MARK}={name}",))
         self._unrestored = False
         self._keeper = Keeper([self._end])
 
@@ -115,7 +115,7 @@ class Custody:
             return ()
         words = (*own_program(), "compare", "--restore", self.settings.name)
         return [
-            Command(argv=words, tries=RESTORE_TRIES, pause_s=RESTORE_PAUSE_S, timeout_s=RESTORE_S, needed=True)
+            KeeperCommand(argv=words, tries=RESTORE_TRIES, pause_s=RESTORE_PAUSE_S, timeout_s=RESTORE_S, needed=True)
         ]  # fmt: skip
 
     def _ending(self) -> Sequence[Duty]:

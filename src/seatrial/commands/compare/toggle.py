@@ -15,8 +15,7 @@ import msgspec
 from seatrial.archive import changed_settings, samples
 from seatrial.archive.changed_settings import Changed, ChangedByCommand, ChangedFile
 from seatrial.archive.reader import read_info
-from seatrial.benchmarks.catalogue import detected
-from seatrial.benchmarks.output_values import last_number, output_batch
+from seatrial.benchmarks.catalogue import detected, last_number, output_batch
 from seatrial.commands.compare.custody import OWN, Custody
 from seatrial.commands.compare.reach import Reach
 from seatrial.commands.compare.restoration import by_hand

@@ -9,8 +9,8 @@ import msgspec
 from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text
-from seatrial.slurm.mpi_types import MPI_TYPES, default_type, parse_mpi_list
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, asked_settled
+from seatrial.slurm.text import MPI_TYPES, default_type, parse_mpi_list
 
 CLIENT = ("srun", "--version")
 NODES = ("scontrol", "--oneliner", "show", "node")

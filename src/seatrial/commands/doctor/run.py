@@ -34,14 +34,13 @@ from seatrial.driver.named_hosts import uses_ssh
 from seatrial.driver.node_selection import allocation_s, enough, fewer_nodes, grouped, longest_budget_s
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.site import choose_launcher
-from seatrial.launch.contract import Launcher
+from seatrial.launch.contract import MPIEXEC, Launcher
+from seatrial.launch.environments.judge import try_out
 from seatrial.launch.environments.report import parse_reports, question
-from seatrial.launch.environments.trial import try_out
 from seatrial.launch.hosts.launcher import HostsLauncher
 from seatrial.launch.local import mpirun_argv
 from seatrial.launch.session import PipeSession
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.launch.start_ways import MPIEXEC
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.launching import Examination, blocked, fine, untried
 from seatrial.model.node_list import node_list

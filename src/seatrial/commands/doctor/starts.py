@@ -6,12 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.launch.contract import Launcher, Manner, Session
+from seatrial.launch.contract import MPIEXEC, Launcher, Session, StartManner
 from seatrial.launch.environments.judge import Tried, judge_environment
 from seatrial.launch.mpi import Mpi
 from seatrial.launch.session import PipeSession
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.launch.start_ways import MPIEXEC
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.launching import blocked, fine, last_lines, noted, untried
 from seatrial.model.measurement import Phase, Round, Shape
@@ -72,7 +71,7 @@ def _start(launcher: Launcher, nodes: Sequence[str], way: str, errors: Path) -> 
     """The probe, one rank a node, by mpiexec or a type of srun's; empty: in the site's own way. Raises LaunchError."""
     if way == MPIEXEC and isinstance(launcher, SlurmLauncher):
         return launcher.start_by_mpiexec(nodes, errors)
-    return launcher.start(nodes, errors, Manner(options=(f"--mpi={way}",) if way else ()))
+    return launcher.start(nodes, errors, StartManner(options=(f"--mpi={way}",) if way else ()))
 
 
 def try_start(launcher: Launcher, nodes: Sequence[str], way: str) -> StartTrial:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from seatrial.fabric.link_problem import device_name, link_text
-from seatrial.fabric.table_check import TableReport, Uplinks
+from seatrial.fabric.table_check import LeafUplinks, TableReport
 from seatrial.model.errors import ExitCode
 from seatrial.model.fabric_map import DeviceKind, FabricMap
 from seatrial.model.hca import data_bits_per_s
@@ -50,7 +50,7 @@ class FabricRoutes(msgspec.Struct, frozen=True, kw_only=True):
     reached: int = msgspec.field(name="arriving")
     ways: int
     statement: str
-    uplinks: tuple[Uplinks, ...]
+    uplinks: tuple[LeafUplinks, ...]
 
 
 class FabricFields(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,8 +35,15 @@ from seatrial.launch.site_outputs import slurm_outputs
 from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
-from seatrial.recordings.recording import GATHER_FILE, RAW_FOLDER, STREAM_SUFFIX, Gathered, read_gathered, stream_node
-from seatrial.recordings.recording_writer import gathered_text
+from seatrial.recordings.recording import (
+    GATHER_FILE,
+    RAW_FOLDER,
+    STREAM_SUFFIX,
+    Gathered,
+    gathered_text,
+    read_gathered,
+    stream_node,
+)
 from seatrial.render.json import filled
 from seatrial.render.report import Report
 from seatrial.slurm import argv

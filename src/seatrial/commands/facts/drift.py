@@ -2,8 +2,8 @@
 
 import msgspec
 
-from seatrial.drift.changes import Change, changes
-from seatrial.drift.comparison import Difference, against, drift
+from seatrial.drift.changes import FactDrift, changes
+from seatrial.drift.comparison import FactDifference, against, drift
 from seatrial.driver.facts_reading import FactsRead
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
@@ -15,11 +15,11 @@ from seatrial.rules.catalogue import READ_TWICE, fact_findings
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """What was found, and the exit code that says so."""
 
-    differences: tuple[Difference, ...]
-    changes: tuple[Change, ...] = ()
+    differences: tuple[FactDifference, ...]
+    changes: tuple[FactDrift, ...] = ()
     not_compared: tuple[str, ...] = ()
     """Nodes that were asked for, and that the earlier reading does not have."""
-    against: tuple[Difference, ...] = ()
+    against: tuple[FactDifference, ...] = ()
     findings: tuple[Finding, ...] = ()
     exit_code: ExitCode = ExitCode.PASS
 

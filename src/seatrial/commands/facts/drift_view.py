@@ -6,8 +6,8 @@ import msgspec
 from msgspec import structs
 
 from seatrial.commands.facts.drift import Drift
-from seatrial.drift.changes import Change
-from seatrial.drift.comparison import LOGIN_AND_COMPUTE, Difference
+from seatrial.drift.changes import FactDrift
+from seatrial.drift.comparison import LOGIN_AND_COMPUTE, FactDifference
 from seatrial.drift.fact_words import NOT_THERE, THERE, Value, value_text
 from seatrial.drift.peer_groups import Group, groups
 from seatrial.model.errors import ExitCode
@@ -53,7 +53,7 @@ class DriftFields(msgspec.Struct, frozen=True, kw_only=True):
 
     groups: tuple[Group, ...]
     differences: tuple[DifferenceFields, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[FactDrift, ...]
     not_compared: tuple[str, ...]
     against: tuple[DifferenceFields, ...]
 
@@ -84,7 +84,7 @@ def drift_fields(facts: Mapping[str, NodeFacts], found: Drift) -> DriftFields:
     )
 
 
-def _difference_fields(difference: Difference) -> DifferenceFields:
+def _difference_fields(difference: FactDifference) -> DifferenceFields:
     values = [ValueHolders(value=value, nodes=tuple(natural_sorted(nodes))) for value, nodes in difference.values]
     return filled(DifferenceFields, difference, values=values, odd=natural_sorted(difference.odd))
 
@@ -113,7 +113,9 @@ def _word(found: Drift) -> str:
     return Verdict.NOTE.value if differs else Verdict.PASS.value
 
 
-def _sentence_of(facts: Mapping[str, NodeFacts], differences: Sequence[Difference], findings: Sequence[Finding]) -> str:
+def _sentence_of(
+    facts: Mapping[str, NodeFacts], differences: Sequence[FactDifference], findings: Sequence[Finding]
+) -> str:
     nodes = count(len(facts), "node")
     wrong = f"{sentence_of(findings) or count(len(findings), 'note')}; " if findings else ""
     if not differences and len(facts) == 1:
@@ -130,7 +132,7 @@ def _sentence_of(facts: Mapping[str, NodeFacts], differences: Sequence[Differenc
     return f"{wrong}{first}{facts_differ} among {nodes}"
 
 
-def _first(differences: Sequence[Difference]) -> str:
+def _first(differences: Sequence[FactDifference]) -> str:
     """The nodes and the name of the first difference between like nodes."""
     difference = next((each for each in differences if each.group != LOGIN_AND_COMPUTE), differences[0])
     if len(difference.odd) == difference.compared:
@@ -139,7 +141,7 @@ def _first(differences: Sequence[Difference]) -> str:
     return f"{few(names, MOST_OF_FIRST)} {'differs' if len(names) == 1 else 'differ'} in {difference.fact}"
 
 
-def _section(title: str, differences: Sequence[Difference], *, several: bool) -> Iterator[Block]:
+def _section(title: str, differences: Sequence[FactDifference], *, several: bool) -> Iterator[Block]:
     if not differences:
         return
     yield Paragraph(text=title, strong=True)
@@ -151,7 +153,7 @@ def _section(title: str, differences: Sequence[Difference], *, several: bool) ->
         yield Paragraph(text=f"and {more} in the JSON report")
 
 
-def _sentence(difference: Difference, *, several: bool) -> str:
+def _sentence(difference: FactDifference, *, several: bool) -> str:
     """1 of 64 nodes differs: processor.governors; with its group where there are several."""
     odd, compared = len(difference.odd), difference.compared
     if odd == compared:
@@ -162,7 +164,7 @@ def _sentence(difference: Difference, *, several: bool) -> str:
     return f"{who}: {difference.fact}{where}"
 
 
-def _values(difference: Difference) -> list[tuple[str, str]]:
+def _values(difference: FactDifference) -> list[tuple[str, str]]:
     """Nodes and their values, the rarest value first; the most common one is always shown."""
     held = list(difference.values)
     shown = held if len(held) <= MOST_VALUES else [*held[: MOST_VALUES - 1], held[-1]]
@@ -175,7 +177,7 @@ def _values(difference: Difference) -> list[tuple[str, str]]:
     return rows
 
 
-def _changes(changes: Sequence[Change]) -> Iterator[Block]:
+def _changes(changes: Sequence[FactDrift]) -> Iterator[Block]:
     if not changes:
         return
     yield Paragraph(text="What changed between the two readings", strong=True)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from seatrial.commands.facts.node_devices import device_name
 from seatrial.drift.fact_words import hertz, memory_speed
-from seatrial.drift.flat_fields import counted, ranges
+from seatrial.drift.flat_facts import counted, ranges
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import IN_NAME, Dimm, NumaNode, ProcessorFacts

@@ -17,8 +17,15 @@ from seatrial.model.errors import SeatrialError
 from seatrial.model.fabric import Fabric
 from seatrial.model.node_list import node_list
 from seatrial.model.settings import SiteSettings
-from seatrial.recordings.recording import GATHER_FILE, RAW_FOLDER, Gathered
-from seatrial.recordings.recording_writer import gathered_text, refuse_taken, stream_name, write_recording
+from seatrial.recordings.recording import (
+    GATHER_FILE,
+    RAW_FOLDER,
+    Gathered,
+    gathered_text,
+    refuse_taken,
+    stream_name,
+    write_recording,
+)
 from seatrial.recordings.scrub import StandIns, scrub_fabric, scrub_features, scrub_sinfo, scrubbed, stand_ins
 from seatrial.slurm.presence import is_here
 from seatrial.slurm.text import parse_sinfo

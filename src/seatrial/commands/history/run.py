@@ -18,7 +18,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.run_values import MetricTable, Reals
 from seatrial.model.subject import Subject
 from seatrial.model.words import natural_sorted, some
-from seatrial.statistics.change_points import Change
+from seatrial.statistics.change_points import ChangePoint
 
 ALL_RUNS = ".."
 """Every closed run of the archive."""
@@ -104,7 +104,7 @@ def _history(measured: Sequence[StoredRun], table: MetricTable, subject: Subject
     )
 
 
-def _explained(change: Change, runs: tuple[StoredRun, ...], subject: Subject) -> Explained:
+def _explained(change: ChangePoint, runs: tuple[StoredRun, ...], subject: Subject) -> Explained:
     """The facts of the runs on both sides of a change."""
     first, last = span_of(change, len(runs))
     before, after = _facts(runs[first], subject), _facts(runs[last], subject)

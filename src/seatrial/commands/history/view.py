@@ -14,7 +14,7 @@ from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count, some, verb
 from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
-from seatrial.statistics.change_points import Change
+from seatrial.statistics.change_points import ChangePoint
 
 MOST_VALUES = 30
 MOST_SUSPECTS = 5
@@ -108,7 +108,7 @@ def _named(history: History) -> str:
     return f"{history.metric.name} of {history.metric.whose(history.subject)}"
 
 
-def _percent(change: Change) -> str:
+def _percent(change: ChangePoint) -> str:
     return f"{(change.after / change.before - 1) * 100:+.1f} %"
 
 

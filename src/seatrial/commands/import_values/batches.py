@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.benchmarks.catalogue import detected
-from seatrial.benchmarks.output_values import output_batch
+from seatrial.benchmarks.catalogue import detected, output_batch
 from seatrial.importers.column_roles import NODE_NAMES
 from seatrial.importers.columns import json_value
 from seatrial.importers.fleets import Stratum, read_fleet_table
 from seatrial.importers.other_outputs import refuse_listing
-from seatrial.importers.reframe import Row, is_perflog, read_perflog
+from seatrial.importers.reframe import ReframeRow, is_perflog, read_perflog
 from seatrial.importers.series import read_series
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source, sense_of
@@ -174,7 +173,7 @@ def _of_perflog(source: Source, text: str) -> Iterator[Batch]:
     """One run for each time of completion, oldest first, and for each of several jobs that ended in one second."""
     rows = _by_environment(read_perflog(text))
     tasks: defaultdict[str, set[str]] = defaultdict(set)
-    by_time: defaultdict[str, list[Row]] = defaultdict(list)
+    by_time: defaultdict[str, list[ReframeRow]] = defaultdict(list)
     for row in rows:
         tasks[row.value.metric].add(row.tasks)
         by_time[row.time].append(row)
@@ -186,7 +185,7 @@ def _of_perflog(source: Source, text: str) -> Iterator[Batch]:
             yield Batch(label=time, source=source, values=tuple(map(_checked, values)))
 
 
-def _by_environment(rows: Sequence[Row]) -> list[Row]:
+def _by_environment(rows: Sequence[ReframeRow]) -> list[ReframeRow]:
     """The variables that a test set become part of its metric where a log has it with several settings."""
     settings: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
@@ -200,7 +199,7 @@ def _by_environment(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def _jobs_of(rows: Sequence[Row]) -> list[list[ImportedValue]]:
+def _jobs_of(rows: Sequence[ReframeRow]) -> list[list[ImportedValue]]:
     """The values of one second as runs: the n-th job with a metric is in the n-th run. Raises UsageError."""
     runs: list[list[ImportedValue]] = []
     jobs: defaultdict[tuple[str, str], list[str]] = defaultdict(list)

@@ -21,7 +21,7 @@ from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run, describe
 from seatrial.driver.site import environment_of_line, probe_for
 from seatrial.judgement.rank_notes import by_node
-from seatrial.launch.contract import PLAIN, Hosts, Manner
+from seatrial.launch.contract import PLAIN, Hosts, StartManner
 from seatrial.launch.launch_line import (
     HostsMoved,
     LineLauncher,
@@ -99,12 +99,12 @@ class Placing(Run):
     def _rankfile(self) -> Path:
         return self._writer.folder / layout.LOGS_FOLDER / RANKFILE
 
-    def _manner(self, advice: Advice) -> Manner:
+    def _manner(self, advice: Advice) -> StartManner:
         library = str(self.measurer.header.get("mpi_library", ""))
         options = advice.options(self._found.line.dialect, str(self._rankfile), library)
         if self._found.line.dialect is Dialect.OPEN_MPI and self._found.line.ranks is None:
             options = ("-np", str(len(self._found.ranks)), *options)
-        return Manner(options=options)
+        return StartManner(options=options)
 
     def _prove(self, advice: Advice, starts: int, deadline: float) -> str:
         """Stops where the advised placement does not come up, or comes up otherwise: then it is withdrawn."""
@@ -124,7 +124,7 @@ class Placing(Run):
                 return ""
         return ""
 
-    def _begins(self, advised: Manner, *, first: bool) -> bool:
+    def _begins(self, advised: StartManner, *, first: bool) -> bool:
         """Whether the line starts as advised. Raises LaunchError where it did before and does not any more."""
         try:
             self.measurer.begin(advised, starts=TRIES)

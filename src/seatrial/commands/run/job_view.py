@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from seatrial.drift.flat_fields import ranges
+from seatrial.drift.flat_facts import ranges
 from seatrial.judgement.job import Job, NodeView, Phase
 from seatrial.model import units
 from seatrial.model.node_list import node_list

@@ -14,7 +14,7 @@ from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, natural_key, some, verb
 from seatrial.statistics.estimates import median_estimate
-from seatrial.statistics.scaling import Fit, fit_amdahl, fit_universal
+from seatrial.statistics.scaling import ScalingFit, fit_amdahl, fit_universal
 
 SUPERLINEAR, SUPERLINEAR_SINGLE = 1.02, 1.05
 """Efficiency from which on a point is faster than linear: by the low end of its interval, or by single runs."""
@@ -57,7 +57,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     points: tuple[Point, ...]
     breaches: "tuple[tuple[str, Breach], ...]"
     """Which size or file, and what is wrong."""
-    fits: tuple[Fit, ...]
+    fits: tuple[ScalingFit, ...]
     pays_up_to: float | None
     """The size beyond which more do not pay; None: they pay as far as measured."""
     notes: tuple[str, ...] = ()

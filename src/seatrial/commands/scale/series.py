@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.benchmarks.declaration import Benchmark, Scaling
-from seatrial.benchmarks.parameters import AUTO
+from seatrial.benchmarks.declaration import AUTO, Benchmark, Scaling
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count
 

@@ -30,7 +30,7 @@ from seatrial.render.headline import word_of
 from seatrial.render.json import filled
 from seatrial.render.plots import COLOURS
 from seatrial.render.report import Block, Findings, Items, Paragraph, Report, Table, columns
-from seatrial.statistics.scaling import Fit
+from seatrial.statistics.scaling import ScalingFit
 from seatrial.statistics.segments import Interval
 
 MOST_NAMES = 3
@@ -59,7 +59,7 @@ class ScalingCurve(msgspec.Struct, frozen=True, kw_only=True):
     weak: bool
     points: tuple[Point, ...]
     gates: tuple[ScalingGate, ...]
-    fits: tuple[Fit, ...]
+    fits: tuple[ScalingFit, ...]
     pays_up_to: float | None
     notes: tuple[str, ...]
     left_out: tuple[LeftOut, ...]
@@ -239,7 +239,7 @@ def _pays(item: Judged) -> str:
     )
 
 
-def _fit(fit: Fit) -> str:
+def _fit(fit: ScalingFit) -> str:
     if fit.refused:
         return f"No fit of the {fit.law} law: {fit.refused}."
     sigma = _parameter("σ", fit.contention)

@@ -18,9 +18,10 @@ from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement
 from seatrial.model.node_trials import Measure, Runs
 from seatrial.model.placement import node_of
 from seatrial.model.units import SHARE
-from seatrial.statistics.autocorrelation import independent_share, residual_products, upper_autocorrelation
 from seatrial.statistics.change_points import FEWEST, SeriesChanges, find_changes
-from seatrial.statistics.estimates import median, student_quantile
+from seatrial.statistics.estimates import median
+from seatrial.statistics.scan import independent_share, residual_products, upper_autocorrelation
+from seatrial.statistics.student import student_quantile
 
 ERROR_RATE = 0.01
 """Of healthy soaks, the share in which a change may be reported, shared by all figures of all nodes."""

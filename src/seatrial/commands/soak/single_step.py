@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.statistics.autocorrelation import MOST, independent_share, residual_products
-from seatrial.statistics.estimates import student_quantile
+from seatrial.statistics.scan import MOST_AUTOCORRELATION, independent_share, residual_products
+from seatrial.statistics.student import student_quantile
 
 LEAST = 3
 """Cycles on either side of a step."""
@@ -59,7 +59,7 @@ def best_step(values: Numbers) -> Step | None:
     residuals = values - np.where(np.arange(count) < first, low, high)
     squares, lagged = residual_products(residuals)
     plain = lagged / squares if squares > 0 else 0.0
-    share = independent_share(min(max(plain + PADDING / math.sqrt(count), 0.0), MOST))
+    share = independent_share(min(max(plain + PADDING / math.sqrt(count), 0.0), MOST_AUTOCORRELATION))
     spread = 1 / first + 1 / (count - first)
     return Step(
         first=first,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from seatrial.commands.swap.exchanges import Exchange, carried_out
-from seatrial.importers.columns import MISSING, Column, read_columns
+from seatrial.importers.columns import MISSING, TableColumn, read_columns
 from seatrial.model import formats
 from seatrial.model.errors import UsageError
 from seatrial.model.part_swap import JOINT, Step, SwapHistory
@@ -69,7 +69,7 @@ def imported(name: str, text: str, fixed: Sequence[str], *, miss_rate: float, fa
     return checked(_with(history, steps))
 
 
-def _cell(column: Column, row: int) -> str:
+def _cell(column: TableColumn, row: int) -> str:
     cell = column.cells[row].strip()
     return "" if cell.lower() in MISSING else cell
 

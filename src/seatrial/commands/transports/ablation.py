@@ -21,12 +21,12 @@ from seatrial.driver.progress import Progress
 from seatrial.driver.rails import choose_rails, manners_of
 from seatrial.driver.site import choose_launcher
 from seatrial.driver.two_nodes import Pair, TwoNodes
-from seatrial.launch.contract import Launcher, Manner
+from seatrial.launch.contract import Launcher, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, SeatrialError
 from seatrial.model.run import Design
 from seatrial.model.settings import TransportsSettings
 from seatrial.model.transport import Counted, Declared, Role, Variant, VariantNote
-from seatrial.node.traffic import Traffic, passed_between, read_traffic
+from seatrial.node.hcas import Traffic, passed_between, read_traffic
 from seatrial.pairs.ablation import PILOT, ablation_order, bytes_of, over_rail, start_rounds
 from seatrial.pairs.rounds import abba_block
 
@@ -156,7 +156,7 @@ class Ablation(TwoNodes):
 
     def _declared(self, part: Part) -> Declared | None:
         """Where it does not start talking it is started once more without: its last output then says what is wrong."""
-        plain = Manner(environment=part.held, ranks_per_node=self._each)
+        plain = StartManner(environment=part.held, ranks_per_node=self._each)
         try:
             self.measurer.begin(msgspec.structs.replace(plain, environment={**VERBOSE, **part.held}), starts=TRIES)
         except LaunchError:
@@ -220,7 +220,7 @@ class Ablation(TwoNodes):
         sent = 0
         try:
             self.measurer.begin(
-                Manner(environment={**one.held, **one.environment}, ranks_per_node=self._each), starts=1
+                StartManner(environment={**one.held, **one.environment}, ranks_per_node=self._each), starts=1
             )
             for wanted in start_rounds(self.pair, part.window_s, one.role):
                 self.measurer.attempt(msgspec.structs.replace(wanted, repetition=block, variant=one.name))

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.benchmarks.declaration import Launch
-from seatrial.benchmarks.parameters import completed
+from seatrial.benchmarks.declaration import Launch, completed
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.node_selection import grouped
 from seatrial.launch.contract import Hosts

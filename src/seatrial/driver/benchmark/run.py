@@ -10,8 +10,7 @@ import msgspec
 from seatrial.archive import layout
 from seatrial.archive.journal import BenchmarkPlanned, StepEnded
 from seatrial.archive.writer import ArchiveError, RunWriter
-from seatrial.benchmarks.declaration import Benchmark, Launch
-from seatrial.benchmarks.parameters import completed
+from seatrial.benchmarks.declaration import Benchmark, Launch, completed
 from seatrial.driver.benchmark.nodes import by_places, chosen_nodes, request_of, site_of
 from seatrial.driver.benchmark.scratch import (
     Scratch,
@@ -29,7 +28,7 @@ from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run
 from seatrial.judgement.benchmark_result import RunResult, judge_run
-from seatrial.launch.contract import Launcher, Manner, StartsPrograms
+from seatrial.launch.contract import Launcher, StartManner, StartsPrograms
 from seatrial.model.benchmark_run import Plan, Request, Step, StepResult
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.run import Design, RecordedRun
@@ -204,7 +203,7 @@ class BenchmarkRun:
         """Start the probe as the benchmark will be: it shows in which way ranks form one world, and where they are."""
         ranks = 1 if by_places(nodes) else request.ranks_per_node
         self._frame.progress.stage(f"Starting the probe on {count(len(nodes), 'node')}, {count(request.ranks, 'rank')}")
-        self._frame.measurer.begin(Manner(ranks_per_node=ranks))
+        self._frame.measurer.begin(StartManner(ranks_per_node=ranks))
         self._frame.measurer.close()
 
     def _step(self, step: Step, nodes: Sequence[str], request: Request, scratch: Path, deadline: float) -> StepResult:

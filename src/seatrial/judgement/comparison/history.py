@@ -12,13 +12,13 @@ from seatrial.judgement.series_changes import JudgedSeries
 from seatrial.model.run_values import Metric, MetricTable, Reals, RunSummary
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.units import LATENCY
-from seatrial.statistics.change_points import Change
+from seatrial.statistics.change_points import ChangePoint
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True):
     """A change, the runs between which it happened, and the facts that changed between them."""
 
-    change: Change
+    change: ChangePoint
     before: RunSummary
     """The last run that is surely before it."""
     after: RunSummary
@@ -77,7 +77,7 @@ def _by_distance(logs: Reals, pairs: Sequence[tuple[str, str]], leaf_of: Mapping
     return usual
 
 
-def span_of(change: Change, count: int) -> tuple[int, int]:
+def span_of(change: ChangePoint, count: int) -> tuple[int, int]:
     """Numbers of the last run that is surely before a change, and of the first that is surely after it."""
     return max(min(change.low_index, change.index) - 1, 0), min(max(change.high_index, change.index), count - 1)
 

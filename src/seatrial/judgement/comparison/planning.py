@@ -9,9 +9,8 @@ import msgspec
 from seatrial.judgement.comparison.records import ERROR_RATE
 from seatrial.judgement.comparison.subjects import node_columns, pair_columns
 from seatrial.model.run_values import Metric, MetricTable, RunSummary
-from seatrial.statistics.estimates import median
+from seatrial.statistics.estimates import CONFIDENCE, median, runs_to_detect
 from seatrial.statistics.run_comparison import compare_runs
-from seatrial.statistics.runs_needed import CONFIDENCE, runs_to_detect
 
 HOUR_S = 3600.0
 FEWEST_RUNS = 2

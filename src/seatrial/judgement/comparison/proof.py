@@ -11,7 +11,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import MetricTable
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.verdict import Outcome
-from seatrial.statistics.run_comparison import CONFIDENCE, Change
+from seatrial.statistics.run_comparison import CONFIDENCE, SubjectChange
 
 EXPLAINS = 0.5
 """A cause explains at least this part of the loss."""
@@ -108,7 +108,7 @@ def _measured(
     return None
 
 
-def _ratio(change: Change, place: int, runs: tuple[int, int]) -> Estimate:
+def _ratio(change: SubjectChange, place: int, runs: tuple[int, int]) -> Estimate:
     low, high = float(change.low[place]), float(change.high[place])
     return Estimate(
         value=math.exp(float(change.change[place])),

@@ -9,7 +9,7 @@ import numpy as np
 from seatrial.model.run_values import MetricTable, Reals
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import LATENCY
-from seatrial.statistics.jumps import Jumps
+from seatrial.statistics.change_errors import Jumps
 from seatrial.statistics.run_comparison import RunComparison, compare_runs
 
 FEWEST_NODES = 3

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 
-from seatrial.drift.changes import Change, changes
+from seatrial.drift.changes import FactDrift, changes
 from seatrial.drift.severity import REST
 from seatrial.judgement.association import adjusted_known, by_rank, cost_of, heaviest_first
 from seatrial.judgement.comparison.records import ChangedFact, Suspect
@@ -31,7 +31,7 @@ def find_suspects(
     all of them together are. Order: groups that touch a slower node before others, then by the known cost of their
     facts, then by how well their nodes match the slower ones.
     """
-    groups: dict[tuple[str, ...], list[Change]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[FactDrift]] = defaultdict(list)
     for change in changes(before, after):
         groups[change.nodes].append(change)
     suspects = [_suspect(nodes, facts, losses, slower) for nodes, facts in groups.items()]
@@ -40,7 +40,9 @@ def find_suspects(
     return tuple(sorted(suspects, key=lambda each: _order(each, all_slower=all_slower)))
 
 
-def _suspect(nodes: tuple[str, ...], facts: Sequence[Change], losses: Mapping[str, float], slower: Set[str]) -> Suspect:
+def _suspect(
+    nodes: tuple[str, ...], facts: Sequence[FactDrift], losses: Mapping[str, float], slower: Set[str]
+) -> Suspect:
     change_of = {each.fact: each for each in facts}
     ordered = [change_of[fact] for fact in heaviest_first({each.fact: each.weight for each in facts})]
     leading = ordered[0]

@@ -15,12 +15,13 @@ from seatrial.judgement.comparison.records import (
 )
 from seatrial.judgement.comparison.subjects import Columns, ComparedSubjects, compare_subjects, pairs_of_one
 from seatrial.model.measurement import Estimate
+from seatrial.model.pair_table import Flags
 from seatrial.model.run_values import Metric, MetricTable
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.verdict import Outcome
+from seatrial.statistics.estimates import runs_to_decide
 from seatrial.statistics.rank_sum import adjusted, adjusted_together
-from seatrial.statistics.run_comparison import CONFIDENCE, Change, RunComparison
-from seatrial.statistics.runs_needed import runs_to_decide
+from seatrial.statistics.run_comparison import CONFIDENCE, RunComparison, SubjectChange
 
 MOST_LISTED = 50
 """Changed subjects that are listed for each metric; the rest is counted."""
@@ -33,7 +34,6 @@ MOST_LOG = 700.0
 OUTCOMES = tuple(Outcome)
 SLOWER, FASTER, SAME, INCONCLUSIVE = range(len(OUTCOMES))
 Codes = NDArray[np.int8]
-Flags = NDArray[np.bool_]
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +98,9 @@ def _repeated(columns: Columns, change: NDArray[np.float64], kind: SubjectKind) 
     return repeated
 
 
-def _outcomes(change: Change, p_value: NDArray[np.float64], deviates: Flags, sign: int, threshold: float) -> Codes:
+def _outcomes(
+    change: SubjectChange, p_value: NDArray[np.float64], deviates: Flags, sign: int, threshold: float
+) -> Codes:
     """Sameness counts before a change that is certain and does not matter.
 
     A change is certain by its own test, or where the subject changed otherwise than the others did and its interval,
@@ -217,7 +219,7 @@ def _row(
     metric: Metric,
     subject: Subject,
     comparison: RunComparison,
-    column: Change,
+    column: SubjectChange,
     number: int,
     outcome: Outcome,
     before: float,

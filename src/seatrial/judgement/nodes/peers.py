@@ -11,7 +11,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.node_trials import Comparison, Measure, NodeFigures, Runs
 from seatrial.model.settings import Trial
 from seatrial.model.units import SHARE
-from seatrial.statistics.estimates import median, median_estimate
+from seatrial.statistics.estimates import MAD_TO_DEVIATION, median, median_estimate
 
 FEWEST_PEERS = 3
 """Of two nodes that differ, either may be at fault."""
@@ -22,7 +22,6 @@ LEAST_SCATTER, LEAST_SCATTER_OF_SHARE = 0.005, 0.0005
 FEWEST_RUNS = 6
 """Repetitions that a finding needs: the interval of fewer has less than 95 % confidence. A few show suspects."""
 LEAST_RATIO = 1e-9
-NORMAL = 1.4826
 """Median absolute deviation to standard deviation, of a normal distribution."""
 
 
@@ -65,7 +64,7 @@ def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[Comparison]:
         if len(ratios) < FEWEST_PEERS or (peers <= 0 and measure.metric != SHARE):
             continue
         usual, least = (0.0, LEAST_SCATTER_OF_SHARE) if measure.metric == SHARE else (1.0, LEAST_SCATTER)
-        scatter = max(NORMAL * median([abs(ratio.value - usual) for ratio in ratios.values()]), least)
+        scatter = max(MAD_TO_DEVIATION * median([abs(ratio.value - usual) for ratio in ratios.values()]), least)
         scatter = max(scatter, _noise(usual, [*singles.values()]))
         yield Comparison(
             measure=measure,
@@ -83,7 +82,7 @@ def _noise(usual: float, singles: Sequence[Sequence[float]]) -> float:
     The medians of a few nodes may be alike by chance where their repetitions are not. The variance of a median is
     pi / 2 times that of a mean.
     """
-    single = NORMAL * median([abs(value - usual) for values in singles for value in values])
+    single = MAD_TO_DEVIATION * median([abs(value - usual) for values in singles for value in values])
     return math.sqrt(math.pi / 2 / median([len(values) for values in singles])) * single
 
 

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from seatrial.statistics.estimates import median
+from seatrial.statistics.estimates import MAD_TO_DEVIATION, median
 
 LEAST_DELAY = 0.05
 """Of the quantum: what is shorter is the timer tick."""
 SCATTERS = 6.0
-NORMAL = 1.4826
 FEWEST_GAPS = 4
 REGULAR = 0.15
 """Half of the gaps differ from the usual one by at most this share of it. Of random arrivals, a third or more."""
@@ -46,7 +45,7 @@ def _spikes(times: Sequence[float]) -> list[tuple[float, float]]:
     if not times:
         return []
     usual = median(times)
-    scatter = NORMAL * median([abs(time_s - usual) for time_s in times])
+    scatter = MAD_TO_DEVIATION * median([abs(time_s - usual) for time_s in times])
     line = usual + max(LEAST_DELAY * usual, SCATTERS * scatter)
     spikes, began_s, late = [], 0.0, False
     for time_s in times:

@@ -15,7 +15,7 @@ from seatrial.lab.cluster.processes import attempt, call
 from seatrial.model.errors import SeatrialError
 
 ACCOUNTS = ("science", "ops")
-"""Of root, who uses the first by default."""
+"""Accounts of root, who uses the first by default."""
 QOS = "short"
 """A quality of service besides Slurm's `normal`, for jobs up to `QOS_MINUTES`."""
 QOS_MINUTES = 20
@@ -31,7 +31,7 @@ SOCKET, DATABASE_LOG, DAEMON_LOG = "run/db.sock", "log/mariadb.log", "log/slurmd
 PORT = 3306
 PATIENCE_S = 60.0
 SMALL = ("--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=0")
-"""Of MariaDB: the lab is small, and nothing of it outlives the machine."""
+"""Options of MariaDB: the lab is small, and nothing of it outlives the machine."""
 BACKGROUND = 'log=$1; shift; setsid "$@" >"$log" 2>&1 </dev/null &'
 
 

@@ -50,20 +50,18 @@ def node_states(plan: LabPlan) -> dict[str, str]:
     return {words[0]: words[1] for words in lines if len(words) == 2}
 
 
-def wait_until_settled(plan: LabPlan, nodes: Sequence[str], patience_s: float = PATIENCE_S) -> None:
+def wait_until_settled(plan: LabPlan, nodes: Sequence[str]) -> None:
     """Until Slurm can start jobs on every one of `nodes`. Raises SeatrialError with the nodes that are not ready."""
 
     def settled() -> bool:
         states = node_states(plan)
         return all(states.get(node) in SETTLED for node in nodes)
 
-    _wait(plan, settled, f"{', '.join(nodes)} did not become idle", hosts=(LOGIN, *nodes), patience_s=patience_s)
+    _wait(plan, settled, f"{', '.join(nodes)} did not become idle", hosts=(LOGIN, *nodes))
 
 
-def _wait(
-    plan: LabPlan, done: Callable[[], bool], complaint: str, *, hosts: Sequence[str], patience_s: float = PATIENCE_S
-) -> None:
-    deadline = time.monotonic() + patience_s
+def _wait(plan: LabPlan, done: Callable[[], bool], complaint: str, *, hosts: Sequence[str]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
     while not done():
         dead = [host for host in hosts if not alive(plan, host)]
         if dead or time.monotonic() > deadline:

@@ -82,7 +82,7 @@ def firmware_files(version: str, date: str) -> dict[str, str]:
 
 
 SECOND_MODEL = {f"{DMI}/product_name": "Lab Node of another year"}
-"""Of nodes with another design rate: as on real sites these are other machines, and no failed links."""
+"""Nodes with another design rate are other machines, as on real sites, and no failed links."""
 
 
 def card_files(rails: int = 1) -> dict[str, str]:
@@ -124,4 +124,4 @@ def base_links(rails: int = 1) -> dict[str, str]:
 
 
 BASE_FOLDERS = ("/sys/bus/pci/drivers/pcieport", "/sys/bus/pci/drivers/i40e")
-"""Where the drivers' links lead."""
+"""Targets of the drivers' links."""

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seatrial.lab.cluster import state
-from seatrial.lab.cluster.host_setup import sees
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
 from seatrial.lab.cluster.processes import SPACES, call
-from seatrial.lab.cluster.sysroot import search_path
+from seatrial.lab.cluster.sysroot import search_path, sees
 from seatrial.model.errors import UsageError
 
 NAMESPACES = "ns"

@@ -78,7 +78,7 @@ def wiring(plan: LabPlan) -> list[str]:
 
 
 def interfaces(plan: LabPlan, host: str) -> tuple[str, ...]:
-    """Those of a host; the login node is on the first rail only."""
+    """Interfaces of a host; the login node is on the first rail only."""
     return plan.rail_names[:1] if host == LOGIN else plan.rail_names
 
 

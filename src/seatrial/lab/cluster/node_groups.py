@@ -13,7 +13,7 @@ from seatrial.model.errors import SeatrialError
 MOUNTS = Path("/proc/self/mounts")
 EMPTY_S = 10.0
 PERIOD_S = 0.01
-"""In which a quota is given out: short, so that the node is slower and not interrupted for a while."""
+"""Period of a quota: short, so that the node is slower and not interrupted for a while."""
 
 
 class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):

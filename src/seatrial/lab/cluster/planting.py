@@ -1,7 +1,7 @@
 """Plants faults in a running lab and clears them, and records what is planted."""
 
 from seatrial.lab.cluster import state
-from seatrial.lab.cluster.requirements import require_lab
+from seatrial.lab.cluster.processes import require_lab
 from seatrial.lab.faults.base import (
     Parameters,
     Planted,

@@ -1,6 +1,7 @@
-"""Programs that build the lab, and the processes of a lab, found by their network namespace."""
+"""Programs that build the lab, what they require, and the processes of a lab, found by their network namespace."""
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -11,6 +12,19 @@ from seatrial.process.process import Completed, run
 
 TIMEOUT_S = 120.0
 """On a busy machine, or in a virtual one, mounts and namespaces take long."""
+PACKAGES = {
+    "slurmctld": "slurm-wlm",
+    "slurmd": "slurm-wlm",
+    "srun": "slurm-wlm",
+    "sinfo": "slurm-wlm",
+    "mpirun": "openmpi-bin",
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "nft": "nftables",
+    "nsenter": "util-linux",
+    "unshare": "util-linux",
+    "mount": "mount",
+}
 
 
 def call(argv: Sequence[str], *, stdin: str = "", timeout_s: float = TIMEOUT_S) -> str:
@@ -71,7 +85,7 @@ def all_pids() -> list[int]:
 
 
 def named(pids: Iterable[int], name: str) -> list[int]:
-    """Those of `pids` that run the program of that name, or were called by it.
+    """Members of `pids` that run the program of that name, or were called by it.
 
     Daemons of Slurm 23.11 and later start their own file again when they are reconfigured, which Debian names
     slurmd-wlm; the kernel names a process after its file.
@@ -116,10 +130,10 @@ def send(pids: Iterable[int], number: signal.Signals) -> None:
             continue
 
 
-def kill_all(spaces: Iterable[str], timeout_s: float = 10.0) -> list[int]:
+def kill_all(spaces: Iterable[str]) -> list[int]:
     """Kill every process in `spaces`, those they start meanwhile too; return the ones that would not die."""
     wanted = list(spaces)
-    return kill_until_none(lambda: pids_in(wanted), timeout_s)
+    return kill_until_none(lambda: pids_in(wanted))
 
 
 def kill_until_none(look: Callable[[], list[int]], timeout_s: float = 10.0) -> list[int]:
@@ -137,9 +151,9 @@ def kill_until_none(look: Callable[[], list[int]], timeout_s: float = 10.0) -> l
     return []
 
 
-def stop_all(space: str, timeout_s: float = 5.0) -> list[int]:
+def stop_all(space: str) -> list[int]:
     """Freeze every process in a namespace; return the ones that still run."""
-    deadline = time.monotonic() + timeout_s
+    deadline = time.monotonic() + 5.0
     while pids := [pid for pid in pids_in([space]) if state_letter(pid) not in ("", "T", "Z")]:
         if time.monotonic() > deadline:
             return pids
@@ -171,3 +185,34 @@ def _stat_fields(pid: int) -> list[str] | None:
     except OSError:
         return None
     return text.rpartition(")")[2].split()
+
+
+def missing_packages() -> list[str]:
+    """The Debian packages whose programs are not to be found, sorted."""
+    return sorted({package for program, package in PACKAGES.items() if shutil.which(program) is None})
+
+
+def why_not() -> SeatrialError | None:
+    """Why a lab cannot start here, or None."""
+    if os.geteuid() != 0:
+        return SeatrialError("A lab needs network namespaces and mounts of its own.", "Run seatrial lab as root.")
+    packages = missing_packages()
+    if packages:
+        return SeatrialError(
+            f"A lab needs packages that are not installed: {', '.join(packages)}.",
+            f"Run: apt-get install {' '.join(packages)}",
+        )
+    return None
+
+
+def require_root() -> None:
+    """Raise SeatrialError unless run as root: no other user may see or change a lab's state."""
+    if os.geteuid() != 0:
+        raise SeatrialError("Only root can see and change labs.", "Run seatrial lab as root.")
+
+
+def require_lab() -> None:
+    """Raise SeatrialError unless a lab can be raised here."""
+    problem = why_not()
+    if problem:
+        raise problem

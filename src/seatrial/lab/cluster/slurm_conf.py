@@ -15,7 +15,7 @@ from seatrial.lab.cluster.accounting import GRES, GRES_COUNT, accounting_setting
 from seatrial.lab.cluster.host_argv import NAMESPACES, in_space, settings
 from seatrial.lab.cluster.plan import FABRIC, LOGIN, SPINE, LabPlan
 from seatrial.lab.cluster.processes import attempt, call
-from seatrial.slurm.mpi_types import JOINS_NONE, MPI_TYPES, parse_mpi_list
+from seatrial.slurm.text import JOINS_NONE, MPI_TYPES, parse_mpi_list
 
 SUSPEND_TIMEOUT_S = 1
 RESUME_TIMEOUT_S = 30
@@ -90,7 +90,7 @@ BACKGROUND = 'setsid "$0" >"$1" 2>&1 </dev/null &'
 SECONDS_UNTIL_DOWN = 20
 MESSAGE_SECONDS = 10
 SCHEDULER = "batch_sched_delay=1,sched_interval=5,bf_interval=5"
-"""By default a job for which no event happens is looked at once a minute, which is long where jobs take seconds."""
+"""Slurm's default considers a job without events once a minute, which is long for jobs of seconds."""
 PREFERRED_MPI = ("pmix", "pmi2")
 PARTITION = "State=UP MaxTime=INFINITE OverSubscribe=YES"
 

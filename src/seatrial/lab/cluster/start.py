@@ -15,16 +15,14 @@ from seatrial.lab.cluster import state
 from seatrial.lab.cluster.accounting import gres_conf, require_accounting, start_accounting
 from seatrial.lab.cluster.daemons import start_controller, start_slurmd, wait_for_controller, wait_until_settled
 from seatrial.lab.cluster.host_argv import NAMESPACES, hold
-from seatrial.lab.cluster.host_setup import dress_script
 from seatrial.lab.cluster.network import host_side, hosts_file, port_rates, shape_line, speed_file, switches, wiring
 from seatrial.lab.cluster.plan import FABRIC, LOGIN, PARAMETERS_FILE, LabPlan, parameters
-from seatrial.lab.cluster.processes import batch, start_ticks
-from seatrial.lab.cluster.requirements import require_lab
+from seatrial.lab.cluster.processes import batch, require_lab, start_ticks
 from seatrial.lab.cluster.shared_storage import mount_shared
 from seatrial.lab.cluster.slurm_conf import cgroup_conf, default_mpi, install_power, slurm_conf, topology_conf
 from seatrial.lab.cluster.ssh import FOLDER, SYSTEM_FOLDER, require_sshd, start_sshd, write_ssh
 from seatrial.lab.cluster.stop import raze
-from seatrial.lab.cluster.sysroot import here, own, write_base
+from seatrial.lab.cluster.sysroot import dress_script, here, own, write_base
 from seatrial.model.errors import SeatrialError
 
 SPEED_FILE = "/sys/class/net/{rail}/speed"
@@ -67,7 +65,9 @@ def _build(plan: LabPlan, home: Path) -> None:
     raiser = state.Raiser(pid=os.getpid(), start_ticks=start_ticks(os.getpid()) or 0)
     state.save(state.LabState(plan=plan, raiser=raiser))
     _write_files(plan, home)
-    _wire(plan)
+    batch("ip", None, wiring(plan))
+    batch("ip", plan.space(FABRIC), switches(plan))
+    batch("tc", plan.space(FABRIC), port_rates(plan))
     install_power(plan)
     with ThreadPoolExecutor(max_workers=8) as pool:
         list(pool.map(lambda host: _dress(plan, home, host), plan.hosts))
@@ -115,12 +115,6 @@ def overlay(home: Path, host: str, rails: Sequence[str] = ("eth0",), *, ssh: boo
     }
     speeds = {SPEED_FILE.format(rail=rail): str(home / f"overlay/speed-{host}") for rail in rails}
     return files if host == LOGIN else {**files, **speeds}
-
-
-def _wire(plan: LabPlan) -> None:
-    batch("ip", None, wiring(plan))
-    batch("ip", plan.space(FABRIC), switches(plan))
-    batch("tc", plan.space(FABRIC), port_rates(plan))
 
 
 def _dress(plan: LabPlan, home: Path, host: str) -> None:

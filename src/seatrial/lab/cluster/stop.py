@@ -54,7 +54,7 @@ def spaces_of(name: str) -> list[str]:
 
 
 def mounts_below(home: Path) -> list[str]:
-    """Where something is mounted in or below a folder, the innermost first (proc(5), mountinfo)."""
+    """Mount points in or below a folder, the innermost first (proc(5), mountinfo)."""
     points = []
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
         point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), line.split()[4])

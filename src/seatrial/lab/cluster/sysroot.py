@@ -1,17 +1,25 @@
-"""Where the made-up facts of a lab lie, and how a node's differ from its peers'.
+"""Places of a lab's made-up facts, how a node's differ from its peers', and the script that sets up a host.
 
 `facts/base` is seen by every host. `facts/here` is another folder on each: the host's own is mounted there, so that one
 search path, passed on by srun, leads each node to its own.
 """
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePath
 
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.hardware import BASE_FOLDERS, SECOND_MODEL, base_files, base_links
 from seatrial.lab.cluster.plan import LabPlan
 
 PROCESSORS = Path("/sys/devices/system/cpu")
+SETTINGS = {
+    "net/ipv6/conf/all/disable_ipv6": "1",
+    "net/ipv4/tcp_no_metrics_save": "1",
+    "net/ipv4/tcp_congestion_control": "reno",
+    "net/ipv4/tcp_rmem": "4096 131072 33554432",
+}
+SCRATCH = "/tmp/lab-scratch"  # noqa: S108 - every host has a /tmp of its own
 
 
 def search_path(plan: LabPlan) -> str:
@@ -26,7 +34,7 @@ def base(home: Path) -> Path:
 
 
 def here(home: Path) -> Path:
-    """Where each host sees the folder of its own."""
+    """The path at which each host sees its own folder."""
     return home / "facts/here"
 
 
@@ -47,7 +55,7 @@ def write_base(plan: LabPlan) -> None:
     for folder in (here(home), *(own(home, host) for host in plan.hosts)):
         folder.mkdir(parents=True)
     for name in BASE_FOLDERS:
-        inside(base(home), name).mkdir(parents=True)
+        below(base(home), name).mkdir(parents=True)
     write(base(home), base_files(processors(), plan.rails), base_links(plan.rails))
     for node in plan.second_nodes:
         plant_facts(plan, node, SECOND_MODEL)
@@ -62,7 +70,7 @@ def clear_facts(plan: LabPlan, node: str, paths: Iterable[str]) -> None:
     """Take files and links of a node's own away, and the folders that become empty."""
     root = own(state.folder(plan.name), node)
     for path in paths:
-        file = inside(root, path)
+        file = below(root, path)
         file.unlink(missing_ok=True)
         for folder in file.parents:
             if folder == root or not folder.is_dir() or any(folder.iterdir()):
@@ -72,15 +80,88 @@ def clear_facts(plan: LabPlan, node: str, paths: Iterable[str]) -> None:
 
 def write(root: Path, files: Mapping[str, str], links: Mapping[str, str]) -> None:
     """Write files and links below a root; a link that is there already stays."""
-    for folder in {inside(root, path).parent for path in (*files, *links)}:
+    for folder in {below(root, path).parent for path in (*files, *links)}:
         folder.mkdir(parents=True, exist_ok=True)
     for path, content in files.items():
-        inside(root, path).write_text(content, encoding="utf-8")
+        below(root, path).write_text(content, encoding="utf-8")
     for path, target in links.items():
-        if not inside(root, path).is_symlink():
-            inside(root, path).symlink_to(target)
+        if not below(root, path).is_symlink():
+            below(root, path).symlink_to(target)
 
 
-def inside(root: Path, path: str) -> Path:
+def below(root: Path, path: str) -> Path:
     """The place of a path of the machine below a root."""
     return root / path.lstrip("/")
+
+
+def dress_script(host: str, *, stage: str, folders: Sequence[str], overlay: Mapping[str, str]) -> str:
+    """POSIX sh, to be run within the host's new namespaces.
+
+    `stage` is an empty folder to hold mounts aside, `folders` what must stay visible under the private /tmp, `overlay`
+    path -> our file to be seen there. The host's copies of handles of network namespaces are dropped, since they would
+    keep a lab alive after its end. TCP gets the one congestion control that every kernel allows in a namespace, does
+    not remember one measurement's losses in the next, and may fill as much memory as newer kernels let it.
+    """
+    lines = ["set -eu", "mount --make-rprivate /", f"hostname {host}", "umount -l -R /run/netns 2>/dev/null || true"]
+    lines += [f"echo {value} > /proc/sys/{key} || true" for key, value in SETTINGS.items()]
+    lines += [
+        *own_sysfs(stage),
+        *own_tmp(stage, folders),
+        "mkdir -p /dev/shm",
+        "mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
+        mount_scratch(),
+    ]
+    lines += [lay(path, source) for path, source in sorted(overlay.items())]
+    return "\n".join([*lines, ""])
+
+
+def own_sysfs(stage: str) -> list[str]:
+    """A sysfs that shows the host's own network devices, with the machine's cgroups, which slurmd needs."""
+    held = shlex.quote(stage)
+    return [
+        f"mount --rbind /sys/fs/cgroup {held}",
+        "mount -t sysfs sysfs /sys",
+        f"mount --rbind {held} /sys/fs/cgroup",
+        f"umount -l -R {held}",
+    ]
+
+
+def own_tmp(stage: str, folders: Sequence[str]) -> list[str]:
+    """An empty /tmp in which `folders` are as they were."""
+    held = shlex.quote(stage)
+    lines = [f"mount --rbind /tmp {held}", "mount -t tmpfs -o mode=1777 tmpfs /tmp"]
+    for folder in outermost(folders):
+        source = PurePath(stage) / PurePath(folder).relative_to("/tmp")  # noqa: S108
+        lines.append(
+            f"mkdir -p {shlex.quote(folder)} && mount --rbind {shlex.quote(str(source))} {shlex.quote(folder)}"
+        )
+    return [*lines, f"umount -l -R {held}"]
+
+
+def mount_scratch() -> str:
+    """The one file system that a host mounts as a cluster's nodes do, so that a node can lack it."""
+    return f"mkdir -p {SCRATCH} && mount -t tmpfs -o size=16m,mode=1777 scratch {SCRATCH}"
+
+
+def outermost(folders: Sequence[str]) -> list[str]:
+    """Folders below /tmp that lie in no other one, sorted."""
+    kept: list[PurePath] = []
+    for folder in sorted({PurePath(text) for text in folders}):
+        below_tmp = folder.is_relative_to("/tmp") and folder != PurePath("/tmp")  # noqa: S108
+        if below_tmp and not any(folder.is_relative_to(other) for other in kept):
+            kept.append(folder)
+    return [str(folder) for folder in kept]
+
+
+def lay(path: str, source: str) -> str:
+    """Show `source` at `path`. A path that this machine does not have is left out."""
+    target, ours = shlex.quote(path), shlex.quote(source)
+    return f"if [ -e {target} ]; then mount --bind {ours} {target}; fi"
+
+
+def sees(folders: Sequence[str], folder: str) -> bool:
+    """Whether `folder` can be seen from within the lab."""
+    path = PurePath(folder)
+    if not path.is_relative_to("/tmp"):  # noqa: S108
+        return True
+    return any(path.is_relative_to(other) for other in outermost(folders))

@@ -66,7 +66,7 @@ class Planted(msgspec.Struct, frozen=True, kw_only=True):
         return " ".join(filter(None, (f"{self.kind} on {self.subject}", self.parameters.text, flaps)))
 
 
-class Fault(msgspec.Struct, frozen=True, kw_only=True):
+class LabFault(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of fault.
 
     `takes` is the kind of its target. Of each group in `needs` exactly one parameter must be given; those in `may` can
@@ -87,18 +87,18 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """The node takes part in nothing until the fault is cleared, which takes too long for a fault that flaps."""
 
 
-def marks_of(fault: Fault, parameters: Parameters) -> set[str]:
+def marks_of(fault: LabFault, parameters: Parameters) -> set[str]:
     """What a planted fault occupies on its target; a substitute for the kernel also the control group of its node."""
     return {fault.marks, LOAD} if fault.has_substitute and parameters.percent is not None else {fault.marks}
 
 
-def check_parameters(fault: Fault, parameters: Parameters) -> None:
+def check_parameters(fault: LabFault, parameters: Parameters) -> None:
     """Refuse parameters that a kind does not take, or lacks. Raises UsageError that names them."""
     given = parameters.given
-    known = {name for group in fault.needs for name in group} | set(fault.may)
+    accepted = {name for group in fault.needs for name in group} | set(fault.may)
     for name in given:
-        if name not in known:
-            takes = ", ".join(sorted(known)) or "no parameter"
+        if name not in accepted:
+            takes = ", ".join(sorted(accepted)) or "no parameter"
             raise UsageError(f"The fault {fault.kind} takes no {name} ({given[name]}).", f"It takes {takes}.")
     for group in fault.needs:
         if sum(name in given for name in group) != 1:
@@ -111,7 +111,7 @@ def check_parameters(fault: Fault, parameters: Parameters) -> None:
         check_mtu(parameters.mtu)
 
 
-def check_timing(fault: Fault, *, after_s: float = 0.0, every_s: float = 0.0) -> None:
+def check_timing(fault: LabFault, *, after_s: float = 0.0, every_s: float = 0.0) -> None:
     """Refuse a delay or a period that is out of range. Raises UsageError that shows the value."""
     if not 0 <= after_s <= LONGEST_S:
         raise UsageError(f"A fault cannot begin after {after_s:g} s.", f"Give 0 to {LONGEST_S:g} s.")
@@ -132,13 +132,13 @@ def check_rail(plan: LabPlan, parameters: Parameters) -> None:
         )
 
 
-def check_subject(fault: Fault, plan: LabPlan, subject: str) -> None:
+def check_subject(fault: LabFault, plan: LabPlan, subject: str) -> None:
     """Refuse a subject that the lab does not have. Raises UsageError that lists those it has."""
-    known = plan.node_names if fault.takes == "node" else plan.leaf_names
-    if subject not in known:
+    names = plan.node_names if fault.takes == "node" else plan.leaf_names
+    if subject not in names:
         raise UsageError(
             f"The fault {fault.kind} needs a {fault.takes}, and this lab has no {fault.takes} {subject!r}.",
-            f"It has {', '.join(known)}.",
+            f"It has {', '.join(names)}.",
         )
 
 

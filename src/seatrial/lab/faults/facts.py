@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from seatrial.lab.cluster import state
 from seatrial.lab.cluster.hardware import (
     BASE_SLICE_FILE,
     DMI,
@@ -13,12 +14,22 @@ from seatrial.lab.cluster.hardware import (
     width_files,
 )
 from seatrial.lab.cluster.host_argv import in_space, inside
-from seatrial.lab.cluster.host_setup import SCRATCH, SETTINGS, mount_scratch
+from seatrial.lab.cluster.node_groups import NodeGroup, dissolve, form
 from seatrial.lab.cluster.plan import LabPlan
-from seatrial.lab.cluster.processes import call
-from seatrial.lab.cluster.sysroot import clear_facts, plant_facts, processors
-from seatrial.lab.faults import substitute
-from seatrial.lab.faults.base import Fault, Parameters
+from seatrial.lab.cluster.processes import call, kill_until_none, pids_marked
+from seatrial.lab.cluster.sysroot import (
+    SCRATCH,
+    SETTINGS,
+    below,
+    clear_facts,
+    mount_scratch,
+    own,
+    plant_facts,
+    processors,
+)
+from seatrial.lab.faults.base import LabFault, Parameters
+from seatrial.model.errors import SeatrialError
+from seatrial.process.process import python_program
 
 Files = Callable[[LabPlan], Mapping[str, str]]
 """Path -> content, or path -> target of a symbolic link."""
@@ -28,6 +39,26 @@ HOTTER_MILLICELSIUS = 6_000
 TCP_MEMORY = "net/ipv4/tcp_rmem"
 UNTUNED_TCP_MEMORY = "4096 131072 6291456"
 """The former default of Linux (net/ipv4/tcp.c), which still suffices to fill 1gbit here."""
+MARK = "LAB_SUBSTITUTE"
+LOOKS_S = 0.05
+GROUPS = "/sys/fs/cgroup"
+"""No other fault has files of control groups."""
+PROGRAM = """
+import sys, time
+file, bad, quota, slow, fast, every = sys.argv[1:]
+before = None
+while True:
+    try:
+        with open(file, encoding="utf-8") as stream:
+            now = stream.read().split() == bad.split()
+    except OSError:
+        now = False
+    if now is not before:
+        with open(quota, "w", encoding="ascii") as stream:
+            stream.write(slow if now else fast)
+        before = now
+    time.sleep(float(every))
+"""
 
 
 def no_links(_plan: LabPlan) -> Mapping[str, str]:
@@ -35,7 +66,7 @@ def no_links(_plan: LabPlan) -> Mapping[str, str]:
     return {}
 
 
-def overlay(kind: str, description: str, files: Files, links: Files = no_links, *, slows: bool = False) -> Fault:
+def overlay(kind: str, description: str, files: Files, links: Files = no_links, *, slows: bool = False) -> LabFault:
     """A fault whose files replace those of the peers on one node.
 
     `slows`: with a percentage the lab makes the node as slow as such a kernel would, while the first file says so.
@@ -45,14 +76,14 @@ def overlay(kind: str, description: str, files: Files, links: Files = no_links, 
         plant_facts(plan, node, files(plan), links(plan))
         if parameters.percent is not None:
             path, content = next(iter(files(plan).items()))
-            substitute.follow(plan, node, path, content, parameters.percent)
+            follow(plan, node, path, content, parameters.percent)
 
     def clear(plan: LabPlan, node: str) -> None:
         clear_facts(plan, node, [*files(plan), *links(plan)])
         if slows:
-            substitute.leave(plan, node)
+            leave(plan, node)
 
-    return Fault(
+    return LabFault(
         kind=kind,
         description=description,
         takes="node",
@@ -116,7 +147,7 @@ FACTS = (
         "peers: a weak fan, dust, dry paste. By overlay: nothing becomes slower.",
         files=lambda _plan: {f"{ZONE}/temp": f"{MILLICELSIUS + HOTTER_MILLICELSIUS}\n"},
     ),
-    Fault(
+    LabFault(
         kind="mount",
         description=f"The node's scratch file system, {SCRATCH}, is not mounted: a line lost from fstab, a server that "
         "did not answer when the node was started. For real: what is written there goes to the file system below.",
@@ -133,7 +164,7 @@ FACTS = (
         files=lambda _plan: {BASE_SLICE_FILE: "24000000\n"},
         slows=True,
     ),
-    Fault(
+    LabFault(
         kind="sysctl",
         description="net.ipv4.tcp_rmem, the memory that a TCP connection may fill with received data, is at the "
         "6 MiB of an untuned kernel where the peers have 32 MiB: a file lost from /etc/sysctl.d. For real, in the "
@@ -144,3 +175,42 @@ FACTS = (
         clear=retune_tcp,
     ),
 )
+
+
+def follow(plan: LabPlan, node: str, file: str, bad: str, percent: float) -> None:
+    """Begin: while the node's `file` contains `bad`, its processes get that share of the processors.
+
+    Nobody reads the files of a virtual node. So a program of the lab takes the part of the kernel: it reads one of them
+    and limits the node's processes until somebody writes another value back. The facts of the node do not show the
+    quota with which it does that: a file of the overlay hides it.
+    """
+    group = form(plan, node)
+    plant_facts(plan, node, hidden(group))
+    slow_and_fast = group.limit_texts(len(processors()) * percent / 100)
+    watched = below(own(state.folder(plan.name), node), file)
+    marks = [f"{MARK}={plan.name}:{node}", state.raised(plan.name)]
+    program = [*python_program("-c", PROGRAM), str(watched), bad, str(group.quota_file)]
+    program += [*slow_and_fast, str(LOOKS_S)]
+    script = 'exec setsid --fork "$@" </dev/null >/dev/null 2>&1'
+    call(["env", *marks, "sh", "-c", script, "sh", *program])
+
+
+def leave(plan: LabPlan, node: str) -> None:
+    """End, if it was begun: all processors, and no group of the node's own."""
+    if not below(own(state.folder(plan.name), node), GROUPS).exists():
+        return
+    mark = f"{MARK}={plan.name}:{node}"
+    left = kill_until_none(lambda: pids_marked(mark))
+    if left:
+        raise SeatrialError(f"The processes {', '.join(map(str, left))} on {node} could not be ended.")
+    root = own(state.folder(plan.name), node)
+    files = [path for path in below(root, GROUPS).rglob("*") if path.is_file()]
+    clear_facts(plan, node, [f"/{path.relative_to(root)}" for path in files])
+    dissolve(plan, node)
+
+
+def hidden(group: NodeGroup) -> dict[str, str]:
+    """Files that say that the group has no quota, as the node is to see it."""
+    if group.version == 1:
+        return {str(group.quota_file): "-1\n", str(group.cpu / "cpu.cfs_period_us"): "10000\n"}
+    return {str(group.quota_file): "max 10000\n"}

@@ -1,10 +1,12 @@
 """Faults of links and of the network: rates, MTU, lost frames, corrupted data."""
 
+from collections.abc import Callable
+
 from seatrial.lab.cluster.host_argv import in_space
 from seatrial.lab.cluster.network import port, shape_line, trunk
 from seatrial.lab.cluster.plan import FABRIC, LabPlan
 from seatrial.lab.cluster.processes import attempt, batch, call
-from seatrial.lab.faults.base import Fault, Parameters, faulty_rate
+from seatrial.lab.faults.base import LabFault, Parameters, faulty_rate
 from seatrial.model.subject import Direction
 
 PER = 100_000
@@ -80,7 +82,7 @@ def drop_rules(table: str, device: str, percent: float) -> str:
 
 
 def drop_places(plan: LabPlan, node: str, rail: str | None = None) -> dict[Direction, tuple[str, str]]:
-    """Where frames are dropped, as (namespace, device): behind the cable, so that the sender does not notice."""
+    """Places that drop frames, as (namespace, device): behind the cable, so that the sender does not notice."""
     interface = rail or plan.rail_names[0]
     end = port(node, plan.rail_names.index(interface))
     return {Direction.OUT: (plan.space(FABRIC), end), Direction.IN: (plan.space(node), interface)}
@@ -101,36 +103,30 @@ def corrupt_rules(table: str, device: str, percent: float) -> str:
     )
 
 
-def corrupt_data(plan: LabPlan, node: str, parameters: Parameters) -> None:
-    """Corrupt what the node sends, what it receives, or both."""
-    for direction, (space, device) in drop_places(plan, node, parameters.rail).items():
-        if parameters.direction in (None, Direction.BOTH, direction):
-            text = corrupt_rules(f"corrupt-{node}", device, parameters.percent or 0)
-            call(in_space(space, ["nft", "-f", "-"]), stdin=text)
+def plant_rules(name: str, rules: Callable[[str, str, float], str]) -> Callable[[LabPlan, str, Parameters], None]:
+    """Load rules of nft for what the node sends, what it receives, or both, as table NAME-NODE."""
+
+    def plant(plan: LabPlan, node: str, parameters: Parameters) -> None:
+        for direction, (space, device) in drop_places(plan, node, parameters.rail).items():
+            if parameters.direction in (None, Direction.BOTH, direction):
+                text = rules(f"{name}-{node}", device, parameters.percent or 0)
+                call(in_space(space, ["nft", "-f", "-"]), stdin=text)
+
+    return plant
 
 
-def stop_corrupting(plan: LabPlan, node: str) -> None:
-    """Remove the rules that corrupt data."""
-    for space, _device in drop_places(plan, node).values():
-        attempt(in_space(space, ["nft", "delete", "table", "netdev", f"corrupt-{node}"]))
+def remove_rules(name: str) -> Callable[[LabPlan, str], None]:
+    """Remove what `plant_rules` of that name has loaded."""
 
+    def clear(plan: LabPlan, node: str) -> None:
+        for space, _device in drop_places(plan, node).values():
+            attempt(in_space(space, ["nft", "delete", "table", "netdev", f"{name}-{node}"]))
 
-def drop_frames(plan: LabPlan, node: str, parameters: Parameters) -> None:
-    """Drop frames of the given direction, or both ways."""
-    for direction, (space, device) in drop_places(plan, node, parameters.rail).items():
-        if parameters.direction in (None, Direction.BOTH, direction):
-            text = drop_rules(f"loss-{node}", device, parameters.percent or 0)
-            call(in_space(space, ["nft", "-f", "-"]), stdin=text)
-
-
-def stop_dropping(plan: LabPlan, node: str) -> None:
-    """Remove the rules that drop frames."""
-    for space, _device in drop_places(plan, node).values():
-        attempt(in_space(space, ["nft", "delete", "table", "netdev", f"loss-{node}"]))
+    return clear
 
 
 LINKS = (
-    Fault(
+    LabFault(
         kind="link-rate",
         description="The node's link carries less than its design rate, both ways: a bad cable, a port that trained "
         "down. The rate that the node reports stays the design's.",
@@ -141,7 +137,7 @@ LINKS = (
         plant=slow_link,
         clear=reset_node_rates,
     ),
-    Fault(
+    LabFault(
         kind="uplink-rate",
         description="The trunk between a leaf switch and the spine carries less than its design rate, both ways: a "
         "trunk that lost a cable. Only traffic between leaves suffers.",
@@ -151,7 +147,7 @@ LINKS = (
         plant=slow_uplink,
         clear=reset_uplink_rate,
     ),
-    Fault(
+    LabFault(
         kind="one-way-rate",
         description="The node's link carries less than its design rate in one direction: out is what the node sends, "
         "in what it receives. Tests that add up both directions miss it easily.",
@@ -162,7 +158,7 @@ LINKS = (
         plant=slow_link,
         clear=reset_node_rates,
     ),
-    Fault(
+    LabFault(
         kind="mtu",
         description="The node's interface has another MTU than the rest of the fabric: a setting lost at a "
         "reinstallation. TCP agrees on the smaller one, so little bandwidth is lost and nobody notices.",
@@ -173,7 +169,7 @@ LINKS = (
         plant=change_mtu,
         clear=reset_mtu,
     ),
-    Fault(
+    LabFault(
         kind="packet-loss",
         description="The node's link loses that percentage of its frames at random, both ways or in one direction: a "
         "dirty connector, a failing transceiver. TCP resends them: retransmissions rise and bandwidth falls.",
@@ -181,10 +177,10 @@ LINKS = (
         marks="frames",
         needs=(("percent",),),
         may=("direction", "rail"),
-        plant=drop_frames,
-        clear=stop_dropping,
+        plant=plant_rules("loss", drop_rules),
+        clear=remove_rules("loss"),
     ),
-    Fault(
+    LabFault(
         kind="data-corrupt",
         description="One bit is flipped in that percentage of the large frames that the node sends and receives, or of "
         "one direction: a bad adapter, bus or memory. No checksum notices, MPI delivers the data, and programs compute "
@@ -193,7 +189,7 @@ LINKS = (
         marks="data",
         needs=(("percent",),),
         may=("direction", "rail"),
-        plant=corrupt_data,
-        clear=stop_corrupting,
+        plant=plant_rules("corrupt", corrupt_rules),
+        clear=remove_rules("corrupt"),
     ),
 )

@@ -7,7 +7,7 @@ from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.cluster.processes import call, kill_until_none, pids_marked
 from seatrial.lab.cluster.sysroot import processors
 from seatrial.lab.faults.base import LOAD as OF_LOAD
-from seatrial.lab.faults.base import Fault, Parameters
+from seatrial.lab.faults.base import LabFault, Parameters
 from seatrial.model.errors import SeatrialError
 from seatrial.process.process import python_program
 
@@ -73,7 +73,7 @@ def _mark(plan: LabPlan, node: str) -> str:
     return f"{MARK}={plan.name}:{node}"
 
 
-def _hog(kind: str, description: str, work: str, may: tuple[str, ...] = ()) -> Fault:
+def _hog(kind: str, description: str, work: str, may: tuple[str, ...] = ()) -> LabFault:
     def plant(plan: LabPlan, node: str, parameters: Parameters) -> None:
         group = form(plan, node)
         marks = [_mark(plan, node), state.raised(plan.name)]
@@ -83,11 +83,13 @@ def _hog(kind: str, description: str, work: str, may: tuple[str, ...] = ()) -> F
         script = 'echo $$ > "$0"; exec setsid --fork "$@" </dev/null >/dev/null 2>&1'
         call(inside(plan, node, ["env", *marks, "sh", "-c", script, str(into), *program]))
 
-    return Fault(kind=kind, description=description, takes="node", marks=OF_LOAD, plant=plant, clear=end_hog, may=may)
+    return LabFault(
+        kind=kind, description=description, takes="node", marks=OF_LOAD, plant=plant, clear=end_hog, may=may
+    )
 
 
 LOAD = (
-    Fault(
+    LabFault(
         kind="cpu-quota",
         description="All processes of the node together get only that share of its processors, 10 ms by 10 ms: a "
         "forgotten limit of a container, or a processor that throttles.",

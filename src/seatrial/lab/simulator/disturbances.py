@@ -39,7 +39,7 @@ def stream_seed(seed: int, stream: Stream) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=(int(stream),)).generate_state(1)[0])
 
 
-class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+class SimulatedConditions(msgspec.Struct, frozen=True, kw_only=True):
     """Disturbances of a simulated fabric. All but the jobs are shares of the bandwidth, 0 for none."""
 
     noise: float = RECORDED_NOISE
@@ -47,9 +47,9 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     pair_noise: float = 0.0005
     """Standard deviation of the offset that each ordered pair keeps for the whole run."""
     drift: float = 0.001
-    """Standard deviation of the slow drift of the whole fabric, see `surroundings.Drift`."""
+    """Standard deviation of the slow drift of the whole fabric (`SlowDrift`)."""
     jobs: int = 0
-    """Other jobs that load cables part of the time (`jobs.Jobs`)."""
+    """Other jobs that load cables part of the time (`Jobs`)."""
     shared_nodes: bool = False
     """Whether these jobs load the ports of the checked nodes, too."""
 
@@ -150,7 +150,7 @@ class PairNoise:
         return np.array([self._factors[pair] for pair in pairs])
 
 
-class Drift:
+class SlowDrift:
     """The slow drift of the whole fabric: an Ornstein-Uhlenbeck process of the logarithm, in simulated time."""
 
     def __init__(self, spread: float, seed: int) -> None:
@@ -173,14 +173,14 @@ class Drift:
 class Surroundings:
     """All disturbances of one trial, and its simulated clock. They outlive a session of the probe."""
 
-    def __init__(self, conditions: Conditions, routes: Routes, seed: int) -> None:
+    def __init__(self, conditions: SimulatedConditions, routes: Routes, seed: int) -> None:
         """Every disturbance has a stream of its own, made from the trial's `seed`."""
         self.chance = np.random.default_rng(stream_seed(seed, Stream.NOISE))
         self.elapsed_s = 0.0
         """Simulated seconds that the rounds took until now."""
         self._level = conditions.noise
         self._pair_noise = PairNoise(conditions.pair_noise, stream_seed(seed, Stream.PAIR_NOISE))
-        self._drift = Drift(conditions.drift, stream_seed(seed, Stream.DRIFT))
+        self._drift = SlowDrift(conditions.drift, stream_seed(seed, Stream.DRIFT))
         self._jobs = Jobs(conditions.jobs, routes, stream_seed(seed, Stream.JOBS), shared_nodes=conditions.shared_nodes)
 
     @property

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.fabric.parts import FEWEST_CABLES, Part, PartKind, Parts, Way, merged
+from seatrial.fabric.parts import FEWEST_CABLES, FabricPart, FabricParts, PartKind, Way, merged
 from seatrial.model.errors import UsageError
 
 
@@ -17,10 +17,10 @@ class FaultSpec(msgspec.Struct, frozen=True, kw_only=True):
     way: Way | None = None
 
 
-class Planted(msgspec.Struct, frozen=True, kw_only=True):
+class SimulatedFault(msgspec.Struct, frozen=True, kw_only=True):
     """A part that is at fault, and the share of its design rate that is left."""
 
-    part: Part
+    part: FabricPart
     share: float
 
     @property
@@ -35,7 +35,7 @@ SIZES = (PartKind.SPINE, PartKind.UPLINK, PartKind.LINK, PartKind.NODE, PartKind
 LOSSES = 0.05, 0.5
 """Range of the losses of random faults."""
 FAULTY_SHARE = 0.1
-"""Of the parts of one kind: random faults leave the others good, so that they remain the majority. At least one."""
+"""Share of the parts of one kind, at least one, that random faults hit; the good ones remain the majority."""
 NAMED = {
     True: (PartKind.NODE, PartKind.LINK, PartKind.UPLINK, PartKind.SPINE),
     False: (PartKind.NODE, PartKind.UPLINK),
@@ -61,7 +61,7 @@ def parse_fault(text: str) -> FaultSpec:
     return FaultSpec(kind=PartKind(kind), share=share, way=Way(way) if way else None)
 
 
-def random_faults(parts: Parts, count: int, draw: random.Random, *, routed: bool) -> list[FaultSpec]:
+def random_faults(parts: FabricParts, count: int, draw: random.Random, *, routed: bool) -> list[FaultSpec]:
     """`count` faults of kinds that a check can name with or without routes, each with a loss of 5 to 50 %.
 
     Every kind is as likely, until `FAULTY_SHARE` of its parts are at fault. Raises UsageError where there is no room.
@@ -78,13 +78,13 @@ def random_faults(parts: Parts, count: int, draw: random.Random, *, routed: bool
     return specs
 
 
-def draw_faults(parts: Parts, specs: Sequence[FaultSpec], draw: random.Random) -> list[Planted]:
+def draw_faults(parts: FabricParts, specs: Sequence[FaultSpec], draw: random.Random) -> list[SimulatedFault]:
     """Each on a random part of its kind; no fault is hidden behind the others. In the order of `specs`.
 
     A cable or a node without a direction in its spec has a random one, or both; an uplink bundle has both. Raises
     UsageError where no part is left.
     """
-    planted: dict[int, Planted] = {}
+    planted: dict[int, SimulatedFault] = {}
     for number in sorted(range(len(specs)), key=lambda number: SIZES.index(specs[number].kind)):
         spec = specs[number]
         for _ in range(1000):
@@ -93,11 +93,11 @@ def draw_faults(parts: Parts, specs: Sequence[FaultSpec], draw: random.Random) -
                 break
         else:
             raise UsageError(f"This fabric has no {spec.kind} (left) that could be at fault.", "Choose another fault.")
-        planted[number] = Planted(part=part, share=spec.share)
+        planted[number] = SimulatedFault(part=part, share=spec.share)
     return [planted[number] for number in range(len(specs))]
 
 
-def _visible(chosen: Sequence[Part]) -> bool:
+def _visible(chosen: Sequence[FabricPart]) -> bool:
     """Whether the last one is new, and none lies within a single other one, whose fault would hide its own."""
     *before, last = chosen
     return not any(
@@ -107,7 +107,7 @@ def _visible(chosen: Sequence[Part]) -> bool:
     )
 
 
-def _numbers(parts: Parts) -> dict[PartKind, int]:
+def _numbers(parts: FabricParts) -> dict[PartKind, int]:
     """How many parts of each kind could be at fault."""
     bundles = [one for one in parts.bundles if _cables(one) >= FEWEST_CABLES]
     return {
@@ -118,9 +118,10 @@ def _numbers(parts: Parts) -> dict[PartKind, int]:
     }
 
 
-def _draw_part(parts: Parts, spec: FaultSpec, draw: random.Random) -> Part | None:
+def _draw_part(parts: FabricParts, spec: FaultSpec, draw: random.Random) -> FabricPart | None:
     if spec.kind is PartKind.PAIR:
-        return parts.of_pair(_two(parts, draw))
+        first, other = draw.sample(parts.routes.adapters, 2)
+        return parts.of_pair((first, other))
     if spec.kind in DIRECTED:
         hops = parts.ports if spec.kind is PartKind.NODE else parts.trunks
         if not hops:
@@ -138,10 +139,5 @@ def _draw_part(parts: Parts, spec: FaultSpec, draw: random.Random) -> Part | Non
     return next(merged([one for one in both if way in (Way.BOTH, one.way) or one.way is Way.BOTH]))
 
 
-def _two(parts: Parts, draw: random.Random) -> tuple[str, str]:
-    first, other = draw.sample(range(len(parts.routes.adapters)), 2)
-    return parts.routes.adapters[first], parts.routes.adapters[other]
-
-
-def _cables(part: Part) -> int:
+def _cables(part: FabricPart) -> int:
     return len({hop // 2 for hop in part.hops})

@@ -1,40 +1,46 @@
-"""The launcher contract over a simulated fabric: the real driver measures, judges and locates on it."""
+"""The launcher contract over a simulated fabric with its nodes: the real driver measures, judges and locates on it."""
 
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
 from seatrial import __version__
 from seatrial.fabric.routed_fabric import RoutedFabric, Routing
 from seatrial.fabric.routes import Route, Routes
-from seatrial.lab.simulator.disturbances import Conditions, Surroundings
-from seatrial.lab.simulator.faults import Planted
+from seatrial.lab.simulator.disturbances import SimulatedConditions, Surroundings
+from seatrial.lab.simulator.faults import SimulatedFault
 from seatrial.lab.simulator.network import Network
-from seatrial.lab.simulator.nodes import SimulatedNodes
-from seatrial.launch.contract import PLAIN, FactsReading, Hosts, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, StartManner
 from seatrial.launch.probe_text import FORMAT
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused
 from seatrial.model.fabric import Fabric
+from seatrial.model.fabric_map import FabricDevice
+from seatrial.model.hca import LANES, data_bits_per_s
 from seatrial.model.measurement import Kernel, Measurement, Round
 from seatrial.model.pair_table import Reals
 from seatrial.pairs.rounds import Pair
 
 PAYLOAD_SHARE = 0.97
-"""Of a cable's data rate, in large messages. Public runs reach 0.93 to 0.99 of what physics permits."""
+"""Share of a cable's data rate in large messages. Public runs reach 0.93 to 0.99 of what physics permits."""
 NEAR_S, HOP_S = 1.0e-6, 0.15e-6
 """One way: adapters and software, and each cable with the switch behind it."""
 LATENCY_SPREAD = 0.02
-"""Of a run, and again of each round trip in it: standard deviation of the logarithm."""
+"""Standard deviation of the logarithm of a run, and again of each round trip in it."""
 WINDOW_SPREAD = 0.002
-"""Of each window within a run; what the run as a whole has comes from the surroundings."""
+"""Noise per window; noise per run comes from `Surroundings`."""
 CLOCK_DIGITS = 9
 """The probe's clock counts nanoseconds."""
 ROUND_S = 0.002
 """Between two rounds: the driver's work and the barriers."""
+HCA = "mlx5_0"
+MTU_BYTES = 4096
+UNKNOWN_CABLE = (4, "SDR")
+"""What an adapter reports for a cable whose rate is not in the map: 1e9 bytes per second, as `network.UNKNOWN_RATE`."""
 
 
 class SimulatedSession:
@@ -129,10 +135,7 @@ class SimulatedSession:
             run = np.exp(LATENCY_SPREAD * self._chance.standard_normal(len(hops)))
             far: Reals = 2 * (NEAR_S + HOP_S * hops) * run
             return far + 2 * shape.message_bytes / (PAYLOAD_SHARE * self._rates(wanted.pairs))
-        ways = wanted.pairs
-        if shape.kernel is Kernel.BOTHWAY:
-            ways = (*ways, *((target, source) for source, target in ways))
-        rates = (self._rates(ways) * self._surroundings.factors(ways)).reshape(-1, len(wanted.pairs)).min(axis=0)
+        rates = self._rates(wanted.pairs) * self._surroundings.factors(wanted.pairs)
         window: Reals = shape.message_bytes * shape.window / (PAYLOAD_SHARE * rates)
         return window
 
@@ -165,9 +168,9 @@ class SimulatedLauncher:
     def __init__(
         self,
         routes: Routes,
-        planted: Sequence[Planted] = (),
+        planted: Sequence[SimulatedFault] = (),
         seed: int = 0,
-        conditions: Conditions | None = None,
+        conditions: SimulatedConditions | None = None,
     ) -> None:
         """`seed` of the trial, for the disturbances.
 
@@ -175,7 +178,7 @@ class SimulatedLauncher:
         """
         self.routes = routes
         self.nodes = SimulatedNodes(routes)
-        self.surroundings = Surroundings(conditions or Conditions(), routes, seed)
+        self.surroundings = Surroundings(conditions or SimulatedConditions(), routes, seed)
         self._network = Network(routes, planted)
         self._sessions: list[SimulatedSession] = []
 
@@ -201,7 +204,7 @@ class SimulatedLauncher:
         """Every node answers, the same each time."""
         return FactsReading(texts={node: self.nodes.facts_text(node) for node in nodes}, silent={})
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> SimulatedSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> SimulatedSession:
         """A session on those nodes.
 
         Raises LaunchError for several ranks a node: the simulator has one rank for each node.
@@ -214,3 +217,82 @@ class SimulatedLauncher:
 
     def close(self) -> None:
         """Nothing to give back."""
+
+
+class SimulatedNodes:
+    """One node an adapter, since that is what is measured; nodes are in the order of leaf and port."""
+
+    def __init__(self, routes: Routes) -> None:
+        """Adapters of one host, and switches of one name, are distinguished by what else is known of them."""
+        devices = routes.fabric.by_key
+        self.adapter_of = _named([devices[key] for key in routes.adapters], host=True)
+        """Node -> key of its adapter in the map."""
+        self.leaf_name = {
+            key: leaf
+            for leaf, key in _named(
+                [devices[key] for key in dict.fromkeys(routes.leaf_of[key] for key in routes.adapters)]
+            ).items()
+        }
+        """Key of a leaf switch in the map -> its name."""
+        self.names = tuple(self.adapter_of)
+        self.leaf_of = {node: self.leaf_name[routes.leaf_of[key]] for node, key in self.adapter_of.items()}
+        self._cable = dict.fromkeys(routes.adapters, UNKNOWN_CABLE)
+        for link in routes.fabric.links:
+            for key in (link.one.device, link.other.device):
+                if key in self._cable:
+                    ends = ((link.width, link.speed), (link.other_width, link.other_speed))
+                    rates = [(rate, width, speed) for width, speed in ends if (rate := data_bits_per_s(width, speed))]
+                    if rates:
+                        _, width, speed = min(rates, key=lambda end: end[0])
+                        self._cable[key] = (width or 1, speed)
+        self._texts: dict[tuple[int, str], str] = {}
+
+    def facts_text(self, node: str) -> str:
+        """What collect/facts.sh would print there: a name, a kernel of its own, and one InfiniBand port."""
+        cable = self._cable[self.adapter_of[node]]
+        if cable not in self._texts:
+            self._texts[cable] = _port_text(*cable)
+        host = quote(node)
+        return (
+            f"#seatrial-facts 1 {host}\n@value /proc/sys/kernel/random/boot_id|boot-of-{host}\n"
+            f"{self._texts[cable]}#end {host}\n"
+        )
+
+
+def _port_text(width: int, speed: str) -> str:
+    """The lines of one active port. Its rate is printed before the encoding up to QDR, after it from FDR10 on."""
+    lane = LANES[speed]
+    printed = lane.signalled_bits_per_s * (1 if speed in ("SDR", "DDR", "QDR") else lane.encoding) * width
+    folder = f"/sys/class/infiniband/{HCA}"
+    values = {
+        f"{folder}/node_type": "1: CA",
+        f"{folder}/hca_type": "MT4129",
+        f"{folder}/fw_ver": "28.39.1002",
+        f"{folder}/ports/1/state": "4: ACTIVE",
+        f"{folder}/ports/1/phys_state": "5: LinkUp",
+        f"{folder}/ports/1/link_layer": "InfiniBand",
+        f"{folder}/ports/1/rate": f"{float(printed) / 1e9:g} Gb/sec ({width}X {speed})",
+        f"{folder}/ports/1/lid": "0x1",
+        f"{folder}/ports/1/sm_lid": "0x1",
+    }
+    lines = [
+        "@list /sys/class/infiniband/*|mlx5_0",
+        f"@list {folder}/ports/*|1",
+        *(f"@value {path}|{value}" for path, value in values.items()),
+        "@command ibv_devinfo",
+        f"|hca_id:\t{HCA}",
+        "|\tport:\t1",
+        f"|\t\tactive_mtu:\t\t{MTU_BYTES} (5)",
+        "@end 0",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _named(devices: list[FabricDevice], *, host: bool = False) -> dict[str, str]:
+    """A name without blanks -> key; where several share the short one, the whole description, at last the key."""
+    names = {device.key: "-".join((device.host if host else device.name).split()) for device in devices}
+    longer = {device.key: "-".join(device.name.split()) for device in devices}
+    for better in (longer, {key: key for key in names}):
+        times = Counter(names.values())
+        names = {key: better[key] if times[name] > 1 or not name else name for key, name in names.items()}
+    return {name: key for key, name in names.items()}

@@ -8,8 +8,7 @@ import numpy as np
 
 from seatrial.fabric.routes import Route, Routes
 from seatrial.lab.simulator.disturbances import JOB_LOAD
-from seatrial.lab.simulator.faults import Planted
-from seatrial.model.fabric_map import FabricLink
+from seatrial.lab.simulator.faults import SimulatedFault
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.pair_table import Indices, Reals
 from seatrial.pairs.rounds import Pair
@@ -23,10 +22,14 @@ DEAD = 1e-6
 class Network:
     """Rates of pairs over static routes: the hops' capacities, less what faults take."""
 
-    def __init__(self, routes: Routes, planted: Sequence[Planted] = ()) -> None:
-        """Of several faults on one hop the worst counts."""
+    def __init__(self, routes: Routes, planted: Sequence[SimulatedFault] = ()) -> None:
+        """If several faults are on one hop, the worst counts."""
         rates = [
-            min(data_bits_per_s(link.width, link.speed) or np.inf, data_bits_per_s(*_other(link)) or np.inf) / 8
+            min(
+                data_bits_per_s(link.width, link.speed) or np.inf,
+                data_bits_per_s(link.other_width, link.other_speed) or np.inf,
+            )
+            / 8
             for link in routes.fabric.links
         ]
         nominal = np.repeat(np.array(rates, dtype=np.float64), 2)
@@ -116,7 +119,3 @@ def fair_rates(row: Indices, hop: Indices, capacity: Reals, flows: int) -> Reals
         left = np.maximum(left - np.bincount(hop[gone], weights=rate[row[gone]], minlength=len(left)), 0)
         row, hop = row[~gone], hop[~gone]
     return rate
-
-
-def _other(link: FabricLink) -> tuple[int | None, str]:
-    return link.other_width, link.other_speed

@@ -5,9 +5,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.fabric.parts import Part, PartKind, Parts
+from seatrial.fabric.parts import FabricPart, FabricParts, PartKind
 from seatrial.fabric.routed_fabric import RoutedFabric
-from seatrial.lab.simulator.faults import Planted
+from seatrial.lab.simulator.faults import SimulatedFault
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.model.subject import Direction, Subject, SubjectKind
 from seatrial.model.verdict import Finding
@@ -40,7 +40,7 @@ class Truth(enum.StrEnum):
     FALSE = "false"
 
 
-class Fault(msgspec.Struct, frozen=True, kw_only=True):
+class ScoredFault(msgspec.Struct, frozen=True, kw_only=True):
     """A planted fault by the subject that a finding would have, and what became of it."""
 
     kind: PartKind
@@ -55,7 +55,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
         return next(name for end, name in LOSS_CLASSES if self.loss_ratio < end)
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
+class JudgedFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One finding of the check, or a set of subjects with at least one at fault."""
 
     kind: str
@@ -65,11 +65,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     truth: Truth
 
 
-class Score(msgspec.Struct, frozen=True, kw_only=True):
+class SimulatorScore(msgspec.Struct, frozen=True, kw_only=True):
     """All faults and all findings of one trial."""
 
-    faults: tuple[Fault, ...]
-    claims: tuple[Claim, ...]
+    faults: tuple[ScoredFault, ...]
+    claims: tuple[JudgedFinding, ...]
 
     @property
     def right(self) -> bool:
@@ -81,20 +81,22 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 class Namer:
     """Subjects of parts, as a check with or without the fabric's routes names them."""
 
-    def __init__(self, launcher: SimulatedLauncher, parts: Parts, wiring: RoutedFabric, *, routed: bool) -> None:
+    def __init__(self, launcher: SimulatedLauncher, parts: FabricParts, wiring: RoutedFabric, *, routed: bool) -> None:
         """`parts` and `wiring` of the launcher's fabric; they are costly to make."""
         self.launcher = launcher
         self.parts = parts
         self._wiring = wiring
         self._leaf_name: Mapping[str, str] = {} if routed else launcher.nodes.leaf_name
 
-    def subject(self, part: Part) -> Subject:
+    def subject(self, part: FabricPart) -> Subject:
         """The subject of findings on this part."""
         name = self._leaf_name.get(part.place) if part.kind is PartKind.UPLINK else None
         return Subject(kind=SubjectKind(part.kind.value), name=name or self._wiring.name_of(part))
 
 
-def score(planted: Sequence[Planted], findings: Iterable[Finding], measured: Collection[Pair], namer: Namer) -> Score:
+def score(
+    planted: Sequence[SimulatedFault], findings: Iterable[Finding], measured: Collection[Pair], namer: Namer
+) -> SimulatorScore:
     """A fault is found by its exact subject, or by a set that contains it; `measured`: ordered pairs of nodes.
 
     A finding is false if neither it nor any member of its set is at fault or slow because of a planted fault.
@@ -102,7 +104,7 @@ def score(planted: Sequence[Planted], findings: Iterable[Finding], measured: Col
     subjects = [namer.subject(fault.part) for fault in planted]
     slowed = _slowed(planted, namer)
     claims = tuple(
-        Claim(
+        JudgedFinding(
             kind=one.kind,
             subject=one.subject,
             direction=one.direction,
@@ -119,9 +121,11 @@ def score(planted: Sequence[Planted], findings: Iterable[Finding], measured: Col
         if fault.part.pair is not None and match is Match.MISSED and _pair_of(subject) not in measured:
             match = Match.UNSEEN
         faults.append(
-            Fault(kind=fault.part.kind, subject=subject, direction=fault.part.way, loss_ratio=fault.loss, match=match)
+            ScoredFault(
+                kind=fault.part.kind, subject=subject, direction=fault.part.way, loss_ratio=fault.loss, match=match
+            )
         )
-    return Score(faults=tuple(faults), claims=claims)
+    return SimulatorScore(faults=tuple(faults), claims=claims)
 
 
 def _truth(named: Collection[Subject], planted: Collection[Subject], slowed: Callable[[Subject], bool]) -> Truth:
@@ -130,7 +134,7 @@ def _truth(named: Collection[Subject], planted: Collection[Subject], slowed: Cal
     return Truth.PARTIAL if any(map(slowed, named)) else Truth.FALSE
 
 
-def _slowed(planted: Sequence[Planted], namer: Namer) -> Callable[[Subject], bool]:
+def _slowed(planted: Sequence[SimulatedFault], namer: Namer) -> Callable[[Subject], bool]:
     """Whether a subject is slow because of a fault: a cable within a faulty bundle, a pair across any faulty cable."""
     launcher = namer.launcher
     faulty = {hop for fault in planted for hop in fault.part.hops}

@@ -150,7 +150,7 @@ class _Maker:
         return self._device("S", DeviceKind.SWITCH, name)
 
     def nodes(self, count: int, leaves: list[str]) -> None:
-        """As evenly as can be, in the order of the leaves."""
+        """Spread nodes over the leaves as evenly as possible, in the order of the leaves."""
         for number in range(count):
             leaf = leaves[number * len(leaves) // count]
             self.cable(self._device("H", DeviceKind.ADAPTER, f"n{number + 1} mlx5_0"), leaf)

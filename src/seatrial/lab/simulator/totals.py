@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from seatrial.lab.simulator.score import LOSS_CLASSES, Fault, Match, Truth
-from seatrial.lab.simulator.trial import Trial
+from seatrial.lab.simulator.score import LOSS_CLASSES, Match, ScoredFault, Truth
+from seatrial.lab.simulator.trial import FabricTrial
 
 Z = 1.959964
-"""Of the normal distribution, for 95 %."""
+"""Quantile of the normal distribution for 95 %."""
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ def wilson(hits: int, count: int) -> Share:
     )
 
 
-def totals(trials: Sequence[Trial]) -> Totals:
+def totals(trials: Sequence[FabricTrial]) -> Totals:
     """Sums and means; every fault and every finding counts the same."""
     faults = [fault for one in trials for fault in one.score.faults if fault.match is not Match.UNSEEN]
     claims = [claim for one in trials for claim in one.score.claims]
@@ -97,14 +97,14 @@ def totals(trials: Sequence[Trial]) -> Totals:
     )
 
 
-def _cpu_s(trial: Trial) -> float:
+def _cpu_s(trial: FabricTrial) -> float:
     return trial.cost.cpu_s - trial.cost.simulated_s
 
 
-def _by(faults: Sequence[Fault], names: Iterable[str], name_of: Callable[[Fault], str]) -> dict[str, Share]:
+def _by(faults: Sequence[ScoredFault], names: Iterable[str], name_of: Callable[[ScoredFault], str]) -> dict[str, Share]:
     groups = {name: [fault for fault in faults if name_of(fault) == name] for name in names}
     return {name: _recall(group) for name, group in groups.items() if group}
 
 
-def _recall(faults: Sequence[Fault]) -> Share:
+def _recall(faults: Sequence[ScoredFault]) -> Share:
     return wilson(sum(fault.match is not Match.MISSED for fault in faults), len(faults))

@@ -11,12 +11,12 @@ import msgspec
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.driver.clock import clock
 from seatrial.driver.progress import Progress
-from seatrial.fabric.parts import Parts
+from seatrial.fabric.parts import FabricParts
 from seatrial.fabric.routes import Routes
-from seatrial.lab.simulator.disturbances import Conditions, Stream, stream_seed
-from seatrial.lab.simulator.faults import FaultSpec, Planted, draw_faults, random_faults
+from seatrial.lab.simulator.disturbances import SimulatedConditions, Stream, stream_seed
+from seatrial.lab.simulator.faults import FaultSpec, SimulatedFault, draw_faults, random_faults
 from seatrial.lab.simulator.launcher import SimulatedLauncher
-from seatrial.lab.simulator.score import Namer, Score, score
+from seatrial.lab.simulator.score import Namer, SimulatorScore, score
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.fabric_map import FabricMap
 from seatrial.model.settings import CHECK_BUDGET_S, CheckSettings
@@ -33,7 +33,7 @@ class TrialSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the check knows the fabric's cables and routes."""
     design: str = "sparse"
     budget_s: float = CHECK_BUDGET_S
-    conditions: Conditions = Conditions()
+    conditions: SimulatedConditions = SimulatedConditions()
     command: tuple[str, ...] = ()
 
 
@@ -54,14 +54,14 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     peak_bytes: int
 
 
-class Trial(msgspec.Struct, frozen=True, kw_only=True):
+class FabricTrial(msgspec.Struct, frozen=True, kw_only=True):
     """One trial: the verdict of the check, its score and its cost."""
 
     seed: int
     nodes: int
     verdict: Verdict
     exit_code: ExitCode
-    score: Score
+    score: SimulatorScore
     cost: Cost
 
 
@@ -71,11 +71,11 @@ class SimulatedFabric:
     def __init__(self, fabric: FabricMap) -> None:
         """Raises UsageError where the map has no two adapters on switches."""
         self.routes = Routes(fabric)
-        self.parts = Parts(self.routes)
+        self.parts = FabricParts(self.routes)
         if len(self.routes.adapters) < 2:
             raise UsageError("The fabric has fewer than two adapters on switches.", "Give a larger one by --topology.")
 
-    def plant(self, settings: TrialSettings, seed: int) -> list[Planted]:
+    def plant(self, settings: TrialSettings, seed: int) -> list[SimulatedFault]:
         """The faults of the trial `seed`: from a random stream that nothing else draws from."""
         draw = random.Random(stream_seed(seed, Stream.FAULTS))
         more = random_faults(self.parts, settings.random_faults, draw, routed=settings.routed)
@@ -85,13 +85,13 @@ class SimulatedFabric:
 def run_trial(
     fabric: SimulatedFabric,
     settings: TrialSettings,
-    planted: Iterable[Planted],
+    planted: Iterable[SimulatedFault],
     *,
     seed: int,
     archive: Path,
     run: str = "",
     progress: Progress | None = None,
-) -> tuple[Trial, CheckOutcome]:
+) -> tuple[FabricTrial, CheckOutcome]:
     """Check the fabric with these faults; the run goes into `archive`.
 
     The budget counts simulated time: how fast this machine is changes no answer.
@@ -118,7 +118,7 @@ def run_trial(
     nodes = len(outcome.recorded.info.nodes)
     elapsed_s = launcher.surroundings.elapsed_s
     measured = {one.pair for one in outcome.recorded.measurements}
-    trial = Trial(
+    trial = FabricTrial(
         seed=seed,
         nodes=nodes,
         verdict=judgement.verdict,

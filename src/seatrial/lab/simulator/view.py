@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.fabric.parts import PartKind
-from seatrial.lab.simulator.score import Claim, Fault, Match, Truth
+from seatrial.lab.simulator.score import JudgedFinding, Match, ScoredFault, Truth
 from seatrial.lab.simulator.totals import Share, Totals, totals
-from seatrial.lab.simulator.trial import Cost, Trial
+from seatrial.lab.simulator.trial import Cost, FabricTrial
 from seatrial.model.subject import Direction, Subject
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
@@ -23,7 +23,7 @@ MATCHES = {
 }
 
 
-def trial_text(trial: Trial) -> str:
+def trial_text(trial: FabricTrial) -> str:
     """Truth, findings that no fault explains, score and cost of one trial; ends with a line break."""
     score = trial.score
     lines = [f"Planted: {'' if score.faults else 'nothing.'}".rstrip()]
@@ -44,7 +44,7 @@ def trial_text(trial: Trial) -> str:
     return "\n".join(lines) + "\n"
 
 
-def trial_line(trial: Trial) -> str:
+def trial_line(trial: FabricTrial) -> str:
     """One trial of several."""
     score = trial.score
     missed = [_planted(fault) for fault in score.faults if fault.match is Match.MISSED]
@@ -121,18 +121,18 @@ class SimulationFields(msgspec.Struct, frozen=True, kw_only=True):
     trials: tuple[SimulatedTrial, ...]
 
 
-def simulation_fields(topology: str, trials: Sequence[Trial]) -> SimulationFields:
+def simulation_fields(topology: str, trials: Sequence[FabricTrial]) -> SimulationFields:
     """What programs read of all trials."""
     rows = [filled(SimulatedTrial, trial, trial.score, exit_code=int(trial.exit_code)) for trial in trials]
     right = all(trial.score.right for trial in trials)
     return filled(SimulationFields, right=right, topology=topology, totals=totals(trials), trials=rows)
 
 
-def _planted(fault: Fault) -> str:
+def _planted(fault: ScoredFault) -> str:
     return f"{_subject(fault.subject, fault.direction)}, {100 * fault.loss_ratio:.1f} % lost"
 
 
-def _claim(claim: Claim) -> str:
+def _claim(claim: JudgedFinding) -> str:
     others = "".join(f", or {clean(one.text)}" for one in claim.ambiguous_with)
     return f"{claim.kind} {_subject(claim.subject, claim.direction)}{others}: {claim.truth}"
 

@@ -22,7 +22,7 @@ KINDS = frozenset(FindingKind)
 """Everything that a check can find."""
 
 
-class FaultSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ScenarioFault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One fault of a scenario.
 
     With `after_s` it is planted that long after the measuring began, which is the first round of the survey, else
@@ -64,7 +64,7 @@ class ExpectSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def expected(self) -> Expected:
-        """The same as the score takes it."""
+        """The expected findings as the score takes them."""
         subjects = (self.subject,) if isinstance(self.subject, str) else self.subject
         kinds = (self.kind,) if isinstance(self.kind, str) else self.kind
         return Expected(
@@ -90,7 +90,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     node_trials: bool = False
     """Whether `check` also tries each node by itself, which takes a second for each."""
     arguments: tuple[str, ...] = ()
-    faults: tuple[FaultSpec, ...] = ()
+    faults: tuple[ScenarioFault, ...] = ()
     expect: tuple[ExpectSpec, ...] = ()
     also_allowed: tuple[ExpectSpec, ...] = ()
     exit_code: int | None = None

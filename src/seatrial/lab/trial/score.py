@@ -8,14 +8,14 @@ SHAPER_ERROR = 0.001
 """The rate that a fault leaves is exact to this share; measured with 250 Mb/s to 2 Gb/s."""
 
 
-class Interval(msgspec.Struct, frozen=True, kw_only=True):
+class ReportedInterval(msgspec.Struct, frozen=True, kw_only=True):
     """What a score needs of an estimate."""
 
     low: float
     high: float
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class ReportedFinding(msgspec.Struct, frozen=True, kw_only=True):
     """What a score needs of a finding in the JSON of a check; other fields are ignored."""
 
     kind: str
@@ -23,9 +23,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     ambiguous_with: tuple[str, ...] = ()
     direction: str = ""
     statement: str = ""
-    measured: Interval | None = None
+    measured: ReportedInterval | None = None
     peers: float | None = None
-    of_peers: Interval | None = None
+    of_peers: ReportedInterval | None = None
 
     @property
     def share(self) -> tuple[float, float] | None:
@@ -42,7 +42,7 @@ class CheckOutput(msgspec.Struct, frozen=True, kw_only=True):
 
     verdict: str
     exit_code: int
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ReportedFinding, ...] = ()
     run: str = ""
 
 
@@ -55,7 +55,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     of_peers: float | None = None
     """The true share of the peers' value: the interval of the finding must contain it."""
 
-    def meets(self, finding: Finding) -> bool:
+    def meets(self, finding: ReportedFinding) -> bool:
         """Whether a finding is this one: its kind fits, and it names one of our subjects or is ambiguous with it."""
         same_direction = self.direction in ("", finding.direction)
         return (
@@ -64,7 +64,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
             and not set(self.subjects).isdisjoint((finding.subject, *finding.ambiguous_with))
         )
 
-    def wrong_interval(self, finding: Finding) -> str:
+    def wrong_interval(self, finding: ReportedFinding) -> str:
         """What is wrong with the finding's interval, in one line; empty where it contains the true value."""
         if self.of_peers is None:
             return ""
@@ -83,14 +83,14 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
         return f"{' or '.join(self.kinds)} {' or '.join(self.subjects)}{way}"
 
 
-class Score(msgspec.Struct, frozen=True, kw_only=True):
+class TrialScore(msgspec.Struct, frozen=True, kw_only=True):
     """One run against its truth: expectations met, expectations not met, findings that nothing was planted for."""
 
     hits: tuple[Expected, ...]
     misses: tuple[Expected, ...]
-    false_names: tuple[Finding, ...]
+    false_names: tuple[ReportedFinding, ...]
     wrong_intervals: tuple[str, ...] = ()
-    """Of findings that are hits: those whose interval does not contain the true value."""
+    """Hits whose interval does not contain the true value."""
 
     @property
     def right(self) -> bool:
@@ -98,7 +98,9 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
         return not self.misses and not self.false_names and not self.wrong_intervals
 
 
-def score(expected: Sequence[Expected], findings: Sequence[Finding], also_allowed: Sequence[Expected] = ()) -> Score:
+def score(
+    expected: Sequence[Expected], findings: Sequence[ReportedFinding], also_allowed: Sequence[Expected] = ()
+) -> TrialScore:
     """Each expectation takes one finding that meets it; what is left over and not allowed either is a false name.
 
     Expectations with the fewest alternatives choose first. A finding whose own subject was expected goes before one
@@ -118,6 +120,6 @@ def score(expected: Sequence[Expected], findings: Sequence[Finding], also_allowe
         else:
             misses.append(expectation)
     false_names = [finding for finding in left if not any(allowed.meets(finding) for allowed in also_allowed)]
-    return Score(
+    return TrialScore(
         hits=tuple(hits), misses=tuple(misses), false_names=tuple(false_names), wrong_intervals=tuple(wrong_intervals)
     )

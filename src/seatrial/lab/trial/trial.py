@@ -1,24 +1,41 @@
-"""Runs scenarios: raises a lab, plants, lets `check` measure it, scores what it named, tears down."""
+"""Runs scenarios: raises a lab, plants, lets `check` measure it, scores what it named, tears down.
 
+The stage does that on this machine, with labs of unique names and the command `seatrial check`.
+"""
+
+import itertools
+import os
+import shutil
 import statistics
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
+from pathlib import Path
 
 import msgspec
 
+from seatrial.archive.journal import RoundStarted, decode
+from seatrial.archive.layout import JOURNAL_FILE, PARTIAL
+from seatrial.lab.cluster import planting, state
+from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.lab.cluster.stop import raze
 from seatrial.lab.faults.base import Planted
-from seatrial.lab.trial.disturbances import Strike
-from seatrial.lab.trial.scenario import FaultSpec, Scenario
-from seatrial.lab.trial.score import CheckOutput, Score, score
+from seatrial.lab.trial.disturbances import Strike, hogs
+from seatrial.lab.trial.scenario import Scenario, ScenarioFault
+from seatrial.lab.trial.score import CheckOutput, TrialScore, score
+from seatrial.model.measurement import Phase
 from seatrial.model.verdict import Verdict
-from seatrial.process.process import Completed
+from seatrial.process.process import Completed, own_program, run
 from seatrial.render.json import filled
 
+CHECK_TIMEOUT_S = 900.0
 
-class Stage(msgspec.Struct, frozen=True, kw_only=True):
+
+class TrialStage(msgspec.Struct, frozen=True, kw_only=True):
     """The actions of a trial; `stage.real_stage` for real, fakes in tests."""
 
     plan: Callable[[Scenario], LabPlan]
@@ -38,13 +55,13 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     clock: Callable[[], float]
 
 
-class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+class ScenarioRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run of one scenario. `problem`: why there is no score, or what else went wrong."""
 
     seconds: float
     verdict: str = ""
     """The check's own."""
-    score: Score | None = None
+    score: TrialScore | None = None
     exit_code: int | None = None
     exit_code_right: bool = True
     verdict_right: bool = True
@@ -81,7 +98,7 @@ class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
     """All runs of one scenario."""
 
     name: str
-    runs: tuple[RunResult, ...]
+    runs: tuple[ScenarioRun, ...]
 
     @property
     def right(self) -> bool:
@@ -112,10 +129,10 @@ class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_scenario(
-    scenario: Scenario, repeat: int, stage: Stage, said: Callable[[int, RunResult], None] = lambda _n, _r: None
+    scenario: Scenario, repeat: int, stage: TrialStage, said: Callable[[int, ScenarioRun], None] = lambda _n, _r: None
 ) -> ScenarioResult:
     """Run a scenario `repeat` times, each run from the design state; the lab is always removed at the end."""
-    results: list[RunResult] = []
+    results: list[ScenarioRun] = []
     plan = stage.plan(scenario)
     stands = False
     try:
@@ -137,7 +154,7 @@ def run_scenario(
     return ScenarioResult(name=scenario.name, runs=tuple(results))
 
 
-def _run_once(scenario: Scenario, plan: LabPlan, stage: Stage, label: str) -> RunResult:
+def _run_once(scenario: Scenario, plan: LabPlan, stage: TrialStage, label: str) -> ScenarioRun:
     for fault in scenario.faults:
         if not fault.during:
             stage.plant(plan.name, fault.kind, fault.subject, fault.parameters)
@@ -155,7 +172,7 @@ def _run_once(scenario: Scenario, plan: LabPlan, stage: Stage, label: str) -> Ru
     return msgspec.structs.replace(result, changes_s=tuple(changes_s), kept=kept)
 
 
-def _strike(fault: FaultSpec, plan: LabPlan, stage: Stage, label: str) -> Strike:
+def _strike(fault: ScenarioFault, plan: LabPlan, stage: TrialStage, label: str) -> Strike:
     return Strike(
         fault.kind,
         partial(stage.plant, plan.name, fault.kind, fault.subject, fault.parameters, fault.every_s),
@@ -165,7 +182,7 @@ def _strike(fault: FaultSpec, plan: LabPlan, stage: Stage, label: str) -> Strike
     )
 
 
-def judge(scenario: Scenario, done: Completed, seconds: float, problems: Sequence[str] = ()) -> RunResult:
+def judge(scenario: Scenario, done: Completed, seconds: float, problems: Sequence[str] = ()) -> ScenarioRun:
     """What one run of the check is worth: pure."""
     output = None
     with suppress(msgspec.MsgspecError):
@@ -179,7 +196,7 @@ def judge(scenario: Scenario, done: Completed, seconds: float, problems: Sequenc
     elif output.exit_code != done.returncode:
         wrong.append(f"the check printed exit code {output.exit_code} and ended with {done.returncode}")
     verdict = output.verdict if output else ""
-    return RunResult(
+    return ScenarioRun(
         seconds=seconds,
         verdict=verdict,
         score=score_of(scenario, output) if output else None,
@@ -191,7 +208,7 @@ def judge(scenario: Scenario, done: Completed, seconds: float, problems: Sequenc
     )
 
 
-def score_of(scenario: Scenario, output: CheckOutput) -> Score:
+def score_of(scenario: Scenario, output: CheckOutput) -> TrialScore:
     """The findings of a check against the scenario's truth."""
     expected = [spec.expected for spec in scenario.expect]
     allowed = [spec.expected for spec in scenario.also_allowed]
@@ -200,7 +217,7 @@ def score_of(scenario: Scenario, output: CheckOutput) -> Score:
     return score(expected, output.findings, allowed)
 
 
-def complaints(result: RunResult) -> list[str]:
+def complaints(result: ScenarioRun) -> list[str]:
     """What was wrong with a run, one sentence each."""
     lines = [result.problem] if result.problem else []
     if not result.verdict_right:
@@ -214,6 +231,63 @@ def complaints(result: RunResult) -> list[str]:
         lines += [f"false name: {one.kind} {one.subject} ({one.statement})" for one in result.score.false_names]
         lines += [f"wrong interval: {what}" for what in result.score.wrong_intervals]
     return lines
+
+
+def real_stage(keep_in: Path | None, program: Sequence[str] = ()) -> TrialStage:
+    """A stage that raises real labs; archives and outputs of runs that were not right go to `keep_in`."""
+    numbers = itertools.count(1)
+
+    def plan(scenario: Scenario) -> LabPlan:
+        return scenario.plan(f"t{os.getpid()}-{next(numbers)}", needed_folders())
+
+    def check(plan: LabPlan, words: Sequence[str], label: str) -> Completed:
+        archive = str(archive_of(plan, label))
+        argv = [*(program or own_program()), words[0], "--json", "--archive", archive, *words[1:]]
+        return run(as_user(plan, argv), timeout_s=CHECK_TIMEOUT_S)
+
+    def keep(plan: LabPlan, label: str, done: Completed) -> str:
+        if keep_in is None:
+            return ""
+        keep_run(archive_of(plan, label), keep_in / label, done)
+        return str(keep_in / label)
+
+    return TrialStage(
+        plan=plan,
+        raise_lab=raise_lab,
+        raze=raze,
+        plant=planting.plant,
+        switch=planting.switch,
+        clear=planting.clear,
+        check=check,
+        measuring=lambda plan, label: survey_begun(archive_of(plan, label)),
+        hogs=hogs,
+        keep=keep,
+        clock=time.monotonic,
+    )
+
+
+def archive_of(plan: LabPlan, label: str) -> Path:
+    """The archive of one run's check: a folder that every host of the lab sees, and that goes with the lab."""
+    return state.folder(plan.name) / "work" / label
+
+
+def survey_begun(archive: Path) -> bool:
+    """Whether the run that grows in this archive has begun its survey: a round of it is in the journal."""
+    for journal in archive.glob(f"*{PARTIAL}/{JOURNAL_FILE}"):
+        with suppress(OSError, msgspec.MsgspecError), journal.open("rb") as lines:
+            if any(isinstance(one, RoundStarted) and one.round.phase is Phase.SURVEY for one in decode(lines)):
+                return True
+    return False
+
+
+def keep_run(archive: Path, target: Path, done: Completed) -> None:
+    """Copy the archive of a run, and what the check printed, out of the lab."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    if archive.is_dir():
+        shutil.copytree(archive, target, dirs_exist_ok=True)
+    (target / "check.stdout").write_text(done.stdout, encoding="utf-8")
+    (target / "check.stderr").write_text(done.stderr, encoding="utf-8")
 
 
 class WrongRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -231,7 +305,7 @@ class ScenarioRow(ScenarioCounts, frozen=True, kw_only=True):
     right: bool
     verdicts: dict[str, int]
     wrong: tuple[WrongRun, ...]
-    results: tuple[RunResult, ...]
+    results: tuple[ScenarioRun, ...]
 
 
 class LabTrialFields(msgspec.Struct, frozen=True, kw_only=True):

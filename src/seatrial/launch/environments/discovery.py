@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.failures.entry import why_not_entered
+from seatrial.failures.start_failure import why_not_entered
 from seatrial.launch.environments.environment import SHELL, Environment, Where
 from seatrial.launch.environments.kinds import SCRIPT
 from seatrial.model.errors import LaunchError, UsageError
@@ -34,31 +34,29 @@ found=$(command -v mpirun) && printf 'seatrial-mpirun %s\n' "$found"
 exit 0
 """
 """Only what the shell can do itself: a pure environment may hold nothing but the MPI."""
-
-
 WHICH = r"""
 found=$(command -v -- "$1") || exit 44
 printf 'seatrial-program %s\n' "$found"
 """
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FoundMpi(msgspec.Struct, frozen=True, kw_only=True):
     """Paths as they are inside; `mpirun` is empty where there is none."""
 
     mpicc: str
     mpirun: str
 
 
-def look_inside(environment: Environment, mpicc: str) -> Found:
+def look_inside(environment: Environment, mpicc: str) -> FoundMpi:
     """The compiler of that name, or `mpicc`, on the environment's PATH, and the launcher beside it.
 
     Raises LaunchError where the environment cannot be entered or has no MPI, UsageError where it lacks the one named.
     """
     argv = environment.wrap([SHELL, "-c", QUESTION, "sh", mpicc or "mpicc"])
     done = run(argv, timeout_s=TIMEOUT_S, kept_bytes=KEPT_BYTES)
-    found = Found(mpicc=_answer(done.stdout, "seatrial-mpicc"), mpirun=_answer(done.stdout, "seatrial-mpirun"))
-    if done.ok and found.mpicc:
-        return found
+    mpi = FoundMpi(mpicc=_answer(done.stdout, "seatrial-mpicc"), mpirun=_answer(done.stdout, "seatrial-mpirun"))
+    if done.ok and mpi.mpicc:
+        return mpi
     if done.returncode == ABSENT and mpicc:
         raise UsageError(f"There is no MPI compiler {mpicc!r} in {environment.spec}.", "Name one that is in it.")
     if done.returncode == ABSENT:
@@ -70,7 +68,7 @@ def look_inside(environment: Environment, mpicc: str) -> Found:
 
 
 def find_program(environment: Environment, word: str) -> str:
-    """Where a program is that is called by `word`: on PATH, inside or outside as the launch is; empty: nowhere."""
+    """The path of the program that `word` calls: on PATH, inside or outside as the launch is; empty: none."""
     if not environment or environment.where is Where.INSIDE:
         return shutil.which(word) or ""
     argv = environment.wrap([SHELL, "-c", WHICH, "sh", word])
@@ -89,9 +87,9 @@ def _not_entered(environment: Environment, done: Completed) -> LaunchError:
         )
     if done.returncode == NOT_STARTED and done.stderr.startswith(f"{done.argv[0]}: "):
         absent = f"there is no {done.argv[0]} here", "Put it on PATH, or name another environment."
-        known = script_trouble(environment.words[0]) if environment.kind is SCRIPT else absent
-        if known is not None:
-            return LaunchError(f"{what}: {known[0]}.", known[1])
+        trouble = script_trouble(environment.words[0]) if environment.kind is SCRIPT else absent
+        if trouble is not None:
+            return LaunchError(f"{what}: {trouble[0]}.", trouble[1])
     why, remedy = why_not_entered(done.stderr) or (complaint(done.stderr) if done.stderr.strip() else ended(done), "")
     return LaunchError(f"{what}: {why.rstrip('.')}.", remedy)
 

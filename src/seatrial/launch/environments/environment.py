@@ -10,9 +10,7 @@ Wrap = Callable[[Words, Words, Sequence[str]], list[str]]
 """(words of the SPEC, folders that must be seen inside, argv) -> argv."""
 
 SHELL = "/bin/sh"
-"""By its path, since a pure environment has no sh on PATH."""
-FAILED = 96
-"""Exit code of our own shell texts where the environment could not be entered."""
+"""The shell by its path, since a pure environment has no sh on PATH."""
 
 
 class Where(enum.StrEnum):
@@ -24,7 +22,7 @@ class Where(enum.StrEnum):
     """`WRAP srun ... probe`: it is entered once, and its variables travel with the launch."""
 
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
+class EnvironmentKind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of environment: one file of this folder."""
 
     name: str
@@ -32,7 +30,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     form: str
     """What comes after it, as shown in messages."""
     where: Where
-    """Where it is entered by default."""
+    """The place at which it is entered by default."""
     wrap: Wrap
     takes_options: bool = False
     """Whether words may begin with -, for the program that is called."""
@@ -42,17 +40,17 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """What to do where variables of the launch get lost in it."""
 
 
-def shell_argv(text: str, name: str, words: Sequence[str], argv: Sequence[str]) -> list[str]:
-    """A fixed `text` for the shell, which finds how many words there are, the words, and argv as its parameters."""
-    return [SHELL, "-c", text, name, str(len(words)), *words, *argv]
+def shell_wrap(text: str, name: str) -> Wrap:
+    """Wrap with a fixed `text` for the shell: its parameters are the number of words, the words, and argv."""
+    return lambda words, _, argv: [SHELL, "-c", text, name, str(len(words)), *words, *argv]
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """One kind with its words. Without a kind it wraps nothing."""
 
     spec: str = ""
-    """As given."""
-    kind: Kind | None = None
+    """The SPEC as the user wrote it."""
+    kind: EnvironmentKind | None = None
     words: tuple[str, ...] = ()
     where: Where = Where.INSIDE
     folders: tuple[str, ...] = ()
@@ -75,7 +73,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
         return self.wrap(argv) if self.where is Where.OUTSIDE else list(argv)
 
     def seeing(self, *folders: str) -> "Environment":
-        """The same, in which these folders are seen, too."""
+        """The environment in which these folders are visible, too."""
         return msgspec.structs.replace(self, folders=tuple(dict.fromkeys((*self.folders, *folders))))
 
 

@@ -1,15 +1,19 @@
-"""What an environment does to a launch, judged from tasks that ran outside of it and inside; pure."""
+"""What an environment does to a launch: a tiny step outside of it and one inside, on every node, compared."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from seatrial.failures.entry import why_not_entered
-from seatrial.failures.start_failure import ENTERED
-from seatrial.launch.environments.environment import Environment, Where
-from seatrial.launch.environments.report import TaskReport
-from seatrial.model.words import count
+from seatrial.failures.start_failure import ENTERED, why_not_entered
+from seatrial.launch.environments.discovery import TIMEOUT_S, ended
+from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Where
+from seatrial.launch.environments.report import TaskReport, ask, parse_reports, question
+from seatrial.model.errors import LaunchError
+from seatrial.model.words import count, some
 from seatrial.node.mpi import told, told_apart
+from seatrial.process.process import Completed
 from seatrial.slurm.text import complaint, launch_failures
 
 WITNESSES = {"OMPI_MCA_seatrial_witness": "1", "UCX_SEATRIAL_WITNESS": "1", "FI_SEATRIAL_WITNESS": "1"}
@@ -28,9 +32,9 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     environment: Environment
     nodes: tuple[str, ...]
     plain: tuple[TaskReport, ...]
-    """By tasks outside of the environment, the control."""
+    """Reports of tasks outside of the environment, the control."""
     within: tuple[TaskReport, ...]
-    """By tasks inside."""
+    """Reports of tasks inside."""
     here: TaskReport | None = None
     """Inside, where the probe was built, without a launcher."""
     here_plain: TaskReport | None = None
@@ -98,11 +102,11 @@ def _silent(tried: Tried) -> Iterable[EnvironmentFault]:
     silent = _named(tried, _hosts(tried.plain) - _hosts(tried.within))
     if silent:
         failures = launch_failures(tried.said)
-        known = why_not_entered(tried.said)
-        said = "no task ended in time there" if tried.late else _complaint(tried.said)
-        why = known[0] if known else next((failures[node] for node in silent if node in failures), said)
+        reason = why_not_entered(tried.said)
+        complaint = "no task ended in time there" if tried.late else _complaint(tried.said)
+        why = reason[0] if reason else next((failures[node] for node in silent if node in failures), complaint)
         yield EnvironmentFault(
-            what=f"{tried.environment.spec} cannot be entered on {_listed(silent)}: {why.rstrip('.')}.",
+            what=f"{tried.environment.spec} cannot be entered on {some(silent, SHOWN)}: {why.rstrip('.')}.",
             remedy=WAITS if tried.late else "Install there what it needs, or leave the nodes out.",
             fatal=True,
         )
@@ -134,7 +138,7 @@ def _without_program(tried: Tried) -> Iterable[EnvironmentFault]:
     nodes = _named(tried, {one.host for one in tried.within if not one.program})
     if nodes:
         yield EnvironmentFault(
-            what=f"The probe is not visible in {tried.environment.spec} on {_listed(nodes)}.",
+            what=f"The probe is not visible in {tried.environment.spec} on {some(nodes, SHOWN)}.",
             remedy="Name a folder by --probe-dir that all nodes share and that the environment does not hide.",
             fatal=True,
         )
@@ -145,7 +149,7 @@ def _without_library(tried: Tried) -> Iterable[EnvironmentFault]:
     nodes = _named(tried, {one.host for one in tried.within if one.missing})
     if missing:
         yield EnvironmentFault(
-            what=f"{_listed(nodes)} {'miss' if len(nodes) > 1 else 'misses'} {_listed(sorted(missing))} "
+            what=f"{some(nodes, SHOWN)} {'miss' if len(nodes) > 1 else 'misses'} {some(sorted(missing), SHOWN)} "
             f"in {tried.environment.spec}.",
             remedy="Install the same software on all nodes, or share it.",
             fatal=True,
@@ -187,9 +191,9 @@ def _lost(tried: Tried, mine: Callable[[str], bool], meaning: str, *, fatal: boo
     names = {name for some in lost.values() for name in some}
     nodes = _named(tried, {host for host, some in lost.items() if some})
     if names and tried.environment.kind is not None:
-        where = "" if len(nodes) == len(tried.nodes) else f" on {_listed(nodes)}"
+        where = "" if len(nodes) == len(tried.nodes) else f" on {some(nodes, SHOWN)}"
         yield EnvironmentFault(
-            what=f"{tried.environment.spec} loses {_listed(_telling(names))}{where}, {meaning}.",
+            what=f"{tried.environment.spec} loses {some(_telling(names), SHOWN)}{where}, {meaning}.",
             remedy=tried.environment.kind.keeping,
             fatal=fatal,
         )
@@ -200,9 +204,11 @@ def _unequal(tried: Tried) -> Iterable[EnvironmentFault]:
     of = {one.host: one.library for one in tried.within if one.library is not None}
     several = told_apart(of)
     if len(several) > 1:
-        each = "; ".join(f"{_listed(_named(tried, hosts))}: {what}" for what, hosts in list(several.items())[:SHOWN])
+        parts = "; ".join(
+            f"{some(_named(tried, hosts), SHOWN)}: {what}" for what, hosts in list(several.items())[:SHOWN]
+        )
         yield EnvironmentFault(
-            what=f"In {tried.environment.spec} the nodes do not have the same MPI library ({each}).",
+            what=f"In {tried.environment.spec} the nodes do not have the same MPI library ({parts}).",
             remedy="Install the same on all nodes, or share it.",
             fatal=False,
         )
@@ -231,9 +237,9 @@ def _without_effect(tried: Tried) -> Iterable[EnvironmentFault]:
         )
 
 
-def _complaint(said: str) -> str:
+def _complaint(text: str) -> str:
     """What srun itself holds to be the end of it, else the first error."""
-    lines = [line for line in said.splitlines() if not line.endswith(ENTERED)]
+    lines = [line for line in text.splitlines() if not line.endswith(ENTERED)]
     fatal = [line for line in lines if line.startswith("srun: fatal: ")]
     return complaint("\n".join(fatal or lines))
 
@@ -254,6 +260,62 @@ def _telling(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (first.index(name) if name in first else len(first), name))
 
 
-def _listed(words: Sequence[str]) -> str:
-    more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
-    return ", ".join(words[:SHOWN]) + more
+@runtime_checkable
+class Reporting(Protocol):
+    """A launcher that can start other programs as it starts the probe."""
+
+    environment: Environment
+    probe: Path
+    job: str
+
+    def report(
+        self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool
+    ) -> Completed:
+        """Run argv once on every node, under the same PMI; `within`: in the environment.
+
+        The first task gets a line on its standard input (see launch.trial_step).
+        """
+
+
+def has_environment(launcher: object) -> bool:
+    """Whether the launcher starts things in an environment; not so where nothing is started (a replay)."""
+    return isinstance(launcher, Reporting) and bool(launcher.environment)
+
+
+def check_environment(launcher: object, nodes: Sequence[str]) -> tuple[EnvironmentFault, ...]:
+    """What is wrong with the launcher's environment on these nodes, the gravest first.
+
+    Nothing for a launcher that has none. Under Slurm the nodes must be allocated.
+    """
+    if not isinstance(launcher, Reporting) or not launcher.environment:
+        return ()
+    return judge_environment(try_out(launcher, nodes))
+
+
+def try_out(launcher: Reporting, nodes: Sequence[str]) -> Tried:
+    """Both steps, and the same question to this machine."""
+    asked = question(str(launcher.probe))
+    plain = launcher.report(nodes, asked, WITNESSES, within=False)
+    within = launcher.report(nodes, asked, WITNESSES, within=True)
+    return Tried(
+        environment=launcher.environment,
+        nodes=tuple(nodes),
+        job=launcher.job,
+        plain=parse_reports(plain.stdout),
+        within=parse_reports(within.stdout),
+        here=_here(launcher.environment, asked),
+        here_plain=_here(NO_ENVIRONMENT, asked),
+        said=within.stderr or ended(within),
+        late=within.timed_out,
+    )
+
+
+def refuse_fatal(faults: Sequence[EnvironmentFault]) -> None:
+    """Raise LaunchError where an MPI program cannot work so."""
+    fatal = [fault for fault in faults if fault.fatal]
+    if fatal:
+        raise LaunchError(" ".join(fault.what for fault in fatal), " ".join(dict.fromkeys(f.remedy for f in fatal)))
+
+
+def _here(environment: Environment, asked: Sequence[str]) -> TaskReport | None:
+    return next(iter(parse_reports(ask(environment.wrap(asked), 1, timeout_s=TIMEOUT_S).stdout)), None)

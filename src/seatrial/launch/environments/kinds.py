@@ -1,94 +1,31 @@
-"""Environments that a program enters by itself: scripts of the site, Nix, Guix, Apptainer."""
+"""All kinds of environments, and those that a program enters by itself: scripts of the site, Nix, Guix, Apptainer."""
 
+import shlex
 from collections.abc import Sequence
 
-from seatrial.launch.environments.environment import SHELL, Kind, Where, Words, Wrap
-
-
-def wrap_script(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
-    """The program, its own arguments, then argv."""
-    return [*words, *argv]
-
-
-SCRIPT = Kind(
-    name="script",
-    form="/PATH/PROGRAM [ARGUMENT...]",
-    where=Where.INSIDE,
-    wrap=wrap_script,
-    takes_options=True,
-    keeping="The script has to leave them alone: no env -i, or one that passes SLURM_* and PMI* on.",
+from seatrial.launch.environments.environment import (
+    NO_ENVIRONMENT,
+    SHELL,
+    Environment,
+    EnvironmentKind,
+    Where,
+    Words,
 )
+from seatrial.launch.environments.module_systems import MODULE, SPACK, SPACK_ENV
+from seatrial.model.errors import UsageError
+from seatrial.model.words import count
+
+AUTO = "auto"
+LONGEST = 4096
+SHOWN = 40
+WRAPS = (AUTO, *Where)
 
 
 NIX_FEATURES = ("--extra-experimental-features", "nix-command flakes")
-
-
-def wrap_nix(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
-    """`nix shell`, not nix-shell: that one takes its command as text for a shell."""
-    return ["nix", *NIX_FEATURES, "shell", *words, "--command", *argv]
-
-
-NIX = Kind(
-    name="nix",
-    form="INSTALLABLE...",
-    where=Where.INSIDE,
-    wrap=wrap_nix,
-    takes_options=True,
-    keeping="Take --ignore-environment out of the SPEC, or add --keep NAME for each of them.",
-)
-
-
 KEPT = ("SLURM", "PMI", "OMPI_", "PRTE_", "MPICH_", "MPIR_", "HYDRA_", "HYDI_", "I_MPI_", "MV2_", "MVP_", "PALS_",
         "UCX_", "FI_", "PSM", "HFI_", "MPI_", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "TMPDIR")  # fmt: skip
 """How the variables begin by which Slurm, PMI, MPI and its transports reach a rank; PMI includes PMIX."""
 PRESERVED = tuple(f"--preserve=^{name}" for name in KEPT)
-
-
-def wrap_packages(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
-    """`guix shell --pure` with these packages."""
-    return ["guix", "shell", "--pure", *PRESERVED, *words, "--", *argv]
-
-
-def wrap_manifest(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
-    """`guix shell --pure` with what these manifests list."""
-    return ["guix", "shell", "--pure", *PRESERVED, *(f"--manifest={word}" for word in words), "--", *argv]
-
-
-def wrap_container(words: Words, folders: Words, argv: Sequence[str]) -> list[str]:
-    """`guix shell --container` on the host's network, which sees the folders."""
-    seen = [f"--share={folder}" for folder in folders]
-    options = ["--container", "--network", *PRESERVED, *seen]
-    return on_node("--share=", "guix", "shell", [*options, *words, "--", *argv])
-
-
-def wrap_environment(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
-    """`guix environment --pure --ad-hoc`, for Guix before 1.4."""
-    return ["guix", "environment", "--pure", *PRESERVED, "--ad-hoc", *words, "--", *argv]
-
-
-GUIX_KEEPING = "Add --preserve=^NAME to the SPEC for each of them."
-GUIX = Kind(
-    name="guix", form="PACKAGE...", where=Where.INSIDE, wrap=wrap_packages, takes_options=True, keeping=GUIX_KEEPING
-)
-GUIX_MANIFEST = Kind(
-    name="guix-manifest",
-    form="FILE...",
-    where=Where.INSIDE,
-    wrap=wrap_manifest,
-    keeping="Use guix:-m FILE --preserve=…",
-)
-GUIX_CONTAINER = Kind(
-    name="guix-container", form="PACKAGE...", where=Where.INSIDE, wrap=wrap_container, takes_options=True,
-    keeping=GUIX_KEEPING,
-)  # fmt: skip
-GUIX_ENVIRONMENT = Kind(
-    name="guix-environment", form="PACKAGE...", where=Where.INSIDE, wrap=wrap_environment, takes_options=True,
-    keeping=GUIX_KEEPING,
-)  # fmt: skip
-
-
-# Containers: what they have to see of a node is known only on that node.
-
 CONTAINER_TEXT = r"""
 seatrial_flag=$1
 seatrial_program=$2
@@ -99,7 +36,10 @@ case ${PMIX_SERVER_TMPDIR:-} in
 esac
 exec "$seatrial_program" "$seatrial_verb" "$@"
 """
-"""Slurm's PMIx keeps what the ranks of a node share in its spool: without it they do not find their server's data."""
+"""Slurm's PMIx keeps what the ranks of a node share in its spool: without it they do not find their server's data.
+What a container has to see of a node is known only on that node."""
+GUIX_KEEPING = "Add --preserve=^NAME to the SPEC for each of them."
+APPTAINER_KEEPING = "Take --cleanenv and --containall out of the SPEC, and see that APPTAINER_CLEANENV is not set."
 
 
 def on_node(flag: str, program: str, verb: str, rest: Sequence[str]) -> list[str]:
@@ -110,26 +50,127 @@ def on_node(flag: str, program: str, verb: str, rest: Sequence[str]) -> list[str
     return [SHELL, "-c", CONTAINER_TEXT, "seatrial-container", flag, program, verb, *rest]
 
 
-# Singularity is the former name of Apptainer.
+def wrap_container(words: Words, folders: Words, argv: Sequence[str]) -> list[str]:
+    """`guix shell --container` on the host's network, which sees the folders."""
+    options = ["--container", "--network", *PRESERVED, *(f"--share={folder}" for folder in folders)]
+    return on_node("--share=", "guix", "shell", [*options, *words, "--", *argv])
 
-APPTAINER_KEEPING = "Take --cleanenv and --containall out of the SPEC, and see that APPTAINER_CLEANENV is not set."
 
-
-def wrapped_by(program: str) -> Wrap:
-    """`exec` of that program, which sees the folders."""
+def image_kind(program: str) -> EnvironmentKind:
+    """`exec` of Apptainer, or of Singularity, its former name, which sees the folders."""
 
     def wrap(words: Words, folders: Words, argv: Sequence[str]) -> list[str]:
         bound = [part for folder in folders for part in ("--bind", folder)]
         return on_node("--bind=", program, "exec", [*bound, *words, *argv])
 
-    return wrap
+    return EnvironmentKind(
+        name=program, form="IMAGE", where=Where.INSIDE, wrap=wrap, takes_options=True, name_last=True,
+        keeping=APPTAINER_KEEPING,
+    )  # fmt: skip
 
 
-APPTAINER = Kind(
-    name="apptainer", form="IMAGE", where=Where.INSIDE, wrap=wrapped_by("apptainer"), takes_options=True,
-    name_last=True, keeping=APPTAINER_KEEPING,
+SCRIPT = EnvironmentKind(
+    name="script",
+    form="/PATH/PROGRAM [ARGUMENT...]",
+    where=Where.INSIDE,
+    wrap=lambda words, _, argv: [*words, *argv],
+    takes_options=True,
+    keeping="The script has to leave them alone: no env -i, or one that passes SLURM_* and PMI* on.",
+)
+NIX = EnvironmentKind(
+    name="nix",
+    form="INSTALLABLE...",
+    where=Where.INSIDE,
+    # not nix-shell: that one takes its command as text for a shell
+    wrap=lambda words, _, argv: ["nix", *NIX_FEATURES, "shell", *words, "--command", *argv],
+    takes_options=True,
+    keeping="Take --ignore-environment out of the SPEC, or add --keep NAME for each of them.",
+)
+GUIX = EnvironmentKind(
+    name="guix",
+    form="PACKAGE...",
+    where=Where.INSIDE,
+    wrap=lambda words, _, argv: ["guix", "shell", "--pure", *PRESERVED, *words, "--", *argv],
+    takes_options=True,
+    keeping=GUIX_KEEPING,
+)
+GUIX_MANIFEST = EnvironmentKind(
+    name="guix-manifest",
+    form="FILE...",
+    where=Where.INSIDE,
+    wrap=lambda words, _, argv: [
+        "guix", "shell", "--pure", *PRESERVED, *(f"--manifest={word}" for word in words), "--", *argv
+    ],
+    keeping="Use guix:-m FILE --preserve=…",
 )  # fmt: skip
-SINGULARITY = Kind(
-    name="singularity", form="IMAGE", where=Where.INSIDE, wrap=wrapped_by("singularity"), takes_options=True,
-    name_last=True, keeping=APPTAINER_KEEPING,
+GUIX_CONTAINER = EnvironmentKind(
+    name="guix-container", form="PACKAGE...", where=Where.INSIDE, wrap=wrap_container, takes_options=True,
+    keeping=GUIX_KEEPING,
 )  # fmt: skip
+GUIX_ENVIRONMENT = EnvironmentKind(  # for Guix before 1.4
+    name="guix-environment",
+    form="PACKAGE...",
+    where=Where.INSIDE,
+    wrap=lambda words, _, argv: ["guix", "environment", "--pure", *PRESERVED, "--ad-hoc", *words, "--", *argv],
+    takes_options=True,
+    keeping=GUIX_KEEPING,
+)
+KINDS = (
+    MODULE,
+    SPACK,
+    SPACK_ENV,
+    GUIX,
+    GUIX_MANIFEST,
+    GUIX_CONTAINER,
+    GUIX_ENVIRONMENT,
+    NIX,
+    image_kind("apptainer"),
+    image_kind("singularity"),
+    SCRIPT,
+)
+
+
+def parse_environment(text: str, wrap: str = AUTO) -> Environment:
+    """The environment that `text` names; an empty one names none. Words are split as in a shell, and not expanded.
+
+    `wrap`: inside, outside, or auto, which is the kind's own choice. Raises UsageError that shows the value.
+    """
+    if wrap not in WRAPS:
+        raise UsageError(f"--wrap {wrap!r} is not one of {', '.join(WRAPS)}.")
+    if len(text) > LONGEST:
+        raise UsageError(
+            f"--environment {text[:SHOWN]!r}... has {count(len(text), 'character')}, and at most {LONGEST} are taken.",
+            "Put what it loads into a script, and name that: script:/PATH/PROGRAM.",
+        )
+    if not text.strip():
+        return NO_ENVIRONMENT
+    name, colon, rest = text.strip().partition(":")
+    kind = next((kind for kind in KINDS if kind.name == name), None)
+    if kind is None or not colon:
+        raise UsageError(
+            f"--environment {text!r} does not begin with a kind of environment.",
+            f"Write KIND:..., and KIND is one of {', '.join(kind.name for kind in KINDS)}.",
+        )
+    words = _words(text, kind, rest)
+    return Environment(spec=text.strip(), kind=kind, words=words, where=kind.where if wrap == AUTO else Where(wrap))
+
+
+def _words(text: str, kind: EnvironmentKind, rest: str) -> tuple[str, ...]:
+    options = "[OPTION...] " if kind.name_last else ""
+    form = f"Write {kind.name}:{options}{kind.form}".removesuffix(".") + "."
+    try:
+        words = tuple(shlex.split(rest))
+    except ValueError as error:
+        raise UsageError(f"--environment {text!r} cannot be split into words: {error}.", form) from error
+    if not words or not all(words):
+        raise UsageError(f"--environment {text!r} names nothing to enter.", form)
+    if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in rest):
+        raise UsageError(f"--environment {text!r} holds a NUL, or bytes that are not UTF-8.", form)
+    if "--" in words or (not kind.takes_options and any(word.startswith("-") for word in words)):
+        strange = next(word for word in words if word.startswith("-"))
+        raise UsageError(f"--environment {text!r}: {strange!r} is not a name for {kind.name}.", form)
+    if kind.name_last and words[-1].startswith("-"):
+        raise UsageError(f"--environment {text!r}: the name must come last, not {words[-1]!r}.", form)
+    if kind is SCRIPT and not words[0].startswith("/"):
+        raise UsageError(f"--environment {text!r} is not a full path, and nodes may start elsewhere.", form)
+    return words

@@ -1,8 +1,6 @@
 """Environments that are loaded into a shell: environment modules, Lmod and Spack."""
 
-from collections.abc import Sequence
-
-from seatrial.launch.environments.environment import Kind, Where, Words, shell_argv
+from seatrial.launch.environments.environment import EnvironmentKind, Where, shell_wrap
 
 FIND_MODULE = r"""
 seatrial_left=$1
@@ -58,16 +56,11 @@ exec "$@"
 MODULE_TEXT = FIND_MODULE + LOAD_MODULES
 
 
-def wrap_modules(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
-    """Load the modules in order, then become argv."""
-    return shell_argv(MODULE_TEXT, "seatrial-module", words, argv)
-
-
-MODULE = Kind(
+MODULE = EnvironmentKind(
     name="module",
     form="NAME...",
     where=Where.OUTSIDE,
-    wrap=wrap_modules,
+    wrap=shell_wrap(MODULE_TEXT, "seatrial-module"),
     keeping="See by `module show` which of these modules unsets them.",
 )
 
@@ -106,18 +99,18 @@ SPACK_ACTIVATE = (
 """What is evaluated is what spack prints to be evaluated; its own shell function does the same."""
 
 
-def wrap_load(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
-    """Load one spec after the other, then become argv."""
-    return shell_argv(SPACK_LOAD, "seatrial-spack", words, argv)
-
-
-def wrap_activate(words: Words, _folders: Words, argv: Sequence[str]) -> list[str]:
-    """Activate the environment of that name, or in that folder, then become argv."""
-    return shell_argv(SPACK_ACTIVATE, "seatrial-spack", words, argv)
-
-
 SPACK_KEEPING = "See by `spack load --sh` or `spack env activate --sh` which package unsets them."
-SPACK = Kind(name="spack", form="SPEC...", where=Where.OUTSIDE, wrap=wrap_load, keeping=SPACK_KEEPING)
-SPACK_ENV = Kind(
-    name="spack-env", form="NAME or FOLDER", where=Where.OUTSIDE, wrap=wrap_activate, keeping=SPACK_KEEPING
+SPACK = EnvironmentKind(
+    name="spack",
+    form="SPEC...",
+    where=Where.OUTSIDE,
+    wrap=shell_wrap(SPACK_LOAD, "seatrial-spack"),
+    keeping=SPACK_KEEPING,
+)
+SPACK_ENV = EnvironmentKind(
+    name="spack-env",
+    form="NAME or FOLDER",
+    where=Where.OUTSIDE,
+    wrap=shell_wrap(SPACK_ACTIVATE, "seatrial-spack"),
+    keeping=SPACK_KEEPING,
 )

@@ -113,18 +113,18 @@ def parse_reports(text: str) -> tuple[TaskReport, ...]:
 
 
 def _report(host: str, answer: Sequence[tuple[str, str]]) -> TaskReport:
-    said = dict(answer)
+    fields = dict(answer)
     return TaskReport(
         host=host,
         variables=frozenset(_all(answer, "variable")),
-        job=said.get("job", ""),
-        task=said.get("task", ""),
-        path=said.get("path", ""),
-        libraries=said.get("libraries", ""),
-        program="program" in said,
-        library=parse_file(said.get("library", "")),
+        job=fields.get("job", ""),
+        task=fields.get("task", ""),
+        path=fields.get("path", ""),
+        libraries=fields.get("libraries", ""),
+        program="program" in fields,
+        library=parse_file(fields.get("library", "")),
         missing=tuple(_all(answer, "missing")),
-        heard=said.get("heard"),
+        heard=fields.get("heard"),
     )
 
 

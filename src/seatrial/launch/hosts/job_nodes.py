@@ -90,7 +90,7 @@ def _text(path: str, variable: str) -> str:
         raise LaunchError(f"{variable} names the file of this job's nodes. {error.what}", INSTEAD) from error
 
 
-def _some(found: JobNodes, source: str) -> JobNodes:
-    if not found.nodes:
-        raise LaunchError(f"{source} lists no node of this {found.scheduler} job.", INSTEAD)
-    return found
+def _some(job: JobNodes, source: str) -> JobNodes:
+    if not job.nodes:
+        raise LaunchError(f"{source} lists no node of this {job.scheduler} job.", INSTEAD)
+    return job

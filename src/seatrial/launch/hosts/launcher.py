@@ -6,15 +6,14 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from seatrial.failures.entry import REMEDY
+from seatrial.failures.start_failure import SSH_REMEDY
 from seatrial.files.trust import distrust
 from seatrial.launch.collector import EXTRA_S_PER_NODE
-from seatrial.launch.contract import PLAIN, Command, FactsReading, Hosts, Manner
+from seatrial.launch.contract import PLAIN, FactsReading, Hosts, ProgramCommand, StartManner
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask as ask_environment
 from seatrial.launch.hosts.host_file import refuse_names
-from seatrial.launch.hosts.reach import HostAnswer, ask, copy_program, each_host, require_ssh
-from seatrial.launch.hosts.remote_facts import read_remote_facts
+from seatrial.launch.hosts.reach import HostAnswer, ask, copy_program, each_host, read_remote_facts, require_ssh
 from seatrial.launch.hosts.ssh_argv import (
     DAEMONS,
     LIBRARY_PATH,
@@ -22,10 +21,9 @@ from seatrial.launch.hosts.ssh_argv import (
     mpirun_argv,
     mpirun_variables,
     ssh_argv,
-    without_schedulers,
 )
 from seatrial.launch.mpi import Family, Mpi
-from seatrial.launch.mpiexec import default_line, ending_with_parent
+from seatrial.launch.mpiexec import default_line, ending_with_parent, without_schedulers
 from seatrial.launch.session import PipeSession, look
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC
@@ -86,7 +84,7 @@ class HostsLauncher:
         if len(left_out) == len(answers):
             first = left_out[0]
             every = f"None of the {count(len(answers), 'host')} can" if len(answers) > 1 else "The host cannot"
-            raise LaunchError(f"{every} be measured; {first.node}: {first.reason}.", REMEDY, transient=False)
+            raise LaunchError(f"{every} be measured; {first.node}: {first.reason}.", SSH_REMEDY, transient=False)
         nodes = tuple(host for host, answer in answers.items() if not answer.failure)
         self._names = {}
         for host in nodes:
@@ -150,16 +148,16 @@ class HostsLauncher:
         """Each host by a login of its own."""
         return read_remote_facts(nodes, quick=self._quick)
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> PipeSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> PipeSession:
         """The probe on every host, by mpirun over ssh."""
-        each = manner.ranks_per_node
+        ranks = manner.ranks_per_node
         program = self.environment.around_program([str(self.probe)])
         argv = mpirun_argv(
             self._mpi,
             nodes,
             program,
             root=os.geteuid() == 0,
-            ranks_per_host=each,
+            ranks_per_host=ranks,
             options=(*self._options, *manner.options),
             exported=exported(manner.environment),
         )
@@ -168,9 +166,9 @@ class HostsLauncher:
             nodes,
             log,
             one_host=False,
-            timeout_s=START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes) * each,
+            timeout_s=START_TIMEOUT_S + EXTRA_S_PER_NODE * len(nodes) * ranks,
             extra_environment={**mpirun_variables(), **manner.environment},
-            ranks_per_node=each,
+            ranks_per_node=ranks,
             names=self._names,
         )
 
@@ -183,13 +181,15 @@ class HostsLauncher:
         line = default_line(self._mpi, len(nodes))
         return look(line, argv, nodes, log, mpirun_variables(), one_host=False, names=self._names)
 
-    def program_command(self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path) -> Command:
+    def program_command(
+        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path
+    ) -> ProgramCommand:
         """See launch.contract.StartsPrograms; without MPI by a login on the first host."""
         environment = self.environment.seeing(str(folder))
         words = environment.around_program(argv)
         if not ranks_per_node:
             command = ["env", "-C", str(folder), *environment.around_launcher(words)]
-            return Command(argv=tuple(ssh_argv(nodes[0], [shlex.quote(word) for word in command])))
+            return ProgramCommand(argv=tuple(ssh_argv(nodes[0], [shlex.quote(word) for word in command])))
         whole = mpirun_argv(
             self._mpi,
             nodes,
@@ -200,12 +200,12 @@ class HostsLauncher:
             exported=exported({}),
             folder=str(folder),
         )
-        return Command(argv=tuple(self._around(whole)), environment=mpirun_variables())
+        return ProgramCommand(argv=tuple(self._around(whole)), environment=mpirun_variables())
 
     def report(
         self, nodes: Sequence[str], argv: Sequence[str], variables: Mapping[str, str], *, within: bool
     ) -> Completed:
-        """See launch.environments.trial.Reporting. mpirun may be of the environment, which is then entered always."""
+        """See launch.environments.judge.Reporting. mpirun may be of the environment, which is then entered always."""
         program = self.environment.around_program(argv) if within else argv
         names = exported(variables)
         whole = mpirun_argv(self._mpi, nodes, program, root=os.geteuid() == 0, options=self._options, exported=names)

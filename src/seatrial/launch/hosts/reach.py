@@ -1,4 +1,4 @@
-"""What a host answers over ssh: its own name, and whether the probe and MPI's daemon are there; and copies the probe.
+"""What a host answers over ssh: its name, its facts, whether the probe and MPI's daemon are there; copies the probe.
 
 The remote commands are constants. Paths go to the host on standard input, as data.
 """
@@ -6,6 +6,7 @@ The remote commands are constants. Paths go to the host on standard input, as da
 import base64
 import re
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,9 +15,12 @@ from typing import TypeVar
 
 import msgspec
 
-from seatrial.failures.entry import why_unreachable
+from seatrial.failures.start_failure import why_unreachable
+from seatrial.launch.collector import Patience, collector
+from seatrial.launch.contract import FactsReading
 from seatrial.launch.hosts.ssh_argv import ssh_argv
 from seatrial.model.errors import LaunchError
+from seatrial.node.frame import CLOSING, OPENING
 from seatrial.process.process import Completed, run
 
 ANSWER_S = 20.0
@@ -54,6 +58,11 @@ COPY = (
 )
 """The folder is examined before anything is written: others could put a link in the place of the new file."""
 _Answer = TypeVar("_Answer")
+QUICK = "SEATRIAL_FACTS=quick"
+NO_VARIABLE = "SEATRIAL_FACTS="
+KEPT_BYTES = 4 << 20
+"""Bytes kept of each output of one login. Facts of a node of a thousand processors are less, and many hosts that babble
+at the same time do not fill the memory."""
 
 
 def require_ssh() -> None:
@@ -96,11 +105,11 @@ def ask(host: str, paths: Sequence[str], give_up: Callable[[bool], bool]) -> Hos
 
 def answer_of(host: str, done: Completed) -> HostAnswer:
     """What the program printed. Lines of login scripts do not matter."""
-    said = re.findall(rf"(?m)^{MARK} (\w+) ?(.*)$", done.stdout)
-    if not said or said[-1][0] != "end":
+    marks = re.findall(rf"(?m)^{MARK} (\w+) ?(.*)$", done.stdout)
+    if not marks or marks[-1][0] != "end":
         return HostAnswer(failure=why_unreachable(host, done.stderr, timed_out=done.timed_out, limit_s=ANSWER_S))
-    name = next((value for key, value in said if key == "name"), "")
-    missing, foreign = (tuple(value for key, value in said if key == word) for word in ("missing", "foreign"))
+    name = next((value for key, value in marks if key == "name"), "")
+    missing, foreign = (tuple(value for key, value in marks if key == word) for word in ("missing", "foreign"))
     return HostAnswer(name=name, missing=missing, foreign=foreign)
 
 
@@ -114,3 +123,29 @@ def copy_program(host: str, path: Path, content: bytes, give_up: Callable[[bool]
         return ""
     last = [line.strip() for line in done.stderr.splitlines() if line.strip()][-1:]
     return f"it did not end within {COPY_S:.0f} s" if done.timed_out else (last[0] if last else "no reason was given")
+
+
+def read_remote_facts(hosts: Sequence[str], *, quick: bool = False) -> FactsReading:
+    """The raw facts of each host; a host that does not answer is silent, with the reason and the remedy.
+
+    `quick`: without what takes long (launch.collector.QUICK_FACTS). What a login script prints before is left out.
+    """
+    text, patience = collector(), Patience()
+    command = ["env", QUICK if quick else NO_VARIABLE, "sh", "-s"]
+
+    def read(host: str, give_up: Callable[[bool], bool]) -> tuple[str, str]:
+        began = time.monotonic()
+        longest_s = patience.longest_s(len(hosts))
+        done = run(ssh_argv(host, command), stdin=text, timeout_s=longest_s, kept_bytes=KEPT_BYTES, give_up=give_up)
+        start = done.stdout.find(OPENING)
+        seen = done.stdout[start:] if start >= 0 else ""
+        if f"\n{CLOSING}" in seen:
+            patience.took(time.monotonic() - began)
+            return seen, ""
+        return "", why_unreachable(host, done.stderr, timed_out=done.timed_out, limit_s=longest_s)
+
+    answers = each_host(hosts, read)
+    return FactsReading(
+        texts={host: seen for host, (seen, _) in answers.items() if seen},
+        silent={host: why for host, (seen, why) in answers.items() if not seen},
+    )

@@ -3,7 +3,7 @@
 Sources: ssh_config(5), and those of `launch.mpiexec`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from seatrial.launch.mpi import Family, Mpi
 from seatrial.launch.mpiexec import placed_argv
@@ -11,14 +11,13 @@ from seatrial.launch.mpiexec import placed_argv
 CONNECT_TIMEOUT_S = 10
 OPTIONS = ("BatchMode=yes", f"ConnectTimeout={CONNECT_TIMEOUT_S}", "ServerAliveInterval=15", "ServerAliveCountMax=4")
 """No question is ever asked; a host that does not answer, or stops to do so, ends its connection."""
-SCHEDULERS = ("SLURM_", "PBS_", "LSB_", "LSF_", "LS_", "FLUX_", "SGE_", "PE_")
-"""Beginnings of variables by which mpirun would take the nodes and the launcher of a scheduler."""
-KEPT = ("SLURM_CONF",)
 LIBRARY_PATH = "LD_LIBRARY_PATH"
+DAEMONS = {Family.OPEN_MPI: ("prted", "orted"), Family.MPICH: ("hydra_pmi_proxy", "hydra_bstrap_proxy")}
+"""Programs that mpirun starts on each host, from its own folder: of newer versions first."""
 
 
 def ssh_options() -> list[str]:
-    """As words of ssh."""
+    """Options as words for ssh."""
     return [word for option in OPTIONS for word in ("-o", option)]
 
 
@@ -59,7 +58,7 @@ def mpirun_argv(
 
 
 def default_argv(mpi: Mpi, hosts: Sequence[str], program: Sequence[str], *, root: bool) -> list[str]:
-    """The same as a user starts it who says nothing of binding: one rank on each host."""
+    """mpirun as a user starts it who says nothing of binding: one rank on each host."""
     if mpi.family is Family.OPEN_MPI:
         allowed = ["--allow-run-as-root"] if root else []
         listed = ",".join(f"{host}:1" for host in hosts)
@@ -89,13 +88,3 @@ def mpirun_variables() -> dict[str, str]:
         "HYDRA_LAUNCHER_EXTRA_ARGS": options,
         "I_MPI_HYDRA_BOOTSTRAP": "ssh",
     }
-
-
-def without_schedulers(argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    """`argv` without the variables of a job around us, since mpirun is given its hosts."""
-    names = [name for name in environment if name.startswith(SCHEDULERS) and name not in KEPT]
-    return ["env", *(part for name in sorted(names) for part in ("-u", name)), *argv] if names else list(argv)
-
-
-DAEMONS = {Family.OPEN_MPI: ("prted", "orted"), Family.MPICH: ("hydra_pmi_proxy", "hydra_bstrap_proxy")}
-"""Programs that mpirun starts on each host, from its own folder: of newer versions first."""

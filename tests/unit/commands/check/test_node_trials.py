@@ -17,7 +17,7 @@ from seatrial.commands.check.view import check_report
 from seatrial.driver.node_trials import RETESTS
 from seatrial.driver.run import Run
 from seatrial.judgement.nodes.storage import REASONS
-from seatrial.launch.contract import PLAIN, Manner
+from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.errors import ExitCode
 from seatrial.model.judgement import Doubt
 from seatrial.model.measurement import Conditions, GroupMeasurement, GroupRound, Kernel
@@ -185,7 +185,7 @@ class TrialLauncher(ScriptedLauncher):
         self.machines = {**dict.fromkeys(FOUR, GOOD), **machines}
         self.asked: list[GroupRound] = []
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> TrialSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> TrialSession:
         super().start(nodes, log, manner)
         return TrialSession(self, nodes)
 

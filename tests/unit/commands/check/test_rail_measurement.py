@@ -11,7 +11,7 @@ from seatrial.commands.check.judge import judge
 from seatrial.commands.check.rail_measurement import rail_manners
 from seatrial.commands.check.rail_suspects import PAIRS_OF_EACH
 from seatrial.commands.check.run import CheckOutcome, run_check
-from seatrial.launch.contract import PLAIN, Manner
+from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Phase
 from seatrial.model.settings import CheckSettings
@@ -87,7 +87,7 @@ def test_nodes_of_one_rail_are_not_asked() -> None:
 class StartsOnce(RailedLauncher):
     """After the rails were measured, no probe starts any more."""
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> ScriptedSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> ScriptedSession:
         if len(self.manners) > 1 and not manner.environment:
             raise LaunchError("The probe did not start on 4 ranks: no route to host")
         return super().start(nodes, log, manner)

@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import permutations
 
 from seatrial.commands.check.next_experiments import plan_retest
-from seatrial.locate.explanation import Suspect, pair_suspects
+from seatrial.locate.explanation import PartSuspect, pair_suspects
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import Direction, node
 from seatrial.pairs.survey import BANDWIDTH, LATENCY
@@ -13,9 +13,9 @@ from tests.support.builders import names
 NODES = names(8)
 
 
-def suspect(name: str) -> Suspect:
+def suspect(name: str) -> PartSuspect:
     pairs = tuple(one for one in permutations(NODES, 2) if name in one)
-    return Suspect(subject=node(name), direction=Direction.BOTH, ambiguous_with=(), pairs=pairs)
+    return PartSuspect(subject=node(name), direction=Direction.BOTH, ambiguous_with=(), pairs=pairs)
 
 
 GOOD = [one for one in permutations(NODES, 2) if "n1" not in one]
@@ -55,7 +55,7 @@ def test_of_a_suspect_the_pairs_that_no_other_suspect_explains_are_measured_firs
     """From a simulated fabric: all four pairs of a good cable crossed another suspect, and the fifth met traffic."""
     first = suspect("n1")
     shared = tuple(pair for pair in first.pairs if "n2" not in pair)
-    second = Suspect(subject=node("n9"), direction=Direction.BOTH, ambiguous_with=(), pairs=shared)
+    second = PartSuspect(subject=node("n9"), direction=Direction.BOTH, ambiguous_with=(), pairs=shared)
     for seed in range(10):
         pairs = {one.pairs[0] for one in plan_retest([first, second], [], [BANDWIDTH], seed=seed)}
         assert {("n1", "n2"), ("n2", "n1")} <= pairs
@@ -68,7 +68,9 @@ def test_a_seed_decides_everything() -> None:
 
 def test_a_thousand_suspects_are_capped() -> None:
     many = [
-        Suspect(subject=node(f"x{place}"), direction=Direction.BOTH, ambiguous_with=(), pairs=((f"x{place}", "n1"),))
+        PartSuspect(
+            subject=node(f"x{place}"), direction=Direction.BOTH, ambiguous_with=(), pairs=((f"x{place}", "n1"),)
+        )
         for place in range(1000)
     ]
     assert len({one.pairs[0] for one in plan_retest(many, [], [BANDWIDTH], seed=1)}) == 200
@@ -76,7 +78,7 @@ def test_a_thousand_suspects_are_capped() -> None:
 
 def test_controls_share_no_node_with_suspects_where_there_are_such_pairs() -> None:
     few = suspect("n1").pairs[:2]
-    one = Suspect(subject=node("n1"), direction=Direction.BOTH, ambiguous_with=(), pairs=few)
+    one = PartSuspect(subject=node("n1"), direction=Direction.BOTH, ambiguous_with=(), pairs=few)
     ends = {name for pair in few for name in pair}
     for seed in range(20):
         controls = {each.pairs[0] for each in plan_retest([one], GOOD, [BANDWIDTH], seed=seed)} - set(few)
@@ -98,7 +100,7 @@ def test_a_single_pair_has_a_good_pair_of_each_end_and_direction_beside_it() -> 
 def test_a_single_pair_has_a_control_in_its_direction_though_its_node_is_suspected_for_the_other() -> None:
     """A link that loses its rate during the survey: n4>n3 was measured before, everything else of n3 afterwards."""
     sent = tuple(("n3", other) for other in ("n1", "n2", "n4"))
-    out = Suspect(subject=node("n3"), direction=Direction.OUT, ambiguous_with=(), pairs=sent)
+    out = PartSuspect(subject=node("n3"), direction=Direction.OUT, ambiguous_with=(), pairs=sent)
     clear = [one for one in permutations(names(4), 2) if "n3" not in one] + [("n4", "n3")]
     rounds = plan_retest([out, *pair_suspects([("n1", "n3"), ("n2", "n3")])], clear[:-1], [BANDWIDTH], 1, clear=clear)
     assert ("n4", "n3") in {one.pairs[0] for one in rounds}

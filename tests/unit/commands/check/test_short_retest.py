@@ -8,7 +8,7 @@ from seatrial.commands.check.pair_verdicts import bandwidth_reason
 from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.suspects import suspect_all
 from seatrial.limits.path import path_limit
-from seatrial.locate.evidence import Evidence, Fresh, Series
+from seatrial.locate.evidence import Fresh, MeasuredPair, RunSeries
 from seatrial.locate.references import Baselines
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.model.facts import NetworkInterface, NodeFacts
@@ -17,24 +17,24 @@ from seatrial.model.measurement import Phase
 from seatrial.model.verdict import Verdict
 
 PAIR = ("n1", "n2")
-OTHERS = {(a, b): Evidence(bandwidth={Phase.SURVEY: Series(runs=(117e6,) * 3)}, latency={})
+OTHERS = {(a, b): MeasuredPair(bandwidth={Phase.SURVEY: RunSeries(runs=(117e6,) * 3)}, latency={})
           for a in ("n3", "n4", "n5") for b in ("n3", "n4", "n5") if a != b}  # fmt: skip
 
 
-CONTROLS = {pair: Evidence(bandwidth={Phase.SURVEY: Series(runs=(117e6,) * 3), Phase.RETEST: Series(runs=(117e6,) * 6)},
-                           latency={}) for pair in OTHERS}  # fmt: skip
+SURVEYED = {Phase.SURVEY: RunSeries(runs=(117e6,) * 3), Phase.RETEST: RunSeries(runs=(117e6,) * 6)}
+CONTROLS = {pair: MeasuredPair(bandwidth=SURVEYED, latency={}) for pair in OTHERS}
 
 
 def verdict(
-    survey: tuple[float, ...], again: tuple[float, ...] = (), others: Mapping[tuple[str, str], Evidence] = OTHERS
+    survey: tuple[float, ...], again: tuple[float, ...] = (), others: Mapping[tuple[str, str], MeasuredPair] = OTHERS
 ) -> tuple[Verdict, str]:
-    series = {Phase.SURVEY: Series(runs=tuple(run * 1e6 for run in survey))}
+    series = {Phase.SURVEY: RunSeries(runs=tuple(run * 1e6 for run in survey))}
     if again:
-        series[Phase.RETEST] = Series(runs=tuple(run * 1e6 for run in again))
+        series[Phase.RETEST] = RunSeries(runs=tuple(run * 1e6 for run in again))
     eth0 = NetworkInterface(name="eth0", link_type=1, state="up", speed_bits_per_s=1e9, mtu_bytes=1500)
     limit = path_limit(*(NodeFacts(hostname=name, complete=True, interfaces=(eth0,)) for name in PAIR))
     assert isinstance(limit, Limit)
-    evidence = {**others, PAIR: Evidence(bandwidth=series, latency={})}
+    evidence = {**others, PAIR: MeasuredPair(bandwidth=series, latency={})}
     references = Baselines(alike=True).update(evidence, evidence, {PAIR: limit}, NO_FABRIC)
     growing = Survey(NO_FABRIC)
     growing.update(evidence, Fresh(pairs=frozenset(evidence), has_new_pairs=True), references)

@@ -13,9 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.commands.curve.points import points_of
-from seatrial.launch.contract import Manner
-from seatrial.launch.local import LocalLauncher, mpirun_argv, outside_of_jobs
+from seatrial.launch.contract import StartManner
+from seatrial.launch.local import LocalLauncher, mpirun_argv
 from seatrial.launch.mpi import Mpi, find_mpi
+from seatrial.launch.mpiexec import without_schedulers
 from seatrial.launch.probe_build import build
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
 from seatrial.pairs.sizes import Pace, latency_shape
@@ -47,7 +48,12 @@ def plain(mpi: Mpi, program: Path) -> list[float]:
     """Seconds one way, the mean of each block."""
     argv = mpirun_argv(mpi, 2, program, str(BYTES), str(BLOCKS), root=os.geteuid() == 0, options=BOUND)
     done = subprocess.run(
-        outside_of_jobs(argv), env={**os.environ, **TCP}, capture_output=True, text=True, timeout=60, check=True
+        without_schedulers(argv, os.environ),
+        env={**os.environ, **TCP},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     return [float(line) for line in done.stdout.split()]
 
@@ -56,7 +62,7 @@ def probed(mpi: Mpi, probe: Path, folder: Path) -> tuple[list[Measurement], tupl
     """Runs of the probe, each as the curve measures one, and the ranks' masks."""
     launcher = LocalLauncher(mpi, probe, 2)
     first, second, *_ = nodes = launcher.hosts().nodes
-    session = launcher.start(nodes, folder / "launch.err", Manner(options=BOUND, environment=TCP))
+    session = launcher.start(nodes, folder / "launch.err", StartManner(options=BOUND, environment=TCP))
     shape = latency_shape(BYTES, Pace())
     assert shape == Shape(kernel=Kernel.PINGPONG, message_bytes=BYTES, window=1, warmup=40, iterations=200)
     found = []

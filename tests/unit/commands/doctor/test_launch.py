@@ -6,8 +6,8 @@ from seatrial.commands.doctor import node_identity, starts
 from seatrial.commands.doctor.view import doctor_report
 from seatrial.frame import command_line
 from seatrial.launch.environments.judge import Tried
+from seatrial.launch.environments.kinds import parse_environment
 from seatrial.launch.environments.report import TaskReport
-from seatrial.launch.environments.spec import parse_environment
 from seatrial.launch.mpi import Family, Mpi
 from seatrial.model.errors import ExitCode
 from seatrial.model.launching import Examination, blocked, fine, noted, untried

@@ -5,7 +5,7 @@ import pytest
 from seatrial.commands.doctor import node_states, partition, questions, versions
 from seatrial.commands.doctor.questions import versions_of
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from seatrial.slurm import job, mpi_types
+from seatrial.slurm import job, text
 from seatrial.slurm.text import parse_sinfo
 from tests.support.paths import DATA
 
@@ -238,8 +238,8 @@ def test_a_partition_in_which_nothing_is_alone(shares: str, noted: bool) -> None
 
 
 def test_mpi_types_of_old_and_new_slurm() -> None:
-    assert mpi_types.parse_mpi_list(said("mpi-list")) == ("pmix", "none", "pmi2")
+    assert text.parse_mpi_list(said("mpi-list")) == ("pmix", "none", "pmi2")
     old = "srun: MPI types are...\nsrun: none\nsrun: openmpi\nsrun: pmi2\nsrun: pmix_v3\n"
-    assert mpi_types.parse_mpi_list(old) == ("none", "pmi2", "pmix_v3")
-    assert mpi_types.default_type("MpiDefault              = pmix\n") == "pmix"
-    assert mpi_types.default_type("") == "none"
+    assert text.parse_mpi_list(old) == ("none", "pmi2", "pmix_v3")
+    assert text.default_type("MpiDefault              = pmix\n") == "pmix"
+    assert text.default_type("") == "none"

@@ -13,7 +13,7 @@ from seatrial.commands.soak import judge, sampled_cycles
 from seatrial.commands.soak.judge import judge_soak
 from seatrial.commands.soak.run import SoakOutcome, run_soak
 from seatrial.commands.soak.sampled_cycles import sampled
-from seatrial.launch.contract import PLAIN, Manner
+from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.measurement import Conditions, Corruption, GroupMeasurement, GroupRound, Kernel, Measurement, Round
 from seatrial.model.run import Ending
 from seatrial.model.settings import SiteSettings, SoakSettings, Trial
@@ -61,7 +61,7 @@ class HotLauncher(ScriptedLauncher):
         self.clock = clock
         self.held_bytes: list[int] = []
 
-    def start(self, nodes: Sequence[str], log: Path, manner: Manner = PLAIN) -> HotSession:
+    def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> HotSession:
         super().start(nodes, log, manner)
         return HotSession(self, nodes)
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.lab.cluster.host_setup import dress_script, outermost, sees
 from seatrial.lab.cluster.network import host_side, hosts_file, port_rates, speed_file, switches, wiring
 from seatrial.lab.cluster.plan import LabPlan, MpiSettings, make_plan, own_space, parameters, parse_rate, rate_text
 from seatrial.lab.cluster.slurm_conf import cgroup_conf, slurm_conf, topology_conf
+from seatrial.lab.cluster.sysroot import dress_script, outermost, sees
 from seatrial.model.errors import UsageError
 
 

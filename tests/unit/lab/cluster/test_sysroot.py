@@ -10,7 +10,7 @@ from seatrial.lab.cluster.hardware import DMI, base_files
 from seatrial.lab.cluster.plan import LabPlan, make_plan
 from seatrial.lab.cluster.sysroot import base, here, own, processors, search_path, write_base
 from seatrial.lab.faults import facts
-from seatrial.lab.faults.base import Fault, Parameters
+from seatrial.lab.faults.base import LabFault, Parameters
 from seatrial.lab.faults.catalogue import fault_named
 from tests.support.lab_hosts import CARD_FOLDER
 
@@ -66,7 +66,7 @@ def test_the_processors_are_this_machines(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 @pytest.mark.parametrize("fault", OVERLAID, ids=lambda fault: fault.kind)
-def test_a_planted_fact_befalls_one_node_and_goes_without_a_trace(plan: LabPlan, fault: Fault) -> None:
+def test_a_planted_fact_befalls_one_node_and_goes_without_a_trace(plan: LabPlan, fault: LabFault) -> None:
     home = state.folder("a")
     shared = [(path, path.read_text()) for path in entries(base(home)) if path.is_file()]
     fault.plant(plan, "n2", Parameters())

@@ -7,16 +7,16 @@ import pytest
 
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.commands.check.survey_plan import recorded_survey
-from seatrial.fabric.parts import Parts
+from seatrial.fabric.parts import FabricParts
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.faults import draw_faults, parse_fault
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.score import Match, Truth
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings, run_trial
-from seatrial.launch.contract import Manner
+from seatrial.launch.contract import StartManner
 from seatrial.model.errors import ExitCode, LaunchError, ProbeLost, RoundRefused
-from seatrial.model.measurement import Kernel, Phase, Round, Shape
+from seatrial.model.measurement import Phase, Round
 from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import FindingKind
@@ -27,14 +27,14 @@ from tests.support import launcher_contract
 
 def launcher_of(topology: str, *faults: str, seed: int = 1) -> SimulatedLauncher:
     routes = Routes(parse_topology(topology))
-    planted = draw_faults(Parts(routes), [parse_fault(fault) for fault in faults], random.Random(seed))
+    planted = draw_faults(FabricParts(routes), [parse_fault(fault) for fault in faults], random.Random(seed))
     return SimulatedLauncher(routes, planted, seed)
 
 
 def checked(archive: Path, topology: str, *faults: str, seed: int = 1) -> tuple[CheckOutcome, str]:
     """What a sparse check says, and the short name of what was planted first."""
     launcher = launcher_of(topology, *faults, seed=seed)
-    parts = draw_faults(Parts(launcher.routes), [parse_fault(fault) for fault in faults], random.Random(seed))
+    parts = draw_faults(FabricParts(launcher.routes), [parse_fault(fault) for fault in faults], random.Random(seed))
     settings = CheckSettings(archive=archive, design="sparse", seed=seed, run=f"{topology.replace(':', '-')}-{seed}")
     outcome = run_check(settings, launcher=launcher)
     return outcome, parts[0].part.name.split(" ")[0] if parts else ""
@@ -51,7 +51,7 @@ def test_it_keeps_to_the_contract(tmp_path: Path) -> None:
     launcher_contract.check_refusal(session)
     launcher_contract.check_ending(launcher, nodes, tmp_path)
     with pytest.raises(LaunchError):
-        launcher.start(nodes, tmp_path / "launch.err", Manner(ranks_per_node=2))
+        launcher.start(nodes, tmp_path / "launch.err", StartManner(ranks_per_node=2))
 
 
 def test_pairs_that_share_a_cable_share_its_bandwidth(tmp_path: Path) -> None:
@@ -76,20 +76,9 @@ def test_latency_grows_with_the_cables_on_the_way(tmp_path: Path) -> None:
     assert 1e-6 < median(near.times_s) / 2 < median(far.times_s) / 2 < 5e-6
 
 
-def test_both_ways_at_once_take_as_long_as_the_slower_one(tmp_path: Path) -> None:
-    launcher = launcher_of("fat-tree:8", "node:0.5:in", seed=3)
-    (faulty,) = draw_faults(Parts(launcher.routes), [parse_fault("node:0.5:in")], random.Random(3))
-    slow = faulty.part.name.split(" ")[0]
-    other = next(name for name in launcher.hosts().nodes if name != slow)
-    session = launcher.start(launcher.hosts().nodes, tmp_path / "log")
-    shape = Shape(kernel=Kernel.BOTHWAY, message_bytes=1 << 20, window=4, warmup=1, iterations=3)
-    (one,) = session.measure(Round(phase=Phase.CURVE, repetition=0, shape=shape, pairs=((slow, other),)), 60)
-    assert median(one.times_s) == pytest.approx(4 * (1 << 20) / (0.97 * 25e9), rel=0.15)
-
-
 def test_a_dead_cable_never_answers(tmp_path: Path) -> None:
     launcher = launcher_of("fat-tree:4", "node:0:both", seed=2)
-    (faulty,) = draw_faults(Parts(launcher.routes), [parse_fault("node:0:both")], random.Random(2))
+    (faulty,) = draw_faults(FabricParts(launcher.routes), [parse_fault("node:0:both")], random.Random(2))
     dead = faulty.part.name.split(" ")[0]
     others = [name for name in launcher.hosts().nodes if name != dead]
     session = launcher.start(launcher.hosts().nodes, tmp_path / "log")
@@ -157,7 +146,7 @@ def test_with_the_routes_cables_spines_and_routers_have_names(
     tmp_path: Path, topology: str, fault: str, seed: int, kind: FindingKind, subject: str
 ) -> None:
     launcher = launcher_of(topology, fault, seed=seed)
-    (planted,) = draw_faults(Parts(launcher.routes), [parse_fault(fault)], random.Random(seed))
+    (planted,) = draw_faults(FabricParts(launcher.routes), [parse_fault(fault)], random.Random(seed))
     settings = CheckSettings(archive=tmp_path, design="sparse", seed=seed, run="routed")
     (finding,) = run_check(settings, None, launcher, launcher.wiring()).judgement.findings
     assert finding.kind is kind

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from seatrial.commands.check.run import CheckOutcome, run_check
-from seatrial.fabric.parts import PartKind, Parts, Way, merged
+from seatrial.fabric.parts import FabricParts, PartKind, Way, merged
 from seatrial.fabric.routes import Routes
-from seatrial.lab.simulator.faults import Planted
+from seatrial.lab.simulator.faults import SimulatedFault
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.model.fabric_map import DeviceKind, FabricMap
@@ -38,7 +38,7 @@ def checked(
     routes = Routes(with_wide_trunks(parse_topology(topology)))
     planted, leaf = [], ""
     if slow is not None:
-        bundles = [part for part in Parts(routes).bundles if part.kind is PartKind.UPLINK]
+        bundles = [part for part in FabricParts(routes).bundles if part.kind is PartKind.UPLINK]
         place = bundles[0].place
         part = next(merged([one for one in bundles if one.place == place]))
         assert part.way is Way.BOTH
@@ -46,7 +46,7 @@ def checked(
             chosen = sorted({hop // 2 for hop in part.hops})[:spoilt]
             hops = tuple(hop for hop in part.hops if hop // 2 in chosen)
             part = msgspec.structs.replace(part, hops=hops)
-        planted, leaf = [Planted(part=part, share=slow)], part.name.split(" ")[0]
+        planted, leaf = [SimulatedFault(part=part, share=slow)], part.name.split(" ")[0]
     launcher = SimulatedLauncher(routes, planted, 3)
     settings = CheckSettings(archive=archive, design="sparse", seed=3, run="loaded", loaded=loaded)
     return run_check(settings, None, launcher, launcher.wiring() if routed else None), leaf

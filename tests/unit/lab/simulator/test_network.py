@@ -5,20 +5,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatrial.fabric.parts import Parts
+from seatrial.fabric.parts import FabricParts
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.disturbances import (
     BUSY_S,
     JOB_LOAD,
     QUIET_S,
-    Conditions,
-    Drift,
     Jobs,
     PairNoise,
+    SimulatedConditions,
+    SlowDrift,
     Surroundings,
     noise,
 )
-from seatrial.lab.simulator.faults import Planted
+from seatrial.lab.simulator.faults import SimulatedFault
 from seatrial.lab.simulator.network import Network, fair_rates
 from seatrial.lab.simulator.topology import fat_tree
 
@@ -45,19 +45,19 @@ def test_no_flow_can_have_more_without_a_lesser_one_having_less(ways: list[set[i
 
 def test_pairs_share_a_cable_and_a_fault_narrows_it() -> None:
     routes = Routes(fat_tree(16, {"per-leaf": 4, "cables": 1, "spines": 4}))
-    parts = Parts(routes)
+    parts = FabricParts(routes)
     one, other, target = routes.adapters[0], routes.adapters[1], routes.adapters[-1]
     pairs = [(one, target), (other, target)]
     paths = routes.paths(pairs)
     clean = Network(routes)
     assert clean.rates(pairs[:1], paths[:1]) == pytest.approx([NDR_BYTES_PER_S])
     assert clean.rates(pairs, paths) == pytest.approx([NDR_BYTES_PER_S / 2] * 2)
-    cable = Planted(part=parts.of_hop(paths[0][1]), share=0.25)
+    cable = SimulatedFault(part=parts.of_hop(paths[0][1]), share=0.25)
     assert Network(routes, [cable]).rates(pairs[:1], paths[:1]) == pytest.approx([NDR_BYTES_PER_S / 4])
     assert Network(routes, [cable]).expected(paths) == pytest.approx([NDR_BYTES_PER_S] * 2)
     back = [(target, one)]
     assert Network(routes, [cable]).rates(back, routes.paths(back)) == pytest.approx([NDR_BYTES_PER_S])
-    bad_route = Planted(part=parts.of_pair(pairs[0]), share=0.3)
+    bad_route = SimulatedFault(part=parts.of_pair(pairs[0]), share=0.3)
     alone = [Network(routes, [bad_route]).rates([pair], routes.paths([pair]))[0] for pair in pairs]
     assert alone == pytest.approx([0.3 * NDR_BYTES_PER_S, NDR_BYTES_PER_S])
     together = Network(routes, [bad_route]).rates(pairs, paths)
@@ -85,7 +85,7 @@ def test_jobs_are_busy_a_part_of_the_time() -> None:
 
 def test_jobs_load_the_ports_of_nodes_only_where_these_are_shared() -> None:
     routes = Routes(fat_tree(100))
-    ports = set(Parts(routes).ports)
+    ports = set(FabricParts(routes).ports)
     for shared in (False, True):
         jobs = Jobs(40, routes, seed=3, shared_nodes=shared)
         crossed = {hop for path in jobs.streams for hop in path}
@@ -99,7 +99,7 @@ def test_a_pair_keeps_its_offset_and_the_fabric_drifts() -> None:
     first = noise_of.factors(pairs)
     assert noise_of.factors(pairs[::-1])[::-1] == pytest.approx(first)
     assert np.log(first).std() == pytest.approx(0.01, rel=0.1)
-    drift = Drift(0.01, seed=2)
+    drift = SlowDrift(0.01, seed=2)
     logs = []
     for _ in range(20_000):
         drift.advance(10.0)
@@ -110,7 +110,7 @@ def test_a_pair_keeps_its_offset_and_the_fabric_drifts() -> None:
 
 def test_without_disturbances_all_factors_are_one() -> None:
     routes = Routes(fat_tree(16))
-    still = Surroundings(Conditions(noise=0, pair_noise=0, drift=0), routes, seed=1)
+    still = Surroundings(SimulatedConditions(noise=0, pair_noise=0, drift=0), routes, seed=1)
     still.advance(100.0)
     assert still.factors([("a", "b"), ("b", "a")]) == pytest.approx([1.0, 1.0], abs=1e-12)
     assert still.streams == []
@@ -150,10 +150,10 @@ def test_streams_are_read_again_when_a_job_begins_or_ends_a_phase() -> None:
 def test_a_pair_beside_no_stream_measures_what_it_would_among_all_of_them() -> None:
     """The short way for one pair gives the number of the long way, with faults, wherever nothing crosses its path."""
     routes = Routes(fat_tree(64, {"per-leaf": 8, "cables": 1, "spines": 4}))
-    parts = Parts(routes)
+    parts = FabricParts(routes)
     pairs = list(zip(routes.adapters, [*routes.adapters[29:], *routes.adapters[:29]], strict=True))
-    slow = Planted(part=parts.of_pair(pairs[3]), share=0.6)
-    cable = Planted(part=parts.of_hop(routes.path(*pairs[5])[1]), share=0.5)
+    slow = SimulatedFault(part=parts.of_pair(pairs[3]), share=0.6)
+    cable = SimulatedFault(part=parts.of_hop(routes.path(*pairs[5])[1]), share=0.5)
     network, jobs = Network(routes, [slow, cable]), Jobs(12, routes, seed=5)
     compared = 0
     for _ in range(40):

@@ -8,7 +8,7 @@ import pytest
 from seatrial.driver.gross_faults import GrossFaults
 from seatrial.fabric import routes
 from seatrial.fabric.routes import Route
-from seatrial.lab.simulator.disturbances import Conditions
+from seatrial.lab.simulator.disturbances import SimulatedConditions
 from seatrial.lab.simulator.network import Network
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings, run_trial
@@ -24,7 +24,7 @@ Answer = tuple[object, ...]
 def answer_of(archive: Path, run: str) -> Answer:
     """Everything that a check of 36 nodes with two faults says, beside background jobs, with the routes known."""
     fabric = SimulatedFabric(parse_topology("fat-tree:36,oversubscription=2"))
-    settings = TrialSettings(random_faults=2, routed=True, conditions=Conditions(jobs=2))
+    settings = TrialSettings(random_faults=2, routed=True, conditions=SimulatedConditions(jobs=2))
     planted = fabric.plant(settings, 3)
     trial, outcome = run_trial(fabric, settings, planted, seed=3, archive=archive, run=run)
     judgement = outcome.judgement

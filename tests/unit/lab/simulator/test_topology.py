@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from seatrial.fabric.crossing_pairs import pairs_across
 from seatrial.fabric.ibnetdiscover import parse_fabric
-from seatrial.fabric.parts import PartKind, Parts, Way, merged
+from seatrial.fabric.parts import FabricParts, PartKind, Way, merged
+from seatrial.fabric.routed_fabric import pairs_across
 from seatrial.fabric.routes import Routes
 from seatrial.lab.simulator.faults import draw_faults, parse_fault
 from seatrial.lab.simulator.topology import dragonfly, fat_tree, fat_tree3, parse_topology
@@ -69,7 +69,7 @@ def test_routes_of_a_full_fat_tree_spread_over_all_of_its_cables(name: str) -> N
     routes = Routes(SMALL[name])
     pairs = [(one, other) for one in routes.adapters for other in routes.adapters if one != other]
     load = Counter(hop for path in routes.paths(pairs) for hop in path)
-    trunks = Parts(routes).trunks
+    trunks = FabricParts(routes).trunks
     assert all(load[hop] for hop in trunks)
     upward = [load[hop] for hop in trunks if routes.ends(hop)[0].device in routes.leaf_of.values()]
     assert max(upward) <= 1.2 * min(upward)
@@ -89,7 +89,7 @@ def test_tables_of_the_fabric_decide_for_many_pairs_as_for_one() -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_pairs_across_a_hop_cross_it(name: str) -> None:
     routes = Routes(SMALL[name])
-    parts = Parts(routes)
+    parts = FabricParts(routes)
     hops = random.Random(3).sample([*parts.trunks, *parts.ports], 60)
     for hop in hops:
         found = pairs_across(routes, hop, 6, seed=hop)
@@ -102,7 +102,7 @@ def test_pairs_across_a_hop_cross_it(name: str) -> None:
 
 def test_pairs_below_one_leaf_are_offered_for_an_adapter() -> None:
     routes = Routes(SMALL["fat-tree"])
-    for hop in Parts(routes).ports:
+    for hop in FabricParts(routes).ports:
         near = [pair for pair, _ in pairs_across(routes, hop, 8, seed=1) if len({routes.leaf_of[x] for x in pair}) == 1]
         assert len(near) >= 4
 
@@ -116,11 +116,11 @@ def test_a_switchs_own_engine_takes_no_part() -> None:
     ]
     assert engines
     assert all(pairs_across(routes, hop + way, 4, 1) == [] for hop in engines[:3] for way in (0, 1))
-    assert not {*engines} & {*Parts(routes).trunks, *Parts(routes).ports}
+    assert not {*engines} & {*FabricParts(routes).trunks, *FabricParts(routes).ports}
 
 
 def test_bundles_are_all_cables_of_a_leaf_one_way_and_all_of_a_spine() -> None:
-    parts = Parts(Routes(fat_tree(60, {"per-leaf": 6, "cables": 2, "spines": 3})))
+    parts = FabricParts(Routes(fat_tree(60, {"per-leaf": 6, "cables": 2, "spines": 3})))
     sizes = Counter((bundle.kind, bundle.way, len(bundle.hops)) for bundle in parts.bundles)
     assert sizes == {
         (PartKind.UPLINK, Way.OUT, 6): 10,
@@ -130,7 +130,7 @@ def test_bundles_are_all_cables_of_a_leaf_one_way_and_all_of_a_spine() -> None:
 
 
 def test_two_directions_of_one_cable_are_one_part() -> None:
-    parts = Parts(Routes(SMALL["fat-tree"]))
+    parts = FabricParts(Routes(SMALL["fat-tree"]))
     hop = parts.trunks[0]
     (joined,) = merged([parts.of_hop(hop), parts.of_hop(hop ^ 1)])
     assert (joined.way, joined.hops) == (Way.BOTH, tuple(sorted((hop, hop ^ 1))))
@@ -152,7 +152,7 @@ def test_other_faults_are_refused_with_their_text(text: str) -> None:
 
 
 def test_faults_are_drawn_apart_and_the_same_again_for_one_seed() -> None:
-    parts = Parts(Routes(SMALL["fat-tree"]))
+    parts = FabricParts(Routes(SMALL["fat-tree"]))
     specs = [parse_fault(text) for text in ["link:0.5"] * 20 + ["node:0.8:in", "uplink:0.5", "spine:0", "pair:0.3"]]
     drawn = draw_faults(parts, specs, random.Random(5))
     assert drawn == draw_faults(parts, specs, random.Random(5))
@@ -160,4 +160,4 @@ def test_faults_are_drawn_apart_and_the_same_again_for_one_seed() -> None:
     assert drawn[20].part.way is Way.IN
     assert {one.part.way for one in drawn[:20]} == set(Way)
     with pytest.raises(UsageError, match="no spine"):
-        draw_faults(Parts(Routes(SMALL["dragonfly"])), [parse_fault("spine:0.5")], random.Random(1))
+        draw_faults(FabricParts(Routes(SMALL["dragonfly"])), [parse_fault("spine:0.5")], random.Random(1))

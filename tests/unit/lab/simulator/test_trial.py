@@ -8,15 +8,15 @@ import msgspec
 import pytest
 
 from seatrial.driver.clock import clock
-from seatrial.fabric.parts import Part, PartKind, Way
+from seatrial.fabric.parts import FabricPart, PartKind, Way
 from seatrial.fabric.routes import Routes
-from seatrial.lab.simulator.disturbances import Conditions, Stream, stream_seed
-from seatrial.lab.simulator.faults import FaultSpec, Planted, draw_faults, parse_fault, random_faults
+from seatrial.lab.simulator.disturbances import SimulatedConditions, Stream, stream_seed
+from seatrial.lab.simulator.faults import FaultSpec, SimulatedFault, draw_faults, parse_fault, random_faults
 from seatrial.lab.simulator.launcher import SimulatedLauncher
 from seatrial.lab.simulator.score import Match, Namer, Truth, score
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.totals import totals, wilson
-from seatrial.lab.simulator.trial import SimulatedFabric, Trial, TrialSettings, run_trial
+from seatrial.lab.simulator.trial import FabricTrial, SimulatedFabric, TrialSettings, run_trial
 from seatrial.model.errors import UsageError
 from seatrial.model.subject import Subject
 from seatrial.model.verdict import Finding, FindingKind, Verdict
@@ -27,7 +27,7 @@ def fabric_of(topology: str) -> SimulatedFabric:
     return SimulatedFabric(parse_topology(topology))
 
 
-def trial_of(topology: str, archive: Path, *faults: str, seed: int = 1, **settings: object) -> Trial:
+def trial_of(topology: str, archive: Path, *faults: str, seed: int = 1, **settings: object) -> FabricTrial:
     fabric = fabric_of(topology)
     chosen = msgspec.structs.replace(TrialSettings(specs=tuple(map(parse_fault, faults))), **settings)
     return run_trial(fabric, chosen, fabric.plant(chosen, seed), seed=seed, archive=archive, run=f"run-{seed}")[0]
@@ -102,7 +102,7 @@ def test_a_fault_is_found_by_its_exact_subject_or_by_a_set_that_contains_it(rout
     node, other = (parts.of_hop(parts.ports[place]) for place in (0, 10))
     uplink = next(one for one in parts.bundles if one.kind is PartKind.UPLINK and "leaf3" in one.name)
     away = parts.of_pair((fabric.routes.adapters[20], fabric.routes.adapters[30]))
-    planted = [Planted(part=part, share=0.8) for part in (node, uplink, away)]
+    planted = [SimulatedFault(part=part, share=0.8) for part in (node, uplink, away)]
     names = [namer.subject(one.part) for one in planted]
     wrong = namer.subject(other)
     assert [one.text for one in names[:2]] == ["node:n1", "uplink:leaf3"]
@@ -125,7 +125,9 @@ def test_a_pair_or_cable_that_a_larger_fault_slows_is_neither_the_fault_nor_a_fa
     below = [node for node in leaf if leaf[node] == "leaf3"]
     outside = [node for node in leaf if leaf[node] == "leaf1"]
     out, near = (Subject.parse(f"pair:{below[0]}>{target}") for target in (outside[0], below[1]))
-    found = score([Planted(part=uplink, share=0.5)], [finding(inside), finding(out), finding(near)], set(), namer)
+    found = score(
+        [SimulatedFault(part=uplink, share=0.5)], [finding(inside), finding(out), finding(near)], set(), namer
+    )
     assert [one.truth for one in found.claims] == [Truth.PARTIAL, Truth.PARTIAL, Truth.FALSE]
     assert found.faults[0].match is Match.MISSED
 
@@ -154,7 +156,7 @@ def test_the_intervals_are_those_of_wilson() -> None:
 
 
 def test_the_same_seed_is_the_same_trial(tmp_path: Path) -> None:
-    settings = {"random_faults": 2, "conditions": Conditions(jobs=2), "routed": True}
+    settings = {"random_faults": 2, "conditions": SimulatedConditions(jobs=2), "routed": True}
     one, again = (trial_of("fat-tree:36", tmp_path / name, seed=5, **settings) for name in ("a", "b"))
     assert (one.score, one.verdict, one.cost.elapsed_s) == (again.score, again.verdict, again.cost.elapsed_s)
 
@@ -162,7 +164,7 @@ def test_the_same_seed_is_the_same_trial(tmp_path: Path) -> None:
 def test_names_of_parts_are_those_of_the_checks_findings() -> None:
     routes = Routes(parse_topology("fat-tree:36"))
     wiring = SimulatedLauncher(routes).wiring()
-    part: Part = fabric_of("fat-tree:36").parts.of_pair((routes.adapters[0], routes.adapters[35]))
+    part: FabricPart = fabric_of("fat-tree:36").parts.of_pair((routes.adapters[0], routes.adapters[35]))
     assert wiring.name_of(part) == "n1>n36"
 
 

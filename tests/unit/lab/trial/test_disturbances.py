@@ -12,7 +12,7 @@ from seatrial.archive.journal import RoundStarted, SurveyPlanned, encode
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.processes import pids_marked, start_ticks
 from seatrial.lab.trial.disturbances import LOOP, flap, hogs
-from seatrial.lab.trial.stage import survey_begun
+from seatrial.lab.trial.trial import survey_begun
 from seatrial.model.measurement import Phase, Round
 from seatrial.pairs.survey import LATENCY, PILOT
 

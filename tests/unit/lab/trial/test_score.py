@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from seatrial.lab.trial.score import Expected, Finding, Interval, score
+from seatrial.lab.trial.score import Expected, ReportedFinding, ReportedInterval, score
 
-N3 = Finding(kind="slow-link", subject="node:n3")
-LEAF1 = Finding(kind="slow-uplink", subject="uplink:leaf1", ambiguous_with=("uplink:leaf2",))
+N3 = ReportedFinding(kind="slow-link", subject="node:n3")
+LEAF1 = ReportedFinding(kind="slow-uplink", subject="uplink:leaf1", ambiguous_with=("uplink:leaf2",))
 
 
 def expected(kind: str, *subjects: str) -> Expected:
@@ -43,8 +43,8 @@ def test_what_is_allowed_counts_neither_way() -> None:
 
 
 def test_findings_do_not_take_each_others_place() -> None:
-    one = Finding(kind="slow-link", subject="node:n1", ambiguous_with=("node:n2",))
-    two = Finding(kind="slow-link", subject="node:n2")
+    one = ReportedFinding(kind="slow-link", subject="node:n1", ambiguous_with=("node:n2",))
+    two = ReportedFinding(kind="slow-link", subject="node:n2")
     wants = [expected("slow-link", "node:n1", "node:n2"), expected("slow-link", "node:n2")]
     for findings in ([one, two], [two, one]):
         assert score(wants, findings).right
@@ -52,7 +52,7 @@ def test_findings_do_not_take_each_others_place() -> None:
 
 def test_a_direction_that_is_asked_for_must_be_the_one_named() -> None:
     wants = [Expected(kinds=("slow-link",), subjects=("node:n2",), direction="out")]
-    out, both = (Finding(kind="slow-link", subject="node:n2", direction=way) for way in ("out", "both"))
+    out, both = (ReportedFinding(kind="slow-link", subject="node:n2", direction=way) for way in ("out", "both"))
     assert score(wants, [out]).right
     assert score(wants, [both]).false_names == (both,)
 
@@ -60,7 +60,7 @@ def test_a_direction_that_is_asked_for_must_be_the_one_named() -> None:
 def test_any_of_several_kinds_suffices() -> None:
     wants = [Expected(kinds=("unstable-link", "slow-link"), subjects=("node:n3",))]
     assert score(wants, [N3]).right
-    assert not score(wants, [Finding(kind="slow-pair", subject="node:n3")]).right
+    assert not score(wants, [ReportedFinding(kind="slow-pair", subject="node:n3")]).right
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,9 @@ def test_any_of_several_kinds_suffices() -> None:
 def test_the_interval_must_contain_the_true_share_of_the_peers(low: float, high: float, right: bool) -> None:
     """93.05 lies within what the shaper itself is wrong by."""
     wants = [Expected(kinds=("slow-link",), subjects=("node:n3",), of_peers=0.93)]
-    finding = Finding(kind="slow-link", subject="node:n3", measured=Interval(low=low, high=high), peers=100.0)
+    finding = ReportedFinding(
+        kind="slow-link", subject="node:n3", measured=ReportedInterval(low=low, high=high), peers=100.0
+    )
     result = score(wants, [finding])
     assert (len(result.hits), result.misses, result.false_names) == (1, (), ())
     assert result.right is right
@@ -79,13 +81,17 @@ def test_the_interval_must_contain_the_true_share_of_the_peers(low: float, high:
 
 def test_the_share_that_a_finding_states_goes_before_its_numbers() -> None:
     wants = [Expected(kinds=("slow-link",), subjects=("node:n3",), of_peers=0.93)]
-    numbers = Finding(kind="slow-link", subject="node:n3", measured=Interval(low=50, high=60), peers=100.0)
+    numbers = ReportedFinding(
+        kind="slow-link", subject="node:n3", measured=ReportedInterval(low=50, high=60), peers=100.0
+    )
     assert not score(wants, [numbers]).right
-    assert score(wants, [msgspec.structs.replace(numbers, of_peers=Interval(low=0.92, high=0.94))]).right
+    assert score(wants, [msgspec.structs.replace(numbers, of_peers=ReportedInterval(low=0.92, high=0.94))]).right
 
 
 @pytest.mark.parametrize("peers", [None, 0.0])
 def test_a_finding_without_an_interval_does_not_contain_it(peers: float | None) -> None:
     wants = [Expected(kinds=("slow-link",), subjects=("node:n3",), of_peers=0.93)]
-    finding = Finding(kind="slow-link", subject="node:n3", measured=Interval(low=1, high=2), peers=peers)
+    finding = ReportedFinding(
+        kind="slow-link", subject="node:n3", measured=ReportedInterval(low=1, high=2), peers=peers
+    )
     assert "no interval" in score(wants, [finding]).wrong_intervals[0]

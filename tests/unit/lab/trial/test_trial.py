@@ -12,7 +12,7 @@ import pytest
 from seatrial.lab.cluster.plan import LabPlan, make_plan
 from seatrial.lab.faults.base import Parameters, Planted
 from seatrial.lab.trial.scenario import Scenario, parse_scenario
-from seatrial.lab.trial.trial import RunResult, ScenarioResult, Stage, complaints, run_scenario, trial_fields
+from seatrial.lab.trial.trial import ScenarioResult, ScenarioRun, TrialStage, complaints, run_scenario, trial_fields
 from seatrial.model.errors import SeatrialError
 from seatrial.process.process import Completed
 from seatrial.render.json import json_text
@@ -56,8 +56,8 @@ class Pretence:
         self.ticks = itertools.count(0.0, 2.0)
         self.planting: Exception | None = None
 
-    def stage(self) -> Stage:
-        return Stage(
+    def stage(self) -> TrialStage:
+        return TrialStage(
             plan=lambda one: make_plan(name="t", nodes=one.nodes),
             raise_lab=lambda _plan: self.done.append("raise"),
             raze=lambda _name: self.done.append("raze"),
@@ -121,7 +121,7 @@ def test_a_program_reads_the_counts_beside_the_runs_that_were_not_right() -> Non
     fields = trial_fields([run_scenario(scenario(), 1, Pretence().stage())])
     (row,) = json.loads(json_text(fields))["scenarios"]
     assert (fields.right, row["right"], row["runs"], row["hits"], row["wrong"]) == (True, True, 1, 1, [])
-    failed = ScenarioResult(name="s", runs=(RunResult(seconds=1.0, problem="no lab"),))
+    failed = ScenarioResult(name="s", runs=(ScenarioRun(seconds=1.0, problem="no lab"),))
     fields = trial_fields([failed])
     assert not fields.right
     assert [(wrong.run, bool(wrong.complaints)) for wrong in fields.scenarios[0].wrong] == [(1, True)]
@@ -247,7 +247,7 @@ def test_the_lab_goes_whatever_happens() -> None:
     ],
 )
 def test_every_way_to_be_wrong_is_told(done: Completed, complaint: str) -> None:
-    heard: list[RunResult] = []
+    heard: list[ScenarioRun] = []
     pretence = Pretence(lambda: done)
     result = run_scenario(scenario(), 1, pretence.stage(), lambda _number, one: heard.append(one))
     assert not result.right

@@ -8,10 +8,16 @@ import msgspec
 import pytest
 
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
-from seatrial.launch.environments.judge import EnvironmentFault, Tried, judge_environment
+from seatrial.launch.environments.judge import (
+    EnvironmentFault,
+    Tried,
+    check_environment,
+    has_environment,
+    judge_environment,
+    refuse_fatal,
+)
+from seatrial.launch.environments.kinds import parse_environment
 from seatrial.launch.environments.report import TaskReport, parse_reports, question
-from seatrial.launch.environments.spec import parse_environment
-from seatrial.launch.environments.trial import check_environment, has_environment, refuse_fatal
 from seatrial.model.errors import LaunchError
 from seatrial.node.mpi import parse_file
 from seatrial.process.process import Completed, run

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.failures.entry import why_not_entered
-from seatrial.launch.environments.spec import parse_environment
+from seatrial.failures.start_failure import why_not_entered
+from seatrial.launch.environments.kinds import parse_environment
 from seatrial.launch.mpi import find_mpi
 from seatrial.model.errors import LaunchError
 from seatrial.process.process import Completed, run

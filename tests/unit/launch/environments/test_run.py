@@ -17,7 +17,7 @@ from seatrial.driver.site import choose_launcher, environment_of
 from seatrial.driver.submitted import read_settings, write_settings
 from seatrial.launch import probe_build
 from seatrial.launch.environments.environment import Where
-from seatrial.launch.environments.spec import parse_environment
+from seatrial.launch.environments.kinds import parse_environment
 from seatrial.launch.local import LocalLauncher
 from seatrial.launch.mpi import Family, find_mpi
 from seatrial.launch.probe_build import NAME, build, default_folder, key, probe_sources

@@ -8,8 +8,8 @@ import pytest
 
 from seatrial.failures.start_failure import StartFailure, explain
 from seatrial.launch.environments.discovery import look_inside
+from seatrial.launch.environments.kinds import parse_environment
 from seatrial.launch.environments.report import ask, parse_reports, question
-from seatrial.launch.environments.spec import parse_environment
 from seatrial.model.errors import LaunchError, ProbeLost
 from seatrial.process.pipe import LONGEST_LINE_BYTES, LinePipe
 from seatrial.process.process import run

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Where
-from seatrial.launch.environments.spec import KINDS, parse_environment
+from seatrial.launch.environments.kinds import KINDS, parse_environment
 from seatrial.model.errors import UsageError
 from seatrial.process.process import run
 from tests.support import wrapper_programs

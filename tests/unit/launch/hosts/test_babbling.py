@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.launch.hosts import reach, remote_facts
+from seatrial.launch.hosts import reach
 from seatrial.process.process import Completed, run
 
 BABBLE = """\
@@ -27,14 +27,13 @@ def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Completed]:
         return kept[-1]
 
     monkeypatch.setattr(reach, "run", recorded)
-    monkeypatch.setattr(remote_facts, "run", recorded)
     return kept
 
 
 def test_facts(answers: list[Completed]) -> None:
-    read = remote_facts.read_remote_facts(["n1", "n2"])
+    read = reach.read_remote_facts(["n1", "n2"])
     assert set(read.silent) == {"n1", "n2"}
-    assert all(len(text) <= remote_facts.KEPT_BYTES for done in answers for text in (done.stdout, done.stderr))
+    assert all(len(text) <= reach.KEPT_BYTES for done in answers for text in (done.stdout, done.stderr))
 
 
 def test_questions_and_copies(answers: list[Completed]) -> None:

@@ -4,10 +4,9 @@ from seatrial.launch.hosts.ssh_argv import (
     mpirun_argv,
     mpirun_variables,
     ssh_argv,
-    without_schedulers,
 )
 from seatrial.launch.mpi import Family, Mpi
-from seatrial.launch.mpiexec import ending_with_parent
+from seatrial.launch.mpiexec import ending_with_parent, without_schedulers
 
 OPEN_MPI = Mpi(mpicc="mpicc", mpirun="/opt/ompi/bin/mpirun", family=Family.OPEN_MPI)
 MPICH = Mpi(mpicc="mpicc", mpirun="/opt/mpich/bin/mpiexec", family=Family.MPICH)

@@ -8,7 +8,7 @@ from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.rails import choose_rails, manners_of
 from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, run_two_nodes
-from seatrial.launch.contract import Manner
+from seatrial.launch.contract import StartManner
 from seatrial.locate.evidence import run_value
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
@@ -55,7 +55,7 @@ def _carry_out(trial: TwoNodes, settings: RailsSettings) -> str:
 class Turns:
     """All variants, alternating; one that cannot be started, or hangs, is given up without stopping the others."""
 
-    def __init__(self, trial: TwoNodes, design: RailDesign, manners: dict[str, Manner]) -> None:
+    def __init__(self, trial: TwoNodes, design: RailDesign, manners: dict[str, StartManner]) -> None:
         self._trial = trial
         self._design = design
         self._manners = manners

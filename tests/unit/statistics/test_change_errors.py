@@ -5,9 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from seatrial.statistics.rank_sum import adjusted, adjusted_together
-from seatrial.statistics.runs_needed import runs_to_decide, runs_to_detect
-from seatrial.statistics.shrunken_variances import (
+from seatrial.statistics.change_errors import (
     ALL_ALIKE,
     LEAST_DEVIATION,
     digamma,
@@ -15,6 +13,8 @@ from seatrial.statistics.shrunken_variances import (
     trigamma,
     trigamma_inverse,
 )
+from seatrial.statistics.estimates import runs_to_decide, runs_to_detect
+from seatrial.statistics.rank_sum import adjusted, adjusted_together
 
 
 def test_special_functions() -> None:

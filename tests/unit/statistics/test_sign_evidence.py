@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from seatrial.statistics.e_process import alarm_count, median_sequence, sign_evidence
+from seatrial.statistics.fleets import alarm_count, median_sequence, sign_evidence
 
 SCATTER = 1.15
 MOST_RUNS = 300
