@@ -174,7 +174,7 @@ def _table(connection: "duckdb.DuckDBPyConnection", samples: "duckdb.DuckDBPyRel
         column = '"' + name.replace('"', '""') + '"'
         head = re.sub(r"[^A-Za-z0-9_]", "_", name)
         cells.append(f'{column if str(kind) in PLAIN else f"cell({column}::VARCHAR)"} AS "{head}"')
-    return f"SELECT {', '.join(cells)} FROM samples"
+    return f"FROM samples SELECT {', '.join(cells)}"
 
 
 @contextmanager

@@ -110,10 +110,10 @@ def test_no_cell_is_a_formula_or_an_escape_sequence(tmp_path: Path) -> None:
 def test_columns_that_somebody_added_have_harmless_heads_and_cells(tmp_path: Path) -> None:
     folder = record(CLUSTER, tmp_path)
     path = str(folder / layout.SAMPLES_FILE)
-    rows = duckdb.read_parquet(path).project("*, ['=1', '\x1b[2J'] AS \"=cmd()\", -3 AS shift")
+    extended = duckdb.read_parquet(path).project("*, ['=1', '\x1b[2J'] AS \"=cmd()\", -3 AS shift")
     digest = json.loads((folder / layout.RUN_FILE).read_text())["contents"]["journal_sha256"]
     options = f"FORMAT parquet, KV_METADATA {{journal_sha256: '{digest}'}}"
-    duckdb.execute(f"COPY rows TO '{tmp_path / 'new'}' ({options})")
+    extended.query("rows", f"COPY rows TO '{tmp_path / 'new'}' ({options})")
     (tmp_path / "new").replace(path)
     export([folder], tmp_path / "out.csv", ExportFormat.CSV)
     with (tmp_path / "out.csv").open(newline="") as lines:
