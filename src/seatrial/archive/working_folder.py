@@ -17,7 +17,8 @@ from seatrial.archive import lease, liveness
 from seatrial.archive.layout import LEASE_FILE
 from seatrial.archive.liveness import LATELY_S, Found, Life
 from seatrial.files.owners import is_own
-from seatrial.files.writing import new_folder, own_folder
+from seatrial.files.reading import FOLDER, open_given
+from seatrial.files.writing import UNFINISHED, new_folder, own_folder
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, Settings
 
 FILES = "files"
@@ -43,7 +44,11 @@ class WorkingFolder:
     """A new one in `parent`, with a lease."""
 
     def __init__(self, parent: Path, use: Use) -> None:
-        """Remove what killed runs of this user left in `parent`, and make the folder. Raises OSError."""
+        """Remove what killed runs of this user left in `parent`, and make the folder.
+
+        Raises OSError, also where `parent` is a link of another user to what is not theirs.
+        """
+        os.close(open_given(parent, FOLDER))
         self.removed = remove_leftovers([parent])
         """Folders of killed runs that were removed."""
         self._home = parent / f".seatrial-{use}-{secrets.token_hex(8)}"
@@ -118,14 +123,19 @@ def remove(folder: Path) -> bool:
     """Remove a working folder of this user, its lease at last. True where it is gone.
 
     No link is followed, nothing of another file system that is mounted in it is removed, and what cannot be removed
-    stays, with the lease, so that a later command can try again.
+    stays, with the lease, so that a later command can try again. Whoever may write to the folder above can give such a
+    name to any folder of this user: one without a lease is removed only if nothing is in it.
     """
     with suppress(OSError), own_folder(folder) as own:
-        if any(name not in (LEASE_FILE, FILES) and not name.startswith(".") for name in own.names()):
-            return False  # a run, to which somebody who may write to the folder above gave such a name
-        own.empty(kept=LEASE_FILE)
-        if own.names() == [LEASE_FILE]:
-            own.remove(LEASE_FILE)
+        names = own.names()
+        if LEASE_FILE not in names or any(name not in (LEASE_FILE, FILES) and name[0] != "." for name in names):
+            for name in filter(UNFINISHED.fullmatch, names):
+                own.remove(name)
+        else:
+            os.close(own.open_file(LEASE_FILE, os.O_RDONLY))
+            own.empty(kept=LEASE_FILE)
+            if own.names() == [LEASE_FILE]:
+                own.remove(LEASE_FILE)
     with suppress(OSError):
         folder.rmdir()
     return not os.path.lexists(folder)

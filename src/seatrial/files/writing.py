@@ -7,6 +7,7 @@ random name, which nobody else can have taken, until it is renamed. `OwnFolder` 
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -25,6 +26,8 @@ DESCRIPTORS = Path("/proc/self/fd")
 FOLDER_MODE, FILE_MODE = 0o755, 0o644
 """Less the umask. Nobody else may write into a folder of this user's, whatever the umask."""
 SHARED_BITS = 0o7777
+UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.new")
+"""Name of a new file until it is whole."""
 
 
 class Foreign(PermissionError):

@@ -1,6 +1,7 @@
 """Folders that runs need only while they go on: nothing of them stays, and nothing else is touched."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +53,10 @@ def test_it_is_made_and_removed_with_what_is_in_it(tmp_path: Path, use: Use) -> 
 
 def test_leftovers_of_killed_runs_are_removed_next_time(tmp_path: Path) -> None:
     leftover(tmp_path, "a")
-    leftover(tmp_path, "b", leased=False)
+    empty = leftover(tmp_path, "b", leased=False)
+    shutil.rmtree(empty / FILES)
+    (empty / f".{'0' * 16}.new").touch()
+    os.utime(empty, (time.time() - LONG_AGO_S,) * 2)
     leftover(tmp_path, "c", use=Use.STORAGE)
     made = WorkingFolder(tmp_path, Use.SCRATCH)
     assert made.removed == 3
@@ -137,6 +141,28 @@ def test_links_are_removed_and_never_followed(tmp_path: Path) -> None:
     assert not folder.exists()
     assert sorted(path.name for path in outside.iterdir()) == [f".seatrial-scratch-{'e' * 16}", "precious"]
     assert (outside / f".seatrial-scratch-{'e' * 16}" / FILES / "case" / "data").exists()
+
+
+def test_a_folder_that_others_gave_such_a_name_keeps_what_is_in_it(tmp_path: Path) -> None:
+    data = leftover(tmp_path, "a", leased=False)
+    settings = leftover(tmp_path, "b", leased=False)
+    (settings / FILES).rename(settings / ".config")
+    os.utime(settings, (time.time() - LONG_AGO_S,) * 2)
+    assert remove_leftovers([tmp_path]) == 0
+    assert (data / FILES / "case" / "data").exists()
+    assert (settings / ".config" / "case" / "data").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to own links as two users")
+def test_a_parent_behind_a_link_of_another_user_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("mine")
+    assert WorkingFolder(link, Use.STORAGE).remove()
+    os.lchown(link, 65534, 65534)
+    with pytest.raises(PermissionError, match="not theirs"):
+        WorkingFolder(link, Use.STORAGE)
+    assert [*(tmp_path / "mine").iterdir()] == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to own folders as two users")
