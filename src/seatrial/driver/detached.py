@@ -24,7 +24,7 @@ from seatrial.driver.submitted import (
     write_settings,
     write_submitted,
 )
-from seatrial.files.owners import owner_of
+from seatrial.files.owners import is_own, owner_of
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import CheckSettings, SlurmRequest
@@ -114,8 +114,8 @@ def collect(folder: Path, submitted: Submitted, progress: Progress) -> Collected
     if _is_of_the_job(final, folder):
         return Collected(folder=final, state="over")
     if left:
-        state = f"{submitted.run}: job {submitted.job} is {left[0].why}. {left[0].hopeless}"
-        return Collected(folder=None, state=state.rstrip())
+        remedy = left[0].hopeless if is_own(folder) else ""  # others may have named a job of this user's
+        return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} is {left[0].why}. {remedy}".rstrip())
     if any(layout.run_of(one) == submitted.run and _is_of_the_job(one, folder) for one in partial_folders(archive)):
         return _recovered(folder, submitted, progress)
     why = _last_word(folder) or _how_it_ended(lines)

@@ -1,6 +1,7 @@
 """What was submitted to Slurm: `<archive>/<run>.submitted/`, and how it is found again."""
 
 import hashlib
+import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ SETTINGS_FILE = "settings-{}.json"
 SCRIPT_FILE = "batch.sh"
 CLOSING_S = 3.0
 CANCELLED = "CANCELLED"
+JOB, JOB_NAME, USER = re.compile(r"\d*"), re.compile(r"(seatrial-[\w-]+)?", re.ASCII), re.compile(r"\d*")
+"""What is written to job.json; a list of jobs or of names would be taken for all of them."""
 
 
 class Submitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,6 +165,9 @@ def _read(folder: Path) -> Submitted:
         submitted = read_record(folder, folder / JOB_FILE, Submitted, DESCRIPTION_BYTES)
         if f"{submitted.run}{SUBMITTED}" != folder.name:
             raise DamagedRun(f"{folder / JOB_FILE} names another run: {submitted.run!r}.")
+        for form, word in ((JOB, submitted.job), (JOB_NAME, submitted.name), (USER, submitted.user)):
+            if not form.fullmatch(word):
+                raise DamagedRun(f"{folder / JOB_FILE} has {word[:40]!r}, which no job of seatrial's has.")
     except DamagedRun as error:
         raise DamagedRun(error.what, "The jobs themselves go on; squeue --me lists them.") from error
     return submitted

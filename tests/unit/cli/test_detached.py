@@ -159,12 +159,18 @@ def test_while_it_waits_its_state_is_said_and_the_exit_code_is_2(slurm: SlurmScr
     assert name.replace("--job-name", "--name") in slurm.asked("squeue")
 
 
-def test_a_job_that_will_never_start_is_told_with_what_to_do(slurm: SlurmScripts, seatrial: Seatrial) -> None:
+def test_a_job_that_will_never_start_is_told_with_what_to_do(
+    slurm: SlurmScripts, archive: Path, seatrial: Seatrial
+) -> None:
     submit()
     slurm.says("squeue", "42|PENDING|n[1-3]|PartitionTimeLimit\n")
     told = seatrial("runs", "collect", "later", code=2).out
     assert "(PartitionTimeLimit). This job can never start. Give a shorter --budget" in told
     assert told.endswith("To cancel it: scancel 42\n")
+    if os.geteuid() == 0:
+        os.chown(archive / "later.submitted", 65534, 65534)
+        told = seatrial("runs", "collect", "later", code=2).out
+        assert "scancel" not in told, "another user may have named a job of this one's"
 
 
 def test_what_was_submitted_as_json(slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]) -> None:
