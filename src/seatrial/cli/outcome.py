@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from seatrial.archive import headlines
+from seatrial.archive.reader import is_ahead
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import width_and_colour
 from seatrial.files.writing import open_named
@@ -42,6 +43,8 @@ def show(
     written, failures = _write_files(report, files)
     if folder is not None and report.word:
         headlines.keep_headline(folder, report.word, report.headline, int(report.exit_code))
+    if report.run and is_ahead(report.run.started):
+        say(f"{report.run.run} began at {report.run.started}, which is later than now: a clock is or was wrong.")
     failure = _failure(report, failures)
     if nagios:
         for error in failures:
