@@ -1,7 +1,6 @@
 """Samples of runs for other programs, and short tables of them, by DuckDB."""
 
 import contextlib
-import errno
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from seatrial.archive.samples import (
     system_errors,
     write_samples,
 )
-from seatrial.archive.writer import ArchiveError, sentences
+from seatrial.archive.writer import sentences, sentences_on
 from seatrial.files.writing import descriptor_path, open_named
 from seatrial.model.errors import SeatrialError
 
@@ -58,6 +57,7 @@ CREATE MACRO cell(words) AS CASE
 countries also behind a semicolon, unless an apostrophe (39) is in front, which marks a text
 (https://owasp.org/www-community/attacks/CSV_Injection).
 """
+REMEDY = "Name another file with --output; the run itself is whole."
 MADE_AGAIN = "`seatrial runs show` makes it again from the journal."
 KERNEL_TABLE = """
 WITH rounds AS (
@@ -154,7 +154,7 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
         files = [held.enter_context(parquet(path)) for path in paths]
         with read_errors():
             samples = connection.read_parquet(files, union_by_name=True)
-        with _sentences(target), system_errors():
+        with sentences_on(target, REMEDY), system_errors():
             target.parent.mkdir(parents=True, exist_ok=True)
             connection.register("samples", samples)
             with os.fdopen(open_named(target), "wb") as stream, _nothing_by_half(stream):
@@ -186,18 +186,6 @@ def _nothing_by_half(stream: IO[bytes]) -> Iterator[None]:
         with contextlib.suppress(OSError):  # a pipe
             stream.truncate(0)
         raise
-
-
-@contextmanager
-def _sentences(target: Path) -> Iterator[None]:
-    """Turn the system's errors while writing `target` into a sentence."""
-    try:
-        yield
-    except OSError as error:
-        why = "there is no space left" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror or error)
-        raise ArchiveError(
-            f"{target} cannot be written: {why}.", "Name another file with --output; the run itself is whole."
-        ) from error
 
 
 def sample_counts(folders: Sequence[Path]) -> dict[Path, int | DamagedRun]:

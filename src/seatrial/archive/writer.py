@@ -31,6 +31,14 @@ RESCUED = "rescued"
 MOST_RESCUES = 100
 
 
+WHY = {
+    errno.ENOSPC: "there is no space left",
+    errno.EDQUOT: "there is no space left",
+    errno.ENOTDIR: "a file is in the place of a folder above it",
+    errno.EEXIST: "a file is in the place of a folder above it",
+}
+
+
 class ArchiveError(SeatrialError):
     """The archive cannot be written."""
 
@@ -56,6 +64,16 @@ def sentences(folder: Path) -> Iterator[None]:
                 "Make it writable; `seatrial runs recover` then closes what it holds. Or name another with --archive.",
             ) from error
         raise ArchiveError(f"Writing the archive {folder} failed: {error}.") from error
+
+
+@contextmanager
+def sentences_on(target: Path, remedy: str) -> Iterator[None]:
+    """Turn the system's errors while writing a file that the user named into a sentence. Raises ArchiveError."""
+    try:
+        yield
+    except OSError as error:
+        why = WHY.get(error.errno or 0, str(error.strerror or error))
+        raise ArchiveError(f"{target} cannot be written: {why}.", remedy) from error
 
 
 class RunWriter:

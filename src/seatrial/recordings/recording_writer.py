@@ -9,10 +9,12 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.writer import sentences
+from seatrial.archive.writer import sentences_on
 from seatrial.files.writing import rename_folder, replace_file, tentative_folder
 from seatrial.model.errors import UsageError
 from seatrial.recordings.recording import STREAM_SUFFIX, Gathered
+
+REMEDY = "Choose another --output."
 
 
 def stream_name(node: str) -> str:
@@ -31,7 +33,7 @@ def write_recording(target: Path, files: Mapping[str, str]) -> None:
     Raises UsageError where there is something of that name, ArchiveError where it cannot be written.
     """
     refuse_taken(target)
-    with sentences(target.parent):
+    with sentences_on(target, REMEDY):
         target.parent.mkdir(parents=True, exist_ok=True)
         if is_tar_name(target):
             replace_file(target.parent.resolve() / target.name, _tarball(target, files))
@@ -49,7 +51,7 @@ def write_recording(target: Path, files: Mapping[str, str]) -> None:
 def refuse_taken(target: Path) -> None:
     """Raises UsageError where there is something of that name already."""
     if target.exists() or target.is_symlink():
-        raise UsageError(f"{target} exists already.", "Choose another --output.")
+        raise UsageError(f"{target} exists already.", REMEDY)
 
 
 def is_tar_name(target: Path) -> bool:
