@@ -239,6 +239,13 @@ def open_own(path: Path, flags: int) -> int:
     return _own_file(str(path), flags, None)
 
 
+def learn_owner(folder: Path) -> None:
+    """Find out whose the file server says that things are which this user makes in a folder, by making one there."""
+    made = folder / f".{secrets.token_hex(8)}.new"
+    with contextlib.suppress(OSError), new_folder(made, mode=0o700, parents=False):
+        made.rmdir()
+
+
 def rename_folder(path: Path, name: str, into: OwnFolder | None = None) -> None:
     """Give a folder another name, beside its old one or in another folder. Raises OSError."""
     with opened_directory(path.parent) as parent:
