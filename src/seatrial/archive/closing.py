@@ -5,7 +5,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -62,9 +62,14 @@ def own_run(archive: Path, run: str) -> Path | None:
     """
     names = re.compile(rf"{re.escape(run)}(-{CLOSED_AS}(-[0-9a-f]{{8}})?)?")
     folders = [folder for folder in sorted(archive.iterdir()) if names.fullmatch(folder.name)]
+    return next(iter(own_among(folders)), None)
+
+
+def own_among(folders: Sequence[Path]) -> list[Path]:
+    """Those runs of an archive that are this user's, also where a file server gives them to another (root_squash)."""
     if folders and not any(map(is_own, folders)):
-        learn_owner(archive)
-    return next(filter(is_own, folders), None)
+        learn_owner(folders[0].parent)
+    return [*filter(is_own, folders)]
 
 
 def sweep(folder: OwnFolder) -> None:
