@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +16,7 @@ from seatrial.cli.progress import progress_on
 from seatrial.commands.check import view as check_view
 from seatrial.driver import progress as driver_progress
 from seatrial.fabric import ibnetdiscover
+from seatrial.files.home_folders import temporary_folder
 from seatrial.lab.simulator import disturbances
 from seatrial.lab.simulator import faults as simulator_faults
 from seatrial.lab.simulator import topology as simulator_topology
@@ -200,8 +200,8 @@ def _folder(archive: Path | None) -> Iterator[Path]:
     if archive is not None:
         yield archive.absolute()
         return
-    with TemporaryDirectory(prefix="seatrial-simulate-") as folder:
-        yield Path(folder)
+    with temporary_folder() as folder:
+        yield folder
 
 
 def _map(topology: str) -> "FabricMap":

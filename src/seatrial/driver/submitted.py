@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,6 +14,7 @@ from seatrial.archive.inputs import DESCRIPTION_BYTES, decoded
 from seatrial.archive.reader import find_run
 from seatrial.archive.run_files import DamagedRun, damage, read_inside, read_record
 from seatrial.archive.writer import sentences
+from seatrial.files.home_folders import temporary_folder
 from seatrial.files.owners import is_own
 from seatrial.files.writing import own_folder, tentative_folder
 from seatrial.model.errors import NoRun, UsageError
@@ -80,8 +80,8 @@ def submission(archive: Path, run: str, called: str, user: str) -> Iterator[Path
 @contextmanager
 def batch_script(text: str) -> Iterator[Path]:
     """A file with a batch script that nobody else can replace before sbatch has read it; Slurm keeps its own copy."""
-    with tempfile.TemporaryDirectory(prefix="seatrial-") as folder:
-        script = Path(folder) / SCRIPT_FILE
+    with temporary_folder() as folder:
+        script = folder / SCRIPT_FILE
         script.write_text(text, encoding="ascii")
         yield script
 

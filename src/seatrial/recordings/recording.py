@@ -1,7 +1,6 @@
 """Recorded machines: what a file or folder holds, recognised by its content."""
 
 import enum
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
+from seatrial.files.home_folders import temporary_folder
 from seatrial.model import formats
 from seatrial.model.errors import UsageError
 from seatrial.node.frame import OPENING
@@ -142,8 +142,8 @@ def rebuilt(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _empty_tree() -> Iterator[tuple[Path, TreeWriter]]:
-    with tempfile.TemporaryDirectory(prefix="seatrial-", ignore_cleanup_errors=True) as folder:
-        root = Path(folder) / "tree"
+    with temporary_folder() as folder:
+        root = folder / "tree"
         root.mkdir()
         yield root, TreeWriter(root)
 
