@@ -1,5 +1,6 @@
 """seatrial facts NODES --detach: a job for each node, and its progress."""
 
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -73,7 +74,7 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
     if found.waiting and found.cancel:
         print(clean(f"To cancel the remaining jobs: {found.cancel}"))
     if found.read:
-        print(clean(f"To show the facts read so far: seatrial facts --from {found.folder} --drift"))
+        print(clean(f"To show the facts read so far: seatrial facts --from {shlex.quote(str(found.folder))} --drift"))
     return code
 
 

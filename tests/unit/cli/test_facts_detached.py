@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -124,7 +125,7 @@ def test_how_far_it_is(slurm: SlurmScripts, archive: Path, capsys: pytest.Captur
     assert out.startswith("later: 1 of 3 nodes read.\n")
     _, submitted = find_submitted(archive, "later")
     assert f"scancel --user={os.geteuid()} --name={submitted.name}" in out
-    assert f"seatrial facts --from {folder} --drift" in out
+    assert f"seatrial facts --from {shlex.quote(str(folder))} --drift" in out
     for node in ("n2", "n3"):
         (folder / f"{node}.facts").write_text("#seatrial")
     assert collect(capsys)["code"] == 0
