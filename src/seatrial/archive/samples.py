@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import hashlib
+import os
 import resource
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -256,8 +257,9 @@ def system_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.IOException as error:
-        full = any(words in str(error) for words in ("No space left", "quota exceeded"))
-        raise OSError(errno.ENOSPC if full else errno.EIO, str(error)) from error
+        if any(words in str(error) for words in ("No space left", "quota exceeded")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+        raise OSError(errno.EIO, str(error)) from error
 
 
 def query_samples(files: list[Path], sql: str) -> list[tuple[Any, ...]]:

@@ -3,12 +3,16 @@
 import grp
 import os
 import pwd
+import re
 import stat
 from pathlib import Path
 
 ACL = "system.posix_acl_access"
 """With an access list the group's bits of a mode are those that any entry may have at most (acl(5))."""
 USER_MAP = Path("/proc/self/uid_map")
+MOUNTS = Path("/proc/self/mountinfo")
+BY_USER = re.compile(rb" - fuse\S* \S+ (?:\S+,)?user_id=(\d+)|( - fuse)")
+"""FUSE, and who mounted it (mount.fuse(8))."""
 
 _owner_on: dict[int, int] = {}
 """Device -> owner that its file server gives to what this user creates, where it is another one (root_squash)."""
@@ -79,7 +83,22 @@ def _own_status(path: Path | str) -> os.stat_result | None:
     except OSError:
         return None
     plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    return status if plain and is_ours(status) else None
+    return status if plain and is_ours(status) and not is_by_another(status.st_dev) else None
+
+
+def is_by_another(device: int) -> bool:
+    """Whether a device is a file system in user space (FUSE) of another user than root, whose program says who owns
+    a file.
+    """
+    if os.major(device):  # of a disk
+        return False
+    try:
+        mounts = MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return False
+    number = f"{os.major(device)}:{os.minor(device)}".encode()
+    found = [BY_USER.search(line) for line in mounts if line.split()[2] == number]
+    return any(match and int(match[1] or -1) not in (0, os.geteuid()) for match in found)
 
 
 def _is_private(status: os.stat_result) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.files import owners, trust
+from seatrial.files import owners
 from seatrial.files.owners import is_own_alone
 from seatrial.files.trust import distrust
 from tests.support.second_user import OTHER, THIRD, as_user, folder_for_all, needs_root
@@ -136,12 +136,30 @@ def test_a_file_system_of_a_user_says_what_it_wants(
         return os.stat_result(fields)
 
     monkeypatch.setattr(Path, "lstat", lstat)
-    monkeypatch.setattr(trust, "MOUNTS", tmp_path / "mountinfo")
-    line = "36 35 0:999 / {} rw - {} x rw\n"
-    (tmp_path / "mountinfo").write_text(line.format(program.parent, "tmpfs"))
-    assert distrust(program) == ""
-    (tmp_path / "mountinfo").write_text(line.format(program.parent, "fuse.sshfs"))
-    assert "file system that a user can have mounted" in distrust(program)
+    monkeypatch.setattr(owners, "MOUNTS", tmp_path / "mountinfo")
+    line = "36 35 0:999 / {} rw - {} x,user_id=0 rw,user_id={},group_id=0,allow_other\n"
+    for kind, user, good in (
+        ("tmpfs", 7, True), ("fuse.sshfs", 7, False), ("fuse", 7, False), ("fuse.s3fs", 0, True),
+        ("fuse.sshfs", os.geteuid(), True),
+    ):  # fmt: skip
+        (tmp_path / "mountinfo").write_text(line.format(program.parent, kind, user))
+        assert ("another user mounted" not in distrust(program)) is good
+        assert owners.is_by_another(os.makedev(0, 999)) is not good
+    (tmp_path / "mountinfo").write_text("36 35 0:999 / / rw - fuse x rw\n")
+    assert owners.is_by_another(os.makedev(0, 999))
+
+
+def test_what_a_file_system_of_another_user_says_is_nobodys_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.lstat(tmp_path)
+    assert owners.is_own(tmp_path)
+    monkeypatch.setattr(os, "lstat", lambda _: os.stat_result([*real[:2], os.makedev(0, 999), *real[3:]]))
+    monkeypatch.setattr(owners, "MOUNTS", tmp_path / "mountinfo")
+    for user in (0, 7):
+        (tmp_path / "mountinfo").write_text(f"36 35 0:999 / / rw - fuse x rw,user_id={user}\n")
+        assert owners.is_own(tmp_path) is (user == 0)
+        assert owners.is_own_alone(tmp_path) is (user == 0)
 
 
 def test_an_access_list_is_seen(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
