@@ -13,7 +13,7 @@ import msgspec
 from seatrial.archive import contents, layout
 from seatrial.archive.contents import Tally
 from seatrial.archive.samples import SPILL_FOLDER, NotInstalled, write_samples
-from seatrial.files.owners import is_own
+from seatrial.files.owners import entries, is_own
 from seatrial.files.writing import OwnFolder, learn_owner, own_folder, rename_folder
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RunInfo, RunKind
@@ -61,7 +61,7 @@ def own_run(archive: Path, run: str) -> Path | None:
     None where no such run is this user's.
     """
     names = re.compile(rf"{re.escape(run)}(-{CLOSED_AS}(-[0-9a-f]{{8}})?)?")
-    folders = [folder for folder in sorted(archive.iterdir()) if names.fullmatch(folder.name)]
+    folders = [folder for folder in sorted(entries(archive)) if names.fullmatch(folder.name)]
     return next(iter(own_among(folders)), None)
 
 

@@ -40,7 +40,7 @@ from seatrial.archive.journal import (
 from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record
 from seatrial.archive.stored_measurements import GROUPS, PAIRS, StoredMeasurements
 from seatrial.fabric import routed_fabric as routed
-from seatrial.files.owners import is_own
+from seatrial.files.owners import entries, is_own
 from seatrial.model import formats
 from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.facts import NodeFacts
@@ -258,7 +258,7 @@ def run_folders(archive: Path) -> list[Path]:
 
 def _dated(archive: Path) -> list[tuple[str, str, Path]]:
     """When each run began, its name and its folder, in this order."""
-    return sorted((_started(path), path.name, path) for path in archive.iterdir() if has_run_file(path))
+    return sorted((_started(path), path.name, path) for path in entries(archive) if has_run_file(path))
 
 
 def is_ahead(started: str) -> bool:
@@ -299,7 +299,7 @@ def where_now(folder: Path) -> Path:
     if has_run_file(folder):
         return folder
     run = layout.run_of(folder)
-    others = [path for path in folder.parent.iterdir() if layout.run_of(path) == run and has_run_file(path)]
+    others = [path for path in entries(folder.parent) if layout.run_of(path) == run and has_run_file(path)]
     return min(others, key=lambda path: len(path.name), default=folder)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from seatrial.archive import lease, liveness
 from seatrial.archive.layout import LEASE_FILE
 from seatrial.archive.liveness import LATELY_S, Found, Life
-from seatrial.files.owners import is_own
+from seatrial.files.owners import entries, is_own
 from seatrial.files.reading import FOLDER, open_given
 from seatrial.files.writing import UNFINISHED, new_folder, own_folder
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, Settings
@@ -115,7 +115,7 @@ def remove_leftovers(parents: Iterable[Path], examine: Callable[[list[Path]], It
 def _own_folders(parent: Path) -> list[Path]:
     """The folders of this user that have the name of a working folder."""
     with suppress(OSError):
-        return [entry for entry in sorted(parent.iterdir()) if OURS.fullmatch(entry.name) and is_own(entry)]
+        return [entry for entry in sorted(entries(parent)) if OURS.fullmatch(entry.name) and is_own(entry)]
     return []
 
 

@@ -13,6 +13,7 @@ from seatrial.archive import closing, reader
 from seatrial.commands.run import judge as run_judge
 from seatrial.commands.run import run as run_run
 from seatrial.driver import node_selection
+from seatrial.files.owners import entries
 from seatrial.model.errors import UsageError
 from seatrial.model.run import Ending
 from seatrial.model.settings import RunSettings
@@ -71,9 +72,7 @@ def _differing(made: RunSettings, wanted: RunSettings) -> str:
 
 def attempts_of(archive: Path, name: str) -> Sequence[Path]:
     """Closed runs of that name that are this user's: an interrupted one is followed by NAME.2, NAME.3."""
-    if not archive.is_dir():
-        return ()
-    named = [path for path in archive.iterdir() if path.name == name or path.name.startswith(f"{name}.")]
+    named = [path for path in entries(archive) if path.name == name or path.name.startswith(f"{name}.")]
     closed = sorted(path for path in named if reader.has_run_file(path) and not path.name.endswith(".partial"))
     return closing.own_among(closed)
 

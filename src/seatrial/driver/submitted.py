@@ -1,6 +1,7 @@
 """What was submitted to Slurm: `<archive>/<run>.submitted/`, and how it is found again."""
 
 import hashlib
+import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from seatrial.archive.reader import find_run
 from seatrial.archive.run_files import DamagedRun, damage, read_inside, read_record
 from seatrial.archive.writer import sentences
 from seatrial.files.home_folders import temporary_folder
-from seatrial.files.owners import is_own
+from seatrial.files.owners import entries, is_own
 from seatrial.files.writing import own_folder, tentative_folder
 from seatrial.model.errors import NoRun, UsageError
 from seatrial.model.settings import CheckSettings
@@ -132,7 +133,7 @@ def find_submitted(archive: Path, name: str) -> tuple[Path, Submitted]:
 
     Raises NoRun where there is none, or several; DamagedRun for a damaged job.json.
     """
-    folders = [path.parent for path in archive.glob(f"*{SUBMITTED}/{JOB_FILE}")]
+    folders = [path for path in entries(archive) if path.name.endswith(SUBMITTED) and os.path.lexists(path / JOB_FILE)]
     if name == "last" and folders:
         return _last(folders)
     given = name.removesuffix(SUBMITTED)

@@ -11,8 +11,9 @@ ACL = "system.posix_acl_access"
 """With an access list the group's bits of a mode are those that any entry may have at most (acl(5))."""
 USER_MAP = Path("/proc/self/uid_map")
 MOUNTS = Path("/proc/self/mountinfo")
-BY_USER = re.compile(rb" - fuse\S* \S+ (?:\S+,)?user_id=(\d+)|( - fuse)")
+BY_USER = re.compile(r" - fuse\S* \S+ (?:\S+,)?user_id=(\d+)| - fuse(?!ctl)")
 """FUSE, and who mounted it (mount.fuse(8))."""
+OCTAL = re.compile(r"\\([0-7]{3})")
 
 _owner_on: dict[int, int] = {}
 """Device -> owner that its file server gives to what this user creates, where it is another one (root_squash)."""
@@ -92,13 +93,32 @@ def is_by_another(device: int) -> bool:
     """
     if os.major(device):  # of a disk
         return False
+    number = f"{os.major(device)}:{os.minor(device)}"
+    return any(mounted == number for mounted, _ in _mounted_by_others())
+
+
+def entries(folder: Path) -> list[Path]:
+    """What is in a folder that others share, but what another user mounted something in: its program may never answer.
+
+    Empty where there is no folder. Raises OSError.
+    """
+    here = os.path.realpath(folder)
+    if not os.path.isdir(here):  # noqa: PTH112 - as it was resolved
+        return []
+    mounts = [os.path.relpath(point, here) for _, point in _mounted_by_others() if point.startswith(f"{here}/")]
+    silent = {point.partition("/")[0] for point in mounts}
+    return [folder / name for name in os.listdir(folder) if name not in silent]  # noqa: PTH208 - names alone are wanted
+
+
+def _mounted_by_others() -> list[tuple[str, str]]:
+    """Device and place of each file system in user space of another user than root (proc(5), mountinfo)."""
     try:
-        mounts = MOUNTS.read_bytes().splitlines()
+        lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
-        return False
-    number = f"{os.major(device)}:{os.minor(device)}".encode()
-    found = [BY_USER.search(line) for line in mounts if line.split()[2] == number]
-    return any(match and int(match[1] or -1) not in (0, os.geteuid()) for match in found)
+        return []
+    found = [(line.split(), match) for line in lines if (match := BY_USER.search(line))]
+    others = [fields for fields, match in found if int(match[1] or -1) not in (0, os.geteuid())]
+    return [(fields[2], OCTAL.sub(lambda code: chr(int(code[1], 8)), fields[4])) for fields in others]
 
 
 def _is_private(status: os.stat_result) -> bool:

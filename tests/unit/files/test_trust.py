@@ -162,6 +162,22 @@ def test_what_a_file_system_of_another_user_says_is_nobodys_own(
         assert owners.is_own_alone(tmp_path) is (user == 0)
 
 
+def test_what_waits_for_a_program_of_another_user_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not even looked at: a daemon that does not answer would hang whoever lists the folder."""
+    archive = tmp_path / "the archive"
+    for name in ("mounted here", "deeper", "mine", "roots"):
+        (archive / name).mkdir(parents=True)
+    monkeypatch.setattr(owners, "MOUNTS", tmp_path / "mountinfo")
+    place = str(archive).replace(" ", "\\040")
+    lines = (("mounted\\040here", 7), ("deeper/facts/x", 7), ("mine", os.geteuid()), ("roots", 0))
+    text = "".join(f"36 35 0:9 / {place}/{name} rw - fuse x rw,user_id={user}\n" for name, user in lines)
+    (tmp_path / "mountinfo").write_text(text + "1 2 0:3 / /sys/fs/fuse/connections rw - fusectl x rw\n")
+    (tmp_path / "link").symlink_to(archive)
+    assert sorted(path.name for path in owners.entries(archive)) == sorted({"mine", "roots"})
+    assert sorted(owners.entries(tmp_path / "link")) == [tmp_path / "link" / name for name in ("mine", "roots")]
+    assert owners.entries(tmp_path / "none") == []
+
+
 def test_an_access_list_is_seen(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its mask is in the bits of the group, even where that group is private."""
     monkeypatch.setattr(owners, "_is_private", lambda _: True)
