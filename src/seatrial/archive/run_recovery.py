@@ -60,8 +60,8 @@ class ClosedByOther(ArchiveError):
 def partial_folders(archive: Path) -> list[Path]:
     """Runs that were never closed; also those that have a journal and no run.json."""
     runs = [folder for folder in run_folders(archive) if layout.is_open(folder)]
-    headless = (path for path in entries(archive) if layout.is_open(path) and path not in runs and _has_journal(path))
-    return [*runs, *sorted(headless)]
+    others = {path for path in entries(archive) if layout.is_open(path)}.difference(runs)
+    return [*runs, *sorted(filter(_has_journal, others))]
 
 
 def _has_journal(folder: Path) -> bool:
