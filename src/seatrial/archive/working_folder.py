@@ -18,7 +18,7 @@ from seatrial.archive.layout import LEASE_FILE
 from seatrial.archive.liveness import LATELY_S, Found, Life
 from seatrial.files.owners import entries, is_own
 from seatrial.files.reading import FOLDER, open_given
-from seatrial.files.writing import UNFINISHED, new_folder, own_folder
+from seatrial.files.writing import UNFINISHED, descriptor_path, new_folder, own_folder
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, Settings
 
 FILES = "files"
@@ -53,20 +53,31 @@ class WorkingFolder:
         """Folders of killed runs that were removed."""
         self._home = parent / f".seatrial-{use}-{secrets.token_hex(8)}"
         self.path = self._home / FILES
-        """Where programs write."""
+        """Where programs write, which may be on other nodes ..."""
+        self._handle = -1
         self._hold: lease.Hold | None = None
         try:
             with new_folder(self._home, mode=0o700, parents=False) as own:
                 self._hold = lease.Hold(self._home, lease.Holder.DRIVER)
                 own.make_folder(FILES)
+                with own.below(FILES) as files:
+                    self._handle = os.dup(files.handle)
         except OSError:
             self.remove(patience_s=0.0)
             raise
+
+    @property
+    def here(self) -> Path:
+        """... and where this process does, whatever has taken the place of the folder since."""
+        return descriptor_path(self._handle)
 
     def remove(self, patience_s: float = PATIENCE_S) -> bool:
         """Remove it with all that is in it; False where something of it is still there."""
         if self._hold is not None:
             self._hold.release()
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
         deadline = time.monotonic() + patience_s
         while not remove(self._home):
             if time.monotonic() > deadline:

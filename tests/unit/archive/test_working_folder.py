@@ -51,6 +51,18 @@ def test_it_is_made_and_removed_with_what_is_in_it(tmp_path: Path, use: Use) -> 
     assert [*tmp_path.iterdir()] == []
 
 
+def test_this_process_works_in_the_folder_whatever_takes_its_place(tmp_path: Path) -> None:
+    made = WorkingFolder(tmp_path, Use.SCRATCH)
+    (tmp_path / "private" / FILES).mkdir(parents=True)
+    made.path.parent.rename(tmp_path / "aside")
+    made.path.parent.symlink_to(tmp_path / "private")
+    (made.here / "input").write_text("x")
+    assert [*(tmp_path / "private" / FILES).iterdir()] == []
+    assert (tmp_path / "aside" / FILES / "input").read_text() == "x"
+    assert not made.remove(patience_s=0.0)
+    assert (tmp_path / "private" / FILES).is_dir()
+
+
 def test_leftovers_of_killed_runs_are_removed_next_time(tmp_path: Path) -> None:
     leftover(tmp_path, "a")
     empty = leftover(tmp_path, "b", leased=False)

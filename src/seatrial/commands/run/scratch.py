@@ -10,7 +10,7 @@ from pathlib import Path
 from seatrial.archive.inputs import ANY_SIZE, PIECE_BYTES, open_regular
 from seatrial.archive.working_folder import Use, WorkingFolder, scratch_parent
 from seatrial.files.trust import distrust
-from seatrial.files.writing import new_folder, own_folder
+from seatrial.files.writing import descriptor_path, new_folder, own_folder
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import RunSettings
 
@@ -25,7 +25,10 @@ MODE = 0o777
 
 
 class Scratch:
-    """The folder of one run. With `keep` it has the run's name and stays; else it is removed, in the end by others."""
+    """The folder of one run. With `keep` it has the run's name and stays; else it is removed, in the end by others.
+
+    `path` is for programs; this process works in `here`, which is that folder whatever has taken its place since.
+    """
 
     def __init__(self, settings: RunSettings, run: str) -> None:
         """Make it, empty. Raises SeatrialError where that is not possible."""
@@ -35,11 +38,11 @@ class Scratch:
             parent.mkdir(parents=True, exist_ok=True)
             if settings.keep:
                 self.path = parent / run
-                with new_folder(self.path):
-                    pass
+                with new_folder(self.path) as own:
+                    self.here = descriptor_path(os.dup(own.handle))
             else:
                 self._working = WorkingFolder(parent, Use.SCRATCH)
-                self.path = self._working.path
+                self.path, self.here = self._working.path, self._working.here
         except OSError as error:
             raise SeatrialError(
                 f"A scratch folder cannot be made in {parent}: {error.strerror}.", "Name another one with --scratch."
@@ -85,7 +88,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
         except OSError as error:
-            raise SeatrialError(f"{folder / name} cannot be written: {error.strerror}.") from error
+            raise SeatrialError(f"The input {name} cannot be written: {error.strerror}.") from error
 
 
 def read_case(case: Path | None) -> dict[str, str]:
@@ -132,7 +135,7 @@ def copy_case(case: Path, folder: Path) -> None:
                 shutil.copyfileobj(stream, copy)
                 os.fchmod(copy.fileno(), os.fstat(stream.fileno()).st_mode & MODE)
     except OSError as error:
-        raise SeatrialError(f"--case {case} cannot be copied to {folder}: {error}.") from error
+        raise SeatrialError(f"--case {case} cannot be copied: {error.strerror or error}.") from error
 
 
 def _names(case: Path, *, folders: bool) -> Iterator[str]:
