@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -212,3 +213,14 @@ def test_a_folder_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch
     with pytest.raises(FileNotFoundError):
         WorkingFolder(tmp_path, Use.STORAGE)
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_program_may_have_made_folders_as_deep_as_it_likes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = WorkingFolder(tmp_path, Use.SCRATCH)
+    monkeypatch.chdir(made.path)
+    for _ in range(2000):
+        os.mkdir("d")  # noqa: PTH102 - such a path has too many characters
+        os.chdir("d")
+    monkeypatch.chdir(tmp_path)
+    assert not made.remove(patience_s=0.0)
+    subprocess.run(["/bin/rm", "-rf", made.path.parent], check=True)

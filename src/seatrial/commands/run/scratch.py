@@ -19,6 +19,8 @@ MOST_BYTES = 24 << 20
 ERRORS_BYTES = 1 << 16
 TEXT_FOLDER = "system"
 MOST_FILES = 20_000
+DEEPEST = 100
+"""Folders below a case: Python walks some hundred."""
 MOST_TEXT_BYTES = 1 << 20
 MODE = 0o777
 """The bits of a file's mode that its copy gets."""
@@ -139,8 +141,13 @@ def copy_case(case: Path, folder: Path) -> None:
 
 
 def _names(case: Path, *, folders: bool) -> Iterator[str]:
-    """What is below a case: folders, or all that is not one, which includes links. Links are not followed."""
+    """What is below a case: folders, or all that is not one, which includes links. Links are not followed.
+
+    Raises UsageError for one that is too deep.
+    """
     for above, inner, others in os.walk(case):
+        if len(Path(above).parts) - len(case.parts) > DEEPEST:
+            raise UsageError(f"--case {case} is more than {DEEPEST} folders deep.", "Name the folder of one case.")
         for name in inner + others:
             path = Path(above, name)
             if folders == (path.is_dir() and not path.is_symlink()):
