@@ -14,7 +14,7 @@ from seatrial.archive import contents, layout
 from seatrial.archive.contents import Tally
 from seatrial.archive.samples import SPILL_FOLDER, NotInstalled, write_samples
 from seatrial.files.owners import entries, is_own
-from seatrial.files.writing import OwnFolder, learn_owner, own_folder, rename_folder
+from seatrial.files.writing import OwnFolder, new_folder, own_folder, rename_folder
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RunInfo, RunKind
 
@@ -60,15 +60,21 @@ def own_run(archive: Path, run: str) -> Path | None:
 
     None where no such run is this user's.
     """
+    return next(iter(own_among(closed_as(archive, run))), None)
+
+
+def closed_as(archive: Path, run: str) -> list[Path]:
+    """What has the name of a run, or one under which its driver closes it where that is taken."""
     names = re.compile(rf"{re.escape(run)}(-{CLOSED_AS}(-[0-9a-f]{{8}})?)?")
-    folders = [folder for folder in sorted(entries(archive)) if names.fullmatch(folder.name)]
-    return next(iter(own_among(folders)), None)
+    return [folder for folder in sorted(entries(archive)) if names.fullmatch(folder.name)]
 
 
 def own_among(folders: Sequence[Path]) -> list[Path]:
     """Those runs of an archive that are this user's, also where a file server gives them to another (root_squash)."""
     if folders and not any(map(is_own, folders)):
-        learn_owner(folders[0].parent)
+        made = folders[0].with_name(f".{secrets.token_hex(8)}.new")
+        with contextlib.suppress(OSError), new_folder(made, mode=0o700, parents=False):  # which shows to whom
+            made.rmdir()
     return [*filter(is_own, folders)]
 
 

@@ -18,10 +18,12 @@ from seatrial.archive.layout import LEASE_FILE
 from seatrial.archive.liveness import LATELY_S, Found, Life
 from seatrial.files.owners import entries, is_own
 from seatrial.files.reading import FOLDER, open_given
-from seatrial.files.writing import UNFINISHED, descriptor_path, new_folder, own_folder
+from seatrial.files.writing import descriptor_path, new_folder, own_folder
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, Settings
 
 FILES = "files"
+UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.new")
+"""Name of a new file until it is whole (`files.writing`)."""
 PATIENCE_S = 5.0
 """For ranks that still hold files: NFS keeps these under another name until they are closed."""
 SCRATCH = ".scratch-{}"
@@ -67,7 +69,7 @@ class WorkingFolder:
             raise
 
     @property
-    def here(self) -> Path:
+    def place(self) -> Path:
         """... and where this process does, whatever has taken the place of the folder since."""
         return descriptor_path(self._handle)
 

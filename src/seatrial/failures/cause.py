@@ -94,11 +94,11 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         own = "\n".join(_whole_lines(one, text) for one in re.finditer(one_of(self.look), text))
         nodes = first_found(self.where, own) or first_found(self.where, text) or NODES
         peer = first_found(self.peer, own) or first_found(self.peer, text) or "the other node"
-        said = self.meaning
+        words = self.meaning
         for singular, plural in VERBS.items():
-            said = said.replace(f"{{{singular}}}", singular if SINGLE.fullmatch(nodes) else plural)
-        said = said.replace("{nodes}", nodes).replace("{peer}", peer).replace("{1}", shown)
-        return said.replace(" ()", "")
+            words = words.replace(f"{{{singular}}}", singular if SINGLE.fullmatch(nodes) else plural)
+        words = words.replace("{nodes}", nodes).replace("{peer}", peer).replace("{1}", shown)
+        return words.replace(" ()", "")
 
 
 def _whole_lines(match: re.Match[str], text: str) -> str:

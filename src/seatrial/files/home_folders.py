@@ -41,7 +41,7 @@ def temporary_folder() -> Iterator[Path]:
     """
     above = tempfile.gettempdir()
     if why := distrust(Path(above), shared=True):
-        raise PermissionError(errno.EPERM, f"it is no place for temporary files, for {why}; set TMPDIR", above)
+        raise PermissionError(errno.EPERM, f"temporary files are not safe there, since {why}; set TMPDIR", above)
     with tempfile.TemporaryDirectory(prefix="seatrial-", dir=above, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 

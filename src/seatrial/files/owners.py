@@ -11,7 +11,7 @@ ACL = "system.posix_acl_access"
 """With an access list the group's bits of a mode are those that any entry may have at most (acl(5))."""
 USER_MAP = Path("/proc/self/uid_map")
 MOUNTS = Path("/proc/self/mountinfo")
-BY_USER = re.compile(r" - fuse\S* \S+ (?:\S+,)?user_id=(\d+)| - fuse(?!ctl)")
+BY_USER = re.compile(r" - fuse\S* \S+ (?:\S+,)?user_id=(\d{1,20})| - fuse(?!ctl)")
 """FUSE, and who mounted it (mount.fuse(8))."""
 OCTAL = re.compile(r"\\([0-7]{3})")
 
@@ -102,10 +102,10 @@ def entries(folder: Path) -> list[Path]:
 
     Empty where there is no folder. Raises OSError.
     """
-    here = os.path.realpath(folder)
-    if not os.path.isdir(here):  # noqa: PTH112 - as it was resolved
+    real = os.path.realpath(folder)
+    if not os.path.isdir(real):  # noqa: PTH112 - as it was resolved
         return []
-    mounts = [os.path.relpath(point, here) for _, point in _mounted_by_others() if point.startswith(f"{here}/")]
+    mounts = [os.path.relpath(point, real) for _, point in _mounted_by_others() if point.startswith(f"{real}/")]
     silent = {point.partition("/")[0] for point in mounts}
     return [folder / name for name in os.listdir(folder) if name not in silent]  # noqa: PTH208 - names alone are wanted
 
@@ -116,8 +116,8 @@ def _mounted_by_others() -> list[tuple[str, str]]:
         lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return []
-    found = [(line.split(), match) for line in lines if (match := BY_USER.search(line))]
-    others = [fields for fields, match in found if int(match[1] or -1) not in (0, os.geteuid())]
+    mounts = [(line.split(), match) for line in lines if (match := BY_USER.search(line))]
+    others = [fields for fields, match in mounts if int(match[1] or -1) not in (0, os.geteuid())]
     return [(fields[2], OCTAL.sub(lambda code: chr(int(code[1], 8)), fields[4])) for fields in others]
 
 

@@ -7,7 +7,6 @@ random name, which nobody else can have taken, until it is renamed. `OwnFolder` 
 import contextlib
 import errno
 import os
-import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -26,8 +25,6 @@ DESCRIPTORS = Path("/proc/self/fd")
 FOLDER_MODE, FILE_MODE = 0o755, 0o644
 """Less the umask. Nobody else may write into a folder of this user's, whatever the umask."""
 SHARED_BITS = 0o7777
-UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.new")
-"""Name of a new file until it is whole."""
 
 
 class Foreign(PermissionError):
@@ -237,13 +234,6 @@ def open_own(path: Path, flags: int) -> int:
     Raises Foreign for a file of another user, a link, a hard link and a pipe, which is not waited for; OSError.
     """
     return _own_file(str(path), flags, None)
-
-
-def learn_owner(folder: Path) -> None:
-    """Find out whose the file server says that things are which this user makes in a folder, by making one there."""
-    made = folder / f".{secrets.token_hex(8)}.new"
-    with contextlib.suppress(OSError), new_folder(made, mode=0o700, parents=False):
-        made.rmdir()
 
 
 def rename_folder(path: Path, name: str, into: OwnFolder | None = None) -> None:

@@ -57,7 +57,7 @@ def test_this_process_works_in_the_folder_whatever_takes_its_place(tmp_path: Pat
     (tmp_path / "private" / FILES).mkdir(parents=True)
     made.path.parent.rename(tmp_path / "aside")
     made.path.parent.symlink_to(tmp_path / "private")
-    (made.here / "input").write_text("x")
+    (made.place / "input").write_text("x")
     assert [*(tmp_path / "private" / FILES).iterdir()] == []
     assert (tmp_path / "aside" / FILES / "input").read_text() == "x"
     assert not made.remove(patience_s=0.0)

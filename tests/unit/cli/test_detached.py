@@ -303,6 +303,20 @@ def test_once_it_is_over_it_is_reported_and_exits_as_it_did(
     assert "n2" in seatrial("runs", "collect", "la", code=1).out
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to own runs as two users")
+def test_a_result_is_found_although_others_took_its_name(
+    slurm: SlurmScripts, archive: Path, seatrial: Seatrial
+) -> None:
+    submit()
+    record(CLUSTER, archive, "later")
+    os.chown(archive / "later", 65534, 65534)
+    slurm.says("squeue", "")
+    record(CLUSTER, archive, "later-closed", job="7")
+    assert "ended without results" in seatrial("runs", "collect", "later", code=2).out, "it is of another job"
+    record(CLUSTER, archive, "later-closed-0123abcd", job="42")
+    assert "n2" in seatrial("runs", "collect", "later", code=1).out
+
+
 def test_a_job_that_is_gone_in_mid_work_is_recovered(slurm: SlurmScripts, archive: Path, seatrial: Seatrial) -> None:
     submit()
     fill(abandoned(RunWriter(archive, info_of(CLUSTER, run="later"))), CLUSTER, sail(CLUSTER))

@@ -142,7 +142,7 @@ class BenchmarkRun:
             nodes,
             self._frame.facts,
             program=program,
-            free_bytes=free_bytes(scratch.here),
+            free_bytes=free_bytes(scratch.place),
             case=case,
         )
         plan = self._launch.plan(request)
@@ -154,10 +154,10 @@ class BenchmarkRun:
         if any(step.mpi for step in plan.steps):
             self._try_ranks(nodes, request)
         if self._settings.case is not None:
-            copy_case(self._settings.case, scratch.here)
-        write_files(scratch.here, plan.files)
+            copy_case(self._settings.case, scratch.place)
+        write_files(scratch.place, plan.files)
         for name in plan.files:
-            self._writer.write_log(name.replace("/", "-"), scratch.here / name)
+            self._writer.write_log(name.replace("/", "-"), scratch.place / name)
         for step in plan.steps:
             result = self._step(step, nodes, request, scratch, deadline)
             if result.interrupted:
@@ -169,7 +169,7 @@ class BenchmarkRun:
         """The path of the main program on the first node. Raises LaunchError where it is missing."""
         wanted = (self._settings.program,) if self._settings.program else programs_of(self._launch, self._settings)
         self._frame.progress.stage(f"Looking for {' or '.join(wanted)}")
-        shown, errors = scratch.here / "program.out", scratch.here / "program.err"
+        shown, errors = scratch.place / "program.out", scratch.place / "program.err"
         command = self._starting().program_command(nodes[:1], ["/bin/sh", "-c", PATHS, "sh", *wanted], 0, scratch.path)
         ended = run_into(
             command.argv,
@@ -225,7 +225,7 @@ class BenchmarkRun:
             folder=scratch.path,
             extra_environment=command.environment,
         )
-        if step.output and (written := newest(scratch.here, step.output)) is not None:
+        if step.output and (written := newest(scratch.place, step.output)) is not None:
             with contextlib.suppress(ArchiveError):
                 self._writer.write_log(written.name, written)
             shown = self._writer.log_file(written.name)

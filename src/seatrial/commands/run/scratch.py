@@ -29,7 +29,7 @@ MODE = 0o777
 class Scratch:
     """The folder of one run. With `keep` it has the run's name and stays; else it is removed, in the end by others.
 
-    `path` is for programs; this process works in `here`, which is that folder whatever has taken its place since.
+    `path` is for programs; this process works in `place`, which is that folder whatever has taken its place since.
     """
 
     def __init__(self, settings: RunSettings, run: str) -> None:
@@ -41,10 +41,10 @@ class Scratch:
             if settings.keep:
                 self.path = parent / run
                 with new_folder(self.path) as own:
-                    self.here = descriptor_path(os.dup(own.handle))
+                    self.place = descriptor_path(os.dup(own.handle))
             else:
                 self._working = WorkingFolder(parent, Use.SCRATCH)
-                self.path, self.here = self._working.path, self._working.here
+                self.path, self.place = self._working.path, self._working.place
         except OSError as error:
             raise SeatrialError(
                 f"A scratch folder cannot be made in {parent}: {error.strerror}.", "Name another one with --scratch."
