@@ -25,7 +25,7 @@
 #define O_DIRECT 0
 #endif
 #define HOST_BYTES 65
-#define PATH_BYTES (FOLDER_BYTES_MAX + HOST_BYTES + 64)
+#define NAME_BYTES (HOST_BYTES + 64)
 
 static bool failed(const struct group *group)
 {
@@ -34,31 +34,44 @@ static bool failed(const struct group *group)
     return false;
 }
 
+/* The folder, which others may exchange for another one afterwards; -1: it cannot be opened. */
+static int open_folder(const struct group *group)
+{
+    const int folder = open(group->storage->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0)
+        failed(group);
+    return folder;
+}
+
 /* The name of a file that no other rank uses. */
-static void name_file(const struct group *group, char *path)
+static void name_file(char *name)
 {
     char host[HOST_BYTES] = "";
     if (gethostname(host, sizeof host) != 0)
         host[0] = '\0';
     host[sizeof host - 1] = '\0';
-    snprintf(path, PATH_BYTES, "%s/%s-%ld", group->storage->folder, host, (long)getpid());
+    snprintf(name, NAME_BYTES, "%s-%ld", host, (long)getpid());
 }
 
 /* A new file without a name; -1: there is none. A file may not grow beyond ulimit -f: that is an error, not a signal. */
 static int open_unnamed(const struct group *group)
 {
-    char path[PATH_BYTES];
-    name_file(group, path);
+    char name[NAME_BYTES];
+    const int folder = open_folder(group);
+    if (folder < 0)
+        return -1;
+    name_file(name);
     signal(SIGXFSZ, SIG_IGN);
-    int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_DIRECT, 0600);
+    int file = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_DIRECT, 0600);
     if (file < 0 && errno == EINVAL) { /* some file systems leave the file behind */
-        unlink(path);
-        file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        unlinkat(folder, name, 0);
+        file = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     }
     if (file < 0)
         failed(group);
     else
-        unlink(path);
+        unlinkat(folder, name, 0);
+    close(folder);
     return file;
 }
 
@@ -188,27 +201,30 @@ static void check_read(const struct group *group, int64_t first, int64_t count, 
     close_file(group, file);
 }
 
-static bool make_and_remove(const struct group *group, const char *path)
+static bool make_and_remove(const struct group *group, int folder, const char *name)
 {
     struct stat status;
-    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0 || close(file) != 0)
         return failed(group);
-    return (stat(path, &status) == 0 && unlink(path) == 0) || failed(group);
+    return (fstatat(folder, name, &status, 0) == 0 && unlinkat(folder, name, 0) == 0) || failed(group);
 }
 
 static void run_files(const struct group *group, int64_t count, int64_t *times_ns)
 {
-    char path[PATH_BYTES];
-    bool good = true;
-    name_file(group, path);
+    char name[NAME_BYTES];
+    const int folder = open_folder(group);
+    bool good = folder >= 0;
+    name_file(name);
     for (int64_t i = 0; i < count; i++) {
         MPI_Barrier(group->comm);
         const int64_t begin = clock_ns();
         for (int slot = 0; slot < group->window; slot++)
-            good = good && make_and_remove(group, path);
+            good = good && make_and_remove(group, folder, name);
         times_ns[i] = good ? clock_ns() - begin : 0;
     }
+    if (folder >= 0)
+        close(folder);
 }
 
 const struct kernel kernel_storage_write = {

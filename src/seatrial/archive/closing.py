@@ -1,11 +1,11 @@
 """The last steps of every run, whether its driver or `seatrial runs recover` closes it."""
 
 import contextlib
-import errno
-import itertools
 import os
+import re
+import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,12 +13,13 @@ import msgspec
 from seatrial.archive import contents, layout
 from seatrial.archive.contents import Tally
 from seatrial.archive.samples import SPILL_FOLDER, NotInstalled, write_samples
-from seatrial.files.owners import is_own
-from seatrial.files.writing import OwnFolder, own_folder, rename_folder
+from seatrial.files.owners import entries, is_own
+from seatrial.files.writing import OwnFolder, new_folder, own_folder, rename_folder
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RunInfo, RunKind
 
-TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
+CLOSED_AS = "closed"
+"""Appended to the name of a run that its driver closes where that is taken."""
 NO_SAMPLES = f"{layout.SAMPLES_FILE} was left out; `seatrial runs show` makes it from the journal."
 CLOSED: list[Path] = []
 """The runs that this process closed: the command line judges them at its end, so that no reader need do it."""
@@ -43,15 +44,38 @@ def close_folder(folder: Path, info: RunInfo, tally: Tally, another: str, withou
             sweep(own)
             try:
                 rename_folder(folder, name)
-            except OSError as error:
-                if error.errno in TAKEN and folder.exists():
-                    continue  # another run was closed under this name meanwhile
+            except OSError:
+                if os.path.lexists(final) and folder.exists():
+                    continue  # another run was closed under this name meanwhile, or others made something of it
                 raise
             with contextlib.suppress(OSError):
                 own.remove(layout.LEASE_FILE)
         CLOSED.append(final)
         return final, described
     raise AssertionError  # there are names without end
+
+
+def own_run(archive: Path, run: str) -> Path | None:
+    """Where a program that this process started has closed a run: others may have taken its name before that.
+
+    None where no such run is this user's.
+    """
+    return next(iter(own_among(closed_as(archive, run))), None)
+
+
+def closed_as(archive: Path, run: str) -> list[Path]:
+    """What has the name of a run, or one under which its driver closes it where that is taken."""
+    names = re.compile(rf"{re.escape(run)}(-{CLOSED_AS}(-[0-9a-f]{{8}})?)?")
+    return [folder for folder in sorted(entries(archive)) if names.fullmatch(folder.name)]
+
+
+def own_among(folders: Sequence[Path]) -> list[Path]:
+    """Those runs of an archive that are this user's, also where a file server gives them to another (root_squash)."""
+    if folders and not any(map(is_own, folders)):
+        made = folders[0].with_name(f".{secrets.token_hex(8)}.new")
+        with contextlib.suppress(OSError), new_folder(made, mode=0o700, parents=False):  # which shows to whom
+            made.rmdir()
+    return [*filter(is_own, folders)]
 
 
 def sweep(folder: OwnFolder) -> None:
@@ -70,11 +94,11 @@ def write_run_file(folder: OwnFolder, info: RunInfo) -> None:
 
 
 def _names(run: str, another: str) -> Iterator[str]:
-    """RUN, RUN-another, RUN-another-2, ..."""
+    """RUN, RUN-another, then names that nobody else can choose before."""
     yield run
     yield f"{run}-{another}"
-    for number in itertools.count(2):
-        yield f"{run}-{another}-{number}"
+    while True:
+        yield f"{run}-{another}-{secrets.token_hex(4)}"
 
 
 def _is_free(final: Path) -> bool:

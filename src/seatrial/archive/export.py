@@ -1,8 +1,8 @@
 """Samples of runs for other programs, and short tables of them, by DuckDB."""
 
 import contextlib
-import errno
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -26,7 +26,7 @@ from seatrial.archive.samples import (
     system_errors,
     write_samples,
 )
-from seatrial.archive.writer import ArchiveError, sentences
+from seatrial.archive.writer import sentences, sentences_on
 from seatrial.files.writing import descriptor_path, open_named
 from seatrial.model.errors import SeatrialError
 
@@ -43,6 +43,21 @@ OPTIONS = {
     ExportFormat.JSONL: "FORMAT json",
 }
 """Of DuckDB's COPY."""
+PLAIN = ("BOOLEAN", "INTEGER", "BIGINT", "UBIGINT", "HUGEINT", "FLOAT", "DOUBLE")
+"""Types of columns whose cells no program takes for anything but a value."""
+CELL = r"""
+CREATE MACRO one_line(words) AS regexp_replace(
+  regexp_replace(words, '[\t-\r\x{85}\x{2028}\x{2029}]', ' ', 'g'), '[\p{Cc}\p{Cf}]', '', 'g');
+CREATE MACRO cell(words) AS CASE
+  WHEN regexp_full_match(words, '(\w[ -:<-~]*)?') THEN words
+  WHEN try_cast(one_line(words) AS DOUBLE) IS NOT NULL THEN one_line(words)
+  ELSE regexp_replace(one_line(words), '(^|;)(\s*[=+@＝＋＠－-])', concat('\1', chr(39), '\2'), 'g') END
+"""
+"""Text as a cell of CSV. A terminal executes escape sequences, a spreadsheet what begins like a formula, in many
+countries also behind a semicolon, unless an apostrophe (39) is in front, which marks a text
+(https://owasp.org/www-community/attacks/CSV_Injection).
+"""
+REMEDY = "Name another file with --output; the run itself is whole."
 MADE_AGAIN = "`seatrial runs show` makes it again from the journal."
 KERNEL_TABLE = """
 WITH rounds AS (
@@ -139,15 +154,27 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
         files = [held.enter_context(parquet(path)) for path in paths]
         with read_errors():
             samples = connection.read_parquet(files, union_by_name=True)
-        with _sentences(target), system_errors():
+        with sentences_on(target, REMEDY), system_errors():
             target.parent.mkdir(parents=True, exist_ok=True)
             connection.register("samples", samples)
             with os.fdopen(open_named(target), "wb") as stream, _nothing_by_half(stream):
                 path = descriptor_path(stream.fileno())
-                connection.execute(f"COPY samples TO '{path}' ({OPTIONS[form]}, USE_TMP_FILE false)")
+                rows = _table(connection, samples) if form is ExportFormat.CSV else "FROM samples"
+                connection.execute(f"COPY ({rows}) TO '{path}' ({OPTIONS[form]}, USE_TMP_FILE false)")
         with read_errors():
             count = connection.execute("SELECT count(*) FROM read_parquet(?)", [files]).fetchone()
     return int(count[0]) if count else 0
+
+
+def _table(connection: "duckdb.DuckDBPyConnection", samples: "duckdb.DuckDBPyRelation") -> str:
+    """A query for what people open with a spreadsheet or show in a terminal; the owner of a run chose its texts."""
+    connection.execute(CELL)
+    cells = []
+    for name, kind in zip(samples.columns, samples.types, strict=True):
+        column = '"' + name.replace('"', '""') + '"'
+        head = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        cells.append(f'{column if str(kind) in PLAIN else f"cell({column}::VARCHAR)"} AS "{head}"')
+    return f"FROM samples SELECT {', '.join(cells)}"
 
 
 @contextmanager
@@ -159,18 +186,6 @@ def _nothing_by_half(stream: IO[bytes]) -> Iterator[None]:
         with contextlib.suppress(OSError):  # a pipe
             stream.truncate(0)
         raise
-
-
-@contextmanager
-def _sentences(target: Path) -> Iterator[None]:
-    """Turn the system's errors while writing `target` into a sentence."""
-    try:
-        yield
-    except OSError as error:
-        why = "there is no space left" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror or error)
-        raise ArchiveError(
-            f"{target} cannot be written: {why}.", "Name another file with --output; the run itself is whole."
-        ) from error
 
 
 def sample_counts(folders: Sequence[Path]) -> dict[Path, int | DamagedRun]:

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ from seatrial.archive.journal import (
 from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record
 from seatrial.archive.stored_measurements import GROUPS, PAIRS, StoredMeasurements
 from seatrial.fabric import routed_fabric as routed
+from seatrial.files.owners import entries, is_own
 from seatrial.model import formats
 from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.facts import NodeFacts
@@ -55,7 +57,9 @@ if TYPE_CHECKING:
 OF_ROUNDS = (RoundStarted, GroupRoundStarted, Delivered, GroupDelivered, RoundEnded)
 """Entries of which a soak of days has more than memory holds; its measurements are read when they are needed."""
 LAST = "last"
-"""Names the run that began last."""
+"""Names the last run: of this user's own if there is one, and not one that is yet to begin."""
+AHEAD_S = 600.0
+"""A clock that is this much ahead is wrong: time services keep clocks within seconds, and a time zone is more."""
 RESTORE = "Restore the files from a copy; `seatrial runs export` writes the samples that are left."
 
 
@@ -249,8 +253,18 @@ def run_folders(archive: Path) -> list[Path]:
     """All runs of an archive, those still growing or cut off included, oldest first."""
     if not archive.is_dir():
         return []
-    folders = [path for path in archive.iterdir() if has_run_file(path)]
-    return sorted(folders, key=lambda folder: (_started(folder), folder.name))
+    return [folder for *_, folder in _dated(archive)]
+
+
+def _dated(archive: Path) -> list[tuple[str, str, Path]]:
+    """When each run began, its name and its folder, in this order."""
+    return sorted((_started(path), path.name, path) for path in entries(archive) if has_run_file(path))
+
+
+def is_ahead(started: str) -> bool:
+    """Whether a run began later than it is now by this machine's clock, so that one of the clocks is wrong."""
+    latest = datetime.now(UTC) + timedelta(seconds=AHEAD_S)
+    return started > latest.strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def has_run_file(folder: Path) -> bool:
@@ -285,12 +299,12 @@ def where_now(folder: Path) -> Path:
     if has_run_file(folder):
         return folder
     run = layout.run_of(folder)
-    others = [path for path in folder.parent.iterdir() if layout.run_of(path) == run and has_run_file(path)]
+    others = [path for path in entries(folder.parent) if layout.run_of(path) == run and has_run_file(path)]
     return min(others, key=lambda path: len(path.name), default=folder)
 
 
 def find_run(archive: Path, name: str) -> Path:
-    """The folder of a run: a path, a run's name or the beginning of one, or `last`, the one begun last.
+    """The folder of a run: a path, a run's name or the beginning of one, or `last`.
 
     Only a path with a slash is looked for outside the archive: others may write to the current folder, and a folder
     `last` there would be taken for the newest run. Raises NoRun for no match, or several.
@@ -300,11 +314,12 @@ def find_run(archive: Path, name: str) -> Path:
     if not archive.is_dir():
         what = f"There is no folder {archive} of runs, and so no run {name!r}."
         raise NoRun(what, "Measure first, or name another folder with --archive.")
-    folders = run_folders(archive)
-    if name == LAST and not folders:
+    dated = _dated(archive)
+    if name == LAST and not dated:
         raise NoRun(f"The folder {archive} has no runs.", "Measure first, or name another folder with --archive.")
-    if name == LAST:
-        return folders[-1]
+    if name == LAST:  # others may have put a run there that begins in a hundred years
+        return max(dated, key=lambda run: (run[0] != "", is_own(run[2]), not is_ahead(run[0]), run))[2]
+    folders = [folder for *_, folder in dated]
     closed = [folder for folder in folders if folder.name == name]  # whatever others call an open run of theirs
     exact = closed or [folder for folder in folders if layout.run_of(folder) == name]
     matching = exact or [folder for folder in folders if folder.name.startswith(name)]

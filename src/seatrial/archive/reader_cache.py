@@ -6,6 +6,7 @@ Nothing is ever written into the run of another user, by root neither. The cache
 import contextlib
 import hashlib
 import os
+from functools import cache
 from pathlib import Path
 
 from seatrial.archive import layout
@@ -19,8 +20,6 @@ FOLDER = Path("seatrial", "runs")
 MOST_FILES = 20_000
 MOST_BYTES = 4 << 30
 """Samples of a large run have about 100 MB."""
-_swept: set[Path] = set()
-"""Cache folders that this process has brought back within these bounds."""
 
 
 def kept_file(folder: Path, name: str) -> Path | None:
@@ -35,22 +34,28 @@ def kept_file(folder: Path, name: str) -> Path | None:
     except OSError:
         return None
     identity = (home.st_dev, home.st_ino, described.st_ino, described.st_mtime_ns, described.st_size)
-    cache = _cache()
-    return cache and cache / f"{hashlib.sha256(repr(identity).encode()).hexdigest()[:32]}.{name}"
+    kept = _cache()
+    return kept and kept / f"{hashlib.sha256(repr(identity).encode()).hexdigest()[:32]}.{name}"
 
 
 def _cache() -> Path | None:
     """The folder of the cache, made if need be; None where it cannot be made, or others can have exchanged it."""
     try:
-        folder = cache_folder() / FOLDER
+        return _made(cache_folder() / FOLDER)
+    except LaunchError:
+        return None
+
+
+@cache
+def _made(folder: Path) -> Path | None:
+    """The folder, brought back within its bounds. Once in a process: a list asks for thousands of runs."""
+    try:
         make_trusted(folder)
         with own_folder(folder):
             pass
-    except (OSError, LaunchError):
+    except OSError:
         return None
-    if folder not in _swept:
-        _swept.add(folder)
-        _sweep(folder)
+    _sweep(folder)
     return folder
 
 

@@ -73,9 +73,9 @@ def recover_runs(
         folders = [folder for folder in folders if run in (layout.run_of(folder), folder.name, str(folder))]
         if not folders:
             return _closed_already(archive, run)
-        folders = [*filter(is_own, folders)] or folders  # others may give theirs the same name
-    foreign = [] if run else [folder for folder in folders if not is_own(folder)]
-    folders = [folder for folder in folders if folder not in foreign]
+    own = [*filter(is_own, folders)]
+    foreign = [] if run else sorted({*folders}.difference(own))
+    folders = own or folders if run else own  # others may give theirs the same name
     parents = parents_of(archive, _settings(folders))  # before they are closed and renamed
     cut_off = [Found(folder=folder, life=Life.CUT_OFF) for folder in folders]
     recovered, damaged, left = [], [], []

@@ -28,7 +28,7 @@ from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.run_files import read_inside
 from seatrial.archive.samples import SamplesUnmade
 from seatrial.archive.writer import ArchiveError, sentences
-from seatrial.files.owners import owner_of
+from seatrial.files.owners import entries, owner_of
 from seatrial.files.writing import Foreign, own_folder, rename_folder
 from seatrial.model.loss import unmeasured
 from seatrial.model.measurement import Measurement
@@ -60,8 +60,8 @@ class ClosedByOther(ArchiveError):
 def partial_folders(archive: Path) -> list[Path]:
     """Runs that were never closed; also those that have a journal and no run.json."""
     runs = [folder for folder in run_folders(archive) if layout.is_open(folder)]
-    headless = (path for path in archive.glob("*") if layout.is_open(path) and path not in runs and _has_journal(path))
-    return [*runs, *sorted(headless)]
+    others = {path for path in entries(archive) if layout.is_open(path)}.difference(runs)
+    return [*runs, *sorted(filter(_has_journal, others))]
 
 
 def _has_journal(folder: Path) -> bool:

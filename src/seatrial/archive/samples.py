@@ -3,9 +3,9 @@
 import contextlib
 import errno
 import hashlib
+import os
 import resource
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from seatrial.archive import layout
 from seatrial.archive.inputs import ANY_SIZE, journal_lines
 from seatrial.archive.run_files import DamagedRun, damage, opened_inside
+from seatrial.files.home_folders import temporary_folder
 from seatrial.files.writing import descriptor_path, own_folder
 from seatrial.model.errors import SeatrialError
 
@@ -93,12 +94,10 @@ def _folder(spill: Path | None) -> Iterator[str]:
     if spill is not None:
         yield str(spill)
         return
-    try:
-        temporary = tempfile.TemporaryDirectory(prefix="seatrial-", ignore_cleanup_errors=True)
-    except OSError:  # /tmp is full or cannot be written
-        yield ""
-        return
-    with temporary as folder:
+    with ExitStack() as held:
+        folder = ""
+        with contextlib.suppress(OSError):  # /tmp is full or cannot be written
+            folder = str(held.enter_context(temporary_folder()))
         yield folder
 
 
@@ -258,8 +257,9 @@ def system_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.IOException as error:
-        full = any(words in str(error) for words in ("No space left", "quota exceeded"))
-        raise OSError(errno.ENOSPC if full else errno.EIO, str(error)) from error
+        if any(words in str(error) for words in ("No space left", "quota exceeded")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+        raise OSError(errno.EIO, str(error)) from error
 
 
 def query_samples(files: list[Path], sql: str) -> list[tuple[Any, ...]]:

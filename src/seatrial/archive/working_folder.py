@@ -16,11 +16,14 @@ from pathlib import Path
 from seatrial.archive import lease, liveness
 from seatrial.archive.layout import LEASE_FILE
 from seatrial.archive.liveness import LATELY_S, Found, Life
-from seatrial.files.owners import is_own
-from seatrial.files.writing import new_folder, own_folder
+from seatrial.files.owners import entries, is_own
+from seatrial.files.reading import FOLDER, open_given
+from seatrial.files.writing import descriptor_path, new_folder, own_folder
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings, Settings
 
 FILES = "files"
+UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.new")
+"""Name of a new file until it is whole (`files.writing`)."""
 PATIENCE_S = 5.0
 """For ranks that still hold files: NFS keeps these under another name until they are closed."""
 SCRATCH = ".scratch-{}"
@@ -43,25 +46,40 @@ class WorkingFolder:
     """A new one in `parent`, with a lease."""
 
     def __init__(self, parent: Path, use: Use) -> None:
-        """Remove what killed runs of this user left in `parent`, and make the folder. Raises OSError."""
+        """Remove what killed runs of this user left in `parent`, and make the folder.
+
+        Raises OSError, also where `parent` is a link of another user to what is not theirs.
+        """
+        os.close(open_given(parent, FOLDER))
         self.removed = remove_leftovers([parent])
         """Folders of killed runs that were removed."""
         self._home = parent / f".seatrial-{use}-{secrets.token_hex(8)}"
         self.path = self._home / FILES
-        """Where programs write."""
+        """Where programs write, which may be on other nodes ..."""
+        self._handle = -1
         self._hold: lease.Hold | None = None
         try:
             with new_folder(self._home, mode=0o700, parents=False) as own:
                 self._hold = lease.Hold(self._home, lease.Holder.DRIVER)
                 own.make_folder(FILES)
+                with own.below(FILES) as files:
+                    self._handle = os.dup(files.handle)
         except OSError:
             self.remove(patience_s=0.0)
             raise
+
+    @property
+    def place(self) -> Path:
+        """... and where this process does, whatever has taken the place of the folder since."""
+        return descriptor_path(self._handle)
 
     def remove(self, patience_s: float = PATIENCE_S) -> bool:
         """Remove it with all that is in it; False where something of it is still there."""
         if self._hold is not None:
             self._hold.release()
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
         deadline = time.monotonic() + patience_s
         while not remove(self._home):
             if time.monotonic() > deadline:
@@ -110,7 +128,7 @@ def remove_leftovers(parents: Iterable[Path], examine: Callable[[list[Path]], It
 def _own_folders(parent: Path) -> list[Path]:
     """The folders of this user that have the name of a working folder."""
     with suppress(OSError):
-        return [entry for entry in sorted(parent.iterdir()) if OURS.fullmatch(entry.name) and is_own(entry)]
+        return [entry for entry in sorted(entries(parent)) if OURS.fullmatch(entry.name) and is_own(entry)]
     return []
 
 
@@ -118,14 +136,19 @@ def remove(folder: Path) -> bool:
     """Remove a working folder of this user, its lease at last. True where it is gone.
 
     No link is followed, nothing of another file system that is mounted in it is removed, and what cannot be removed
-    stays, with the lease, so that a later command can try again.
+    stays, with the lease, so that a later command can try again. Whoever may write to the folder above can give such a
+    name to any folder of this user: one without a lease is removed only if nothing is in it.
     """
     with suppress(OSError), own_folder(folder) as own:
-        if any(name not in (LEASE_FILE, FILES) and not name.startswith(".") for name in own.names()):
-            return False  # a run, to which somebody who may write to the folder above gave such a name
-        own.empty(kept=LEASE_FILE)
-        if own.names() == [LEASE_FILE]:
-            own.remove(LEASE_FILE)
+        names = own.names()
+        if LEASE_FILE not in names or any(name not in (LEASE_FILE, FILES) and name[0] != "." for name in names):
+            for name in filter(UNFINISHED.fullmatch, names):
+                own.remove(name)
+        else:
+            os.close(own.open_file(LEASE_FILE, os.O_RDONLY))
+            own.empty(kept=LEASE_FILE)
+            if own.names() == [LEASE_FILE]:
+                own.remove(LEASE_FILE)
     with suppress(OSError):
         folder.rmdir()
     return not os.path.lexists(folder)

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import io
 import os
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.closing import close_folder, write_run_file
+from seatrial.archive.closing import CLOSED_AS, close_folder, write_run_file
 from seatrial.archive.contents import Tally
 from seatrial.archive.journal import Entry, encode
 from seatrial.archive.lease import Held, Hold, Holder
@@ -28,7 +29,15 @@ if TYPE_CHECKING:
 
 RESCUED = "rescued"
 """Appended to the name of a run whose folder was removed while its driver ran."""
-MOST_RESCUES = 100
+MOST_RESCUES = 5
+
+
+WHY = {
+    errno.ENOSPC: "there is no space left",
+    errno.EDQUOT: "there is no space left",
+    errno.ENOTDIR: "a file is in the place of a folder above it",
+    errno.EEXIST: "a file is in the place of a folder above it",
+}
 
 
 class ArchiveError(SeatrialError):
@@ -56,6 +65,16 @@ def sentences(folder: Path) -> Iterator[None]:
                 "Make it writable; `seatrial runs recover` then closes what it holds. Or name another with --archive.",
             ) from error
         raise ArchiveError(f"Writing the archive {folder} failed: {error}.") from error
+
+
+@contextmanager
+def sentences_on(target: Path, remedy: str) -> Iterator[None]:
+    """Turn the system's errors while writing a file that the user named into a sentence. Raises ArchiveError."""
+    try:
+        yield
+    except OSError as error:
+        why = WHY.get(error.errno or 0, str(error.strerror or error))
+        raise ArchiveError(f"{target} cannot be written: {why}.", remedy) from error
 
 
 class RunWriter:
@@ -191,7 +210,7 @@ class RunWriter:
             self._copy.write_journal(self.folder)
         self.info = info
         without = (TooLittleMemory, SamplesUnmade)
-        self.folder, self.info = close_folder(self.folder, info, self._tally, "closed", without)
+        self.folder, self.info = close_folder(self.folder, info, self._tally, CLOSED_AS, without)
         self._held.release()
         os.close(self._home)
 
@@ -210,7 +229,7 @@ class RunWriter:
             self._journal.close()
         said = "" if reported else taken.what
         for number in range(1, MOST_RESCUES):
-            run = f"{info.run}-{RESCUED}" + (f"-{number}" if number > 1 else "")
+            run = f"{info.run}-{RESCUED}" + (f"-{secrets.token_hex(4)}" if number > 1 else "")
             folder = self.archive / f"{run}{layout.PARTIAL}"
             if any(map(os.path.lexists, (self.archive / run, folder))):
                 continue

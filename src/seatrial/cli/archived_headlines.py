@@ -1,6 +1,7 @@
 """The first lines of reports of archived runs: kept when a run is closed, and made for a list where none is kept."""
 
 import contextlib
+import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -53,7 +54,7 @@ def judged(rows: Sequence[listing.RunRow]) -> list[listing.RunRow]:
 
 def judge(folder: Path, limit_s: float) -> Headline:
     """Judge a run, and keep the first line of its report. Raises Unjudged, whatever is wrong with the run."""
-    by_hand = f"`seatrial report {folder.name}` judges it."
+    by_hand = f"`seatrial report {shlex.quote(folder.name)}` judges it."
     if limit_s < LEAST_S:
         raise Unjudged("It has no headline, and judging the others took all the time that a list has.", by_hand)
     try:

@@ -1,5 +1,6 @@
 """seatrial facts NODES --detach: a job for each node, and its progress."""
 
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -58,10 +59,10 @@ def tell_facts(found: "FactsCollected", *, as_json: bool) -> int:
     _lines("waits", found.waiting)
     _lines("failed", found.failed)
     _lines("left out", found.left_out)
-    if found.waiting:
+    if found.waiting and found.cancel:
         print(clean(f"To cancel the remaining jobs: {found.cancel}"))
     if found.read:
-        print(clean(f"To show the facts read so far: seatrial facts --from {found.folder} --drift"))
+        print(clean(f"To show the facts read so far: seatrial facts --from {shlex.quote(str(found.folder))} --drift"))
     return report.exit_code
 
 

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from seatrial.archive import headlines
+from seatrial.archive.reader import is_ahead
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.parameters import ReportFile, option
 from seatrial.files.writing import open_named
@@ -50,6 +51,8 @@ class OutputForms(msgspec.Struct, frozen=True, kw_only=True):
         written, failures = _write_files(report, self.files)
         if folder is not None and report.word:
             headlines.keep_headline(folder, report.word, report.headline, int(report.exit_code))
+        if report.run and is_ahead(report.run.started):
+            say(f"{report.run.run} began at {report.run.started}, which is later than now: a clock is or was wrong.")
         failure = _failure(report, failures)
         if self.nagios:
             for error in failures:

@@ -3,7 +3,6 @@
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SHARED
 from seatrial.commands.check import view as check_view
 from seatrial.driver import progress as driver_progress
+from seatrial.files.home_folders import temporary_folder
 from seatrial.lab.simulator import disturbances
 from seatrial.lab.simulator import faults as simulator_faults
 from seatrial.lab.simulator import topology as simulator_topology
@@ -142,8 +142,8 @@ def simulate(
     )
     fabric = simulator_trial.SimulatedFabric(simulator_topology.read_topology(topology))
     trials = []
-    with TemporaryDirectory(prefix="seatrial-simulate-") as passing:
-        folder = archive.absolute() if archive else Path(passing)
+    with temporary_folder() as passing:
+        folder = archive.absolute() if archive else passing
         for number in range(seed, seed + repeat):
             name = f"{run}-{number}" if run and repeat > 1 else run
             planted = fabric.plant(settings, number)

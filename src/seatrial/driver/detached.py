@@ -1,5 +1,6 @@
 """A check submitted as a Slurm job, and collected later."""
 
+import contextlib
 import os
 import stat
 from collections.abc import Sequence
@@ -8,8 +9,10 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
+from seatrial.archive.closing import closed_as
+from seatrial.archive.reader import read_info
 from seatrial.archive.recovery import recover_runs, watching
-from seatrial.archive.run_files import read_tail
+from seatrial.archive.run_files import DamagedRun, read_tail
 from seatrial.archive.run_recovery import partial_folders
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.node_selection import allocation_s, enough, sampled, within_node_hours
@@ -24,7 +27,7 @@ from seatrial.driver.submitted import (
     write_settings,
     write_submitted,
 )
-from seatrial.files.owners import owner_of
+from seatrial.files.owners import is_own, owner_of
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import CheckSettings, SlurmRequest
@@ -105,23 +108,32 @@ def collect(folder: Path, submitted: Submitted, progress: Progress) -> Collected
     """
     archive = folder.parent
     final, partial = archive / submitted.run, archive / f"{submitted.run}{layout.PARTIAL}"
-    if _is_of_the_job(final, folder):
-        return Collected(folder=final, state="over")
+    if (result := _result(folder, submitted)) is not None:
+        return Collected(folder=result, state="over")
     lines = jobs_of(submitted)
     left = [line for line in lines if not line.ended]
     if not left and partial.exists():
         await_the_last_file()
-    if _is_of_the_job(final, folder):
-        return Collected(folder=final, state="over")
+    if (result := _result(folder, submitted)) is not None:
+        return Collected(folder=result, state="over")
     if left:
-        state = f"{submitted.run}: job {submitted.job} is {left[0].why}. {left[0].hopeless}"
-        return Collected(folder=None, state=state.rstrip())
+        remedy = left[0].hopeless if is_own(folder) else ""  # others may have named a job of this user's
+        return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} is {left[0].why}. {remedy}".rstrip())
     if any(layout.run_of(one) == submitted.run and _is_of_the_job(one, folder) for one in partial_folders(archive)):
         return _recovered(folder, submitted, progress)
     why = _last_word(folder) or _how_it_ended(lines)
     if os.path.lexists(final):
         why = f"the run {submitted.run} there belongs to {owner_of(final, follow=False)}. {why}"
     return Collected(folder=None, state=f"{submitted.run}: job {submitted.job} ended without results: {why}")
+
+
+def _result(folder: Path, submitted: Submitted) -> Path | None:
+    """The run that the job closed, under another name if others had taken its own; None: there is none."""
+    for run in closed_as(folder.parent, submitted.run):
+        with contextlib.suppress(DamagedRun):
+            if _is_of_the_job(run, folder) and (run.name == submitted.run or read_info(run).job == submitted.job):
+                return run
+    return None
 
 
 def _is_of_the_job(run: Path, folder: Path) -> bool:
@@ -151,9 +163,8 @@ def _recovered(folder: Path, submitted: Submitted, progress: Progress) -> Collec
         return Collected(folder=Path(found.recovered[0].folder), state="recovered")
     if found.damaged:
         raise SeatrialError(found.damaged[0].what, found.damaged[0].remedy)
-    final = archive / submitted.run
-    if _is_of_the_job(final, folder):  # another process was quicker
-        return Collected(folder=final, state="over")
+    if (result := _result(folder, submitted)) is not None:  # another process was quicker
+        return Collected(folder=result, state="over")
     job = f"{submitted.run}: job {submitted.job} is not in the queue"
     if found.busy:
         return Collected(folder=None, state=f"{job}, and another process is closing its run.")

@@ -8,6 +8,10 @@ from seatrial.files.home_folders import state_folder
 from seatrial.model.errors import LaunchError, UsageError
 
 FOLDER = Path("seatrial/changed-settings")
+ENTER = """
+enter() { [ ! -h "$1" ] && cd "$1" 2>/dev/null && [ -O . ]; }
+"""
+"""POSIX sh: work in a folder if it is this user's. Others cannot exchange it once it is the current one."""
 
 
 def changes_folder() -> Path:

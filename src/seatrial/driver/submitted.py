@@ -1,7 +1,8 @@
 """What was submitted to Slurm: `<archive>/<run>.submitted/`, and how it is found again."""
 
 import hashlib
-import tempfile
+import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,7 +15,8 @@ from seatrial.archive.inputs import DESCRIPTION_BYTES, decoded
 from seatrial.archive.reader import find_run
 from seatrial.archive.run_files import DamagedRun, damage, read_inside, read_record
 from seatrial.archive.writer import sentences
-from seatrial.files.owners import is_own
+from seatrial.files.home_folders import temporary_folder
+from seatrial.files.owners import entries, is_own
 from seatrial.files.writing import own_folder, tentative_folder
 from seatrial.model.errors import NoRun, UsageError
 from seatrial.model.settings import CheckSettings
@@ -27,6 +29,8 @@ SETTINGS_FILE = "settings-{}.json"
 SCRIPT_FILE = "batch.sh"
 CLOSING_S = 3.0
 CANCELLED = "CANCELLED"
+JOB, JOB_NAME, USER = re.compile(r"\d*"), re.compile(r"(seatrial-[\w-]+)?", re.ASCII), re.compile(r"\d*")
+"""What is written to job.json; a list of jobs or of names would be taken for all of them."""
 
 
 class Submitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +81,8 @@ def submission(archive: Path, run: str, called: str, user: str) -> Iterator[Path
 @contextmanager
 def batch_script(text: str) -> Iterator[Path]:
     """A file with a batch script that nobody else can replace before sbatch has read it; Slurm keeps its own copy."""
-    with tempfile.TemporaryDirectory(prefix="seatrial-") as folder:
-        script = Path(folder) / SCRIPT_FILE
+    with temporary_folder() as folder:
+        script = folder / SCRIPT_FILE
         script.write_text(text, encoding="ascii")
         yield script
 
@@ -129,7 +133,7 @@ def find_submitted(archive: Path, name: str) -> tuple[Path, Submitted]:
 
     Raises NoRun where there is none, or several; DamagedRun for a damaged job.json.
     """
-    folders = [path.parent for path in archive.glob(f"*{SUBMITTED}/{JOB_FILE}")]
+    folders = [path for path in entries(archive) if path.name.endswith(SUBMITTED) and os.path.lexists(path / JOB_FILE)]
     if name == "last" and folders:
         return _last(folders)
     given = name.removesuffix(SUBMITTED)
@@ -162,6 +166,9 @@ def _read(folder: Path) -> Submitted:
         submitted = read_record(folder, folder / JOB_FILE, Submitted, DESCRIPTION_BYTES)
         if f"{submitted.run}{SUBMITTED}" != folder.name:
             raise DamagedRun(f"{folder / JOB_FILE} names another run: {submitted.run!r}.")
+        for form, word in ((JOB, submitted.job), (JOB_NAME, submitted.name), (USER, submitted.user)):
+            if not form.fullmatch(word):
+                raise DamagedRun(f"{folder / JOB_FILE} has {word[:40]!r}, which no job of seatrial's has.")
     except DamagedRun as error:
         raise DamagedRun(error.what, "The jobs themselves go on; squeue --me lists them.") from error
     return submitted

@@ -16,6 +16,9 @@ import msgspec
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Kind = TypeVar("Kind")
 NODES = "the nodes"
+SINGLE = re.compile(r"[^ ,[]+")
+"""One node, and neither several nor a set."""
+VERBS = {"has": "have", "does": "do", "admits": "admit"}
 MOST_NODES = 8
 LONGEST_QUOTE = 240
 QUOTE_END = 80
@@ -87,7 +90,8 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     look: Text | tuple[Text, ...]
     """A regular expression, or several. `{1}` stands for its first group that matched, and `({1})` quotes the line."""
     meaning: Text
-    """A sentence without its capital. `{nodes}` stands for what `where` finds, or "the nodes"; `{peer}` for `peer`."""
+    """A sentence without its capital. `{nodes}` stands for what `where` finds, or "the nodes"; `{peer}` for `peer`.
+    A verb in braces agrees with the nodes: `{nodes} {has}`."""
     remedy: Text
     speaker: Speaker = Speaker.SLURM
     """Default: the speaker at the head of the table."""
@@ -121,7 +125,10 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         own = "\n".join(_whole_lines(one, text) for one in re.finditer(one_of(self.look), text))
         nodes = first_found(self.where, own) or first_found(self.where, text) or NODES
         peer = first_found(self.peer, own) or first_found(self.peer, text) or "the other node"
-        sentence = self.meaning.replace("{nodes}", nodes).replace("{peer}", peer).replace("{1}", shown)
+        sentence = self.meaning
+        for singular, plural in VERBS.items():
+            sentence = sentence.replace(f"{{{singular}}}", singular if SINGLE.fullmatch(nodes) else plural)
+        sentence = sentence.replace("{nodes}", nodes).replace("{peer}", peer).replace("{1}", shown)
         return sentence.replace(" ()", "")
 
 

@@ -4,12 +4,16 @@ Source: https://specifications.freedesktop.org/basedir-spec/latest/: a variable 
 path that is not absolute is to be ignored.
 """
 
+import errno
 import os
 import pwd
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from seatrial.files.trust import distrust
 from seatrial.model.errors import LaunchError, UsageError
 
 
@@ -27,6 +31,19 @@ def state_folder() -> Path:
     if folder is None:
         raise UsageError("There is no home folder to keep runs in.", "Set HOME, or name a folder with --archive.")
     return folder
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder of this user's alone below $TMPDIR, else /tmp, which is removed at the end.
+
+    Raises OSError, also where others could exchange it: programs are executed in it, and links of others followed.
+    """
+    above = tempfile.gettempdir()
+    if why := distrust(Path(above), shared=True):
+        raise PermissionError(errno.EPERM, f"temporary files are not safe there, since {why}; set TMPDIR", above)
+    with tempfile.TemporaryDirectory(prefix="seatrial-", dir=above, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def _folder(variable: str, below_home: str) -> Path | None:

@@ -3,12 +3,17 @@
 import grp
 import os
 import pwd
+import re
 import stat
 from pathlib import Path
 
 ACL = "system.posix_acl_access"
 """With an access list the group's bits of a mode are those that any entry may have at most (acl(5))."""
 USER_MAP = Path("/proc/self/uid_map")
+MOUNTS = Path("/proc/self/mountinfo")
+BY_USER = re.compile(r" - fuse\S* \S+ (?:\S+,)?user_id=(\d{1,20})| - fuse(?!ctl)")
+"""FUSE, and who mounted it (mount.fuse(8))."""
+OCTAL = re.compile(r"\\([0-7]{3})")
 
 _owner_on: dict[int, int] = {}
 """Device -> owner that its file server gives to what this user creates, where it is another one (root_squash)."""
@@ -79,7 +84,41 @@ def _own_status(path: Path | str) -> os.stat_result | None:
     except OSError:
         return None
     plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    return status if plain and is_ours(status) else None
+    return status if plain and is_ours(status) and not is_by_another(status.st_dev) else None
+
+
+def is_by_another(device: int) -> bool:
+    """Whether a device is a file system in user space (FUSE) of another user than root, whose program says who owns
+    a file.
+    """
+    if os.major(device):  # of a disk
+        return False
+    number = f"{os.major(device)}:{os.minor(device)}"
+    return any(mounted == number for mounted, _ in _mounted_by_others())
+
+
+def entries(folder: Path) -> list[Path]:
+    """What is in a folder that others share, but what another user mounted something in: its program may never answer.
+
+    Empty where there is no folder. Raises OSError.
+    """
+    real = os.path.realpath(folder)
+    if not os.path.isdir(real):  # noqa: PTH112 - as it was resolved
+        return []
+    mounts = [os.path.relpath(point, real) for _, point in _mounted_by_others() if point.startswith(f"{real}/")]
+    silent = {point.partition("/")[0] for point in mounts}
+    return [folder / name for name in os.listdir(folder) if name not in silent]  # noqa: PTH208 - names alone are wanted
+
+
+def _mounted_by_others() -> list[tuple[str, str]]:
+    """Device and place of each file system in user space of another user than root (proc(5), mountinfo)."""
+    try:
+        lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    mounts = [(line.split(), match) for line in lines if (match := BY_USER.search(line))]
+    others = [fields for fields, match in mounts if int(match[1] or -1) not in (0, os.geteuid())]
+    return [(fields[2], OCTAL.sub(lambda code: chr(int(code[1], 8)), fields[4])) for fields in others]
 
 
 def _is_private(status: os.stat_result) -> bool:

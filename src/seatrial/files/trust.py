@@ -9,10 +9,8 @@ import os
 import stat
 from pathlib import Path
 
-from seatrial.files.owners import is_known_user, others_may_write, user_name
+from seatrial.files.owners import is_by_another, is_known_user, others_may_write, user_name
 from seatrial.files.reading import MOST_LINKS
-
-MOUNTS = Path("/proc/self/mountinfo")
 
 
 def distrust(path: Path, *, shared: bool = False) -> str:
@@ -73,8 +71,8 @@ def _why_not(path: Path, status: os.stat_result, above: os.stat_result, *, expos
         return f"{path} belongs to {user_name(status.st_uid)}"
     if exposed and not stat.S_ISDIR(status.st_mode) and status.st_nlink > 1:
         return f"{path} has another name, and others may have given it this one"
-    if exposed and status.st_dev != above.st_dev and _is_by_a_user(status.st_dev):
-        return f"{path} is a file system that a user can have mounted there"
+    if exposed and status.st_dev != above.st_dev and is_by_another(status.st_dev):
+        return f"{path} is a file system that another user mounted there"
     if stat.S_ISLNK(status.st_mode):
         return ""
     if not stat.S_ISDIR(status.st_mode) and not stat.S_ISREG(status.st_mode):
@@ -96,13 +94,3 @@ def _is_trusted_owner(number: int, *, exposed: bool) -> bool:
     if number == os.geteuid() and not is_known_user():
         return False
     return number in (0, os.geteuid()) or (not exposed and number == Path("/").stat().st_uid)
-
-
-def _is_by_a_user(device: int) -> bool:
-    """Whether a device is a file system in user space (FUSE), where a user's program says who owns a file."""
-    try:
-        mounts = MOUNTS.read_bytes().splitlines()
-    except OSError:
-        return False
-    number = f"{os.major(device)}:{os.minor(device)}".encode()
-    return any(line.split()[2] == number and b" - fuse" in line for line in mounts)

@@ -378,7 +378,7 @@ def _owned(handle: int, path: Path) -> Iterator[OwnFolder]:
 
 def _empty(handle: int, device: int, kept: str = "") -> None:
     for name in set(os.listdir(handle)) - {kept}:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, RecursionError):  # folders may be as deep as a program likes
             if not stat.S_ISDIR(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
                 os.unlink(name, dir_fd=handle)
                 continue

@@ -124,7 +124,9 @@ def _scarce(error: BaseException) -> Failure | None:
 
 
 def _refused(error: BaseException) -> Failure | None:
-    """For a file or folder that the system does not let us use."""
+    """For a file or folder that the system does not let us use, or a current folder that was removed (getcwd(3))."""
+    if isinstance(error, FileNotFoundError) and error.filename is None:
+        return _incomplete(ErrorKind.FAILED, "The current folder does not exist any more.", "Change to another one.")
     if not (isinstance(error, OSError) and error.errno in REFUSED):
         return None
     name = os.fsdecode(error.filename) if error.filename else "A file that was open"

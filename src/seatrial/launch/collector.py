@@ -1,9 +1,9 @@
 """The collector of facts: its text, its use on a recorded machine, and how long nodes are given to answer."""
 
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from seatrial.files.home_folders import temporary_folder
 from seatrial.model.errors import LaunchError, SeatrialError
 from seatrial.process.process import run
 
@@ -41,8 +41,8 @@ def collect_tree(root: Path, label: object) -> str:
 
     `label`: what people call the tree. Raises LaunchError where the collector fails or falls silent.
     """
-    with tempfile.TemporaryDirectory(prefix="seatrial-") as folder:
-        tree = Path(folder) / "tree"  # the collector divides its roots at colons, which the real path may hold
+    with temporary_folder() as folder:
+        tree = folder / "tree"  # the collector divides its roots at colons, which the real path may hold
         tree.symlink_to(root.resolve(), target_is_directory=True)
         done = run(
             ["sh", "-c", TREE_SHELL],

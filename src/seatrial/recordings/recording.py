@@ -4,7 +4,6 @@ import enum
 import io
 import secrets
 import tarfile
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,8 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
-from seatrial.archive.writer import sentences
+from seatrial.archive.writer import sentences_on
+from seatrial.files.home_folders import temporary_folder
 from seatrial.files.writing import rename_folder, replace_file, tentative_folder
 from seatrial.model import formats
 from seatrial.model.errors import UsageError
@@ -29,6 +29,7 @@ _Record = TypeVar("_Record")
 GATHER_FILE = "gather.json"
 STREAM_SUFFIX = ".facts"
 RAW_FOLDER = "raw"
+REMEDY = "Choose another --output."
 DEEPEST_LOOK = 3
 MOST_FOLDERS = 10_000
 EXPECTED = (
@@ -147,8 +148,8 @@ def rebuilt(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _empty_tree() -> Iterator[tuple[Path, TreeWriter]]:
-    with tempfile.TemporaryDirectory(prefix="seatrial-", ignore_cleanup_errors=True) as folder:
-        root = Path(folder) / "tree"
+    with temporary_folder() as folder:
+        root = folder / "tree"
         root.mkdir()
         yield root, TreeWriter(root)
 
@@ -247,7 +248,7 @@ def write_recording(target: Path, files: Mapping[str, str]) -> None:
     Raises UsageError where there is something of that name, ArchiveError where it cannot be written.
     """
     refuse_taken(target)
-    with sentences(target.parent):
+    with sentences_on(target, REMEDY):
         target.parent.mkdir(parents=True, exist_ok=True)
         if is_tar_name(target):
             replace_file(target.parent.resolve() / target.name, _tarball(target, files))
@@ -265,7 +266,7 @@ def write_recording(target: Path, files: Mapping[str, str]) -> None:
 def refuse_taken(target: Path) -> None:
     """Raises UsageError where there is something of that name already."""
     if target.exists() or target.is_symlink():
-        raise UsageError(f"{target} exists already.", "Choose another --output.")
+        raise UsageError(f"{target} exists already.", REMEDY)
 
 
 def is_tar_name(target: Path) -> bool:

@@ -14,6 +14,8 @@ _BREAKS = {"\n", "\r", "\t", "\v", "\f", "\u0085", "\u2028", "\u2029"}
 
 def clean(text: str) -> str:
     """One line without escape sequences, control, invisible or direction-changing characters."""
+    if text.isprintable():  # none of them is: most texts, and lists have thousands
+        return text.strip()
     return "".join(_harmless(character) for character in _ESCAPE_SEQUENCES.sub("", text)).strip()
 
 

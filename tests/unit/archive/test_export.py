@@ -82,6 +82,45 @@ def test_strange_names_come_back_unharmed(tmp_path: Path) -> None:
     assert [name for (name,) in rows] == sorted(STRANGE)
 
 
+FORMULAS = {
+    "=cmd|'/C calc'!A0": "'=cmd|'/C calc'!A0",
+    "+n1": "'+n1",
+    "-n1": "'-n1",
+    "@SUM(A1)": "'@SUM(A1)",
+    " \t=1+1": "'  =1+1",
+    "n1;=1+1": "n1;'=1+1",
+    "\x1b]0;title\x07n1": "]0;titlen1",
+    "n\x9b31m1": "n31m1",
+    "n\u202e1\r\n=2": "n1  =2",
+    "-12.5": "-12.5",
+    "n-1": "n-1",
+}
+"""Names of nodes, and their cells."""
+
+
+def test_no_cell_is_a_formula_or_an_escape_sequence(tmp_path: Path) -> None:
+    folder = record(Cluster(nodes=tuple(FORMULAS)), tmp_path)
+    export([folder], tmp_path / "out.csv", ExportFormat.CSV)
+    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    assert {row["source"] for row in rows} == {*FORMULAS.values()}
+    assert {type(float(row["time_s"])) for row in rows} == {float}
+
+
+def test_columns_that_somebody_added_have_harmless_heads_and_cells(tmp_path: Path) -> None:
+    folder = record(CLUSTER, tmp_path)
+    path = str(folder / layout.SAMPLES_FILE)
+    extended = duckdb.read_parquet(path).project("*, ['=1', '\x1b[2J'] AS \"=cmd()\", -3 AS shift")
+    digest = json.loads((folder / layout.RUN_FILE).read_text())["contents"]["journal_sha256"]
+    options = f"FORMAT parquet, KV_METADATA {{journal_sha256: '{digest}'}}"
+    extended.query("rows", f"COPY rows TO '{tmp_path / 'new'}' ({options})")
+    (tmp_path / "new").replace(path)
+    export([folder], tmp_path / "out.csv", ExportFormat.CSV)
+    with (tmp_path / "out.csv").open(newline="") as lines:
+        first = next(csv.DictReader(lines))
+    assert (first["_cmd__"], first["shift"]) == ("['=1', '[2J']", "-3")
+
+
 @pytest.mark.parametrize("place", ["it's here", 'quo"te', "st*r", "x[1]", "q?", "ü"])
 def test_an_archive_of_any_name_holds_its_own_samples_only(tmp_path: Path, place: str) -> None:
     recorded = sail(CLUSTER)
@@ -103,7 +142,7 @@ def test_every_format_holds_every_sample(tmp_path: Path, form: ExportFormat) -> 
         case ExportFormat.CSV:
             with target.open(newline="") as lines:
                 rows = list(csv.DictReader(lines))
-            sources = {row["source"] for row in rows}
+            sources = {row["source"].replace(", ", ",\n") for row in rows}
         case ExportFormat.JSONL:
             rows = [json.loads(line) for line in target.read_text().splitlines()]
             sources = {row["source"] for row in rows}

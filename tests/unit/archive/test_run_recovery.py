@@ -144,3 +144,23 @@ def test_without_run_json_it_is_a_sentence(tmp_path: Path) -> None:
     (writer.folder / layout.RUN_FILE).write_bytes(b"{")
     with pytest.raises(DamagedRun, match=r"run\.json cannot be read"):
         recover(writer.folder)
+
+
+def test_looking_for_open_runs_takes_a_time_in_proportion_to_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever may write to an archive can put a hundred thousand there."""
+    for number in range(300):
+        (tmp_path / f"r{number}.partial").mkdir()
+        (tmp_path / f"r{number}.partial" / (layout.RUN_FILE if number % 2 else layout.JOURNAL_FILE)).write_text("x")
+    compared: list[int] = []
+    equal = Path.__eq__
+
+    def counted(one: Path, other: object) -> bool:
+        compared.append(1)
+        return equal(one, other)
+
+    monkeypatch.setattr(Path, "__eq__", counted)
+    monkeypatch.setattr(Path, "__hash__", lambda path: hash(str(path)))
+    assert len(partial_folders(tmp_path)) == 300
+    assert len(compared) < 3000

@@ -1,6 +1,8 @@
 """Folders that runs need only while they go on: nothing of them stays, and nothing else is touched."""
 
 import os
+import shutil
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -50,9 +52,24 @@ def test_it_is_made_and_removed_with_what_is_in_it(tmp_path: Path, use: Use) -> 
     assert [*tmp_path.iterdir()] == []
 
 
+def test_this_process_works_in_the_folder_whatever_takes_its_place(tmp_path: Path) -> None:
+    made = WorkingFolder(tmp_path, Use.SCRATCH)
+    (tmp_path / "private" / FILES).mkdir(parents=True)
+    made.path.parent.rename(tmp_path / "aside")
+    made.path.parent.symlink_to(tmp_path / "private")
+    (made.place / "input").write_text("x")
+    assert [*(tmp_path / "private" / FILES).iterdir()] == []
+    assert (tmp_path / "aside" / FILES / "input").read_text() == "x"
+    assert not made.remove(patience_s=0.0)
+    assert (tmp_path / "private" / FILES).is_dir()
+
+
 def test_leftovers_of_killed_runs_are_removed_next_time(tmp_path: Path) -> None:
     leftover(tmp_path, "a")
-    leftover(tmp_path, "b", leased=False)
+    empty = leftover(tmp_path, "b", leased=False)
+    shutil.rmtree(empty / FILES)
+    (empty / f".{'0' * 16}.new").touch()
+    os.utime(empty, (time.time() - LONG_AGO_S,) * 2)
     leftover(tmp_path, "c", use=Use.STORAGE)
     made = WorkingFolder(tmp_path, Use.SCRATCH)
     assert made.removed == 3
@@ -139,6 +156,28 @@ def test_links_are_removed_and_never_followed(tmp_path: Path) -> None:
     assert (outside / f".seatrial-scratch-{'e' * 16}" / FILES / "case" / "data").exists()
 
 
+def test_a_folder_that_others_gave_such_a_name_keeps_what_is_in_it(tmp_path: Path) -> None:
+    data = leftover(tmp_path, "a", leased=False)
+    settings = leftover(tmp_path, "b", leased=False)
+    (settings / FILES).rename(settings / ".config")
+    os.utime(settings, (time.time() - LONG_AGO_S,) * 2)
+    assert remove_leftovers([tmp_path]) == 0
+    assert (data / FILES / "case" / "data").exists()
+    assert (settings / ".config" / "case" / "data").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to own links as two users")
+def test_a_parent_behind_a_link_of_another_user_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("mine")
+    assert WorkingFolder(link, Use.STORAGE).remove()
+    os.lchown(link, 65534, 65534)
+    with pytest.raises(PermissionError, match="not theirs"):
+        WorkingFolder(link, Use.STORAGE)
+    assert [*(tmp_path / "mine").iterdir()] == []
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to own folders as two users")
 def test_folders_of_another_user_stay_even_for_root(tmp_path: Path) -> None:
     folder = leftover(tmp_path, "a")
@@ -174,3 +213,14 @@ def test_a_folder_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch
     with pytest.raises(FileNotFoundError):
         WorkingFolder(tmp_path, Use.STORAGE)
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_program_may_have_made_folders_as_deep_as_it_likes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = WorkingFolder(tmp_path, Use.SCRATCH)
+    monkeypatch.chdir(made.path)
+    for _ in range(2000):
+        os.mkdir("d")  # noqa: PTH102 - such a path has too many characters
+        os.chdir("d")
+    monkeypatch.chdir(tmp_path)
+    assert not made.remove(patience_s=0.0)
+    subprocess.run(["/bin/rm", "-rf", made.path.parent], check=True)

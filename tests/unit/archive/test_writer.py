@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive import layout
+from seatrial.archive import closing, layout
 from seatrial.archive.journal import Delivered, of_type
 from seatrial.archive.lease import read_lease
 from seatrial.archive.reader import (
@@ -22,6 +22,7 @@ from seatrial.archive.reader import (
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_recovery import recover
 from seatrial.archive.writer import ArchiveError, RunWriter, ended
+from seatrial.files.writing import rename_folder
 from seatrial.model import formats
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.run import Ending
@@ -65,6 +66,37 @@ def test_a_run_never_overwrites_another(tmp_path: Path, ending: str) -> None:
     (tmp_path / ending).mkdir()
     with pytest.raises(UsageError, match=r"There is a run 'run' already.*--run"):
         RunWriter(tmp_path, info_of(SMALL))
+
+
+def test_a_name_that_is_taken_at_the_last_moment_is_not_insisted_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder with the sticky bit, EPERM is the answer where another user's folder would be replaced."""
+    recorded = sail(SMALL)
+    writer = RunWriter(tmp_path, info_of(SMALL))
+    fill(writer, SMALL, recorded)
+
+    def late(path: Path, name: str) -> None:
+        if name == "run":
+            (tmp_path / name).mkdir()
+            raise PermissionError(1, "Operation not permitted")
+        rename_folder(path, name)
+
+    monkeypatch.setattr(closing, "rename_folder", late)
+    folder = writer.close(ended(recorded.info, Ending.COMPLETE, recorded.info.ended))
+    assert (folder.name, read_info(folder).run) == ("run-closed", "run-closed")
+
+
+def test_the_run_that_a_program_closed_is_this_users(tmp_path: Path) -> None:
+    assert closing.own_run(tmp_path, "run") is None
+    for name in ("run-closedx", "run-2", "runs"):
+        (tmp_path / name).mkdir()
+    assert closing.own_run(tmp_path, "run") is None
+    assert closing.own_run(tmp_path, "run-2") == tmp_path / "run-2"
+    (tmp_path / "run-closed-0123abcd").mkdir()
+    assert closing.own_run(tmp_path, "run") == tmp_path / "run-closed-0123abcd"
+    (tmp_path / "run").symlink_to("runs")
+    assert closing.own_run(tmp_path, "run") == tmp_path / "run-closed-0123abcd"
 
 
 def test_a_file_in_the_archives_place_is_a_sentence(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """seatrial acceptance: thresholds, budget, and how it is continued."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,17 @@ def test_thresholds_are_compared_with_the_median_and_complete_runs_are_not_repea
     assert all(one["earlier"] for one in report["benchmarks"][0]["runs"])
     assert (folder / "count").read_text() == "x\nx\n"
     assert "solve_time_s 12.0 ms, the bound is 11.9 ms (most)" in report["headline"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to own runs as two users")
+def test_runs_of_others_are_not_continued(folder: Path, seatrial: Seatrial) -> None:
+    passing = spec(folder, "most = 0.0121")
+    for first in ("spring-heat-1", "spring-heat-1.2"):
+        report = seatrial("acceptance", "run", passing, "--json", code=None).data
+        runs = report["benchmarks"][0]["runs"]
+        assert (runs[0]["run"], runs[0]["earlier"], runs[1]["earlier"]) == (first, False, first.endswith(".2"))
+        os.chown(folder / "archive" / first, 65534, 65534)
+    assert (folder / "count").read_text() == "x\n" * 3
 
 
 def test_a_baseline_of_times_is_a_share_of_speed(folder: Path, seatrial: Seatrial) -> None:

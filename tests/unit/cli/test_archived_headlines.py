@@ -127,12 +127,21 @@ def test_the_cache_is_bounded(foreign: Path, monkeypatch: pytest.MonkeyPatch) ->
     cache = kept_file(foreign / "a", headlines.FILE)
     assert cache is not None
     assert len(list(cache.parent.iterdir())) == 3
-    monkeypatch.setattr(reader_cache, "_swept", set())
+    reader_cache._made.cache_clear()
     assert read_headline(foreign / "c") is not None
     assert read_headline(foreign / "a") is None
-    monkeypatch.setattr(reader_cache, "_swept", set())
+    reader_cache._made.cache_clear()
     monkeypatch.setattr(reader_cache, "MOST_BYTES", 1)
     assert read_headline(foreign / "c") is None
+
+
+def test_the_cache_is_examined_once_for_all_runs_of_a_list(
+    foreign: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examined: list[Path] = []
+    monkeypatch.setattr(reader_cache, "make_trusted", examined.append)
+    listed(foreign, capsys)
+    assert len(examined) == 1
 
 
 def test_without_a_cache_nothing_is_kept(foreign: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -355,3 +355,12 @@ def test_python_m_seatrial() -> None:
     done = subprocess.run([python, "-m", "seatrial", "--help"], check=True, capture_output=True, text=True, timeout=20)
     assert "check" in done.stdout
     assert done.stderr == ""
+
+
+def test_a_current_folder_that_was_removed_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert "The current folder does not exist any more" in seatrial("runs", "list", "--archive", "here", code=2).err

@@ -159,12 +159,18 @@ def test_while_it_waits_its_state_is_said_and_the_exit_code_is_2(slurm: SlurmScr
     assert name.replace("--job-name", "--name") in slurm.asked("squeue")
 
 
-def test_a_job_that_will_never_start_is_told_with_what_to_do(slurm: SlurmScripts, seatrial: Seatrial) -> None:
+def test_a_job_that_will_never_start_is_told_with_what_to_do(
+    slurm: SlurmScripts, archive: Path, seatrial: Seatrial
+) -> None:
     submit()
     slurm.says("squeue", "42|PENDING|n[1-3]|PartitionTimeLimit\n")
     told = seatrial("runs", "collect", "later", code=2).out
     assert "(PartitionTimeLimit). This job can never start. Give a shorter --budget" in told
     assert told.endswith("To cancel it: scancel 42\n")
+    if os.geteuid() == 0:
+        os.chown(archive / "later.submitted", 65534, 65534)
+        told = seatrial("runs", "collect", "later", code=2).out
+        assert "scancel" not in told, "another user may have named a job of this one's"
 
 
 def test_what_was_submitted_as_json(slurm: SlurmScripts, capsys: pytest.CaptureFixture[str]) -> None:
@@ -295,6 +301,20 @@ def test_once_it_is_over_it_is_reported_and_exits_as_it_did(
     record(CLUSTER, archive, "later")
     slurm.says("squeue", "")
     assert "n2" in seatrial("runs", "collect", "la", code=1).out
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to own runs as two users")
+def test_a_result_is_found_although_others_took_its_name(
+    slurm: SlurmScripts, archive: Path, seatrial: Seatrial
+) -> None:
+    submit()
+    record(CLUSTER, archive, "later")
+    os.chown(archive / "later", 65534, 65534)
+    slurm.says("squeue", "")
+    record(CLUSTER, archive, "later-closed", job="7")
+    assert "ended without results" in seatrial("runs", "collect", "later", code=2).out, "it is of another job"
+    record(CLUSTER, archive, "later-closed-0123abcd", job="42")
+    assert "n2" in seatrial("runs", "collect", "later", code=1).out
 
 
 def test_a_job_that_is_gone_in_mid_work_is_recovered(slurm: SlurmScripts, archive: Path, seatrial: Seatrial) -> None:

@@ -287,6 +287,14 @@ class TestSlurm:
         ran = seatrial("facts", "--from", "it.tar.gz", "--json")
         assert sorted(ran.data["nodes"]) == ["n1", "n2"]
 
+    @pytest.mark.parametrize("name", ["file/x", "file/x.tar.gz", "file/x/y"])
+    def test_gather_says_that_a_file_is_in_the_way(self, seatrial: Seatrial, slurm: Path, name: str) -> None:
+        Path("file").touch()
+        ran = seatrial("gather", "--output", name, code=2)
+        why = "a file is in the place of a folder above it"
+        assert f"{name} cannot be written: {why}. Choose another --output." in ran.err
+        assert "recover" not in ran.err
+
     def test_gather_where_nobody_answers_writes_nothing(self, seatrial: Seatrial, slurm: Path) -> None:
         (slurm / "answers").write_text("")
         ran = seatrial("gather", "n[1-2]", "--output", "it", code=2)
@@ -334,7 +342,7 @@ class TestGather:
 
         monkeypatch.setattr(os, "rename", full)
         ran = seatrial("gather", "--output", output, code=2)
-        assert "No space left" in ran.err
+        assert "there is no space left" in ran.err
         assert list(Path().iterdir()) == []
 
     def test_scrubbed_it_has_no_name_of_this_machine(self, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -124,11 +125,37 @@ def test_how_far_it_is(slurm: SlurmScripts, archive: Path, capsys: pytest.Captur
     assert out.startswith("later: 1 of 3 nodes read.\n")
     _, submitted = find_submitted(archive, "later")
     assert f"scancel --user={os.geteuid()} --name={submitted.name}" in out
-    assert f"seatrial facts --from {folder} --drift" in out
+    assert f"seatrial facts --from {shlex.quote(str(folder))} --drift" in out
     for node in ("n2", "n3"):
         (folder / f"{node}.facts").write_text("#seatrial")
     assert collect(capsys)["code"] == 0
     assert json.loads((folder / "gather.json").read_text())["nodes"] == ["n1", "n2", "n3"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to own folders as two users")
+def test_no_command_to_cancel_jobs_that_another_user_named(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit()
+    os.chown(archive / "later.submitted", 65534, 65534)
+    slurm.says("squeue", "42|RUNNING|n2|None\n")
+    found = collect(capsys)
+    assert (found["cancel"], found["waiting"]) == ("", {"n2": "RUNNING"})
+    assert command_line.run(["runs", "collect", "later"]) == 2
+    assert "scancel" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("changed", [{"name": "seatrial-a,mine"}, {"user": "root,1000"}, {"job": "1,2"}, {"name": "x"}])
+def test_a_list_of_jobs_is_no_job(
+    slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str], changed: dict[str, str]
+) -> None:
+    submit()
+    path = archive / "later.submitted" / "job.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+    asked = len(slurm.all_asked("squeue"))
+    assert command_line.run(["runs", "collect", "later"]) == 2
+    assert "which no job of seatrial's has" in capsys.readouterr().err
+    assert len(slurm.all_asked("squeue")) == asked
 
 
 def test_why_a_node_was_not_read(slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:

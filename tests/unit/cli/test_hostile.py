@@ -12,9 +12,12 @@ import pytest
 from seatrial.archive import run_sets
 from seatrial.archive.export import samples_or_problems
 from seatrial.archive.run_values import read_tables
+from seatrial.cli import archived_headlines
 from seatrial.cli.site import SHARED
+from seatrial.commands.check.unmeasured_pairs import lost_findings
 from seatrial.frame.command_line import run
 from seatrial.model.node_list import expand, node_list
+from seatrial.model.run import NodeState
 from tests.support.builders import Cluster, names, record
 from tests.support.command_line import Seatrial, commands
 
@@ -169,3 +172,17 @@ def test_no_group_of_nodes_is_resolved(
     assert node_list(["n1", "@x"]) == "@x,n1"
     assert not touched.exists()
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_command_that_is_told_has_no_word_that_a_shell_would_act_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """People paste it, and whoever wrote the run chose the names."""
+    record(Cluster(nodes=names(3)), tmp_path, "$(id)")
+    (tmp_path / "$(id)" / "headline.json").unlink(missing_ok=True)
+    monkeypatch.setattr(archived_headlines, "ALL_S", 0.0)
+    assert run(["runs", "list", "--json", "--archive", str(tmp_path)]) == 0
+    assert "`seatrial report '$(id)'` judges it" in capsys.readouterr().out
+    lost = NodeState(node="n1;id", reason="down", fault=True)
+    (finding,) = lost_findings([lost])
+    assert "(scontrol show node 'n1;id')" in finding.remedy

@@ -1,6 +1,7 @@
 """The list of runs shows the first line of each report, and selects by verdict and node."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,19 @@ def test_on_a_narrow_terminal_the_headline_has_lines_of_its_own(
     assert lines[lines.index("slow  check, 2026-11-21 10:00:00, complete, 4 nodes") + 1].startswith(
         "    SLOW  n2: link"
     )
+
+
+def test_a_run_that_is_yet_to_begin_is_told_and_is_not_the_last(archive: Path, seatrial: Seatrial) -> None:
+    assert "later than now" not in listed(seatrial)
+    record(Cluster(nodes=names(3)), archive, "planted", started="2999-01-01T00:00:00.000Z")
+    assert "1 run began later than now, so a clock is or was wrong:\n   planted  2999-01-01" in listed(seatrial)
+    assert seatrial("runs", "show", "--json").data["info"]["run"] == "slow"
+    ran = seatrial("report", "planted")
+    assert "planted began at 2999-01-01T00:00:00.000Z, which is later than now" in ran.err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to own runs as two users")
+def test_the_last_run_is_the_last_of_ones_own(archive: Path, seatrial: Seatrial) -> None:
+    for name, last in (("slow", "good"), ("good", "slow")):
+        os.chown(archive / name, 65534, 65534)
+        assert seatrial("runs", "show", "--json").data["info"]["run"] == last

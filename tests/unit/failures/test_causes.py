@@ -44,6 +44,19 @@ def test_a_recorded_failure_is_named_with_its_fix(name: str, meaning: str, remed
 
 
 @pytest.mark.parametrize(
+    ("nodes", "meaning"),
+    [
+        (("n1",), "n1 has no huge pages"),
+        (("n1", "n2"), "n1, n2 have no huge pages"),
+        (("",), "the nodes have no huge pages"),
+    ],
+)
+def test_the_verb_agrees_with_the_nodes(nodes: tuple[str, ...], meaning: str) -> None:
+    text = "".join(f"libhugetlbfs [{node}:7]: ERROR: no pages are left\n" for node in nodes)
+    assert meaning in explain(text).meaning
+
+
+@pytest.mark.parametrize(
     ("text", "meaning"),
     [
         (

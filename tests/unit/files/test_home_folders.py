@@ -107,3 +107,15 @@ def test_runs_are_not_kept_in_a_temporary_folder(monkeypatch: pytest.MonkeyPatch
     entry(monkeypatch, None)
     with pytest.raises(UsageError, match=r"no home folder .* --archive"):
         state_folder()
+
+
+def test_temporary_files_are_where_nobody_can_exchange_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    tmp_path.chmod(0o1777)
+    with room.temporary_folder() as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        (folder / "file").touch()
+    assert [*tmp_path.iterdir()] == []
+    tmp_path.chmod(0o777)
+    with pytest.raises(PermissionError, match=r"others than .* may write"), room.temporary_folder():
+        pass

@@ -1,6 +1,7 @@
 """Only `files.writing` writes into folders that others may share: no other module opens, renames or removes files."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tests.support.paths import ROOT
 
 SOURCE = ROOT / "src" / "seatrial"
+TEMPORARY = re.compile(r"\b(?:TemporaryDirectory|mkdtemp|mkstemp|NamedTemporaryFile)\(")
 METHODS = {"write_text", "write_bytes", "touch", "mkdir", "symlink_to", "hardlink_to", "rename"}
 FUNCTIONS = {
     "os": {"open", "rename", "replace", "mkdir", "makedirs", "link", "symlink", "mkfifo", "mknod", "truncate"},
@@ -68,6 +70,12 @@ def test_nobody_else_writes() -> None:
             if f"{module} {name}" not in ELSEWHERE
         ]
     assert found == [], "use seatrial.files.writing"
+
+
+def test_temporary_folders_are_made_in_one_way() -> None:
+    """Where the probe is built, the folder above is examined before."""
+    found = [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if TEMPORARY.search(path.read_text())]
+    assert sorted(found) == ["files/home_folders.py", "launch/probe_build.py"]
 
 
 @pytest.mark.parametrize("place", ELSEWHERE)

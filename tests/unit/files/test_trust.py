@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.files import owners, trust
+from seatrial.files import owners
 from seatrial.files.owners import is_own_alone
 from seatrial.files.trust import distrust
 from tests.support.second_user import OTHER, THIRD, as_user, folder_for_all, needs_root
@@ -136,12 +136,46 @@ def test_a_file_system_of_a_user_says_what_it_wants(
         return os.stat_result(fields)
 
     monkeypatch.setattr(Path, "lstat", lstat)
-    monkeypatch.setattr(trust, "MOUNTS", tmp_path / "mountinfo")
-    line = "36 35 0:999 / {} rw - {} x rw\n"
-    (tmp_path / "mountinfo").write_text(line.format(program.parent, "tmpfs"))
-    assert distrust(program) == ""
-    (tmp_path / "mountinfo").write_text(line.format(program.parent, "fuse.sshfs"))
-    assert "file system that a user can have mounted" in distrust(program)
+    monkeypatch.setattr(owners, "MOUNTS", tmp_path / "mountinfo")
+    line = "36 35 0:999 / {} rw - {} x,user_id=0 rw,user_id={},group_id=0,allow_other\n"
+    for kind, user, good in (
+        ("tmpfs", 7, True), ("fuse.sshfs", 7, False), ("fuse", 7, False), ("fuse.s3fs", 0, True),
+        ("fuse.sshfs", os.geteuid(), True),
+    ):  # fmt: skip
+        (tmp_path / "mountinfo").write_text(line.format(program.parent, kind, user))
+        assert ("another user mounted" not in distrust(program)) is good
+        assert owners.is_by_another(os.makedev(0, 999)) is not good
+    (tmp_path / "mountinfo").write_text("36 35 0:999 / / rw - fuse x rw\n")
+    assert owners.is_by_another(os.makedev(0, 999))
+
+
+def test_what_a_file_system_of_another_user_says_is_nobodys_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.lstat(tmp_path)
+    assert owners.is_own(tmp_path)
+    monkeypatch.setattr(os, "lstat", lambda _: os.stat_result([*real[:2], os.makedev(0, 999), *real[3:]]))
+    monkeypatch.setattr(owners, "MOUNTS", tmp_path / "mountinfo")
+    for user in (0, 7):
+        (tmp_path / "mountinfo").write_text(f"36 35 0:999 / / rw - fuse x rw,user_id={user}\n")
+        assert owners.is_own(tmp_path) is (user == 0)
+        assert owners.is_own_alone(tmp_path) is (user == 0)
+
+
+def test_what_waits_for_a_program_of_another_user_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not even looked at: a daemon that does not answer would hang whoever lists the folder."""
+    archive = tmp_path / "the archive"
+    for name in ("mounted here", "deeper", "mine", "roots"):
+        (archive / name).mkdir(parents=True)
+    monkeypatch.setattr(owners, "MOUNTS", tmp_path / "mountinfo")
+    place = str(archive).replace(" ", "\\040")
+    lines = (("mounted\\040here", 7), ("deeper/facts/x", 7), ("mine", os.geteuid()), ("roots", 0))
+    text = "".join(f"36 35 0:9 / {place}/{name} rw - fuse x rw,user_id={user}\n" for name, user in lines)
+    (tmp_path / "mountinfo").write_text(text + "1 2 0:3 / /sys/fs/fuse/connections rw - fusectl x rw\n")
+    (tmp_path / "link").symlink_to(archive)
+    assert sorted(path.name for path in owners.entries(archive)) == sorted({"mine", "roots"})
+    assert sorted(owners.entries(tmp_path / "link")) == [tmp_path / "link" / name for name in ("mine", "roots")]
+    assert owners.entries(tmp_path / "none") == []
 
 
 def test_an_access_list_is_seen(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,10 +39,11 @@ def test_each_rank_writes_and_reads_files_that_do_not_stay(mpi: Mpi, probe: Path
 
 def test_a_folder_that_cannot_be_used_is_an_error_number_and_no_hang(mpi: Mpi, probe: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    missing, no_folder = answers(
-        mpi, probe, asked("storage_write", tmp_path / "none"), asked("storage_files", tmp_path / "file")
-    )
-    for answer, number in ((missing, errno.ENOENT), (no_folder, errno.ENOTDIR)):
+    (tmp_path / "link").symlink_to(".")
+    places = {"none": errno.ENOENT, "file": errno.ENOTDIR, "link": errno.ENOTDIR}
+    rounds = [asked("storage_write", tmp_path / name) for name in places]
+    rounds += [asked("storage_files", tmp_path / name) for name in places]
+    for answer, number in zip(answers(mpi, probe, *rounds), [*places.values()] * 2, strict=True):
         assert [sample["failed"] for sample in answer[1:-1]] == [number] * 2
         assert all(sample["times_s"] == [0.0, 0.0] for sample in answer[1:-1])
 

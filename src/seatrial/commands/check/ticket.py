@@ -1,5 +1,6 @@
 """The text that a user can paste into a ticket to the site: what was measured in the job, and what is wrong."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 
 from seatrial.commands.check.earlier import before_text
@@ -43,7 +44,7 @@ def _lines(run: RunInfo, own: OwnJob, judgement: Judgement, facts: Mapping[str, 
     ):
         if text:
             yield f"{label}: {text}"
-    yield f"All numbers: seatrial report {run.run} --json"
+    yield f"All numbers: seatrial report {shlex.quote(run.run)} --json"
 
 
 def job_rows(own: OwnJob, judgement: Judgement) -> Iterator[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """Nodes and pairs without a usable number: lost, hanging, corrupting, faster than physics, left out by the survey."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -34,7 +35,8 @@ def lost_findings(lost: Iterable[NodeState]) -> list[Finding]:
             verdict=Verdict.DOWN,
             brief=BRIEFS.get(state.cause, ""),
             statement=f"Node {state.node} cannot be measured: {state.reason}.",
-            remedy=f"Look at its power, network and slurmd (scontrol show node {state.node}), and at its slurmd's log.",
+            remedy=f"Look at its power, network and slurmd (scontrol show node {shlex.quote(state.node)}), and at its "
+            "slurmd's log.",
         )
         for state in lost
         if state.fault and not state.rank_died

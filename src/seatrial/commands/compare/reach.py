@@ -9,6 +9,7 @@ import msgspec
 
 from seatrial.archive.changed_settings import ChangedFile
 from seatrial.archive.layout import file_name
+from seatrial.driver.left_settings import ENTER
 from seatrial.judgement.comparison.records import FileSetting
 from seatrial.judgement.comparison.reversible import is_reversible
 from seatrial.launch.hosts.ssh_argv import ssh_argv
@@ -22,15 +23,15 @@ SYSROOT = "SEATRIAL_SYSROOT"
 """Where a virtual cluster simulates files: roots, separated by colons, the first that has a file wins."""
 CHOSEN = re.compile(r"\[([\w-]+)\]")
 """Of several choices, as in `always [madvise] never`."""
-WRITE = r"""
+WRITE = rf"""{ENTER}
 root=$1 name=$2 value=$3
 shift 3
 umask 077
 note=$(cat)
 for folder in "$root/run/seatrial" "$root/var/tmp/seatrial"; do
     [ -n "$note" ] || break
-    mkdir -p -m 700 "$folder" 2>/dev/null && [ -O "$folder" ] && [ ! -h "$folder" ] || continue
-    printf '%s\n' "$note" >"$folder/$name" && break
+    mkdir -p -m 700 "$folder" 2>/dev/null
+    (enter "$folder" && rm -f "./$name" && set -C && printf '%s\n' "$note" >"./$name") && break
 done
 printf '%s\n' "$value" | tee "$@" >/dev/null || exit 1
 for file; do
@@ -41,7 +42,7 @@ for file; do
     esac
 done
 for folder in "$root/run/seatrial" "$root/var/tmp/seatrial"; do
-    [ -z "$note" ] && [ -O "$folder" ] && [ ! -h "$folder" ] && rm -f "$folder/$name"
+    [ -z "$note" ] && (enter "$folder" && rm -f "./$name")
 done
 exit 0
 """

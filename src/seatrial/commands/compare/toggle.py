@@ -14,6 +14,7 @@ import msgspec
 
 from seatrial.archive import changed_settings, samples
 from seatrial.archive.changed_settings import Changed, ChangedByCommand, ChangedFile
+from seatrial.archive.closing import own_run
 from seatrial.archive.reader import read_info
 from seatrial.benchmarks.catalogue import detected, last_number, output_batch
 from seatrial.commands.compare.custody import OWN, Custody
@@ -171,34 +172,35 @@ def _measure(
                 _refuse_failure(done, "The command of a setting")
             established = wanted
         progress.stage(f"Run {number} of {4 * toggle.blocks}, setting {wanted.upper()}")
-        runs[wanted].append(f"{custody.name}-{number:03d}{wanted}")
-        _benchmark(archive, toggle, custody, runs[wanted][-1], {} if usual else toggle.environment)
+        name = f"{custody.name}-{number:03d}{wanted}"
+        runs[wanted].append(_benchmark(archive, toggle, custody, name, {} if usual else toggle.environment).name)
 
 
-def _benchmark(archive: Path, toggle: Toggle, custody: Custody, name: str, environment: Mapping[str, str]) -> None:
-    """One run of the benchmark, into the archive."""
+def _benchmark(archive: Path, toggle: Toggle, custody: Custody, name: str, environment: Mapping[str, str]) -> Path:
+    """One run of the benchmark, into the archive; its folder, which has another name if others have taken this one."""
     own = toggle.benchmark[0] == OWN
     longest_s = min(BENCHMARK_S, custody.left_s)
     variables = {**custody.environment(toggle.benchmark[0]), **environment}
     if own:
         words = (*own_program(), *toggle.benchmark[1:], "--run", name, "--archive", str(archive))
         done = run(words, timeout_s=longest_s, extra_environment=variables)
-        if done.timed_out or (done.returncode not in GOOD_CODES and not _complete(archive, name, done.returncode)):
+        folder = own_run(archive, name)
+        if done.timed_out or folder is None or not _complete(folder, done.returncode):
             _refuse_failure(done, "The benchmark")
-        return
+        if folder is None:
+            raise LaunchError(f"Others have taken the place of the run {name} in {archive}.", "Use another archive.")
+        return folder
     began = now_text("milliseconds")
     done = run(toggle.benchmark, timeout_s=longest_s, extra_environment=variables)
     _refuse_failure(done, "The benchmark")
     content = done.stdout.encode()
     source = Source(file=name, sha256=hashlib.sha256(content).hexdigest(), file_bytes=len(content), form="")
-    write_batch(archive, name, (_batch(source, done.stdout, toggle.sense),), began, command=toggle.benchmark)
+    return write_batch(archive, name, (_batch(source, done.stdout, toggle.sense),), began, command=toggle.benchmark)
 
 
-def _complete(archive: Path, name: str, code: int) -> bool:
-    """Whether a command of ours measured everything, although it could not judge all of it."""
-    if code != ExitCode.INCOMPLETE or not (archive / name).is_dir():
-        return False
-    return read_info(archive / name).whole
+def _complete(folder: Path, code: int) -> bool:
+    """Whether a command of ours measured everything, although it may not have been able to judge all of it."""
+    return code in GOOD_CODES or (code == ExitCode.INCOMPLETE and read_info(folder).whole)
 
 
 def _batch(source: Source, text: str, sense: Sense) -> Batch:

@@ -3,6 +3,7 @@
 import re
 
 from seatrial.archive.changed_settings import RESTORE, ChangedFile, ChangedSettings
+from seatrial.driver.left_settings import ENTER
 from seatrial.model.launching import noted
 from seatrial.model.subject import CLUSTER
 from seatrial.model.subject import node as node_subject
@@ -10,12 +11,11 @@ from seatrial.model.verdict import Finding, FindingKind
 
 STEP = "settings"
 MARK = "seatrial-left"
-TEXT = f"""
+TEXT = f"""{ENTER}
 for folder in /run/seatrial /var/tmp/seatrial; do
-    [ -O "$folder" ] && [ ! -h "$folder" ] || continue
-    for note in "$folder"/*.note; do
+    (enter "$folder" && for note in ./*.note; do
         [ -f "$note" ] && read -r line <"$note" && printf '{MARK} %s %s\\n' "${{note##*/}}" "$line"
-    done
+    done)
 done
 :
 """

@@ -1,11 +1,11 @@
 """Starts of the probe, tried in one way after the other, and the result of each."""
 
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
+from seatrial.files.home_folders import temporary_folder
 from seatrial.launch.contract import MPIEXEC, Launcher, Session, StartManner
 from seatrial.launch.environments.judge import Tried, judge_environment
 from seatrial.launch.mpi import Mpi
@@ -77,8 +77,8 @@ def _start(launcher: Launcher, nodes: Sequence[str], way: str, errors: Path) -> 
 def try_start(launcher: Launcher, nodes: Sequence[str], way: str) -> StartTrial:
     """Start the probe in that way, and end it."""
     how = way_text(way)
-    with tempfile.TemporaryDirectory() as folder:
-        errors = Path(folder) / "start.err"
+    with temporary_folder() as folder:
+        errors = folder / "start.err"
         try:
             _start(launcher, nodes, way, errors).close()
         except LaunchError as error:
@@ -91,8 +91,8 @@ def try_start(launcher: Launcher, nodes: Sequence[str], way: str) -> StartTrial:
 def try_traffic(launcher: Launcher, nodes: Sequence[str], way: str, shape: Shape) -> Finding:
     """The probe on all nodes, and a few messages between the first and the last of them."""
     by = f" by {way_text(way)}" if way else ""
-    with tempfile.TemporaryDirectory() as folder:
-        errors = Path(folder) / "start.err"
+    with temporary_folder() as folder:
+        errors = folder / "start.err"
         try:
             session = _start(launcher, nodes, way, errors)
         except LaunchError as error:
@@ -150,8 +150,8 @@ def judge_ways(tried: Sequence[StartTrial], chosen: str) -> list[Finding]:
 
 def try_mpiexec(start: Callable[[Path], PipeSession]) -> Launched:
     """Where the ranks of a start came up, why it failed, and what to do. `start` writes errors to the given file."""
-    with tempfile.TemporaryDirectory() as folder:
-        errors = Path(folder) / "start.err"
+    with temporary_folder() as folder:
+        errors = folder / "start.err"
         try:
             session = start(errors)
         except LaunchError as error:

@@ -28,6 +28,7 @@ from seatrial.driver.submitted import (
     write_files,
     write_submitted,
 )
+from seatrial.files.owners import is_own
 from seatrial.files.writing import own_folder
 from seatrial.launch.collector import collector
 from seatrial.launch.contract import Hosts
@@ -89,7 +90,7 @@ class FactsCollected(msgspec.Struct, frozen=True, kw_only=True):
     """Node whose job ended without a result -> what is known about it."""
     left_out: dict[str, str]
     cancel: str
-    """The command that ends the jobs that are left."""
+    """The command that ends the jobs that are left; empty for those of another user, who may have named any."""
 
     @property
     def run(self) -> str:
@@ -152,7 +153,7 @@ def collect_facts(folder: Path, submitted: Submitted) -> FactsCollected:
         waiting=waiting,
         failed=failed,
         left_out={node: why for node, why in submitted.left_out.items() if node not in settled},
-        cancel=shlex.join(argv.cancel_named(submitted.name, submitted.user)),
+        cancel=shlex.join(argv.cancel_named(submitted.name, submitted.user)) if is_own(folder) else "",
     )
     if not waiting:
         _describe(folder, found)

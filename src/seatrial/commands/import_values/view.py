@@ -1,5 +1,6 @@
 """What was imported, as text and JSON, and the report of one imported run."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -117,4 +118,6 @@ def _blocks(imported: Imported) -> Iterator[Block]:
         yield Paragraph(text=f"{roles[0].upper()}{roles[1:]}")
     yield _sources(imported.batches)
     metric = imported.batches[0].values[0].metric
-    yield Paragraph(text=f"`seatrial history '{metric}'` shows them over time; `seatrial compare A B` compares them.")
+    yield Paragraph(
+        text=f"`seatrial history {shlex.quote(metric)}` shows them over time; `seatrial compare A B` compares them."
+    )

@@ -2,7 +2,6 @@
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from seatrial.driver.facts_reading import FactsRead
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run, describe
 from seatrial.driver.site import environment_of_line, probe_for
+from seatrial.files.home_folders import temporary_folder
 from seatrial.judgement.rank_notes import by_node
 from seatrial.launch.contract import PLAIN, Hosts, StartManner
 from seatrial.launch.launch_line import (
@@ -235,8 +235,8 @@ def _threads_here(line: LaunchLine) -> int | None:
 
 
 def _look(launcher: LineLauncher) -> tuple[RankPlace, ...]:
-    with tempfile.TemporaryDirectory() as folder:
-        session = launcher.look(Path(folder) / "launch.err")
+    with temporary_folder() as folder:
+        session = launcher.look(folder / "launch.err")
         try:
             return rank_places(session.nodes, session.ranks, ())
         finally:

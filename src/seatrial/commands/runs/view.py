@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from seatrial.archive.listing import CLOSED, RunRow
+from seatrial.archive.reader import is_ahead
 from seatrial.model.errors import ExitCode
 from seatrial.model.run import RunInfo, run_kind
 from seatrial.model.units import bandwidth, duration, size
@@ -18,8 +19,8 @@ GAP = 2
 SECONDS = 19
 """Characters of 2026-11-21T08:00:01; what follows are fractions."""
 UNJUDGED = "?"
-MOST_UNJUDGED = 5
-"""Runs whose reason is shown; all have it in the JSON."""
+MOST_SHOWN = 5
+"""Runs below a list that are named for the same reason; all have it in the JSON."""
 HEADS = ("run", "kind", "started", "ending", "nodes", "headline")
 
 
@@ -78,7 +79,12 @@ def _list_blocks(rows: Sequence[RunRow], nothing: str, width: int) -> Iterator[B
     if unjudged := [row for row in rows if row.unjudged]:
         yield Lines(
             title=f"{count(len(unjudged), 'run')} not judged (?):",
-            rows=tuple((row.run, row.unjudged) for row in unjudged[:MOST_UNJUDGED]),
+            rows=tuple((row.run, row.unjudged) for row in unjudged[:MOST_SHOWN]),
+        )
+    if ahead := [row for row in rows if is_ahead(row.started)]:
+        yield Lines(
+            title=f"{count(len(ahead), 'run')} began later than now, so a clock is or was wrong:",
+            rows=tuple((row.run, row.started) for row in ahead[:MOST_SHOWN]),
         )
     damaged = [row for row in rows if row.problem]
     if damaged:

@@ -1,5 +1,6 @@
 """A search for a faulty part: the report of `seatrial swap`."""
 
+import shlex
 from collections.abc import Iterator
 from functools import partial
 from typing import Literal
@@ -159,17 +160,18 @@ def _blocks(judged: SwapJudgement) -> Iterator[Block]:
 
 def _next(judged: SwapJudgement) -> Iterator[Block]:
     """What to do now, with the line to type afterwards."""
-    name = judged.history.name
+    name = shlex.quote(judged.history.name)
     if not judged.measured:
         yield Paragraph(text="Measure each place as it is, and record the results.")
         places = list(judged.history.named(judged.history.steps[-1]))
-        yield Copy(lines=(f"seatrial swap record {name} {' '.join(f'{each}=good|bad' for each in places)}",))
+        results = " ".join(f"{shlex.quote(each)}=good|bad" for each in places)
+        yield Copy(lines=(f"seatrial swap record {name} {results}",))
     elif judged.prospects:
         best = judged.exchanges[0]
         yield Paragraph(text=f"Next: {_exchange_text(best)}{', and measure' if best.kinds else ''}.", strong=True)
         yield Paragraph(text=" ".join(_prospect_text(each) for each in judged.prospects))
-        option = f" --exchange {best.words}" if best.kinds else ""
-        results = " ".join(f"{subject}=good|bad" for subject in judged.prospects[0].results)
+        option = f" --exchange {shlex.quote(best.words)}" if best.kinds else ""
+        results = " ".join(f"{shlex.quote(subject)}=good|bad" for subject in judged.prospects[0].results)
         yield Copy(lines=(f"seatrial swap record {name}{option} {results}",))
     elif judged.verdict is Verdict.INCONCLUSIVE:
         yield Paragraph(text=f"No exchange is expected to reveal more than {LEAST_BITS} bits: add places or parts.")

@@ -121,7 +121,7 @@ class BenchmarkRun:
         granted = frame.get_nodes(nodes, allocation_s(budget_s / 2), asleep)
         scratch = Scratch(self._settings, self._writer.info.run)
         try:
-            self._run_plan(granted, scratch.path, case)
+            self._run_plan(granted, scratch, case)
         finally:
             remark = scratch.close()
         frame.progress.stage("Reading the facts again")
@@ -132,7 +132,7 @@ class BenchmarkRun:
         """The run as its judge sees it."""
         return msgspec.structs.replace(self._frame.recorded(), plan=self._plan, steps=tuple(self._steps))
 
-    def _run_plan(self, nodes: Sequence[str], scratch: Path, case: dict[str, str]) -> None:
+    def _run_plan(self, nodes: Sequence[str], scratch: Scratch, case: dict[str, str]) -> None:
         deadline = monotonic_s() + self._frame.settings.budget_s
         program = self._program(nodes, scratch)
         request = request_of(
@@ -141,7 +141,7 @@ class BenchmarkRun:
             nodes,
             self._frame.facts,
             program=program,
-            free_bytes=free_bytes(scratch),
+            free_bytes=free_bytes(scratch.place),
             case=case,
         )
         plan = self._launch.plan(request)
@@ -153,10 +153,10 @@ class BenchmarkRun:
         if any(step.mpi for step in plan.steps):
             self._try_ranks(nodes, request)
         if self._settings.case is not None:
-            copy_case(self._settings.case, scratch)
-        write_files(scratch, plan.files)
+            copy_case(self._settings.case, scratch.place)
+        write_files(scratch.place, plan.files)
         for name in plan.files:
-            self._writer.write_log(name.replace("/", "-"), scratch / name)
+            self._writer.write_log(name.replace("/", "-"), scratch.place / name)
         for step in plan.steps:
             result = self._step(step, nodes, request, scratch, deadline)
             if result.interrupted:
@@ -164,18 +164,18 @@ class BenchmarkRun:
             if not result.ok:
                 return
 
-    def _program(self, nodes: Sequence[str], scratch: Path) -> str:
+    def _program(self, nodes: Sequence[str], scratch: Scratch) -> str:
         """The path of the main program on the first node. Raises LaunchError where it is missing."""
         wanted = (self._settings.program,) if self._settings.program else programs_of(self._launch, self._settings)
         self._frame.progress.stage(f"Looking for {' or '.join(wanted)}")
-        shown, errors = scratch / "program.out", scratch / "program.err"
-        command = self._starting().program_command(nodes[:1], ["/bin/sh", "-c", PATHS, "sh", *wanted], 0, scratch)
+        shown, errors = scratch.place / "program.out", scratch.place / "program.err"
+        command = self._starting().program_command(nodes[:1], ["/bin/sh", "-c", PATHS, "sh", *wanted], 0, scratch.path)
         ended = run_into(
             command.argv,
             output=shown,
             errors=errors,
             timeout_s=LOOK_S,
-            folder=scratch,
+            folder=scratch.path,
             extra_environment=command.environment,
         )
         if ended.interrupted:
@@ -206,12 +206,14 @@ class BenchmarkRun:
         self._frame.measurer.begin(StartManner(ranks_per_node=ranks))
         self._frame.measurer.close()
 
-    def _step(self, step: Step, nodes: Sequence[str], request: Request, scratch: Path, deadline: float) -> StepResult:
+    def _step(
+        self, step: Step, nodes: Sequence[str], request: Request, scratch: Scratch, deadline: float
+    ) -> StepResult:
         """Run one program; what it printed is in the logs at once, and in the journal when it has ended."""
         self._frame.progress.stage(f"Running {step.name}")
         places = nodes[:1] if by_places(nodes) or step.single or not step.mpi else nodes
         ranks = 0 if not step.mpi else 1 if step.single else request.ranks_per_node
-        command = self._starting().program_command(places, step.argv, ranks, scratch)
+        command = self._starting().program_command(places, step.argv, ranks, scratch.path)
         name = re.sub(r"[^\w.-]", "-", step.name)
         shown, errors = self._writer.log_file(f"{name}.out"), self._writer.log_file(f"{name}.err")
         ended = run_into(
@@ -219,10 +221,10 @@ class BenchmarkRun:
             output=shown,
             errors=errors,
             timeout_s=max(deadline - monotonic_s(), 1.0),
-            folder=scratch,
+            folder=scratch.path,
             extra_environment=command.environment,
         )
-        if step.output and (written := newest(scratch, step.output)) is not None:
+        if step.output and (written := newest(scratch.place, step.output)) is not None:
             with contextlib.suppress(ArchiveError):
                 self._writer.write_log(written.name, written)
             shown = self._writer.log_file(written.name)

@@ -10,7 +10,7 @@ from pathlib import Path
 from seatrial.archive.inputs import ANY_SIZE, PIECE_BYTES, open_regular
 from seatrial.archive.working_folder import Use, WorkingFolder, scratch_parent
 from seatrial.files.trust import distrust
-from seatrial.files.writing import new_folder, own_folder
+from seatrial.files.writing import descriptor_path, new_folder, own_folder
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import RunSettings
 
@@ -19,13 +19,18 @@ MOST_BYTES = 24 << 20
 ERRORS_BYTES = 1 << 16
 TEXT_FOLDER = "system"
 MOST_FILES = 20_000
+DEEPEST = 100
+"""Folders below a case: Python walks some hundred."""
 MOST_TEXT_BYTES = 1 << 20
 MODE = 0o777
 """The bits of a file's mode that its copy gets."""
 
 
 class Scratch:
-    """The folder of one run. With `keep` it has the run's name and stays; else it is removed, in the end by others."""
+    """The folder of one run. With `keep` it has the run's name and stays; else it is removed, in the end by others.
+
+    `path` is for programs; this process works in `place`, which is that folder whatever has taken its place since.
+    """
 
     def __init__(self, settings: RunSettings, run: str) -> None:
         """Make it, empty. Raises SeatrialError where that is not possible."""
@@ -35,11 +40,11 @@ class Scratch:
             parent.mkdir(parents=True, exist_ok=True)
             if settings.keep:
                 self.path = parent / run
-                with new_folder(self.path):
-                    pass
+                with new_folder(self.path) as own:
+                    self.place = descriptor_path(os.dup(own.handle))
             else:
                 self._working = WorkingFolder(parent, Use.SCRATCH)
-                self.path = self._working.path
+                self.path, self.place = self._working.path, self._working.place
         except OSError as error:
             raise SeatrialError(
                 f"A scratch folder cannot be made in {parent}: {error.strerror}.", "Name another one with --scratch."
@@ -85,7 +90,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
         except OSError as error:
-            raise SeatrialError(f"{folder / name} cannot be written: {error.strerror}.") from error
+            raise SeatrialError(f"The input {name} cannot be written: {error.strerror}.") from error
 
 
 def read_case(case: Path | None) -> dict[str, str]:
@@ -132,12 +137,17 @@ def copy_case(case: Path, folder: Path) -> None:
                 shutil.copyfileobj(stream, copy)
                 os.fchmod(copy.fileno(), os.fstat(stream.fileno()).st_mode & MODE)
     except OSError as error:
-        raise SeatrialError(f"--case {case} cannot be copied to {folder}: {error}.") from error
+        raise SeatrialError(f"--case {case} cannot be copied: {error.strerror or error}.") from error
 
 
 def _names(case: Path, *, folders: bool) -> Iterator[str]:
-    """What is below a case: folders, or all that is not one, which includes links. Links are not followed."""
+    """What is below a case: folders, or all that is not one, which includes links. Links are not followed.
+
+    Raises UsageError for one that is too deep.
+    """
     for above, inner, others in os.walk(case):
+        if len(Path(above).parts) - len(case.parts) > DEEPEST:
+            raise UsageError(f"--case {case} is more than {DEEPEST} folders deep.", "Name the folder of one case.")
         for name in inner + others:
             path = Path(above, name)
             if folders == (path.is_dir() and not path.is_symlink()):

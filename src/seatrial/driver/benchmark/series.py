@@ -1,6 +1,7 @@
 """Runs of benchmarks that belong together, by their names in the archive: what is there is not repeated."""
 
 import contextlib
+import itertools
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -8,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from seatrial.archive import reader
+from seatrial.archive import closing, reader
 from seatrial.driver import node_selection
 from seatrial.driver.benchmark import run as benchmark_run
+from seatrial.files.owners import entries
 from seatrial.judgement import benchmark_result
 from seatrial.model.errors import UsageError
 from seatrial.model.run import Ending
@@ -69,11 +71,10 @@ def _differing(made: RunSettings, wanted: RunSettings) -> str:
 
 
 def attempts_of(archive: Path, name: str) -> Sequence[Path]:
-    """Closed runs of that name: an interrupted one is followed by NAME.2, NAME.3."""
-    if not archive.is_dir():
-        return ()
-    own = [path for path in archive.iterdir() if path.name == name or path.name.startswith(f"{name}.")]
-    return sorted(path for path in own if reader.has_run_file(path) and not path.name.endswith(".partial"))
+    """Closed runs of that name that are this user's: an interrupted one is followed by NAME.2, NAME.3."""
+    named = [path for path in entries(archive) if path.name == name or path.name.startswith(f"{name}.")]
+    closed = sorted(path for path in named if reader.has_run_file(path) and not path.name.endswith(".partial"))
+    return closing.own_among(closed)
 
 
 def new_run(
@@ -82,7 +83,7 @@ def new_run(
     """Make it now, under the first name that is free. Raises SeatrialError; KeyboardInterrupt after it was closed."""
     archive = settings.site.archive
     taken = {path.name.removesuffix(".partial") for path in archive.iterdir()} if archive.is_dir() else set()
-    names = [name, *(f"{name}.{number}" for number in range(2, 1000))]
+    names = itertools.chain([name], (f"{name}.{number}" for number in itertools.count(2)))
     free = next(word for word in names if word not in taken)
     outcome = benchmark_run.run_benchmark(replace(settings, site=replace(settings.site, run=free)), benchmark, progress)
     if outcome.recorded.info.ending is Ending.INTERRUPTED:

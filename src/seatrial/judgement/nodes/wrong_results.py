@@ -1,5 +1,6 @@
 """Findings on wrong results: of which kernels, on which ranks, and which parts can have caused them."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from seatrial.model.node_trials import NodeFigures, WrongResult
@@ -68,7 +69,7 @@ def _together(figures: Sequence[NodeFigures]) -> Finding:
     subject: Subject = subjects[0] if len(subjects) <= MOST_NAMED else CLUSTER
     wrong_bytes = sum(each.wrong_bytes for each in figures)
     names = some(nodes, MOST_RANKS)
-    listed = ",".join(nodes) if len(nodes) <= MOST_RANKS else "NODES"
+    listed = shlex.quote(",".join(nodes)) if len(nodes) <= MOST_RANKS else "NODES"
     return Finding(
         kind=FindingKind.WRONG_RESULT,
         subject=subject,

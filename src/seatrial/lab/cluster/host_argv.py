@@ -5,12 +5,27 @@ from pathlib import Path
 
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
-from seatrial.lab.cluster.processes import SPACES, call
+from seatrial.lab.cluster.processes import SPACES, call, start_ticks
 from seatrial.lab.cluster.sysroot import search_path, sees
 from seatrial.model.errors import UsageError
 
 NAMESPACES = "ns"
-"""Folder of a lab with a link for each host to the namespaces of the process that holds them."""
+"""Folder of a lab with a program for each host, which executes its arguments in the host's namespaces."""
+ENTER = """\
+# Process {pid}, which started {ticks} ticks after the boot, holds the namespaces of {host}. Its number may be that of
+# another process by now: what was opened belongs to the holder if the start is the same afterwards.
+ticks() {{ shift 19 2>/dev/null && echo "$1"; }}
+{{
+    read -r stat </proc/{pid}/stat
+    if [ "$(ticks ${{stat##*) }})" = {ticks} ]; then
+        exec nsenter --net={net} --uts=/proc/self/fd/7 --ipc=/proc/self/fd/8 --mount=/proc/self/fd/9 -- \
+            sh -c 'exec "$@" 7<&- 8<&- 9<&-' sh "$@"
+    fi
+}} 7</proc/{pid}/ns/uts 8</proc/{pid}/ns/ipc 9</proc/{pid}/ns/mnt
+echo "seatrial: {host} has lost its namespaces. Start the lab again: seatrial lab down --name {lab}" >&2
+exit 125
+"""
+"""POSIX sh. The start of a process is the 20th field after its name in /proc/PID/stat (proc(5))."""
 HOLD = """unshare --uts --ipc --mount --propagation=private sh -c '
     nsenter --net="$1" sh -c "$2" && { setsid sleep infinity </dev/null >/dev/null 2>&1 & echo $!; }' sh "$@"
 """
@@ -27,7 +42,8 @@ the processes of a node, which are found by their network, spares it.
 def hold(plan: LabPlan, host: str, script: str) -> None:
     """Make all namespaces of a host but that of its network by a script. Raises SeatrialError with its last words."""
     pid = int(call(["sh", "-c", HOLD, "sh", str(SPACES / plan.space(host)), script]))
-    (state.folder(plan.name) / NAMESPACES / host).symlink_to(f"/proc/{pid}/ns")
+    program = ENTER.format(host=host, pid=pid, ticks=start_ticks(pid), lab=plan.name, net=SPACES / plan.space(host))
+    (state.folder(plan.name) / NAMESPACES / host).write_text(program, encoding="ascii")
 
 
 def in_space(space: str, argv: Sequence[str]) -> list[str]:
@@ -37,16 +53,7 @@ def in_space(space: str, argv: Sequence[str]) -> list[str]:
 
 def inside(plan: LabPlan, host: str, argv: Sequence[str]) -> list[str]:
     """`argv` within the network, hostname and mounts of a host."""
-    held = state.folder(plan.name) / NAMESPACES / host
-    return [
-        "nsenter",
-        f"--net={SPACES / plan.space(host)}",
-        f"--uts={held}/uts",
-        f"--ipc={held}/ipc",
-        f"--mount={held}/mnt",
-        "--",
-        *argv,
-    ]
+    return ["sh", str(state.folder(plan.name) / NAMESPACES / host), *argv]
 
 
 def as_user(plan: LabPlan, argv: Sequence[str], *, host: str = LOGIN, cwd: str | None = None) -> list[str]:

@@ -171,9 +171,13 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _environment(pid: int) -> bytes:
-    """What a process was started with, a zero byte after each setting; empty when it has gone or is another's."""
+    """What a process was started with, a zero byte after each setting; empty when it has gone or is another's.
+
+    Others could start any number of processes with the mark of a lab, and root read them.
+    """
     try:
-        return Path(f"/proc/{pid}/environ").read_bytes()
+        own = Path(f"/proc/{pid}").stat().st_uid == os.geteuid()
+        return Path(f"/proc/{pid}/environ").read_bytes() if own else b""
     except OSError:
         return b""
 

@@ -39,7 +39,7 @@ def power_settings(plan: LabPlan, folder: str) -> list[str]:
     ]
 
 
-def power_programs(plan: LabPlan, folder: str, environment: Sequence[str]) -> dict[str, str]:
+def power_programs(folder: str, environment: Sequence[str]) -> dict[str, str]:
     """The programs, path below `folder` -> POSIX sh. Slurm gives its own the nodes as `n[1-3]`.
 
     `slurmd -b` reports that the node has just booted, which Slurm waits for.
@@ -56,14 +56,12 @@ def power_programs(plan: LabPlan, folder: str, environment: Sequence[str]) -> di
             f'    echo "{order} $node" 1<>{home}/{ORDERS}\n'
             "done\n"
         )
-    held = f'{home}/{NAMESPACES}/"$node"'
-    handles = f'--net=/run/netns/{plan.space("")}"$node" --uts={held}/uts --ipc={held}/ipc --mount={held}/mnt'
     texts[CHASSIS] = (
         "#!/bin/sh\n"
         "while read -r order node; do\n"
         '    echo "$order $node"\n'
         '    case "$order" in\n'
-        f'        resume) nsenter {handles} -- env -C / {around} slurmd -b -N "$node" </dev/null ;;\n'
+        f'        resume) sh {home}/{NAMESPACES}/"$node" env -C / {around} slurmd -b -N "$node" </dev/null ;;\n'
         f'        suspend) kill "$(cat {home}/run/"$node".pid)" ;;\n'
         "    esac\n"
         f"done <>{home}/{ORDERS}\n"
@@ -78,7 +76,7 @@ def install_power(plan: LabPlan) -> None:
     home = state.folder(plan.name)
     (home / "power").mkdir()
     os.mkfifo(home / ORDERS)
-    for name, text in power_programs(plan, str(home), settings(plan)).items():
+    for name, text in power_programs(str(home), settings(plan)).items():
         (home / name).write_text(text, encoding="utf-8")
         (home / name).chmod(0o755)
     call(in_space(plan.space(FABRIC), ["sh", "-c", BACKGROUND, str(home / CHASSIS), str(home / LOG)]))

@@ -5,6 +5,7 @@ The stage does that on this machine, with labs of unique names and the command `
 
 import itertools
 import os
+import secrets
 import shutil
 import statistics
 import time
@@ -18,6 +19,7 @@ import msgspec
 
 from seatrial.archive.journal import RoundStarted, decode
 from seatrial.archive.layout import JOURNAL_FILE, PARTIAL
+from seatrial.files.writing import new_folder
 from seatrial.lab.cluster import planting, state
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
@@ -248,8 +250,9 @@ def real_stage(keep_in: Path | None, program: Sequence[str] = ()) -> TrialStage:
     def keep(plan: LabPlan, label: str, done: Completed) -> str:
         if keep_in is None:
             return ""
-        keep_run(archive_of(plan, label), keep_in / label, done)
-        return str(keep_in / label)
+        target = keep_in / f"{label}-{secrets.token_hex(2)}"
+        keep_run(archive_of(plan, label), target, done)
+        return str(target)
 
     return TrialStage(
         plan=plan,
@@ -281,13 +284,12 @@ def survey_begun(archive: Path) -> bool:
 
 
 def keep_run(archive: Path, target: Path, done: Completed) -> None:
-    """Copy the archive of a run, and what the check printed, out of the lab."""
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    if archive.is_dir():
-        shutil.copytree(archive, target, dirs_exist_ok=True)
-    (target / "check.stdout").write_text(done.stdout, encoding="utf-8")
-    (target / "check.stderr").write_text(done.stderr, encoding="utf-8")
+    """Copy the archive of a run, and what the check printed, out of the lab, into a folder of this run alone."""
+    with new_folder(target) as own:
+        if archive.is_dir():
+            shutil.copytree(archive, own.for_libraries, symlinks=True, dirs_exist_ok=True)
+        own.replace("check.stdout", done.stdout.encode())
+        own.replace("check.stderr", done.stderr.encode())
 
 
 class WrongRun(msgspec.Struct, frozen=True, kw_only=True):

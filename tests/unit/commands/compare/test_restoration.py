@@ -205,6 +205,25 @@ def test_what_was_written_is_read_back(root: str, tmp_path: Path, value: str, re
     assert note.exists() is bool(code), "the note goes with a restoration that worked"
 
 
+def test_a_note_follows_no_link_and_is_in_no_folder_of_others(root: str, tmp_path: Path) -> None:
+    mtu(tmp_path, "1500\n")
+    change = settings_of(root).changes[0]
+    assert isinstance(change, ChangedFile)
+    (tmp_path / "precious").write_text("mine")
+    note = Path(root, "run/seatrial/n2.x.note")
+    note.parent.mkdir(parents=True)
+    note.symlink_to(tmp_path / "precious")
+    subprocess.run(writing(change, "x", change.changed), input="note\n", text=True, check=False)
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert note.read_text() == "note\n"
+    note.unlink()
+    note.parent.rmdir()
+    note.parent.symlink_to(tmp_path)
+    subprocess.run(writing(change, "x", change.changed), input="note\n", text=True, check=False)
+    assert not (tmp_path / note.name).exists()
+    assert Path(root, "var/tmp/seatrial/n2.x.note").read_text() == "note\n"
+
+
 def test_three_tries_and_an_interrupt_is_none_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     count = tmp_path / "count"
     fails = ("sh", "-c", f'echo x >>{count}; test "$(wc -l <{count})" -ge 3')

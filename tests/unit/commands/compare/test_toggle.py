@@ -7,13 +7,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
-from seatrial.commands.compare.toggle import order_of, toggle_of
+from seatrial.commands.compare import toggle
+from seatrial.commands.compare.custody import Custody
+from seatrial.commands.compare.reach import Reach
+from seatrial.commands.compare.toggle import Toggle, order_of, toggle_of
 from seatrial.frame.command_line import run
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.imported import Sense
+from seatrial.process.process import Completed
 from tests.support.command_line import Seatrial
 
 BENCHMARK = """
@@ -78,6 +83,26 @@ def test_a_setting_that_cannot_be_restored_is_never_a_success(tmp_path: Path, se
     words = toggled(tmp_path, setter(tmp_path / "state", "fast"), "--blocks", "1")
     words[2] = f"{sys.executable} {once} {tmp_path / 'state'}"
     assert "Setting A was NOT restored" in seatrial(*words, code=2).err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to own folders as two users")
+def test_the_runs_of_others_are_not_what_was_measured(tmp_path: Path) -> None:
+    """They can give a run of theirs the name of one that is being measured."""
+    archive = tmp_path / "archive"
+    made = Toggle(changes=(), benchmark=("seatrial",), blocks=1)
+
+    def measured(*closed_as: str) -> Path:
+        (archive / "r").mkdir(parents=True, exist_ok=True)
+        os.chown(archive / "r", 65534, 65534)
+        for name in closed_as:
+            (archive / name).mkdir()
+        return toggle._benchmark(archive, made, custody, "r", {})
+
+    done = Completed(argv=(), returncode=0, stdout="", stderr="")
+    with mock.patch.object(toggle, "run", return_value=done), Custody("r", Reach(launcher="local"), (), 1.0) as custody:
+        with pytest.raises(LaunchError, match="Others have taken the place of the run r"):
+            measured()
+        assert measured("r-closed") == archive / "r-closed"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

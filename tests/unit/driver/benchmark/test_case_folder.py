@@ -65,3 +65,11 @@ def test_a_file_that_is_larger_than_the_free_space_is_refused_before_it_is_copie
 def test_a_name_that_is_not_text_has_a_hash(case: Path) -> None:
     (case / os.fsdecode(b"a\xff")).write_text("x")
     assert case_hash(case, read_case(case))
+
+
+def test_a_case_that_is_too_deep_is_a_sentence(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["d"] * 120)
+    deep.mkdir(parents=True)
+    with pytest.raises(UsageError, match="more than 100 folders deep"):
+        read_case(tmp_path)
+    assert read_case(tmp_path.joinpath(*["d"] * 40)) == {}

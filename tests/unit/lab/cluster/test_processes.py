@@ -1,9 +1,12 @@
 """Processes of a lab, by the program that they run."""
 
+import os
 import subprocess
 import time
 
-from seatrial.lab.cluster.processes import named, program
+import pytest
+
+from seatrial.lab.cluster.processes import named, pids_marked, program
 
 
 def test_a_daemon_is_found_whether_its_file_or_its_first_argument_has_the_name() -> None:
@@ -17,3 +20,18 @@ def test_a_daemon_is_found_whether_its_file_or_its_first_argument_has_the_name()
         finally:
             daemon.kill()
     assert named([daemon.pid], "slurmd") == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to start a process as another user")
+def test_what_others_mark_as_a_labs_own_is_left_alone() -> None:
+    mark = f"SEATRIAL_RAISED=test-{os.getpid()}"
+    argv = ["env", mark, "sleep", "60"]
+    with subprocess.Popen(argv) as ours, subprocess.Popen(argv, user=65534, group=65534) as theirs:
+        try:
+            deadline = time.monotonic() + 60
+            while not (program(ours.pid) == program(theirs.pid) == "sleep") and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert pids_marked(mark) == [ours.pid]
+        finally:
+            ours.kill()
+            theirs.kill()

@@ -15,7 +15,7 @@ def test_only_a_lab_that_asks_for_it_saves_power() -> None:
 
 
 def test_the_programs_are_shell_and_quote_what_they_are_given() -> None:
-    programs = power_programs(PLAN, "/h h", ["SLURM_CONF=/h h/slurm.conf", "X=$(reboot)"])
+    programs = power_programs("/h h", ["SLURM_CONF=/h h/slurm.conf", "X=$(reboot)"])
     assert set(programs) == {"power/resume", "power/suspend", "power/chassis"}
     for text in programs.values():
         assert run(["sh", "-n"], stdin=text, timeout_s=10).ok

@@ -5,12 +5,14 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from seatrial.lab.cluster.plan import LabPlan, make_plan
 from seatrial.lab.faults.base import Parameters, Planted
+from seatrial.lab.trial import trial as trial_stage
 from seatrial.lab.trial.scenario import Scenario, parse_scenario
 from seatrial.lab.trial.trial import ScenarioResult, ScenarioRun, TrialStage, complaints, run_scenario, trial_fields
 from seatrial.model.errors import SeatrialError
@@ -253,3 +255,22 @@ def test_every_way_to_be_wrong_is_told(done: Completed, complaint: str) -> None:
     assert not result.right
     assert any(complaint in line for line in complaints(heard[0]))
     assert "keep x-1" in pretence.done
+
+
+def test_a_wrong_run_is_kept_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever lies where it is kept stays, and no link there is followed."""
+    archive, keep = tmp_path / "archive", tmp_path / "keep"
+    (archive / "run").mkdir(parents=True)
+    (archive / "run" / "link").symlink_to("/etc/passwd")
+    keep.mkdir()
+    (keep / "x-1").symlink_to(archive)
+    stage = trial_stage.real_stage(keep)
+    plan = make_plan(name="a", nodes=2)
+    monkeypatch.setattr(trial_stage, "archive_of", lambda _plan, _label: archive)
+    kept = {stage.keep(plan, "x-1", said()) for _ in range(2)}
+    assert len(kept) == 2
+    for folder in map(Path, kept):
+        assert folder.parent == keep
+        assert (folder / "run" / "link").is_symlink()
+        assert (folder / "check.stdout").read_text() == said().stdout
+    assert sorted(path.name for path in archive.iterdir()) == ["run"]
