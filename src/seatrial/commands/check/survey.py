@@ -161,8 +161,8 @@ class Survey:
 def later_everywhere(looked_at: Iterable[MeasuredPair]) -> float:
     """How many times as long as before a round trip takes in the last look on all pairs but a few; at least 1.
 
-    A node that other programs use, or a clock that went down, delays all pairs of a small machine alike: that is no
-    fault of any part. A part that is at fault has some of the pairs, seldom three quarters of them.
+    A node that other programs use, or a clock that went down, delays all pairs of a small machine alike, and no part is
+    at fault. A part that is at fault has some of the pairs, seldom three quarters of them.
     """
     ratios = sorted(
         median(known.latency[Phase.LAST].runs) / max(median(before), SHORTEST_S)
