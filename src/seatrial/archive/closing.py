@@ -63,9 +63,12 @@ def own_run(archive: Path, run: str) -> Path | None:
     return next(iter(own_among(closed_as(archive, run))), None)
 
 
-def closed_as(archive: Path, run: str) -> list[Path]:
-    """What has the name of a run, or one under which its driver closes it where that is taken."""
-    names = re.compile(rf"{re.escape(run)}(-{CLOSED_AS}(-[0-9a-f]{{8}})?)?")
+def closed_as(archive: Path, run: str, repeated: str = "") -> list[Path]:
+    """What has the name of a run, or one under which its driver closes it where that is taken.
+
+    `repeated`: a pattern of what may be appended to the name where the run is made again.
+    """
+    names = re.compile(rf"{re.escape(run)}{repeated}(-{CLOSED_AS}(-[0-9a-f]{{8}})?)?")
     return [folder for folder in sorted(entries(archive)) if names.fullmatch(folder.name)]
 
 

@@ -13,7 +13,7 @@ from seatrial.archive import layout
 from seatrial.archive.export import export, kernel_table, sample_counts, samples_file
 from seatrial.archive.journal import Delivered, encode
 from seatrial.archive.layout import ExportFormat
-from seatrial.archive.samples import query_samples, write_samples
+from seatrial.archive.samples import query_samples, system_errors, write_samples
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RecordedRun
@@ -235,3 +235,9 @@ def test_samples_of_an_earlier_version_are_believed_only_if_they_are_as_many_as_
             before = path.stat().st_mtime_ns
             assert kernel_table(folder) == good
             assert (path.stat().st_mtime_ns == before) is believed
+
+
+def test_a_full_disk_is_said_in_the_systems_words() -> None:
+    text = 'Async write failed: {"exception_message":"Could not write file: No space left on device"}'
+    with pytest.raises(OSError, match=r"^\[Errno 28\] No space left on device$"), system_errors():
+        raise duckdb.IOException(text)

@@ -82,6 +82,10 @@ def test_runs_of_others_are_not_continued(folder: Path, seatrial: Seatrial) -> N
         assert (runs[0]["run"], runs[0]["earlier"], runs[1]["earlier"]) == (first, False, first.endswith(".2"))
         os.chown(folder / "archive" / first, 65534, 65534)
     assert (folder / "count").read_text() == "x\n" * 3
+    (folder / "archive" / "spring-heat-1.2").rename(folder / "archive" / "spring-heat-1-closed")
+    os.chown(folder / "archive" / "spring-heat-1-closed", 0, 0)
+    report = seatrial("acceptance", "run", passing, "--json", code=None).data
+    assert all(one["earlier"] for one in report["benchmarks"][0]["runs"]), "others had taken its name as it was closed"
 
 
 def test_a_baseline_of_times_is_a_share_of_speed(folder: Path, seatrial: Seatrial) -> None:

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from seatrial.archive import closing, reader
 from seatrial.driver import node_selection
 from seatrial.driver.benchmark import run as benchmark_run
-from seatrial.files.owners import entries
 from seatrial.judgement import benchmark_result
 from seatrial.model.errors import UsageError
 from seatrial.model.run import Ending
@@ -72,9 +71,8 @@ def _differing(made: RunSettings, wanted: RunSettings) -> str:
 
 def attempts_of(archive: Path, name: str) -> Sequence[Path]:
     """Closed runs of that name that are this user's: an interrupted one is followed by NAME.2, NAME.3."""
-    named = [path for path in entries(archive) if path.name == name or path.name.startswith(f"{name}.")]
-    closed = sorted(path for path in named if reader.has_run_file(path) and not path.name.endswith(".partial"))
-    return closing.own_among(closed)
+    named = closing.closed_as(archive, name, r"(\.\d{1,9})?")
+    return closing.own_among([folder for folder in named if reader.has_run_file(folder)])
 
 
 def new_run(
