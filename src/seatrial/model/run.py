@@ -46,7 +46,15 @@ class RunKind(enum.StrEnum):
     @property
     def command(self) -> str:
         """As it is typed."""
-        return "seatrial curve --rails" if self is RunKind.RAILS else f"seatrial {self.value}"
+        match self:
+            case RunKind.CURVE:
+                return "seatrial link"
+            case RunKind.RAILS | RunKind.TRANSPORTS:
+                return f"seatrial link --{self.value}"
+            case RunKind.SATURATE:
+                return "seatrial link --ranks-per-node"
+            case _:
+                return f"seatrial {self.value}"
 
 
 class NodeCause(enum.StrEnum):
