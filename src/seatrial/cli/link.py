@@ -10,9 +10,9 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from seatrial.cli.options import NODE, RAILS, part_of, receiver_argument, sender_argument
+from seatrial.cli.options import NODE, RAILS, part_of
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import Text, option, refuse_options_of_other_modes
+from seatrial.cli.parameters import Text, argument, option, refuse_options_of_other_modes
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, site_options
 from seatrial.commands.link.curve import run as curve_run
@@ -73,8 +73,10 @@ def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
 
 
 @click.command(cls=SiteCommand)
-@sender_argument
-@receiver_argument
+@argument("sender", type=NODE, default="", help="The node that sends.", metavar="[A")
+@argument(
+    "receiver", type=NODE, default="", help="The node that receives.  [default: the only two nodes]", metavar="B]"
+)
 @option(
     "--max-size",
     "most_bytes",
@@ -134,11 +136,13 @@ def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
 )
 @output_options("html")
 @site_options(modes={"launcher": (Mode.CURVE, Mode.TRANSPORTS)})
-def link(site: SiteSettings, source: str, target: str, output: OutputForms, *, by_transport: bool, **given: Any) -> int:
+def link(
+    site: SiteSettings, sender: str, receiver: str, output: OutputForms, *, by_transport: bool, **given: Any
+) -> int:
     """Measure a pair of nodes over message sizes, or by --rails, --ranks-per-node or --transports."""
     mode = Mode.TRANSPORTS if by_transport else Mode.CURVE if given["ranks"] is None else Mode.SATURATE
     refuse_options_of_other_modes(mode)
-    ends = tuple(end for end in (source, target) if end)
+    ends = tuple(end for end in (sender, receiver) if end)
     with progress_on(sys.stderr) as progress:
         match mode:
             case Mode.TRANSPORTS:

@@ -67,3 +67,12 @@ def test_a_node_within_which_to_measure_and_a_pair_are_two_things(seatrial: Seat
     use_launcher(two_rails())
     words = ("--transports", "--within", "n1", "--archive", str(tmp_path))
     assert "--within and two nodes cannot be given together." in seatrial("link", "n1", "n2", *words, code=64).err
+
+
+def test_the_first_run_says_where_runs_are_kept(
+    seatrial: Seatrial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SEATRIAL_ARCHIVE", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    use_launcher(RailedLauncher(Railed(nodes=names(2))))
+    assert f"Runs are kept in {tmp_path}" in seatrial("link", "n1", "n2", *SHORT, code=None).err
