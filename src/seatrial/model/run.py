@@ -46,15 +46,8 @@ class RunKind(enum.StrEnum):
     @property
     def command(self) -> str:
         """As it is typed."""
-        match self:
-            case RunKind.CURVE:
-                return "seatrial link"
-            case RunKind.RAILS | RunKind.TRANSPORTS:
-                return f"seatrial link --{self.value}"
-            case RunKind.SATURATE:
-                return "seatrial link --ranks-per-node"
-            case _:
-                return f"seatrial {self.value}"
+        links = {"curve": "", "rails": " --rails", "saturate": " --ranks-per-node", "transports": " --transports"}
+        return f"seatrial link{links[self]}" if self in links else f"seatrial {self.value}"
 
 
 class NodeCause(enum.StrEnum):
