@@ -53,7 +53,7 @@ lab-beside: setup-test
 
 # Tests that judge what they measured: nothing else may take the cores. One of them needs no lab.
 lab-alone: setup-test
-	$(PYTEST) tests/unit/commands/curve/test_pingpong.py tests/lab -m alone
+	$(PYTEST) tests/unit/commands/link/curve/test_pingpong.py tests/lab -m alone
 
 SEED ?= 1
 campaign: KILLS ?= 100

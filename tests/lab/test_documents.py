@@ -73,7 +73,7 @@ def reported(lab: LabPlan, folder: Path, kind: str) -> dict[str, Any]:
 
 
 def the_plateau_is_what_the_link_carries(lab: LabPlan, folder: Path) -> None:
-    """What the table's `seatrial curve` measured is true of the virtual link."""
+    """What the table's `seatrial link` measured is true of the virtual link."""
     found = reported(lab, folder, "curve")
     assert found["verdict"] == "PASS", found["reason"]
     assert 0.9 < found["plateau"]["bandwidth_bytes_per_s"]["value"] / found["limit_bytes_per_s"] < 1.01
@@ -90,7 +90,7 @@ def the_plateau_is_what_the_link_carries(lab: LabPlan, folder: Path) -> None:
 
 
 def several_ranks_share_the_link(lab: LabPlan, folder: Path) -> None:
-    """What the table's `seatrial saturate` measured is true of the virtual link."""
+    """What the table's `seatrial link --ranks-per-node` measured is true of the virtual link."""
     found = reported(lab, folder, "saturate")
     assert [one["ranks"] for one in found["by_ranks"]] == [1, 2]
     assert found["complete"]

@@ -67,7 +67,7 @@ def test_a_stopped_rank_does_not_keep_the_others(ssh_lab: LabPlan, tmp_path: Pat
 
 
 def test_a_host_that_is_known_by_its_address_is_measured(ssh_lab: LabPlan, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "seatrial", "curve", "--hosts", "10.77.1.1,n2", "--max-size", "8KiB"]
+    words = [sys.executable, "-m", "seatrial", "link", "--hosts", "10.77.1.1,n2", "--max-size", "8KiB"]
     words += ["--archive", str(tmp_path / "runs"), "--budget", "10s"]
     done = run(without_slurm(ssh_lab, words, cwd=str(ROOT)), timeout_s=120)
     assert done.returncode in (0, 1, 2), done.stderr

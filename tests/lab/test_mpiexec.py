@@ -35,7 +35,7 @@ def driver_of(lab: LabPlan, folder: Path) -> int:
 
 
 def test_the_first_line_says_what_started_the_ranks(lab4: LabPlan, in_lab: InLab, tmp_path: Path) -> None:
-    words = [*SEATRIAL, "curve", "n1", "n3", "--max-size", "8KiB", "--budget", "20s", "--archive", str(tmp_path)]
+    words = [*SEATRIAL, "link", "n1", "n3", "--max-size", "8KiB", "--budget", "20s", "--archive", str(tmp_path)]
     require_compiler("mpicc.mpich")
     said = {}
     for run, options in {"mpiexec": BY_MPIEXEC, "srun": ("--mpi", "pmi2", "--mpicc", "mpicc.mpich")}.items():

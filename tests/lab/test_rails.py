@@ -32,7 +32,7 @@ def two_rails(tmp_path: Path) -> Iterator[LabPlan]:
 
 def test_the_slow_rail_is_named_and_what_it_costs_both(two_rails: LabPlan, tmp_path: Path) -> None:
     planting.plant(two_rails.name, "link-rate", "n2", Parameters(percent=50, rail="eth1"))
-    asked = ["curve", "n1", "n2", "--rails", "auto", "--budget", "30s", "--max-size", "1MiB", "--json"]
+    asked = ["link", "n1", "n2", "--rails", "auto", "--budget", "30s", "--max-size", "1MiB", "--json"]
     argv = [sys.executable, "-m", "seatrial", *asked, "--archive", str(tmp_path)]
     done = decided(partial(run, as_user(two_rails, argv), timeout_s=120), inconclusive)
     assert done.stdout, done.stderr

@@ -28,7 +28,7 @@ def unset(lab4: LabPlan) -> Iterator[LabPlan]:
 
 
 def test_the_default_is_ofi_and_absent_devices_are_invalid(unset: LabPlan, tmp_path: Path) -> None:
-    asked = ["transports", "--nodes", "n1,n3", "--archive", str(tmp_path), "--json", "--starts"]
+    asked = ["link", "n1", "n3", "--transports", "--archive", str(tmp_path), "--json", "--starts"]
     argv = as_user(unset, [sys.executable, "-m", "seatrial", *asked])
     starts = iter("357")  # what is lost in noise takes more of them
     done = decided(lambda: run([*argv, next(starts)], timeout_s=300), inconclusive)

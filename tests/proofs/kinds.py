@@ -18,7 +18,7 @@ from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import run
 from tests.support.json_objects import parsed
 
-CURVE = ("curve", "n2", "n1", "--max-size", "4MiB", "--per-octave", "1", "--budget", "8s")
+CURVE = ("link", "n2", "n1", "--max-size", "4MiB", "--per-octave", "1", "--budget", "8s")
 TRIALS = ("nodes", "n[1-2]", "--trials", "arithmetic")
 MTU, USUAL_MTU = 600, 1500
 HEADERS, FRAME = 52, 14

@@ -25,9 +25,9 @@ NODE, PEER = "n2", "n1"
 FILE = "/sys/class/net/eth0/mtu"
 FULL, SMALL = "1500", "600"
 FOREIGN_ID = 65534
-RUNS = ("curve", NODE, PEER, "--max-size", "1MiB", "--per-octave", "1", "--budget", "4s")
+RUNS = ("link", NODE, PEER, "--max-size", "1MiB", "--per-octave", "1", "--budget", "4s")
 """Before and after the planted change."""
-BENCHMARK = ("curve", NODE, PEER, "--max-size", "1KiB", "--per-octave", "1", "--budget", "1s")
+BENCHMARK = ("link", NODE, PEER, "--max-size", "1KiB", "--per-octave", "1", "--budget", "1s")
 FOREIGN = f"for _ in 1 2 3 4 5 6 7 8 9 10; do cat {FILE}; sleep 0.1; done\n"
 """Another user's job: it notes the setting that it sees."""
 LENGTH_S = 25.0

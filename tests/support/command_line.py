@@ -86,11 +86,6 @@ def call(command: str, *arguments: str, **options: Value) -> int:
     return invoke([command, *arguments, *words_of(options)])
 
 
-def curve(*arguments: str, **options: Value) -> int:
-    """`seatrial curve`."""
-    return call("curve", *arguments, **options)
-
-
-def saturate(*arguments: str, **options: Value) -> int:
-    """`seatrial saturate`."""
-    return call("saturate", *arguments, **options)
+def link(*arguments: str, **options: Value) -> int:
+    """`seatrial link`."""
+    return call("link", *arguments, **options)

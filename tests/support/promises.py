@@ -11,7 +11,7 @@ from tests.support.paths import ROOT
 ELSEWHERE = ("--hosts", "run hpcc")
 """test_hosts.py runs what needs an sshd, and tests/applications what needs a benchmark's package."""
 ON_A_CLUSTER = re.compile(
-    r"seatrial (doctor|check(?! --launcher local)|limits|gather|runs collect|curve|saturate|soak|placement)\b"
+    r"seatrial (doctor|check(?! --launcher local)|limits|gather|runs collect|link|soak|placement)\b"
     r"| n\[| --from cluster"
 )
 """What measures or reads nodes, and what reads their recording."""
@@ -45,8 +45,8 @@ AS_TESTED = {
     "--minutes 60": "--minutes 0.1",
     "seatrial nodes n": "seatrial nodes --repetitions 1 --trials memory,noise n",
     "seatrial nodes --l": "seatrial nodes --repetitions 1 --trials noise --l",
-    "curve n1 n2 --budget 10s": "curve n1 n2 --budget 11s --per-octave 1",
-    "saturate n1 n2 --budget 10s": "saturate n1 n2 --budget 5s",
+    "link n1 n2 --budget 10s": "link n1 n2 --budget 11s --per-octave 1",
+    "link n1 n2 --ranks-per-node auto --budget 10s": "link n1 n2 --ranks-per-node auto --budget 5s",
 }
 """Less of what takes an hour or a minute, and a curve whose points all have several round trips."""
 

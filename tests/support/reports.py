@@ -4,16 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from seatrial.commands.check.view import check_report
-from seatrial.commands.curve.judge import Curve
-from seatrial.commands.curve.view import curve_report
 from seatrial.commands.facts.drift import Drift
 from seatrial.commands.facts.drift_view import drift_report
 from seatrial.commands.facts.view import facts_report
 from seatrial.commands.limits.view import AnyLimit, limits_report
+from seatrial.commands.link.curve.judge import Curve
+from seatrial.commands.link.curve.view import curve_report
+from seatrial.commands.link.transports.judge import Transports, TransportsByRail
+from seatrial.commands.link.transports.view import transports_report
 from seatrial.commands.placement.judge import Placement
 from seatrial.commands.placement.view import placement_report
-from seatrial.commands.transports.judge import Transports, TransportsByRail
-from seatrial.commands.transports.view import transports_report
 from seatrial.drift.changes import FactDrift
 from seatrial.drift.comparison import FactDifference
 from seatrial.model.errors import ExitCode

@@ -1,4 +1,4 @@
-"""A launcher whose MPI chooses OFI, and runs of `seatrial transports` over it."""
+"""A launcher whose MPI chooses OFI, and runs of `seatrial link --transports` over it."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from seatrial.commands.transports import run
-from seatrial.commands.transports.judge import Transports, TransportsByRail
+from seatrial.commands.link.transports import run
+from seatrial.commands.link.transports.judge import Transports, TransportsByRail
 from seatrial.launch.contract import PLAIN, FactsReading, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost
 from seatrial.model.measurement import Kernel, Measurement, Round

@@ -1,12 +1,12 @@
-"""Runs of `seatrial transports` of known truth: what each variant gives, block by block."""
+"""Runs of `seatrial link --transports` of known truth: what each variant gives, block by block."""
 
 import math
 import random
 from collections.abc import Mapping
 
-from seatrial.commands.transports.components import MpiFamily, Stock
-from seatrial.commands.transports.judge import Transports, judge_transports
-from seatrial.commands.transports.open_mpi import variants
+from seatrial.commands.link.transports.components import MpiFamily, Stock
+from seatrial.commands.link.transports.judge import Transports, judge_transports
+from seatrial.commands.link.transports.open_mpi import variants
 from seatrial.model.measurement import Kernel, Measurement, Phase, Shape
 from seatrial.model.run import RecordedRun
 from seatrial.model.transport import Carrier, Counted, Declared, Variant, VariantNote

@@ -182,12 +182,12 @@ class TestTheseTestsCanFail:
         assert option_problems(renamed, path, COMMANDS[path].params) == [f"{path}: 0 sections"]
 
     def test_an_option_of_another_command_does_not_count(self) -> None:
-        body = section(PAGES["commands.md"], "seatrial saturate")
+        body = section(PAGES["commands.md"], "seatrial link")
         row = next(line for line in body.splitlines() if line.startswith("| `--budget"))
         text = without(PAGES["commands.md"], body, row)
         assert "`--budget TIME`" in text
-        problems = option_problems(text, "seatrial saturate", COMMANDS["seatrial saturate"].params)
-        assert problems == ["seatrial saturate: --budget: no row"]
+        problems = option_problems(text, "seatrial link", COMMANDS["seatrial link"].params)
+        assert problems == ["seatrial link: --budget: no row"]
 
     @pytest.mark.parametrize("kind", [FindingKind.NODE_DOWN, FindingKind.SLOW_CABLE, FindingKind.GOVERNOR])
     def test_findings(self, kind: FindingKind) -> None:

@@ -3,8 +3,8 @@
 A value is what reports mean by latency and bandwidth (`locate.evidence.run_value`): the median over the iterations of
 a round, and of that the median over the rounds of a pair. Pairs that a check measured again alone, or with fewer at
 once, have the value of those rounds, since the others may have shared cables. Several ranks of a node at once
-(`seatrial saturate`) count as one pair of nodes that carries the sum. Rounds whose data arrived wrong do not count.
-Figures of trials of nodes have each node as a pair with itself.
+(`seatrial link --ranks-per-node`) count as one pair of nodes that carries the sum. Rounds whose data arrived wrong do
+not count. Figures of trials of nodes have each node as a pair with itself.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -21,8 +21,6 @@ from seatrial.commands.changepoints.view import ChangesFields
 from seatrial.commands.check.dry_run import Request, SubmittedCheck
 from seatrial.commands.check.fields import CheckFields
 from seatrial.commands.compare.view import ComparisonFields
-from seatrial.commands.curve.rails.view import RailsFields
-from seatrial.commands.curve.view import CurveFields
 from seatrial.commands.doctor.view import DoctorFields
 from seatrial.commands.fabric.view import FabricFields
 from seatrial.commands.facts.detached import FactsCollected, SubmittedFacts
@@ -32,6 +30,10 @@ from seatrial.commands.fleet.view import FleetFields
 from seatrial.commands.history.view import HistoriesFields
 from seatrial.commands.import_values.view import ImportedFields
 from seatrial.commands.limits.view import LimitsFields
+from seatrial.commands.link.curve.rails.view import RailsFields
+from seatrial.commands.link.curve.view import CurveFields
+from seatrial.commands.link.saturate.view import SaturationFields
+from seatrial.commands.link.transports.view import TransportsByRailFields, TransportsFields
 from seatrial.commands.locate.view import LocatedFields
 from seatrial.commands.nodes.view import NodesFields
 from seatrial.commands.placement.view import PlacementFields
@@ -39,12 +41,10 @@ from seatrial.commands.plan.view import PlanFields
 from seatrial.commands.run.dry_run import RunPreview
 from seatrial.commands.run.view import RunFields
 from seatrial.commands.runs.view import RunListFields, RunShowFields, RunState
-from seatrial.commands.saturate.view import SaturationFields
 from seatrial.commands.scale.series_view import SeriesPreview
 from seatrial.commands.scale.view import ScalingFields
 from seatrial.commands.soak.view import SoakFields
 from seatrial.commands.swap.view import SwapFields
-from seatrial.commands.transports.view import TransportsByRailFields, TransportsFields
 from seatrial.lab.cluster.daemons import FaultListFields, LabStatusFields
 from seatrial.lab.simulator.view import SimulationFields
 from seatrial.lab.trial.trial import LabTrialFields

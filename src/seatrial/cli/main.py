@@ -28,9 +28,7 @@ SUMMARIES = {
     "correlated.",
     "fleet": "Judge one benchmark's values from many nodes: which are slow, which had single bad runs, what would be "
     "found.",
-    "curve": "Measure a pair over message sizes: pieces of the latency, protocol switches, plateau against the limit.",
-    "saturate": "Let 1, 2, 4, ... ranks of one node send to another node at once: how many drive the port.",
-    "transports": "Find out which transport carries the data: take each away, slow it, force it, and see what changes.",
+    "link": "Measure a pair of nodes over message sizes, or by --rails, --ranks-per-node or --transports.",
     "placement": "Start a launch line with the probe in place of its program: where its ranks are, and what would be "
     "better.",
     "swap": "Find a faulty part by exchanging parts: which one it is, and which exchange reveals most.",

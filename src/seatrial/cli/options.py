@@ -145,10 +145,6 @@ archive_option = option(
 run_argument = argument(
     "run", type=RUN, default="last", help="A run's name, the beginning of one, its folder, or `last`.  [default: last]"
 )
-sender_argument = argument("source", type=NODE, default="", help="The node that sends.", metavar="[A")
-receiver_argument = argument(
-    "target", type=NODE, default="", help="The node that receives.  [default: the only two nodes]", metavar="B]"
-)
 tried_argument = argument(
     "names",
     type=NODES,

@@ -13,22 +13,22 @@ from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import option
 from seatrial.commands.check import judge as check_judge
 from seatrial.commands.check import view as check_view
-from seatrial.commands.curve import judge as curve_judge
-from seatrial.commands.curve import view as curve_view
-from seatrial.commands.curve.rails import judge as rails_judge
-from seatrial.commands.curve.rails import view as rails_view
 from seatrial.commands.import_values import view as import_view
+from seatrial.commands.link.curve import judge as curve_judge
+from seatrial.commands.link.curve import view as curve_view
+from seatrial.commands.link.curve.rails import judge as rails_judge
+from seatrial.commands.link.curve.rails import view as rails_view
+from seatrial.commands.link.saturate import judge as saturate_judge
+from seatrial.commands.link.saturate import view as saturate_view
+from seatrial.commands.link.transports import run as transports_run
+from seatrial.commands.link.transports import view as transports_view
 from seatrial.commands.nodes import judge as nodes_judge
 from seatrial.commands.nodes import view as nodes_view
 from seatrial.commands.placement import judge as placement_judge
 from seatrial.commands.placement import view as placement_view
 from seatrial.commands.run import view as run_view
-from seatrial.commands.saturate import judge as saturate_judge
-from seatrial.commands.saturate import view as saturate_view
 from seatrial.commands.soak import judge as soak_judge
 from seatrial.commands.soak import view as soak_view
-from seatrial.commands.transports import run as transports_run
-from seatrial.commands.transports import view as transports_view
 from seatrial.driver.benchmark import definition
 from seatrial.judgement import benchmark_result
 from seatrial.model.errors import ExitCode

@@ -7,9 +7,10 @@
 import functools
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -142,10 +143,17 @@ OF_A_SITE = (*SHARED, "leaves", "baseline", "storage")
 """Options that a site's file may set: the shared ones, and some of a single command."""
 
 
-def site_options(*, only: Sequence[str] = tuple(SHARED), without: Sequence[str] = (), **defaults: str) -> Decorator:
+def site_options(
+    *,
+    only: Sequence[str] = tuple(SHARED),
+    without: Sequence[str] = (),
+    modes: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    **defaults: str,
+) -> Decorator:
     """Decorator: the function gets `site`, the settings that these options make; write it below all other options.
 
     `defaults`: those that differ from the ones of `SHARED`. An option that is not offered has that of the settings.
+    `modes`: of options that go with some modes of the command only.
     """
     offered = [name for name in SHARED if name in only and name not in without]
 
@@ -156,7 +164,8 @@ def site_options(*, only: Sequence[str] = tuple(SHARED), without: Sequence[str] 
 
         decorated: Callable[..., int] = with_site
         for name in reversed(offered):
-            settings = {"default": defaults[name]} if name in defaults else {}
+            settings: dict[str, Any] = {"default": defaults[name]} if name in defaults else {}
+            settings |= {"modes": modes[name]} if name in modes else {}
             decorated = SHARED[name](**settings)(decorated)
         return decorated
 

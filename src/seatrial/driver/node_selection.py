@@ -34,7 +34,7 @@ def enough(hosts: Hosts, settings: SiteSettings) -> tuple[str, ...]:
     if len(settings.hosts) == 1:
         raise UsageError(what, "Name at least two with --hosts or --hostfile.")
     if len(settings.nodes) == 1:
-        raise UsageError(what, "Name at least two with --nodes.")
+        raise UsageError(what, "Name at least two nodes.")
     raise SeatrialError(what, _remedy(hosts, settings))
 
 
@@ -49,11 +49,11 @@ def _remedy(hosts: Hosts, settings: SiteSettings) -> str:
     if settings.idle_only and settings.nodes:
         return "Wait until they are free, or wait for them in the queue: leave out --idle-only."
     if any(state.cause is NodeCause.BUSY for state in hosts.left_out):
-        return "Wait for idle nodes, or name busy ones with --nodes."
+        return "Wait for idle nodes, or name busy ones."
     if settings.hosts or settings.launcher == "ssh":
         return "Repair what is wrong with each, or name other hosts."
     if hosts.left_out:
-        return "`seatrial doctor` shows what to do about each; or name others with --nodes."
+        return "`seatrial doctor` shows what to do about each; or name others."
     if os.environ.get("SLURM_JOB_ID"):
         return "Start it in a job of two nodes or more, or outside of any job."
     return "Choose a partition of two nodes or more by --partition; sinfo lists them."

@@ -119,7 +119,7 @@ def refuse_type_without_srun(settings: SiteSettings) -> None:
 def refuse_without_slurm(settings: SiteSettings) -> None:
     """Raises UsageError for an option that needs Slurm, LaunchError where this machine was not asked for."""
     for option, given in (
-        ("--nodes", settings.nodes),
+        ("Naming nodes", settings.nodes),
         ("--partition", settings.partition),
         *settings.slurm.options,
         ("--idle-only", settings.idle_only),
@@ -129,7 +129,7 @@ def refuse_without_slurm(settings: SiteSettings) -> None:
         if given and option not in settings.from_site:
             raise UsageError(
                 f"{option} needs Slurm, and no Slurm answers here (sinfo).",
-                "Run it on a login node, or give --launcher local without the option to measure this machine alone.",
+                "Run it on a login node, or give --launcher local without it to measure this machine alone.",
             )
     if settings.launcher == "auto":
         raise LaunchError(

@@ -20,7 +20,7 @@ REMEDIES = {
     FindingKind.CONSTANT_RESULTS: "Check that the program computes this number; compare with a run on one node.",
     FindingKind.ABOVE_LIMIT: "Check the unit, the amount of work and the clock; the limit itself is yours.",
     FindingKind.FAR_BELOW_LIMIT: "Give it enough work first (a larger problem); then look at the placement of "
-    "ranks, the library, clocks and transport: seatrial placement, nodes and transports.",
+    "ranks, the library, clocks and transport: seatrial placement, nodes and link --transports.",
     FindingKind.RESIDUAL_FAILED: "The result is wrong: look for faulty memory or processors (run it on each node "
     "alone), and for an unsuitable build of the libraries.",
     FindingKind.RESIDUAL_MISSING: "Run it again with its own check enabled.",

@@ -46,7 +46,8 @@ class RunKind(enum.StrEnum):
     @property
     def command(self) -> str:
         """As it is typed."""
-        return "seatrial curve --rails" if self is RunKind.RAILS else f"seatrial {self.value}"
+        links = {"curve": "", "rails": " --rails", "saturate": " --ranks-per-node", "transports": " --transports"}
+        return f"seatrial link{links[self]}" if self in links else f"seatrial {self.value}"
 
 
 class NodeCause(enum.StrEnum):

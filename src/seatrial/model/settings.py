@@ -12,7 +12,7 @@ CHECK_BUDGET_S = 600.0
 OWN_JOB_ANSWER_S = 30.0
 """Time in which a check inside one's own job answers, where no budget is given."""
 PAIR_BUDGET_S = 300.0
-"""For the commands that measure one pair or one launch line: curve, saturate, transports, placement."""
+"""For the commands that measure one pair or one launch line: link, placement."""
 CURVE_MOST_BYTES = 4 << 20
 CURVE_PER_OCTAVE = 2
 PLACEMENT_STARTS = 6
@@ -153,7 +153,7 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
 
 
 class CurveSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="curve"):
-    """The options of `seatrial curve`."""
+    """The options of `seatrial link`."""
 
     site: SiteSettings
     ends: tuple[str, ...] = ()
@@ -165,14 +165,14 @@ class CurveSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
 
 
 class RailsSettings(CurveSettings, frozen=True, kw_only=True, tag="rails"):
-    """The options of `seatrial curve --rails`."""
+    """The options of `seatrial link --rails`."""
 
     rails: tuple[str, ...] = ()
     """Empty: all rails of the fastest kind that both nodes have."""
 
 
 class SaturateSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="saturate"):
-    """The options of `seatrial saturate`."""
+    """The options of `seatrial link --ranks-per-node`."""
 
     site: SiteSettings
     ends: tuple[str, ...] = ()
@@ -196,7 +196,7 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="ki
 
 
 class TransportsSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="transports"):
-    """The options of `seatrial transports`."""
+    """The options of `seatrial link --transports`."""
 
     site: SiteSettings
     ends: tuple[str, ...] = ()

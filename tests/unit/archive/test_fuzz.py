@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from seatrial.archive.reader import read_run
 from seatrial.commands.check.judge import judge
-from seatrial.commands.curve.judge import judge_curve
-from seatrial.commands.saturate.judge import judge_saturation
+from seatrial.commands.link.curve.judge import judge_curve
+from seatrial.commands.link.saturate.judge import judge_saturation
 from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError
 from tests.support.builders import Cluster, as_closed_by_earlier_version, leaves, names, record, slow_part
@@ -55,8 +55,8 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cluster = Cluster(nodes=names(4), leaf_of=leaves(2, 2), parts=slow_part("node", "n2", 0.6))
     record(cluster, archive, "run")
     with launching_with(ScriptedLauncher(Cluster(nodes=names(2)))):
-        assert run(["curve", "--run", "curve", "--max-size", "2KiB", "--archive", str(archive)]) in (0, 1, 2)
-        assert run(["saturate", "--run", "saturation", "--ranks", "1,2", "--archive", str(archive)]) in (0, 1, 2)
+        assert run(["link", "--run", "curve", "--max-size", "2KiB", "--archive", str(archive)]) in (0, 1, 2)
+        assert run(["link", "--run", "saturation", "--ranks-per-node", "1,2", "--archive", str(archive)]) in (0, 1, 2)
     return archive
 
 

@@ -16,7 +16,7 @@ from seatrial.model.errors import LaunchError
 from seatrial.model.run import AskedLine, Design, Ending, RecordedRun, RunInfo, RunKind, run_kind
 from seatrial.model.settings import CheckSettings, RunSettings, SiteSettings
 from tests.support.builders import Cluster, info_of, names
-from tests.support.command_line import Seatrial, curve, saturate
+from tests.support.command_line import Seatrial, link
 from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
 from tests.support.transport_launcher import Launcher, carry_out
@@ -88,9 +88,9 @@ def test_every_command_that_measures_writes_its_kind_at_the_start(tmp_path: Path
     use_launcher(launcher)
     for name, measure in (
         ("check", lambda: run_check(CheckSettings(archive=tmp_path, run="check"))),
-        ("curve", lambda: curve(archive=tmp_path, run="curve")),
-        ("rails", lambda: curve(archive=tmp_path, run="rails", rails="auto")),
-        ("saturate", lambda: saturate(archive=tmp_path, run="saturate")),
+        ("curve", lambda: link(archive=tmp_path, run="curve")),
+        ("rails", lambda: link(archive=tmp_path, run="rails", rails="auto")),
+        ("saturate", lambda: link(archive=tmp_path, run="saturate", ranks_per_node="auto")),
     ):
         with pytest.raises(LaunchError):
             measure()

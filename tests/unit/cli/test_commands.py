@@ -57,7 +57,7 @@ def test_check_without_slurm_and_mpi_says_what_is_missing(seatrial: Seatrial) ->
         (["check", "--wait", "soon"], "--wait 'soon'"),
         (["check", "--round-timeout", "1d"], "--round-timeout '1d'"),
         (["check", "--nodes", "n[1-"], "--nodes 'n[1-'"),
-        (["check", "--nodes", "n[1-2]"], "--nodes needs Slurm"),
+        (["check", "--nodes", "n[1-2]"], "Naming nodes needs Slurm"),
         (["check", "--partition", "p"], "--partition needs Slurm"),
         (["check", "--launcher", "moon"], "--launcher moon"),
         (["check", "--ranks", "x"], "--ranks 'x'"),
@@ -91,7 +91,6 @@ def test_usage_errors_exit_64_and_show_the_value(seatrial: Seatrial, arguments: 
     [
         ["check", "--nodes"],
         ["doctor", "--nodes"],
-        ["transports", "--nodes"],
         ["facts"],
         ["limits"],
         ["gather"],

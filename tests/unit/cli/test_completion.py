@@ -62,7 +62,7 @@ def in_bash(programs: Path, *words: str, script: str = "") -> list[str]:
         (("runs", "show", "sat"), ["saturate"]),
         (("report", "la"), ["last"]),
         (("compare", "sat"), ["saturate"]),
-        (("curve", "n1", "n"), ["n1", "n2", "n10"]),
+        (("link", "n1", "n"), ["n1", "n2", "n10"]),
         (("check", "--run", "sat"), []),
     ],
 )

@@ -1,4 +1,4 @@
-"""seatrial curve over a synthetic pair with two protocols, measured by script and played again from the archive."""
+"""seatrial link over a synthetic pair with two protocols, measured by script and played again from the archive."""
 
 import csv
 import json
@@ -12,14 +12,14 @@ import pytest
 from seatrial.archive.export import export
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_info, read_run, run_folders
-from seatrial.cli.curve import message_size
-from seatrial.commands.curve.judge import judge_curve
+from seatrial.cli.link import message_size
+from seatrial.commands.link.curve.judge import judge_curve
 from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.measurement import Kernel, Round
 from seatrial.model.run import Ending
 from tests.support.builders import HEALTHY, Cluster, names
-from tests.support.command_line import curve
+from tests.support.command_line import link
 from tests.support.json_objects import parsed
 from tests.support.launchers import use_launcher
 from tests.support.reports import curve_page
@@ -55,7 +55,7 @@ def script(cluster: Cluster, **trouble: Any) -> ScriptedLauncher:
 
 
 def measured(capsys: pytest.CaptureFixture[str], archive: Path, **options: Any) -> tuple[int, dict[str, Any]]:
-    code = curve(archive=archive, as_json=True, **options)
+    code = link(archive=archive, as_json=True, **options)
     return code, parsed(capsys.readouterr().out)
 
 
@@ -108,7 +108,7 @@ def test_the_report_of_a_curve_is_the_curve(capsys: pytest.CaptureFixture[str], 
 def test_text_and_page(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     script(GOOD)
     page = archive.parent / "page.html"
-    assert curve("n1", "n2", archive=archive, html=page) == 0
+    assert link("n1", "n2", archive=archive, html=page) == 0
     said = capsys.readouterr().out
     assert said.startswith("PASS  n1 to n2: ")
     assert "protocol switch at " in said
@@ -125,7 +125,7 @@ def test_text_and_page(capsys: pytest.CaptureFixture[str], archive: Path) -> Non
 def test_names_cannot_harm_the_page(archive: Path) -> None:
     cluster = Pairwise(nodes=("<script>1</script>", "\x1b[2Jn2"))
     script(cluster)
-    curve(archive=archive, run="r", max_size="4KiB")
+    link(archive=archive, run="r", max_size="4KiB")
     recorded = read_run(archive / "r")
     page = curve_page(recorded.info, judge_curve(recorded))
     assert "<script" not in page
@@ -190,17 +190,17 @@ def test_a_spent_budget_is_said(capsys: pytest.CaptureFixture[str], archive: Pat
 def test_nodes_that_make_no_pair(archive: Path, ends: tuple[str, ...], error: type[Exception], said: str) -> None:
     script(Pairwise(nodes=names(3)))
     with pytest.raises(error, match=said):
-        curve(*ends, archive=archive)
+        link(*ends, archive=archive)
     assert run_folders(archive) == []
 
 
 def test_node_hours_cut_the_time_of_a_pair_and_say_so(archive: Path) -> None:
     script(GOOD).job = ""
-    curve(archive=archive, run="cut", max_size="4KiB", node_hours=0.4)
+    link(archive=archive, run="cut", max_size="4KiB", node_hours=0.4)
     said = "To stay within --node-hours 0.4, 2 nodes are measured, for 60 s of 300: at most 0.40 node-hours."
     assert said in read_run(archive / "cut").info.reason
     with pytest.raises(UsageError, match=r"Give at least 0\.4\."):
-        curve(archive=archive, run="none", node_hours=0.3)
+        link(archive=archive, run="none", node_hours=0.3)
     assert len(run_folders(archive)) == 1
 
 
@@ -217,4 +217,4 @@ def test_sizes_that_are_none_are_shown(text: str) -> None:
 
 def test_names_of_runs_are_checked(archive: Path) -> None:
     with pytest.raises(UsageError, match="--run"):
-        curve(archive=archive, run="../up")
+        link(archive=archive, run="../up")

@@ -1,4 +1,4 @@
-"""What seatrial curve gives to compare with other tools: means, percentiles, places of ranks, and the clock."""
+"""What seatrial link gives to compare with other tools: means, percentiles, places of ranks, and the clock."""
 
 from pathlib import Path
 from typing import Any
@@ -8,14 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.archive.reader import read_run
-from seatrial.commands.curve import run as experiment
-from seatrial.commands.curve.judge import fit_latency, judge_curve
+from seatrial.commands.link.curve import run as experiment
+from seatrial.commands.link.curve.judge import fit_latency, judge_curve
 from seatrial.launch.contract import PLAIN, StartManner
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.placement import DefaultStart
 from seatrial.statistics.segments import Segmentation
 from tests.support.builders import names
-from tests.support.command_line import curve
+from tests.support.command_line import link
 from tests.support.json_objects import parsed
 from tests.support.launchers import use_launcher
 from tests.support.reports import curve_page, curve_text
@@ -50,7 +50,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def measured(capsys: pytest.CaptureFixture[str], archive: Path, **options: Any) -> dict[str, Any]:
-    curve("n1", "n2", archive=archive, as_json=True, max_size="64KiB", **options)
+    link("n1", "n2", archive=archive, as_json=True, max_size="64KiB", **options)
     found: dict[str, Any] = parsed(capsys.readouterr().out)
     return found
 

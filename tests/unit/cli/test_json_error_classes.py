@@ -18,7 +18,8 @@ from tests.unit.cli.test_terminals import FABRIC
 
 FIXTURES = (archive, recorded)
 WITHOUT_FILES = [
-    ["doctor"], ["check"], ["check", "--dry-run"], ["curve", "n1", "n2"], ["saturate", "n1", "n2"], ["transports"],
+    ["doctor"], ["check"], ["check", "--dry-run"], ["link", "n1", "n2"],
+    ["link", "n1", "n2", "--ranks-per-node", "auto"], ["link", "--transports"],
     ["nodes"], ["soak"], ["run", "hpl"], ["benchmarks", "show", "hpl"],
 ]  # fmt: skip
 """Without Slurm and MPI they end before they open a file."""

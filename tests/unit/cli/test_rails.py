@@ -1,4 +1,4 @@
-"""seatrial curve --rails over a synthetic pair with two rails, measured by script and played again."""
+"""seatrial link --rails over a synthetic pair with two rails, measured by script and played again."""
 
 from pathlib import Path
 from typing import Any
@@ -7,14 +7,14 @@ import pytest
 
 from seatrial.archive.reader import read_info, read_run
 from seatrial.cli.options import rail_names
-from seatrial.commands.curve.rails.judge import judge_rails
-from seatrial.commands.curve.rails.view import rails_report
+from seatrial.commands.link.curve.rails.judge import judge_rails
+from seatrial.commands.link.curve.rails.view import rails_report
 from seatrial.frame.command_line import run
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.verdict import FindingKind
 from seatrial.render.html import as_html
 from tests.support.builders import names
-from tests.support.command_line import curve
+from tests.support.command_line import link
 from tests.support.json_objects import parsed
 from tests.support.launchers import use_launcher
 from tests.support.rail_cluster import INCLUDE, Railed, RailedLauncher
@@ -41,7 +41,7 @@ def measured(
 ) -> tuple[int, dict[str, Any], RailedLauncher]:
     launcher = RailedLauncher(cluster, **(trouble or {}))
     use_launcher(launcher)
-    code = curve(archive=archive, as_json=True, **{"rails": "auto", "budget": "6s", **options})
+    code = link(archive=archive, as_json=True, **{"rails": "auto", "budget": "6s", **options})
     return code, parsed(capsys.readouterr().out), launcher
 
 
@@ -176,7 +176,7 @@ def test_a_rail_that_is_down_is_said_before_anything_is_measured(
 def test_replay_report_text_and_page_say_the_same(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
     cluster = pair_of(shares={"eth0": 1.0, "eth1": 0.6})
     _, first, _ = measured(capsys, archive, cluster, run="before")
-    curve(archive=archive, as_json=True, replay="before", run="again", rails="auto", budget="6s")
+    link(archive=archive, as_json=True, replay="before", run="again", rails="auto", budget="6s")
     again = parsed(capsys.readouterr().out)
     other = {"run": "", "launcher": "", "time": ""}
     assert {**again, **other} == {**first, **other}

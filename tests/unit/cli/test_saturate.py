@@ -1,4 +1,4 @@
-"""seatrial saturate over a synthetic pair of nodes whose ranks share a port, and the places of several ranks a node."""
+"""seatrial link --ranks-per-node over a synthetic pair of nodes whose ranks share a port; places of several ranks."""
 
 import random
 import re
@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.archive.reader import read_run
-from seatrial.cli.saturate import rank_counts
-from seatrial.commands.saturate.judge import AtSize, Saturation, judge_saturation
-from seatrial.commands.saturate.view import bandwidth_plot, saturation_report
+from seatrial.cli.link import rank_counts
+from seatrial.commands.link.saturate.judge import AtSize, Saturation, judge_saturation
+from seatrial.commands.link.saturate.view import bandwidth_plot, saturation_report
 from seatrial.frame.command_line import run
 from seatrial.launch.probe_text import nodes_by_rank
 from seatrial.model.errors import LaunchError, UsageError
@@ -25,7 +25,7 @@ from seatrial.render.html import as_html
 from seatrial.render.plots import BOTTOM, TOP, round_steps
 from seatrial.slurm import argv as slurm_argv
 from tests.support.builders import HEALTHY, Cluster, info_of, names
-from tests.support.command_line import saturate
+from tests.support.command_line import link
 from tests.support.json_objects import parsed
 from tests.support.launchers import use_launcher
 from tests.support.scripted import ScriptedLauncher
@@ -56,7 +56,7 @@ def measured(
 ) -> tuple[int, dict[str, Any]]:
     launcher = ScriptedLauncher(cluster)
     use_launcher(launcher)
-    code = saturate(archive=archive, as_json=True, **options)
+    code = link(archive=archive, as_json=True, **options)
     return code, parsed(capsys.readouterr().out)
 
 
@@ -64,7 +64,7 @@ def test_ranks_that_cannot_drive_the_port_alone_are_a_finding(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     cluster = Shared(nodes=names(2))
-    code, found = measured(capsys, tmp_path, cluster, ranks="1,2,4,8", run="before")
+    code, found = measured(capsys, tmp_path, cluster, ranks_per_node="1,2,4,8", run="before")
     assert (code, found["verdict"], found["ranks_needed"]) == (1, "SLOW", 4)
     assert found["finding"].startswith("One rank of n1 cannot drive its port: it carries 40.0 MB/s, 34 %")
     assert found["model"]["node_bytes_per_s"]["value"] == pytest.approx(HEALTHY, rel=0.02)
@@ -81,14 +81,14 @@ def test_ranks_that_cannot_drive_the_port_alone_are_a_finding(
     assert "64 KiB, 2 ranks: 79" in page
     assert [one["message_bytes"] for one in found["by_size"]] == sorted([64 << 10, 256 << 10, 1 << 20, 4 << 20] * 4)
     capsys.readouterr()
-    again = saturate(archive=tmp_path, as_json=True, ranks="1,2,4,8", replay="before", run="again")
+    again = link(archive=tmp_path, as_json=True, ranks_per_node="1,2,4,8", replay="before", run="again")
     assert again == 1
     other = {"run": "", "time": ""}
     assert {**parsed(capsys.readouterr().out), **other} == {**found, **other}
 
 
 def test_a_rank_that_drives_the_port_is_none(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    code, found = measured(capsys, tmp_path, Shared(nodes=names(2), one=1e9), ranks="2")
+    code, found = measured(capsys, tmp_path, Shared(nodes=names(2), one=1e9), ranks_per_node="2")
     assert (code, found["verdict"], found["finding"], found["ranks_needed"]) == (0, "PASS", "", 1)
     assert found["model"]["rank_bytes_per_s"]["value"] is None
     assert 0.97 < found["one_rank_share"]["value"] < 1.03
@@ -97,7 +97,7 @@ def test_a_rank_that_drives_the_port_is_none(capsys: pytest.CaptureFixture[str],
 def test_the_text_names_each_number_of_ranks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     launcher = ScriptedLauncher(Shared(nodes=names(2)))
     use_launcher(launcher)
-    assert saturate("n1", "n2", archive=tmp_path, ranks="1,4") == 1
+    assert link("n1", "n2", archive=tmp_path, ranks_per_node="1,4") == 1
     said = capsys.readouterr().out
     assert "1 rank " in said
     assert "4 ranks" in said
@@ -107,14 +107,15 @@ def test_the_text_names_each_number_of_ranks(capsys: pytest.CaptureFixture[str],
 def test_numbers_of_ranks() -> None:
     assert [doubling(most) for most in (1, 2, 6, 8)] == [(1,), (1, 2), (1, 2, 4, 6), (1, 2, 4, 8)]
     assert place_pairs(("a", "b"), 2) == (("a:0", "b:0"), ("a:1", "b:1"))
-    assert rank_counts("4, 1,2,4", "--ranks") == (1, 2, 4)
-    assert rank_counts("", "--ranks") == ()
+    assert rank_counts("4, 1,2,4", "--ranks-per-node") == (1, 2, 4)
+    assert rank_counts("", "--ranks-per-node") is None
+    assert rank_counts("auto", "--ranks-per-node") == ()
 
 
 @pytest.mark.parametrize("text", ["0", "x", "1,", "-1", "1;2", "2000", "²"])
 def test_what_is_no_list_of_numbers_is_shown(text: str) -> None:
-    with pytest.raises(UsageError, match=f"--ranks '{text}'"):
-        rank_counts(text, "--ranks")
+    with pytest.raises(UsageError, match=f"--ranks-per-node '{text}'"):
+        rank_counts(text, "--ranks-per-node")
 
 
 def test_several_ranks_a_node_get_places_in_the_order_of_ranks() -> None:
@@ -132,7 +133,7 @@ def test_a_step_of_several_ranks_a_node() -> None:
 def test_the_page_escapes_and_fetches_nothing(tmp_path: Path) -> None:
     launcher = ScriptedLauncher(Shared(nodes=names(2)))
     use_launcher(launcher)
-    assert saturate("n1", "n2", archive=tmp_path, ranks="1,2", run="r", html=tmp_path / "x.html") == 1
+    assert link("n1", "n2", archive=tmp_path, ranks_per_node="1,2", run="r", html=tmp_path / "x.html") == 1
     recorded = read_run(tmp_path / "r")
     evil = "<script>alert(1)</script>"
     judged = judge_saturation(recorded)

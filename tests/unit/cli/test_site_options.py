@@ -22,9 +22,7 @@ COMMANDS = {path[0]: command for path, command in LEAVES.items() if len(path) ==
 OFFERED = set(SHARED)
 NEEDS = {
     "check": OFFERED,
-    "curve": OFFERED,
-    "transports": OFFERED,
-    "saturate": OFFERED - {"launcher"},
+    "link": OFFERED,
     "placement": OFFERED - {"launcher", "partition", "mpi", "start", "replay", *JOB, "mpirun_options"},
     "doctor": OFFERED - {"budget", "archive", "round_timeout", "replay", "run", "seed", "verify"},
     "facts": {"archive", "run", *HOSTS, "partition", *JOB, "wait", "idle_only", "node_hours"},
@@ -43,7 +41,7 @@ def test_each_command_offers_what_it_needs_behind_its_own(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "option", "default"), [("check", "budget", "10m"), ("curve", "budget", "5m"), ("doctor", "wait", "60s")]
+    ("command", "option", "default"), [("check", "budget", "10m"), ("link", "budget", "5m"), ("doctor", "wait", "60s")]
 )
 def test_defaults_differ_where_they_should(command: str, option: str, default: str) -> None:
     assert next(default_of(one) for one in COMMANDS[command].params if one.name == option) == default

@@ -21,10 +21,10 @@ COMMANDS = {
     "soak": [],
     "run": ["stream"],
     "scale": ["stream", "--nodes", "1,2"],
-    "curve": [],
-    "transports": [],
+    "link": [],
+    "link --transports": [],
 }
-"""All that could; `saturate` has no --launcher and needs two nodes."""
+"""All that could; `link --ranks-per-node` has no --launcher and needs two nodes."""
 SPEC = """
 name = "spring"
 [[benchmark]]

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from seatrial.archive.journal import SessionLost, of_type
 from seatrial.archive.reader import read_entries
-from seatrial.commands.transports import run as transports_run
+from seatrial.commands.link.transports import run as transports_run
 from seatrial.frame.command_line import run
 from seatrial.model.errors import ProbeLost
 from seatrial.model.loss import Loss, LossCause, RankDeath
@@ -17,7 +18,7 @@ from seatrial.model.measurement import Phase, Round
 from seatrial.model.verdict import FindingKind
 from tests.support import transport_launcher
 from tests.support.builders import Cluster, names
-from tests.support.command_line import curve, saturate
+from tests.support.command_line import link
 from tests.support.json_objects import parsed
 from tests.support.launchers import use_launcher
 from tests.support.rail_cluster import Railed, RailedLauncher
@@ -58,7 +59,7 @@ def measure(
 
 
 Measured = Callable[[Callable[..., int], Kills], tuple[int, dict[str, Any], str]]
-COMMANDS = [curve, saturate]
+COMMANDS = [link, partial(link, ranks_per_node="auto")]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -99,7 +100,7 @@ def test_a_rail_under_which_ranks_die_is_given_up_and_noted(tmp_path: Path, caps
 
     launcher = RailedLauncher(Railed(nodes=names(2)), kills=on_eth1)
     use_launcher(launcher)
-    curve(archive=tmp_path, as_json=True, rails="auto", budget="6s")
+    link(archive=tmp_path, as_json=True, rails="auto", budget="6s")
     found = parsed(capsys.readouterr().out)
     assert any("Under the settings of eth1 the probe was lost" in note for note in found["notes"])
     assert not any("rank-died" in finding["kind"] for finding in found["findings"])

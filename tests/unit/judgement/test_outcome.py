@@ -2,8 +2,8 @@
 
 import pytest
 
-from seatrial.commands.curve.rails.judge import RailComparison
-from seatrial.commands.saturate.judge import Saturation
+from seatrial.commands.link.curve.rails.judge import RailComparison
+from seatrial.commands.link.saturate.judge import Saturation
 from seatrial.judgement.outcome import Outcome
 from seatrial.model.errors import ExitCode
 from seatrial.model.limit import NoLimit

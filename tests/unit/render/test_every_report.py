@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from seatrial.commands.doctor.view import doctor_report
+from seatrial.commands.link.transports.view import transports_report
 from seatrial.commands.placement.judge import judge_placement
 from seatrial.commands.placement.view import placement_report
-from seatrial.commands.transports.view import transports_report
 from seatrial.drift.comparison import drift
 from seatrial.model.launching import Examination, blocked, fine, untried
 from seatrial.model.verdict import FindingKind

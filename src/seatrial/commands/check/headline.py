@@ -204,7 +204,7 @@ def not_tested(run: RunInfo, judgement: Judgement) -> str:
         left.append("uplinks under load")
     if judgement.trials is None:
         left.append("each node by itself (seatrial nodes)")
-    return ", ".join((*left, "several ranks a node (seatrial saturate)"))
+    return ", ".join((*left, "several ranks a node (seatrial link --ranks-per-node)"))
 
 
 def medians(judgement: Judgement) -> str:

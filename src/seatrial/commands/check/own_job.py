@@ -31,7 +31,7 @@ CARRIED = 0.5
 MOST_ADAPTERS = 3
 UNSET = "Leave it out of the job, or ask the site which value it recommends; "
 PLACES = "`seatrial placement -- LAUNCH LINE` shows where ranks run."
-SHOWS = "`seatrial transports` shows what carries messages."
+SHOWS = "`seatrial link --transports` shows what carries messages."
 
 
 def job_findings(recorded: RecordedRun) -> list[Finding]:

@@ -192,7 +192,7 @@ def test_fewer_than_two_nodes_are_refused_before_anything_is_written(
 
 
 def test_one_named_node_is_a_usage_error(sea_trial: SeaTrial) -> None:
-    with pytest.raises(UsageError, match="at least two with --nodes"):
+    with pytest.raises(UsageError, match="at least two nodes"):
         sea_trial(ScriptedLauncher(Cluster(nodes=("n1",))), nodes=("n1",))
 
 

@@ -175,7 +175,7 @@ def test_nothing_is_changed_where_the_nodes_are_not_granted(slurm: SlurmScripts,
 
 
 def test_which_nodes_are_held(slurm: SlurmScripts, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert named_nodes(("seatrial", "curve", "n2", "n1", "--budget=2s")) == ("n2", "n1")
+    assert named_nodes(("seatrial", "link", "n2", "n1", "--budget=2s")) == ("n2", "n1")
     assert named_nodes(("mpirun", "--host", "n1,n3", "x")) == ("n1", "n3")
     assert named_nodes(("srun", "-wn2", "n9", "[", "@all", "-n1")) == ("n2",)
     assert held_nodes(toggle(log, "seatrial", "check")) == ()
@@ -236,7 +236,7 @@ def test_a_proof_holds_the_changed_node_and_those_of_the_benchmark(
         request, reversal, info = proving(*benchmark)
         return prove.custody_of(request, reversal, Reach(launcher="slurm"), info)
 
-    for benchmark, nodes in (((), ("n2", "n1", "n3")), (("seatrial", "curve", "n2", "n1"), ("n2", "n1"))):
+    for benchmark, nodes in (((), ("n2", "n1", "n3")), (("seatrial", "link", "n2", "n1"), ("n2", "n1"))):
         with held(*benchmark) as custody:
             assert custody.held is not None
             assert custody.held.nodes == nodes

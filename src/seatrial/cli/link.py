@@ -1,0 +1,185 @@
+"""seatrial link: one pair of nodes, by message size, number of ranks, rail or transport."""
+
+import enum
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec.structs import replace
+
+from seatrial.cli.options import NODE, RAILS, part_of
+from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.parameters import Text, argument, option, refuse_options_of_other_modes
+from seatrial.cli.progress import progress_on
+from seatrial.cli.site import SiteCommand, site_options
+from seatrial.commands.link.curve import run as curve_run
+from seatrial.commands.link.curve import view as curve_view
+from seatrial.commands.link.curve.rails import run as rails_run
+from seatrial.commands.link.curve.rails import view as rails_view
+from seatrial.commands.link.saturate import run as saturate_run
+from seatrial.commands.link.saturate import view as saturate_view
+from seatrial.commands.link.transports import run as transports_run
+from seatrial.commands.link.transports import view as transports_view
+from seatrial.driver.progress import Progress
+from seatrial.launch.hosts.job_nodes import in_other_job
+from seatrial.model.errors import UsageError
+from seatrial.model.settings import (
+    CURVE_MOST_BYTES,
+    CURVE_PER_OCTAVE,
+    TRANSPORTS_STARTS,
+    CurveSettings,
+    RailsSettings,
+    SaturateSettings,
+    SiteSettings,
+    TransportsSettings,
+)
+from seatrial.render.report import Report
+
+UNITS = {"": 1, "b": 1, "kib": 1 << 10, "k": 1 << 10, "mib": 1 << 20, "m": 1 << 20, "gib": 1 << 30, "g": 1 << 30}
+LEAST_BYTES = 1024
+MOST_BYTES = 1 << 30
+MOST_RANKS = 1024
+
+
+class Mode(enum.StrEnum):
+    """What is measured; the value is how messages name it."""
+
+    CURVE = "the curve over message sizes"
+    """Over all rails as the MPI uses them, or with --rails over each."""
+    SATURATE = "--ranks-per-node"
+    TRANSPORTS = "--transports"
+
+
+def message_size(text: str, what: str) -> int:
+    """`64KiB`, `4M`, `1500` in bytes. Raises UsageError that shows the value."""
+    match = re.fullmatch(r"([0-9]{1,10})\s*([a-zA-Z]*)", text.strip())
+    count = int(match.group(1)) * UNITS.get(match.group(2).lower(), 0) if match else 0
+    if not LEAST_BYTES <= count <= MOST_BYTES:
+        raise UsageError(f"{what} {text!r} is not a size from 1 KiB to 1 GiB.", "Write 64KiB or 4MiB.")
+    return count
+
+
+def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
+    """`1,2,4` -> 1, 2, 4; `auto`: the empty tuple; None for an empty text. Raises UsageError that shows the value."""
+    if text in ("", "auto"):
+        return () if text else None
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and 0 < int(word[:9]) <= MOST_RANKS for word in words):
+        raise UsageError(f"{what} {text!r} is not a list of numbers from 1 to {MOST_RANKS}.", "Write 1,2,4 or auto.")
+    return tuple(sorted({int(word) for word in words}))
+
+
+@click.command(cls=SiteCommand)
+@argument("sender", type=NODE, default="", help="The node that sends.", metavar="[A")
+@argument(
+    "receiver", type=NODE, default="", help="The node that receives.  [default: the only two nodes]", metavar="B]"
+)
+@option(
+    "--max-size",
+    "most_bytes",
+    type=Text(message_size),
+    default=f"{CURVE_MOST_BYTES >> 20}MiB",
+    help="The largest message of the curve: 64KiB, 4MiB.",
+    metavar="SIZE",
+    modes=(Mode.CURVE,),
+)
+@option(
+    "--per-octave",
+    type=click.IntRange(min=1, max=16),
+    default=CURVE_PER_OCTAVE,
+    help="Message sizes of the curve per doubling.",
+    metavar="N",
+    modes=(Mode.CURVE,),
+)
+@option(
+    "--rails",
+    type=RAILS,
+    default="",
+    help="Compare rails, each alone and all together; with --transports each alone: eth0,eth1, or auto.",
+    metavar="LIST",
+    modes=(Mode.CURVE, Mode.TRANSPORTS),
+)
+@option(
+    "--ranks-per-node",
+    "ranks",
+    type=Text(rank_counts),
+    default="",
+    help="How many ranks of a node drive its port: try 1,2,4 at once, or auto: 1, 2, 4, ... its cores.",
+    metavar="LIST",
+    modes=(Mode.SATURATE,),
+)
+@option(
+    "--transports",
+    "by_transport",
+    is_flag=True,
+    help="Which transport carries the data: take each away, slow it, force it, and see what changes.",
+    modes=(Mode.TRANSPORTS,),
+)
+@option(
+    "--within",
+    type=NODE,
+    default="",
+    help="With --transports: between two ranks of this node instead.",
+    metavar="NODE",
+    modes=(Mode.TRANSPORTS,),
+)
+@option(
+    "--starts",
+    type=click.IntRange(min=3, max=100),
+    default=TRANSPORTS_STARTS,
+    help="With --transports: starts of the probe under each variant.",
+    metavar="N",
+    modes=(Mode.TRANSPORTS,),
+)
+@output_options("html")
+@site_options(modes={"launcher": (Mode.CURVE, Mode.TRANSPORTS)})
+def link(
+    site: SiteSettings, sender: str, receiver: str, output: OutputForms, *, by_transport: bool, **given: Any
+) -> int:
+    """Measure a pair of nodes over message sizes, or by --rails, --ranks-per-node or --transports."""
+    mode = Mode.TRANSPORTS if by_transport else Mode.CURVE if given["ranks"] is None else Mode.SATURATE
+    refuse_options_of_other_modes(mode)
+    ends = tuple(end for end in (sender, receiver) if end)
+    with progress_on(sys.stderr) as progress:
+        match mode:
+            case Mode.TRANSPORTS:
+                report, folder = _transports(site, ends, given, progress)
+            case Mode.SATURATE:
+                report, folder = _saturation(site, ends, given, progress)
+            case Mode.CURVE:
+                report, folder = _curve(site, ends, given, progress)
+    return output.show(report, folder)
+
+
+def _curve(site: SiteSettings, ends: tuple[str, ...], given: dict[str, Any], progress: Progress) -> tuple[Report, Path]:
+    if site.launcher != "local" and site.replay is None:
+        site = replace(site, nodes=ends)
+    if given["rails"] is not None:
+        wanted = RailsSettings(site=site, ends=ends, **part_of(given, RailsSettings))
+        compared = rails_run.run_rails(wanted, progress)
+        outcome = compared.outcome
+        return rails_view.rails_report(outcome.recorded.info, compared.comparison), outcome.folder
+    result = curve_run.run_curve(CurveSettings(site=site, ends=ends, **part_of(given, CurveSettings)), progress)
+    return curve_view.curve_report(result.outcome.recorded.info, result.curve), result.outcome.folder
+
+
+def _saturation(
+    site: SiteSettings, ends: tuple[str, ...], given: dict[str, Any], progress: Progress
+) -> tuple[Report, Path]:
+    launcher = "ssh" if site.hosts or in_other_job(os.environ) else "slurm"
+    site = replace(site, launcher=launcher, nodes=() if site.replay else ends)
+    result = saturate_run.run_saturate(SaturateSettings(site=site, ends=ends, ranks=given["ranks"]), progress)
+    return saturate_view.saturation_report(result.outcome.recorded.info, result.saturation), result.outcome.folder
+
+
+def _transports(
+    site: SiteSettings, ends: tuple[str, ...], given: dict[str, Any], progress: Progress
+) -> tuple[Report, Path]:
+    within = given["within"]
+    site = replace(site, nodes=ends or ((within,) if within else ()))
+    settings = TransportsSettings(site=site, ends=ends, **part_of(given, TransportsSettings))
+    outcome = transports_run.run_transports(settings, progress)
+    return transports_view.transports_report(outcome.run, outcome.found), outcome.folder

@@ -1,0 +1,1 @@
+"""seatrial link: one room for each kind of measurement of a pair."""

@@ -1,0 +1,1 @@
+"""Latency and bandwidth of a pair over message sizes."""

@@ -1,0 +1,130 @@
+"""`link --rails`: one pair over each of its rails alone and over all of them, alternating from launch to launch."""
+
+import msgspec
+
+from seatrial.commands.link.curve.rails.judge import RailComparison, judge_rails
+from seatrial.driver.clock import monotonic_s
+from seatrial.driver.node_selection import allocation_s
+from seatrial.driver.progress import Progress
+from seatrial.driver.rails import choose_rails, manners_of
+from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, run_two_nodes
+from seatrial.launch.contract import StartManner
+from seatrial.locate.evidence import run_value
+from seatrial.model.errors import LaunchError
+from seatrial.model.measurement import Kernel, Phase, Round, Shape
+from seatrial.model.run import Design
+from seatrial.model.settings import RailsSettings
+from seatrial.pairs.rails import LATENCY_BYTES, RailDesign, rail_design, rail_rounds, rail_schedule, rail_variants
+from seatrial.pairs.sizes import Pace
+
+
+class RailsOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The run and what it says."""
+
+    outcome: TwoNodesOutcome
+    comparison: RailComparison
+
+
+def run_rails(settings: RailsSettings, progress: Progress | None = None) -> RailsOutcome:
+    """Carry out `seatrial link --rails`; errors as of run_two_nodes."""
+    outcome = run_two_nodes(settings, lambda trial: _carry_out(trial, settings), progress)
+    return RailsOutcome(outcome=outcome, comparison=judge_rails(outcome.recorded))
+
+
+def _carry_out(trial: TwoNodes, settings: RailsSettings) -> str:
+    budget_s = trial.settings.budget_s
+    trial.begin(allocation_s(budget_s))
+    rails, remark = choose_rails(trial, settings.rails)
+    variants = rail_variants([rail.name for rail in rails])
+    began = monotonic_s()
+    trial.start()
+    start_s = monotonic_s() - began
+    manners = manners_of(str(trial.measurer.header.get("mpi_library", "")), rails, variants)
+    deadline = monotonic_s() + budget_s
+    pace = _pilot(trial, settings.most_bytes, len(rails))
+    design = rail_design(
+        settings.most_bytes, settings.per_octave, len(variants), pace, start_s=start_s, budget_s=budget_s
+    )
+    trial.designed(_design(design, tuple(variants)))
+    trial.progress.stage(f"Measuring {', '.join(variants)} in turn, from {trial.pair[0]} to {trial.pair[1]}")
+    failed = Turns(trial, design, manners).take(deadline)
+    spent = [] if monotonic_s() <= deadline else [_spent(budget_s, design.repetitions)]
+    return " ".join((*remark, *failed, *spent))
+
+
+class Turns:
+    """All variants, alternating; one that cannot be started, or hangs, is given up without stopping the others."""
+
+    def __init__(self, trial: TwoNodes, design: RailDesign, manners: dict[str, StartManner]) -> None:
+        self._trial = trial
+        self._design = design
+        self._manners = manners
+        self._failed: dict[str, str] = {}
+
+    def take(self, deadline: float) -> list[str]:
+        """Until all are measured or `deadline` (monotonic_s) comes; a sentence for each variant that failed."""
+        schedule = rail_schedule(tuple(self._manners), self._design.repetitions)
+        self._trial.progress.rounds(len(schedule))
+        for variant, repetition in schedule:
+            if monotonic_s() > deadline:
+                break
+            if variant not in self._failed:
+                self._one(variant, repetition, deadline)
+            self._trial.progress.advance()
+        return [f"With only {variant} in its settings the probe failed: {why}" for variant, why in self._failed.items()]
+
+    def _one(self, variant: str, repetition: int, deadline: float) -> None:
+        measurer = self._trial.measurer
+        hung = len(measurer.hung)
+        try:
+            measurer.begin(self._manners[variant])
+        except LaunchError as error:
+            self._failed[variant] = error.what
+            return
+        for one in rail_rounds(self._trial.pair, self._design, variant, repetition, self._trial.seed):
+            if monotonic_s() > deadline:
+                return
+            measurer.measure(one)
+            if len(measurer.hung) > hung:
+                # it is this rail that does not answer: the pair does over others
+                del measurer.hung[hung:]
+                self._failed[variant] = measurer.remarks.pop()
+                return
+
+
+def _pilot(trial: TwoNodes, most_bytes: int, rails: int) -> Pace:
+    """Latency of a small message and time of the largest, as the site's own settings have it; of one rail, the rate.
+
+    It is divided by the number of rails, which may all be in use: rounds then last long enough over one as well.
+    """
+    for size in (LATENCY_BYTES, most_bytes):
+        shape = Shape(kernel=Kernel.PINGPONG, message_bytes=size, window=1, warmup=2, iterations=3)
+        trial.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=(trial.pair,)))
+    times = [run_value(one) for one in trial.measurer.measurements if one.times_s]
+    if len(times) < 2 or times[1] <= times[0]:
+        return Pace()
+    pace = Pace(latency_s=max(times[0], 1e-7), bytes_per_s=most_bytes / (times[1] - times[0]) / rails)
+    trial.measurer.window_s = pace.time_s(most_bytes)
+    return pace
+
+
+def _design(design: RailDesign, variants: tuple[str, ...]) -> Design:
+    sizes = sorted({shape.message_bytes for shape in design.shapes})
+    return Design(
+        name="rails",
+        pairs_at_once=1,
+        repetitions=design.repetitions,
+        rounds=len(variants) * design.repetitions * len(design.shapes),
+        ordered_pairs=2,
+        planned_pairs=1,
+        statement=(
+            f"{len(sizes)} message sizes from {sizes[0]} to {sizes[-1]} B over {', '.join(variants)}, each "
+            f"{design.repetitions} times in launches of its own, in alternating order. One pair, one direction: to "
+            "find which end of a slow rail is at fault, measure each with a third node."
+        ),
+        variants=variants,
+    )
+
+
+def _spent(budget_s: float, repetitions: int) -> str:
+    return f"The budget of {budget_s:.0f} s was spent before all was measured {repetitions} times."

@@ -1,0 +1,129 @@
+"""Rails compared with each other: the report of `seatrial link --rails`."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from seatrial.commands.link.curve.judge import Plateau
+from seatrial.commands.link.curve.points import CurvePoint
+from seatrial.commands.link.curve.rails.curves import RailRatio
+from seatrial.commands.link.curve.rails.judge import RailComparison
+from seatrial.commands.link.curve.view import plot_of, points_table
+from seatrial.model import units
+from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
+from seatrial.model.run import RunInfo
+from seatrial.model.verdict import Verdict
+from seatrial.render.json import filled
+from seatrial.render.pair_view import (
+    PairOutcome,
+    PathLimitFields,
+    design_note,
+    limit_fields,
+    limit_text,
+    pair_case,
+    pair_sentence,
+    run_line,
+)
+from seatrial.render.report import Block, Findings, Lines, Report, Table, columns
+
+HEAD = columns("over", "#latency", "#plateau", "#of its limit", "verdict")
+
+
+class RailCurveFields(PathLimitFields, frozen=True, kw_only=True):
+    """The samples of one rail, or of several at once, beside their limit."""
+
+    variant: str
+    rails: tuple[str, ...]
+    verdict: Verdict
+    reason: str
+    plateau: Plateau | None
+    latency_s: Estimate | None
+    points: tuple[CurvePoint, ...]
+
+
+class RailsFields(PairOutcome, frozen=True, kw_only=True):
+    """The rails of one pair compared with each other; docs/link.md describes each field."""
+
+    launcher: str
+    curves: tuple[RailCurveFields, ...] = msgspec.field(name="rails")
+    ratios: tuple[RailRatio, ...]
+    gain: RailRatio | None
+
+
+def rails_report(run: RunInfo, comparison: RailComparison) -> Report:
+    """The whole report."""
+    return Report(
+        word=comparison.word,
+        sentence=pair_sentence(comparison, f"{comparison.pair[0]} to {comparison.pair[1]}: {comparison.reason}"),
+        exit_code=comparison.exit_code,
+        run=run,
+        payload=lambda: filled(
+            RailsFields,
+            comparison,
+            run,
+            curves=[filled(RailCurveFields, curve, limit_fields(curve.limit)) for curve in comparison.curves],
+        ),
+        terminal=lambda _: (*_findings(comparison), Lines(rows=tuple(summary(comparison)))),
+        page=lambda: _page(run, comparison),
+        about=run_line(run),
+        findings=tuple(comparison.findings),
+        cases=() if comparison.findings else (pair_case(comparison),),
+    )
+
+
+def _findings(comparison: RailComparison) -> Iterator[Findings]:
+    if comparison.findings:
+        yield Findings(findings=comparison.findings)
+
+
+def _page(run: RunInfo, comparison: RailComparison) -> Iterator[Block]:
+    yield from _findings(comparison)
+    yield Lines(title="What was found", rows=tuple(summary(comparison)))
+    plots = (
+        plot_of(curve.points, "Bandwidth", over=f", {curve.variant}", limit=curve.limit) for curve in comparison.curves
+    )
+    yield from filter(None, plots)
+    if rows := tuple(table(comparison)):
+        yield Table(title="The rails", columns=HEAD, rows=rows)
+    for curve in comparison.curves:
+        if curve.points:
+            yield points_table(curve.points, f"All sizes, {curve.variant}")
+    yield from design_note(run)
+
+
+def summary(comparison: RailComparison) -> list[tuple[str, str]]:
+    """Label and text of each line."""
+    rows: list[tuple[str, str]] = []
+    for curve in comparison.curves:
+        latency = f"; latency {units.estimate(curve.latency_s, units.LATENCY)}" if curve.latency_s else ""
+        measured = units.estimate(curve.bandwidth, units.BANDWIDTH) if curve.bandwidth else "not measured"
+        rows.append((curve.variant, f"{measured}: {curve.reason}{latency}"))
+    for ratio in (*comparison.ratios, *([comparison.gain] if comparison.gain else [])):
+        one = ratio.ratio
+        permitted = f"; physics permits {ratio.permitted:.2f}" if ratio.permitted else ""
+        runs = f"{one.runs} runs, {units.share(one.confidence)}"
+        said = f"{one.value:.2f} times [{one.low:.2f}-{one.high:.2f}] what {ratio.beside} carries, {runs}{permitted}"
+        rows.append(("gain" if ratio is comparison.gain else ratio.variant, f"{ratio.variant}: {said}"))
+    for curve in comparison.curves:
+        if isinstance(curve.limit, Limit):
+            rows.append(("limit", f"{curve.variant}: {limit_text(curve.limit)}"))
+    return rows + [("note", note) for note in comparison.notes]
+
+
+def table(comparison: RailComparison) -> list[tuple[str, ...]]:
+    """One row a variant, under HEAD."""
+    rows: list[tuple[str, ...]] = []
+    for curve in comparison.curves:
+        limit = curve.limit.limit_bytes_per_s if isinstance(curve.limit, Limit) else None
+        part = units.share(curve.bandwidth.value / limit) if curve.bandwidth and limit else ""
+        rows.append(
+            (
+                curve.variant,
+                units.duration(curve.latency_s.value) if curve.latency_s else "",
+                units.bandwidth(curve.bandwidth.value) if curve.bandwidth else "",
+                part,
+                curve.verdict.value if curve.verdict else "",
+            )
+        )
+    return rows

@@ -1,0 +1,131 @@
+"""Latency and bandwidth of one pair over message sizes, and a closer look at every step that may be a switch."""
+
+import msgspec
+
+from seatrial.commands.link.curve.judge import Curve, fit_latency, judge_curve
+from seatrial.driver.clock import monotonic_s
+from seatrial.driver.node_selection import allocation_s
+from seatrial.driver.progress import Progress
+from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, run_two_nodes
+from seatrial.locate.evidence import run_value
+from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
+from seatrial.model.run import Design
+from seatrial.model.settings import CurveSettings
+from seatrial.pairs.sizes import (
+    REPETITIONS,
+    Pace,
+    between,
+    closer_rounds,
+    curve_rounds,
+    geometric_sizes,
+    repetitions_within,
+)
+
+GRID_SHARE = 0.7
+"""Of the budget; the rest is for the closer look."""
+MOST_STEPS = 10
+"""Halvings of the gap around a switch; from half an octave to 2 % it takes 5."""
+PILOT_BYTES = 8
+
+
+class CurveOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The run and what it says."""
+
+    outcome: TwoNodesOutcome
+    curve: Curve
+
+
+def run_curve(settings: CurveSettings, progress: Progress | None = None) -> CurveOutcome:
+    """Carry out `seatrial link`; errors as of run_two_nodes."""
+    outcome = run_two_nodes(settings, lambda trial: _carry_out(trial, settings), progress)
+    return CurveOutcome(outcome=outcome, curve=judge_curve(outcome.recorded))
+
+
+def _carry_out(trial: TwoNodes, settings: CurveSettings) -> str:
+    budget_s = trial.settings.budget_s
+    trial.begin(allocation_s(budget_s))
+    trial.start()
+    deadline = monotonic_s() + budget_s
+    pace = _pilot(trial, settings.most_bytes)
+    sizes = geometric_sizes(settings.most_bytes, settings.per_octave)
+    repetitions = repetitions_within(sizes, pace, GRID_SHARE * budget_s)
+    rounds = curve_rounds(trial.pair, sizes, repetitions, pace, trial.seed)
+    trial.designed(_design(len(sizes), repetitions, len(rounds), settings.most_bytes))
+    trial.progress.stage(f"Measuring {len(sizes)} message sizes from {trial.pair[0]} to {trial.pair[1]}")
+    trial.progress.rounds(len(rounds))
+    whole = trial.measurer.run(rounds, deadline)
+    unplaced = _look_closer(trial, repetitions, pace, deadline) if whole else 0
+    if whole and not unplaced:
+        _settle(trial, repetitions, pace, deadline)
+    trial.look_at_default()
+    if not whole:
+        return f"The budget of {budget_s:.0f} s was spent before all sizes were measured {repetitions} times."
+    where = "step was" if unplaced == 1 else "steps were"
+    return (
+        f"The budget of {budget_s:.0f} s was spent before {unplaced} {where} placed to within 2 %." if unplaced else ""
+    )
+
+
+def _pilot(trial: TwoNodes, most_bytes: int) -> Pace:
+    """Latency of a small message and time of the largest; without results of the pilot, the default pace is used."""
+    for size in (PILOT_BYTES, most_bytes):
+        shape = Shape(kernel=Kernel.PINGPONG, message_bytes=size, window=1, warmup=2, iterations=3)
+        trial.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=(trial.pair,)))
+    times = [run_value(one) for one in trial.measurer.measurements if one.times_s]
+    if len(times) < 2 or times[1] <= times[0]:
+        return Pace()
+    pace = Pace(latency_s=max(times[0], 1e-7), bytes_per_s=most_bytes / (times[1] - times[0]))
+    trial.measurer.window_s = pace.time_s(most_bytes)
+    return pace
+
+
+def _look_closer(trial: TwoNodes, repetitions: int, pace: Pace, deadline: float) -> int:
+    """Halve the gap around every step until its place is known; returns how many are still unknown.
+
+    Whether a step is a protocol switch is decided at the end, by resampling, with these sizes too.
+    """
+    trial.progress.stage("Looking closer at possible protocol switches")
+    open_sizes: list[int] = []
+    for _ in range(MOST_STEPS):
+        fitted = fit_latency(trial.measurer.measurements, trial.pair, trial.seed, resamples=0)
+        gaps = [between(one.last_bytes, one.first_bytes) for one in (fitted.unclear if fitted else ())]
+        open_sizes = [size for size in gaps if size is not None]
+        if not open_sizes:
+            break
+        rounds = closer_rounds(trial.pair, open_sizes, repetitions, pace, trial.seed)
+        trial.progress.rounds(len(rounds))
+        if not trial.measurer.run(rounds, deadline):
+            break
+    return len(open_sizes)
+
+
+def _settle(trial: TwoNodes, repetitions: int, pace: Pace, deadline: float) -> None:
+    """Measure all latencies some more times, once, where resampling neither confirms nor refutes a step."""
+    fitted = fit_latency(trial.measurer.measurements, trial.pair, trial.seed)
+    if fitted is None or not fitted.doubtful:
+        return
+    trial.progress.stage(f"Measuring latencies {REPETITIONS} more times, to confirm or refute a protocol switch")
+    sizes = sorted({one.shape.message_bytes for one in trial.measurer.measurements if _is_latency(one)})
+    rounds = closer_rounds(trial.pair, sizes, REPETITIONS, pace, trial.seed, first=repetitions)
+    trial.progress.rounds(len(rounds))
+    trial.measurer.run(rounds, deadline)
+
+
+def _is_latency(one: Measurement) -> bool:
+    return one.phase is Phase.CURVE and one.shape.kernel is Kernel.PINGPONG
+
+
+def _design(sizes: int, repetitions: int, rounds: int, most_bytes: int) -> Design:
+    return Design(
+        name="curve",
+        pairs_at_once=1,
+        repetitions=repetitions,
+        rounds=rounds,
+        ordered_pairs=2,
+        planned_pairs=1,
+        statement=(
+            f"{sizes} message sizes from 1 to {most_bytes} B, latency and bandwidth, in {repetitions} rounds each in "
+            f"random order; then sizes in between to locate possible protocol switches, and more runs where in "
+            f"doubt. One pair, one direction: other pairs may differ."
+        ),
+    )

@@ -1,0 +1,385 @@
+"""Latency and bandwidth over message sizes: the report of `seatrial link`."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from seatrial.commands.link.curve.judge import Curve, Plateau
+from seatrial.commands.link.curve.points import FEW_TICKS, OVERHEAD_SHARE, ClockReading, CurvePoint
+from seatrial.commands.link.curve.rank_places import CurvePlaces, Spots
+from seatrial.model import units
+from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.measurement import Estimate
+from seatrial.model.run import RunInfo
+from seatrial.node.processor_sets import numbers
+from seatrial.render.json import filled
+from seatrial.render.pair_view import (
+    PairOutcome,
+    design_note,
+    limit_fields,
+    limit_text,
+    pair_case,
+    pair_sentence,
+    run_line,
+)
+from seatrial.render.plots import Axis, Plot, Point, Series, characters, log_steps, powers
+from seatrial.render.report import Block, Drawing, Findings, Lines, Paragraph, Report, Table, columns
+from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Interval, Segment, Segmentation
+
+Row = tuple[str, ...]
+PIECES_HEAD = columns("#from", "#to", "#start-up", "#95 %", "#rate", "#95 %", "#error")
+POINTS_HEAD = columns(
+    *("#size", "#median latency", "#range", "#mean latency", "#range", "#P99 latency"),
+    *("#median bandwidth", "#range", "#mean bandwidth"),
+)
+TOOLS_HEAD = columns("#size", "#median", "#mean", "#P99", "#median bw", "#mean bw")
+TOOLS_TITLE = "To compare: osu_latency, IMB PingPong and osu_bw print the mean; osu_latency -z also P50 and P99"
+MOST_COLUMNS = 100
+ABOVE_LIMIT = 1.5
+"""How far the axis reaches above the limit, for its label."""
+NOT_POSITIVE = "none"
+"""Instead of a start-up time below zero, which the straight line of a piece can have, and no message."""
+FEWEST_POINTS = 2
+"""For a plot."""
+
+
+class SizeBreak(msgspec.Struct, frozen=True, kw_only=True):
+    """A size between two at which one piece of a curve ends and the next begins."""
+
+    at_bytes: int
+    last_bytes: int = msgspec.field(name="above_bytes")
+    first_bytes: int = msgspec.field(name="at_most_bytes")
+    interval_bytes: tuple[float, float]
+    jump: float
+    found_share: float | None
+
+
+class SegmentationFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Pieces of a curve of latency, and the breaks between them by their kind."""
+
+    segments: tuple[Segment, ...]
+    switches: tuple[SizeBreak, ...]
+    unconfirmed: tuple[SizeBreak, ...]
+    bends: tuple[SizeBreak, ...]
+    relative_scale: float
+    method: str
+
+
+class CurveFields(PairOutcome, frozen=True, kw_only=True):
+    """Latency and bandwidth of one pair over message sizes; docs/link.md describes each field."""
+
+    launcher: str
+    limit_bytes_per_s: float | None
+    limit_binding: str | None
+    no_limit_because: str | None
+    plateau: Plateau | None
+    latency: SegmentationFields | None
+    points: tuple[CurvePoint, ...]
+    places: CurvePlaces | None = msgspec.field(name="ranks")
+    clock: ClockReading | None
+
+
+def curve_report(run: RunInfo, curve: Curve) -> Report:
+    """The whole report."""
+    return Report(
+        word=curve.word,
+        sentence=pair_sentence(curve, _sentence(curve)),
+        exit_code=curve.exit_code,
+        run=run,
+        payload=lambda: filled(
+            CurveFields,
+            curve,
+            run,
+            limit_fields(curve.limit),
+            latency=_segmentation(curve.latency) if curve.latency else None,
+        ),
+        terminal=lambda width: _terminal(curve, min(width, MOST_COLUMNS)),
+        page=lambda: _page(run, curve),
+        about=run_line(run),
+        findings=curve.findings,
+        cases=() if curve.findings else (pair_case(curve),),
+    )
+
+
+def _segmentation(found: Segmentation) -> SegmentationFields:
+    return filled(
+        SegmentationFields,
+        found,
+        switches=[_break(step) for step in found.switches],
+        unconfirmed=[_break(step) for step in found.steps if not step.switch],
+        bends=[_break(bend) for bend in found.breaks if not bend.step],
+    )
+
+
+def _break(gap: Break) -> SizeBreak:
+    return filled(
+        SizeBreak,
+        gap,
+        at_bytes=round(gap.at_bytes),
+        interval_bytes=(gap.low_bytes, gap.high_bytes),
+    )
+
+
+def _terminal(curve: Curve, width: int) -> Iterator[Block]:
+    if curve.findings:
+        yield Findings(findings=curve.findings)
+    yield Lines(rows=tuple(summary(curve)))
+    switches = [float(one.first_bytes) for one in curve.latency.switches] if curve.latency else []
+    for what in ("latency", "bandwidth"):
+        plot = plot_of(curve.points, what.capitalize(), switches)
+        if plot:
+            yield Paragraph(text=f"{what} over message size" + (" (┊ protocol switch)" if switches else ""))
+            yield Drawing(lines=tuple(((line, ""),) for line in characters(plot, width)), tight=True)
+    if rows := tuple(tool_rows(curve)):
+        yield Paragraph(text=TOOLS_TITLE)
+        yield Table(columns=TOOLS_HEAD, rows=rows, tight=True)
+    if found := tuple(pieces(curve)):
+        yield Paragraph(text="The latency in straight pieces, start-up + size / rate")
+        yield Table(columns=PIECES_HEAD, rows=found, tight=True)
+
+
+def _page(run: RunInfo, curve: Curve) -> Iterator[Block]:
+    if curve.findings:
+        yield Findings(findings=curve.findings)
+    yield Lines(title="What was found", rows=tuple(summary(curve)))
+    switches = [one.at_bytes for one in curve.latency.switches] if curve.latency else []
+    yield from filter(None, (plot_of(curve.points, "Latency", switches),))
+    yield from filter(None, (plot_of(curve.points, "Bandwidth", switches, limit=curve.limit),))
+    if found := tuple(pieces(curve)):
+        yield Table(title="The latency in straight pieces", columns=PIECES_HEAD, rows=found)
+    if curve.points:
+        yield points_table(curve.points, f"All sizes. {TOOLS_TITLE}")
+    yield from design_note(run)
+
+
+def plot_of(
+    points: Sequence[CurvePoint],
+    what: str,
+    switches: Sequence[float] = (),
+    over: str = "",
+    limit: Limit | NoLimit | None = None,
+) -> Plot | None:
+    """ "Latency" or "Bandwidth" over message sizes, both axes logarithmic; None for fewer than two points above 0."""
+    latency = what == "Latency"
+    known = [(point.message_bytes, point.latency_s if latency else point.bandwidth_bytes_per_s) for point in points]
+    found = [(size, value) for size, value in known if value is not None and size > 0 and value.low > 0]
+    if len(found) < FEWEST_POINTS:
+        return None
+    say = units.duration if latency else units.bandwidth
+    least, most = min(value.low for _, value in found), max(value.high for _, value in found)
+    levels = ((limit.limit_bytes_per_s, f"limit {limit_text(limit)}"),) if isinstance(limit, Limit) else ()
+    most = max(most, *(value * ABOVE_LIMIT for value, _ in levels), 0.0)
+    first, last = found[0][0], found[-1][0]
+    sizes = tuple((size, units.size(int(size))) for size in powers(first, last, 2))
+    return Plot(
+        title=f"{what} over message size{over}",
+        x=Axis(low=first, high=last, logarithmic=True, ticks=sizes),
+        y=Axis(
+            low=least,
+            high=most,
+            logarithmic=True,
+            ticks=tuple((value, say(value)) for value in log_steps(least, most)),
+        ),
+        series=(Series(points=tuple(_point(size, value, say) for size, value in found)),),
+        marks=tuple(switches),
+        levels=levels,
+    )
+
+
+def _point(size: int, value: Estimate, say: Callable[[float | None], str]) -> Point:
+    return Point(
+        x=size,
+        y=value.value,
+        low=value.low,
+        high=value.high,
+        x_text=units.size(size),
+        y_text=say(value.value),
+        hover=f"{units.size(size)}: {say(value.value)} [{say(value.low)}–{say(value.high)}]",
+    )
+
+
+def _sentence(curve: Curve) -> str:
+    way = f"{curve.pair[0]} to {curve.pair[1]}"
+    if curve.plateau is None:
+        return f"{way}: {curve.reason}"
+    return f"{way}: {units.estimate(curve.plateau.bandwidth_bytes_per_s, units.BANDWIDTH)}: {curve.reason}"
+
+
+def summary(curve: Curve) -> list[tuple[str, str]]:
+    """Label and text of each line."""
+    rows = []
+    if isinstance(curve.limit, Limit):
+        rows.append(("limit", limit_text(curve.limit)))
+    first = next((point for point in curve.points if point.latency_s), None)
+    if first:
+        least = units.estimate(first.latency_s, units.LATENCY)
+        rows.append(("latency", f"{least}, at {units.size(first.message_bytes)} (median of each run's round trips)"))
+        rows += _iterations(first)
+    if curve.plateau:
+        rows.append(("plateau", f"from {units.size(curve.plateau.from_bytes)} up"))
+        for label, half in (("stream", curve.plateau.half_bytes), ("alone", curve.plateau.half_alone_bytes)):
+            rows.append((f"n½ {label}", units.size(round(half)) if half else "not within these sizes"))
+    rows += switches(curve)
+    rows += [("ranks", ranks(curve.places))] if curve.places else []
+    rows += [("clock", line) for line in clock_lines(curve.clock)]
+    return rows + [("note", note) for note in curve.notes]
+
+
+def _iterations(point: CurvePoint) -> list[tuple[str, str]]:
+    """Mean and 99th percentile of the same latency."""
+    rows = [("mean", f"{units.estimate(point.latency_mean_s, units.LATENCY)}, of {point.round_trips} round trips")]
+    if point.latency_p99_s:
+        rows.append(("P99", f"{units.estimate(point.latency_p99_s, units.LATENCY)}, of the same"))
+    return rows
+
+
+def ranks(places: CurvePlaces) -> str:
+    """Where the ranks ran, and where the MPI's own launcher would have put them."""
+    here = "; both nodes are one machine" if places.one_machine else ""
+    waits = "; they share a core, so each waits for the other" if places.measured.share else ""
+    said = f"{_spots(places.measured)}, started by {places.measured.line}{here}{waits}"
+    default = places.default
+    if default is None:
+        return said
+    if default.failure:
+        return f"{said}. Where {default.line} puts ranks is not known: it did not start"
+    if not places.differ:
+        return f"{said}. {default.line} would put them there, too"
+    shared = ", where they share a core and each waits for the other" if default.share else ""
+    return f"{said}. {default.line} puts {_spots(default)}{shared}: pin the ranks of other benchmarks before comparing"
+
+
+def _spots(spots: Spots) -> str:
+    """n1 on CPU 0, n2 on CPUs 0-1 (not bound)."""
+    return ", ".join(
+        f"{rank.place} on CPU{'s' if len(rank.cpus) > 1 else ''} {numbers(rank.cpus)}"
+        + ("" if rank.bound else " (not bound)")
+        for rank in spots.ranks
+    )
+
+
+def clock_lines(clock: ClockReading | None) -> list[str]:
+    """Where the clock is too coarse for percentiles, or too slow to read; nothing where it suffices."""
+    if clock is None:
+        return []
+    lines = []
+    if clock.coarse_up_to_bytes is not None:
+        lines.append(
+            f"round trips of up to {units.size(clock.coarse_up_to_bytes)} last fewer than {FEW_TICKS} of the clock's "
+            f"smallest steps ({units.duration(clock.resolution_s)}): their median and P99 move in such steps; "
+            f"compare the mean"
+        )
+    if clock.overhead_share >= OVERHEAD_SHARE:
+        lines.append(
+            f"reading the clock takes {units.duration(clock.overhead_s)}, {units.share(clock.overhead_share)} of the "
+            f"shortest round trip; a benchmark that reads it once for all iterations reports that much less"
+        )
+    return lines
+
+
+def switches(curve: Curve) -> list[tuple[str, str]]:
+    """Label and text of each protocol switch; of none, and of steps that resampling did not confirm, that."""
+    if curve.latency is None:
+        return []
+    confirmed = [switch(one) for one in curve.latency.switches]
+    doubtful = [_doubtful(one) for one in curve.latency.steps if not one.switch]
+    rows = [*(confirmed or ["none confirmed in the latency" if doubtful else "none found in the latency"]), *doubtful]
+    return [("switch" if place == 0 else "", row) for place, row in enumerate(rows)]
+
+
+def switch(one: Break) -> str:
+    """protocol switch at 4100 B (above 4096 B, at or below 4104 B): latency +52 %, in 100 % of the resamples."""
+    low, high = (f"{size} B" for size in (one.last_bytes, one.first_bytes))
+    widest = ""
+    if (one.low_bytes, one.high_bytes) != (one.last_bytes, one.first_bytes):
+        widest = f"; over the resamples {one.low_bytes} to {one.high_bytes} B"
+    place = f"{round(one.at_bytes)} B (above {low}, at or below {high}{widest})"
+    falls = "; a larger message is faster, which is rare for a protocol switch" if one.jump < 0 else ""
+    share = units.share(one.found_share)
+    return f"protocol switch at {place}: latency {_jump(one)}, in {share} of the resamples{falls}"
+
+
+def _doubtful(one: Break) -> str:
+    """not confirmed: latency -12 % at 152 B, in 61 % of the resamples (95 % are needed)."""
+    said = f"not confirmed: latency {_jump(one)} at {round(one.at_bytes)} B"
+    if one.found_share is None:
+        return f"{said}; it takes {FEWEST_RUNS} runs to confirm a switch by resampling"
+    return f"{said}, in {units.share(one.found_share)} of the resamples ({units.share(CONFIRMED)} are needed)"
+
+
+def _jump(one: Break) -> str:
+    return f"{one.jump * 100:+.0f} %"
+
+
+def pieces(curve: Curve) -> list[Row]:
+    """One row a piece of the latency, under `PIECES_HEAD`."""
+    return [_piece(one) for one in (curve.latency.segments if curve.latency else ())]
+
+
+def _piece(one: Segment) -> Row:
+    return (
+        f"{one.first_bytes} B",
+        f"{one.last_bytes} B",
+        units.duration(one.startup_s.value) if one.startup_s.value > 0 else NOT_POSITIVE,
+        _ends(one.startup_s, lambda end: units.duration(max(end, 0.0))),
+        _rate(one.bytes_per_s.value),
+        _ends(one.bytes_per_s, _rate),
+        units.share(one.relative_error),
+    )
+
+
+def _ends(interval: Interval, say: Callable[[float], str]) -> str:
+    """The ends of an interval; of one run there is none."""
+    if interval.low == interval.high:
+        return ""
+    low, high = say(interval.low), say(interval.high)
+    return low if low == high else f"{low}–{high}"
+
+
+def _rate(bytes_per_s: float) -> str:
+    """A piece that does not rise has no rate."""
+    return units.bandwidth(bytes_per_s) if math.isfinite(bytes_per_s) else "flat"
+
+
+def points_table(points: Sequence[CurvePoint], title: str) -> Table:
+    """One row a size."""
+    return Table(title=title, columns=POINTS_HEAD, rows=tuple(map(_point_row, points)))
+
+
+def _point_row(point: CurvePoint) -> Row:
+    return (
+        f"{point.message_bytes} B",
+        *_with_range(point.latency_s, units.LATENCY),
+        *_with_range(point.latency_mean_s, units.LATENCY),
+        _value(point.latency_p99_s, units.duration),
+        *_with_range(point.bandwidth_bytes_per_s, units.BANDWIDTH),
+        _value(point.bandwidth_mean_bytes_per_s, units.bandwidth),
+    )
+
+
+def tool_rows(curve: Curve) -> list[Row]:
+    """One row for each power of two, under `TOOLS_HEAD`: the sizes that other tools measure."""
+    return [
+        (
+            units.size(point.message_bytes),
+            _value(point.latency_s, units.duration),
+            _value(point.latency_mean_s, units.duration),
+            _value(point.latency_p99_s, units.duration),
+            _value(point.bandwidth_bytes_per_s, units.bandwidth),
+            _value(point.bandwidth_mean_bytes_per_s, units.bandwidth),
+        )
+        for point in curve.points
+        if point.message_bytes.bit_count() == 1
+    ]
+
+
+def _value(found: Estimate | None, say: Callable[[float | None], str]) -> str:
+    return say(found.value) if found else ""
+
+
+def _with_range(found: Estimate | None, metric: str) -> Row:
+    if found is None:
+        return ("", "")
+    spread = units.ends(found.value, found.low, found.high, metric) if found.runs > 1 else ""
+    return units.quantity(found.value, metric), spread

@@ -1,0 +1,1 @@
+"""seatrial link --ranks-per-node."""

@@ -1,0 +1,95 @@
+"""One, two, four, ... ranks of a node sending to as many of another, all at once."""
+
+import msgspec
+
+from seatrial.commands.link.saturate.judge import Saturation, judge_saturation
+from seatrial.driver.clock import monotonic_s
+from seatrial.driver.node_selection import allocation_s
+from seatrial.driver.progress import Progress
+from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, run_two_nodes
+from seatrial.locate.evidence import run_value
+from seatrial.model.errors import UsageError
+from seatrial.model.measurement import Kernel, Phase, Round, Shape
+from seatrial.model.run import Design
+from seatrial.model.settings import SaturateSettings
+from seatrial.pairs.rank_pairs import (
+    LATENCY_BYTES,
+    SIZES,
+    WINDOW,
+    doubling,
+    place_pairs,
+    repetitions_within,
+    saturation_rounds,
+)
+from seatrial.pairs.sizes import FEWEST_REPETITIONS, REPETITIONS, Pace
+
+
+class SaturateOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The run and what it says."""
+
+    outcome: TwoNodesOutcome
+    saturation: Saturation
+
+
+def run_saturate(settings: SaturateSettings, progress: Progress | None = None) -> SaturateOutcome:
+    """Carry out `seatrial link --ranks-per-node`; errors as of run_two_nodes."""
+    outcome = run_two_nodes(settings, lambda trial: _carry_out(trial, settings), progress)
+    return SaturateOutcome(outcome=outcome, saturation=judge_saturation(outcome.recorded))
+
+
+def _carry_out(trial: TwoNodes, settings: SaturateSettings) -> str:
+    budget_s = trial.settings.budget_s
+    trial.begin(allocation_s(budget_s))
+    counts = counts_of(trial, settings.ranks)
+    trial.start(counts[-1])
+    deadline = monotonic_s() + budget_s
+    pace = _pilot(trial)
+    repetitions = repetitions_within(counts, pace, budget_s, REPETITIONS, FEWEST_REPETITIONS)
+    rounds = saturation_rounds(trial.pair, counts, repetitions, pace, trial.seed)
+    trial.designed(_design(counts, repetitions, len(rounds)))
+    said = ", ".join(map(str, counts))
+    trial.progress.stage(f"Measuring {said} ranks of {trial.pair[0]} with as many of {trial.pair[1]}")
+    trial.progress.rounds(len(rounds))
+    in_time = trial.measurer.run(rounds, deadline)
+    return "" if in_time else f"The budget of {budget_s:.0f} s was spent before all was measured {repetitions} times."
+
+
+def counts_of(trial: TwoNodes, asked: tuple[int, ...]) -> tuple[int, ...]:
+    """Numbers of ranks, rising; 1 is always among them. Raises UsageError for more than the nodes have cores."""
+    known = [(facts.cores, node) for node, facts in sorted(trial.facts.items()) if facts.cores]
+    cores, node = min(known, default=(None, ""))
+    if not asked:
+        return doubling(cores or 1)
+    if cores is not None and max(asked) > cores:
+        raise UsageError(f"--ranks-per-node {max(asked)}: {node} has {cores} cores.", f"Give at most {cores}.")
+    return tuple(sorted({1, *asked}))
+
+
+def _pilot(trial: TwoNodes) -> Pace:
+    """One rank's pace; without results of the pilot, the default is used."""
+    pairs = place_pairs(trial.pair, 1)
+    small = Shape(kernel=Kernel.PINGPONG, message_bytes=LATENCY_BYTES, window=1, warmup=5, iterations=10)
+    large = Shape(kernel=Kernel.ONEWAY, message_bytes=SIZES[-1], window=WINDOW, warmup=1, iterations=2)
+    for shape in (small, large):
+        trial.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=pairs))
+    values = [run_value(one) for one in trial.measurer.measurements if one.times_s]
+    if len(values) < 2:
+        return Pace()
+    pace = Pace(latency_s=values[0], bytes_per_s=values[1])
+    trial.measurer.window_s = WINDOW * SIZES[-1] / pace.bytes_per_s
+    return pace
+
+
+def _design(counts: tuple[int, ...], repetitions: int, rounds: int) -> Design:
+    return Design(
+        name="saturation",
+        pairs_at_once=counts[-1],
+        repetitions=repetitions,
+        rounds=rounds,
+        ordered_pairs=2,
+        planned_pairs=1,
+        statement=(
+            f"{', '.join(map(str, counts))} ranks of each node at once, {len(SIZES)} message sizes, in {repetitions} "
+            "rounds each in random order. The launcher chooses the cores of the ranks."
+        ),
+    )

@@ -1,0 +1,184 @@
+"""How many ranks drive a port: the report of `seatrial link --ranks-per-node`."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from seatrial.commands.link.saturate.judge import AtOnce, AtSize, Saturation
+from seatrial.model import units
+from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
+from seatrial.model.run import RunInfo
+from seatrial.model.verdict import FindingKind
+from seatrial.render.json import filled
+from seatrial.render.pair_view import (
+    PairOutcome,
+    design_note,
+    limit_fields,
+    limit_text,
+    pair_case,
+    pair_sentence,
+    run_line,
+)
+from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
+from seatrial.render.report import Block, Findings, Lines, Report, Table, columns
+from seatrial.statistics.max_rate import MaxRate
+from seatrial.statistics.segments import Interval
+
+HEAD = columns("#size", "#ranks at once", "#bandwidth", "#range")
+LATENCY_HEAD = columns("#ranks at once", "#latency", "#range")
+
+
+class SaturationFields(PairOutcome, frozen=True, kw_only=True):
+    """How many ranks drive the port of a pair; docs/saturate.md describes each field."""
+
+    finding: str
+    message_bytes: int
+    by_ranks: tuple[AtOnce, ...]
+    by_size: tuple[AtSize, ...]
+    ranks_needed: int | None
+    one_rank_share: Estimate | None
+    model: MaxRate | None
+    limit_bytes_per_s: float | None
+    limit_binding: str | None
+    no_limit_because: str | None
+
+
+def saturation_report(run: RunInfo, saturation: Saturation) -> Report:
+    """The whole report."""
+    return Report(
+        word=saturation.word,
+        sentence=pair_sentence(saturation, f"{saturation.pair[0]} to {saturation.pair[1]}: {saturation.reason}"),
+        exit_code=saturation.exit_code,
+        run=run,
+        payload=lambda: filled(
+            SaturationFields,
+            saturation,
+            limit_fields(saturation.limit),
+            finding=next(
+                (one.statement for one in saturation.findings if one.kind is FindingKind.PORT_NEEDS_RANKS), ""
+            ),
+        ),
+        terminal=lambda _: _terminal(saturation),
+        page=lambda: _page(run, saturation),
+        about=run_line(run),
+        findings=saturation.findings,
+        cases=() if saturation.findings else (pair_case(saturation),),
+    )
+
+
+def _terminal(saturation: Saturation) -> Iterator[Block]:
+    if saturation.findings:
+        yield Findings(findings=saturation.findings)
+    yield Lines(rows=tuple(summary(saturation)))
+
+
+def _page(run: RunInfo, saturation: Saturation) -> Iterator[Block]:
+    if saturation.findings:
+        yield Findings(findings=saturation.findings)
+    yield Lines(title="What was found", rows=tuple(summary(saturation)))
+    if saturation.by_size:
+        yield bandwidth_plot(saturation)
+        yield Table(title="All sizes", columns=HEAD, rows=tuple(map(_row, saturation.by_size)))
+    if latencies := tuple(_latencies(saturation)):
+        yield Table(title="Latency while all of these ranks communicate", columns=LATENCY_HEAD, rows=latencies)
+    yield from design_note(run)
+
+
+def summary(saturation: Saturation) -> Iterator[tuple[str, str]]:
+    """Label and text of each line."""
+    if isinstance(saturation.limit, Limit):
+        yield "limit", limit_text(saturation.limit)
+    for one in saturation.by_ranks:
+        latency = f"; latency {units.estimate(one.latency_s, units.LATENCY)}" if one.latency_s else ""
+        yield rank_count(one.ranks), f"{units.estimate(one.bandwidth_bytes_per_s, units.BANDWIDTH)}{latency}"
+    if saturation.by_ranks:
+        yield "at", f"messages of {units.size(saturation.message_bytes)}"
+    if saturation.ranks_needed:
+        yield "needed", f"{saturation.ranks_needed} of those measured"
+    if saturation.model:
+        yield "model", _model(saturation.model)
+    for note in saturation.notes:
+        yield "note", note
+
+
+def rank_count(ranks: int) -> str:
+    """1 rank, 2 ranks."""
+    return "1 rank" if ranks == 1 else f"{ranks} ranks"
+
+
+def _model(model: MaxRate) -> str:
+    """Start-up, port and one rank with their intervals; what these ranks and sizes do not show has no number."""
+    start = model.startup_s
+    return "; ".join(
+        (
+            f"start-up {units.duration(start.value)}" if start.value > 0 else "start-up too short to see",
+            f"port {_model_rate(model.node_bytes_per_s, 'not reached by these ranks')}",
+            f"one rank {_model_rate(model.rank_bytes_per_s, 'not seen apart from the port')}",
+            f"error {units.share(model.relative_error)}",
+        )
+    )
+
+
+def _model_rate(rate: Interval, unseen: str) -> str:
+    if not math.isfinite(rate.value):
+        return unseen
+    if not math.isfinite(rate.high):
+        return f"{units.bandwidth(rate.value)}, at least {units.bandwidth(rate.low)}"
+    return f"{units.bandwidth(rate.value)}, range {units.ends(rate.value, rate.low, rate.high, units.BANDWIDTH)}"
+
+
+def bandwidth_plot(saturation: Saturation) -> Plot:
+    """Ranks by their logarithm, bandwidth from zero; one line a message size, the largest first."""
+    limit = saturation.limit if isinstance(saturation.limit, Limit) else None
+    limit_bytes_per_s = limit.limit_bytes_per_s if limit else 0.0
+    top = max(limit_bytes_per_s, *(one.bandwidth_bytes_per_s.high for one in saturation.by_size)) * 1.1
+    counts = sorted({one.ranks for one in saturation.by_size})
+    sizes = sorted({one.message_bytes for one in saturation.by_size}, reverse=True)
+    return Plot(
+        title="Bandwidth over ranks at once",
+        x=Axis(
+            low=counts[0],
+            high=max(counts[-1], 2 * counts[0]),
+            logarithmic=True,
+            ticks=tuple((ranks, rank_count(ranks)) for ranks in counts),
+        ),
+        y=Axis(
+            low=0.0,
+            high=top,
+            logarithmic=False,
+            ticks=tuple((value, units.bandwidth(value)) for value in round_steps(top)),
+        ),
+        series=tuple(_series([one for one in saturation.by_size if one.message_bytes == size]) for size in sizes),
+        levels=((limit_bytes_per_s, f"limit {limit_text(limit)}"),) if limit else (),
+    )
+
+
+def _series(points: Sequence[AtSize]) -> Series:
+    return Series(label=units.size(points[0].message_bytes), points=tuple(map(_point, points)))
+
+
+def _point(one: AtSize) -> Point:
+    value = one.bandwidth_bytes_per_s
+    text = units.estimate(value, units.BANDWIDTH)
+    return Point(
+        x=one.ranks,
+        y=value.value,
+        low=value.low,
+        high=value.high,
+        x_text=rank_count(one.ranks),
+        y_text=units.bandwidth(value.value),
+        hover=f"{units.size(one.message_bytes)}, {rank_count(one.ranks)}: {text}",
+    )
+
+
+def _row(one: AtSize) -> tuple[str, ...]:
+    value = one.bandwidth_bytes_per_s
+    spread = units.ends(value.value, value.low, value.high, units.BANDWIDTH) if value.runs > 1 else ""
+    return units.size(one.message_bytes), str(one.ranks), units.bandwidth(value.value), spread
+
+
+def _latencies(saturation: Saturation) -> Iterator[tuple[str, ...]]:
+    for one in saturation.by_ranks:
+        if (took := one.latency_s) is not None:
+            spread = units.ends(took.value, took.low, took.high, units.LATENCY) if took.runs > 1 else ""
+            yield str(one.ranks), units.duration(took.value), spread

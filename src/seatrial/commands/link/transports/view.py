@@ -1,0 +1,314 @@
+"""Which transport carried the data: the report of `seatrial link --transports`."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from seatrial.commands.link.transports.carriers import CarrierVerdict
+from seatrial.commands.link.transports.effects import BANDWIDTH_MATTERS, BASES, LATENCY_MATTERS, Effect, times_text
+from seatrial.commands.link.transports.inventory import Offer, told
+from seatrial.commands.link.transports.judge import Transports, TransportsByRail
+from seatrial.model import units
+from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
+from seatrial.model.run import RunInfo
+from seatrial.model.transport import Carrier, Declared, Role
+from seatrial.model.verdict import Verdict
+from seatrial.render.headline import sentence_of, word_of
+from seatrial.render.json import filled
+from seatrial.render.pair_view import (
+    OutcomeFields,
+    PairOutcome,
+    design_note,
+    limit_fields,
+    limit_text,
+    pair_case,
+    run_line,
+)
+from seatrial.render.plots import Factor, Factors, Forest
+from seatrial.render.report import Block, Findings, Items, Lines, Paragraph, Report, Table, columns
+
+LEAST_SPAN = 2.0
+"""An axis reaches at least from half the default's time to twice as long."""
+MOST_SPAN = 64.0
+"""Values beyond are drawn at the end of the axis; the numbers are beside it."""
+ORDER = tuple(Role)
+"""As in docs/transports.md."""
+SHOWN = ("pml", "mtl", "btl", "device", "transports", "devices", "providers")
+"""Frameworks and lists that show how messages can travel; the others would only fill the page."""
+READING = (
+    "Times as multiples of the default's (of the reference's, where a transport is slowed down): to the right is "
+    "slower, a bar is the interval. Within the grey band a difference does not matter."
+)
+
+
+class VariantEffect(Effect, frozen=True, kw_only=True):
+    """One variant against the default or the reference, and whether the difference matters."""
+
+    changed: bool
+    slower: bool
+    faster: bool
+
+
+class TransportAnswer(OutcomeFields, frozen=True, kw_only=True):
+    """What carried the data over one rail or all, and the starts that show it."""
+
+    carried_by: Carrier | None
+    declared: Declared | None
+    carriers: tuple[CarrierVerdict, ...]
+    effects: tuple[VariantEffect, ...] = msgspec.field(name="variants")
+    limit_bytes_per_s: float | None
+    limit_binding: str | None
+    no_limit_because: str | None
+
+
+class TransportsFields(TransportAnswer, frozen=True, kw_only=True):
+    """The transport between two ranks; docs/transports.md describes each field."""
+
+    source: str
+    target: str
+    within: bool
+    mpi_library: str
+    offers: tuple[Offer, ...]
+
+
+class RailTransport(TransportAnswer, frozen=True, kw_only=True):
+    """The transport over one rail alone."""
+
+    rail: str
+    held: dict[str, str]
+    verdict: Verdict
+
+
+class TransportsByRailFields(PairOutcome, frozen=True, kw_only=True):
+    """The transports between two ranks over each rail alone; docs/transports.md describes each field."""
+
+    within: bool
+    mpi_library: str
+    offers: tuple[Offer, ...]
+    rails: tuple[RailTransport, ...]
+
+
+AnswerForm = TypeVar("AnswerForm", bound=TransportAnswer)
+
+
+def transports_report(run: RunInfo, transports: Transports | TransportsByRail) -> Report:
+    """The whole report."""
+    return Report(
+        word=word_of(transports.findings, transports.verdict.value),
+        sentence="; ".join(filter(None, (sentence_of(transports.findings), headline(transports)))),
+        exit_code=transports.exit_code,
+        run=run,
+        payload=lambda: transports_fields(transports),
+        terminal=lambda _: _terminal(transports),
+        page=lambda: _page(run, transports),
+        about=run_line(run),
+        findings=transports.findings,
+        cases=(pair_case(transports),),
+    )
+
+
+def transports_fields(transports: Transports | TransportsByRail) -> TransportsFields | TransportsByRailFields:
+    """What programs read of an ablation, over one rail or several."""
+    if isinstance(transports, Transports):
+        return _answer(TransportsFields, transports)
+    rails = [_answer(RailTransport, rail) for rail in transports.rails]
+    return filled(TransportsByRailFields, transports, transports.rails[0], rails=rails)
+
+
+def _answer(form: type[AnswerForm], transports: Transports) -> AnswerForm:
+    return filled(form, transports, limit_fields(transports.limit))
+
+
+def headline(transports: Transports | TransportsByRail) -> str:
+    """Between whom, and what carried the data or why that is not known."""
+    where = " to ".join(transports.pair)
+    if isinstance(transports, TransportsByRail):
+        where = f"{where}, each rail alone"
+    elif transports.within:
+        where = f"within {transports.pair[0].rpartition(':')[0]}"
+    return f"{where}: {transports.reason}"
+
+
+def _terminal(transports: Transports | TransportsByRail) -> Iterator[Block]:
+    if transports.findings:
+        yield Findings(findings=transports.findings)
+    if not isinstance(transports, TransportsByRail):
+        yield Lines(rows=tuple(carried_lines(transports)))
+        yield Lines(rows=tuple(_variants(transports.effects, transports.rail)))
+        yield Lines(rows=(*_note_rows(transports), *surroundings(transports)))
+        return
+    for rail in transports.rails:
+        yield Paragraph(text=f"{rail.rail}  {rail.verdict.value}: {rail.reason}", strong=True)
+        yield Lines(rows=(("held by", settings_text(rail.held)), *carried_lines(rail)), tight=True)
+        yield Lines(rows=tuple(_variants(rail.effects, rail.rail)))
+    yield Lines(rows=(*_note_rows(transports), *surroundings(transports.rails[0])))
+
+
+def _page(run: RunInfo, transports: Transports | TransportsByRail) -> Iterator[Block]:
+    parts = transports.rails if isinstance(transports, TransportsByRail) else (transports,)
+    if transports.findings:
+        yield Findings(findings=transports.findings)
+    for part in parts:
+        yield from _page_part(part)
+    yield Lines(title="What there is", rows=tuple(surroundings(parts[0])))
+    if notes := notes_of(transports):
+        yield Items(title="Caveats", items=notes)
+    yield from design_note(run)
+
+
+def _page_part(transports: Transports) -> Iterator[Block]:
+    """One rail, or the whole run where none was named; variants of one kind are next to each other."""
+    if transports.rail:
+        yield Paragraph(title=f"Rail {transports.rail}: {transports.verdict.value}", text=transports.reason)
+        if transports.held:
+            yield Paragraph(text=f"Restricted to it by {settings_text(transports.held)}", aside=True)
+    yield Lines(title="What carried the data", rows=tuple(carried_lines(transports)))
+    effects = sorted(transports.effects, key=lambda one: ORDER.index(one.variant.role))
+    yield Forest(
+        title="What each setting changed",
+        aside=READING,
+        names=tuple(variant_name(one, transports.rail) for one in effects),
+        metrics=(
+            _factors("Latency, 8 B", LATENCY_MATTERS, [(one, one.latency_times) for one in effects]),
+            _factors("Time of 4 MiB messages", BANDWIDTH_MATTERS, [(one, one.bandwidth_times) for one in effects]),
+        ),
+    )
+    yield Table(columns=columns("setting", "~what was measured"), rows=tuple(_variants(effects, transports.rail)))
+
+
+def _factors(title: str, matters: float, rows: Sequence[tuple[Effect, Estimate | None]]) -> Factors:
+    """One axis for all variants, logarithmic, with the default in its middle."""
+    span = axis_span(times for _, times in rows if times is not None)
+    return Factors(
+        title=title,
+        span=f"{span:.3g}",
+        below=place(1 / matters, span),
+        above=place(matters, span),
+        rows=tuple(_factor(one, times, span) for one, times in rows),
+    )
+
+
+def _factor(one: Effect, times: Estimate | None, span: float) -> Factor:
+    if one.failure:
+        return Factor(style="invalid", text="INVALID")
+    if one.variant.role in BASES and one.starts:
+        return Factor(style="base", text="1, by definition")
+    if times is None:
+        return Factor(style="none", text="not measured")
+    return Factor(
+        style=one.variant.role.value,
+        text=factor_text(times),
+        low=place(times.low if times.runs > 1 else times.value, span),
+        value=place(times.value, span),
+        high=place(times.high if times.runs > 1 else times.value, span),
+    )
+
+
+def axis_span(all_times: Iterable[Estimate]) -> float:
+    """How far an axis reaches, as a factor: the farthest end of the intervals, within reason."""
+    return min(max([LEAST_SPAN, *(_farthest(times) for times in all_times)]), MOST_SPAN)
+
+
+def _farthest(times: Estimate) -> float:
+    ends: Iterator[float] = (each for each in (times.low, times.value, times.high) if each > 0 and math.isfinite(each))
+    return max((max(each, 1 / each) for each in ends), default=LEAST_SPAN)
+
+
+def place(times: float, span: float) -> float:
+    """Where a multiple of the default's time lies on an axis from 1/span to span, in per cent of its width."""
+    if not times > 0:
+        return 0.0
+    if not math.isfinite(times):
+        return 100.0
+    share = math.log(times) / math.log(span)
+    return round(50 + 50 * min(max(share, -1.0), 1.0), 2)
+
+
+def surroundings(transports: Transports) -> Iterator[tuple[str, str]]:
+    """The MPI, and what each node offers."""
+    yield "MPI", transports.mpi_library.splitlines()[0] if transports.mpi_library else "it did not say"
+    for offer in transports.offers:
+        yield offer.node, offer_text(offer)
+
+
+def carried_lines(transports: Transports) -> Iterator[tuple[str, str]]:
+    """What the MPI declares, what is shown of each transport, and the limit."""
+    for one in transports.carriers:
+        word = {True: "carried the data", False: "did not", None: "open"}[one.carried]
+        yield one.carrier, f"{word}: {one.statement}"
+    yield (
+        "declares",
+        ", ".join(transports.declared.words) if transports.declared and transports.declared.words else "nothing known",
+    )
+    if isinstance(transports.limit, Limit):
+        yield "limit", limit_text(transports.limit)
+
+
+def notes_of(transports: Transports | TransportsByRail) -> tuple[str, ...]:
+    """The notes that the headline does not contain."""
+    return tuple(note for note in transports.notes if note not in transports.reason)
+
+
+def _note_rows(transports: Transports | TransportsByRail) -> Iterator[tuple[str, str]]:
+    return (("note", note) for note in notes_of(transports))
+
+
+def _variants(effects: Iterable[Effect], rail: str) -> Iterator[tuple[str, str]]:
+    return ((variant_name(one, rail), variant_text(one)) for one in effects)
+
+
+def variant_name(one: Effect, rail: str) -> str:
+    """Without the rail that its part of the report is about."""
+    return one.variant.name.removesuffix(f" over {rail}")
+
+
+def offer_text(offer: Offer) -> str:
+    """Devices, what to expect from them, and what libraries have compiled in."""
+    devices = ", ".join(offer.devices) or "no device known"
+    inside = "; ".join(
+        f"{one.name} {one.version}: "
+        + ", ".join(f"{name} {' '.join(parts)}" for name, parts in one.components.items() if name in SHOWN)
+        for one in offer.libraries
+        if any(name in SHOWN for name in one.components)
+    )
+    return f"{devices}; expected: {told(offer.expected)}" + (f". {inside}" if inside else "")
+
+
+def variant_text(one: Effect) -> str:
+    """Numbers, their ratio to the default's, the devices that carried the bytes, and the settings."""
+    shown = f" [{settings_text(one.variant.environment)}]" if one.variant.environment else ""
+    if one.failure:
+        return f"INVALID: {one.failure}{shown}"
+    whose = "the reference's" if one.variant.role is Role.HOBBLED else "the default's"
+    parts = [f"{units.bandwidth(_value(one.bandwidth_bytes_per_s))}{_times(one.bandwidth_times, whose)}"]
+    parts.append(f"{units.duration(_value(one.latency_s))}{_times(one.latency_times, whose)}")
+    if one.devices is not None:
+        parts.append(f"over {', '.join(one.devices) or 'no device that counts'}")
+    starts = f"{one.starts} starts" if one.starts != 1 else "1 start"
+    role = "" if one.variant.role is Role.DEFAULT else shown
+    return f"{'; '.join(parts)}; {starts}{role}"
+
+
+def settings_text(environment: Mapping[str, str]) -> str:
+    """NAME=value NAME=value."""
+    return " ".join(f"{name}={value}" for name, value in environment.items())
+
+
+def _value(estimate: Estimate | None) -> float | None:
+    return estimate.value if estimate else None
+
+
+def _times(times: Estimate | None, whose: str) -> str:
+    """The time over that of the reference: 1.02 [0.99–1.05] of the default's time."""
+    if times is None:
+        return ""
+    return f" ({factor_text(times)} of {whose} time)"
+
+
+def factor_text(times: Estimate) -> str:
+    """1.02 [0.99–1.05]; of one run without an interval."""
+    interval = f" [{times_text(times.low)}–{times_text(times.high)}]" if times.runs > 1 else ""
+    return f"{times_text(times.value)}{interval}"
