@@ -27,7 +27,7 @@ FIELDS = ("pattern", "mark", "marks", "named", "called")
 """Fields of records that are patterns."""
 FROM_RECORDS = frozenset({
     "mark", "each.pattern", "kind.pattern", "pattern", "line.named", "line.called",
-    "one_of(self.look)", "one_of(self.also)", "one_of(self.unless)", "one_of(one.look)", "expression", "head", "end",
+    "one_of(self.look)", "one_of(self.also)", "one_of(self.unless)", "one_of(pending.look)", "expression", "head", "end",
     "closing", "rule_of(text, '#')", "rule_of(text, '-')", "rule_of(text, '=')", "pattern.pattern", "spec.complete",
     "gate.forbidden", "gate.required",
 })  # fmt: skip

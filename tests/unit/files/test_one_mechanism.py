@@ -27,9 +27,9 @@ ELSEWHERE = {
     "driver/submitted.py write_text": "a private temporary folder",
     "archive/lease.py open": "reads only",
     "archive/liveness.py open": "reads only",
-    "cli/streams.py open": "/dev/null",
+    "frame/streams.py open": "/dev/null",
     "recordings/trees.py": "a new private temporary folder",
-    "commands/run/scratch.py": "the private scratch folder of a run",
+    "driver/benchmark/scratch.py": "the private scratch folder of a run",
     "launch/probe_build.py": "this user's cache of programs, and a private temporary folder",
     "launch/collector.py symlink_to": "a private temporary folder",
 }
