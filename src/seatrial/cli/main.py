@@ -36,12 +36,8 @@ SUMMARIES = {
     "swap": "Find a faulty part by exchanging parts: which one it is, and which exchange reveals most.",
     "nodes": "Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes.",
     "soak": "Keep all nodes busy for some minutes, and name what fails or becomes slower under load.",
-    "run": "Run a benchmark on the nodes, judge its output by evidence of work and gates, and keep it.",
     "parse": "Read one output of a benchmark and judge it: numbers, evidence of work, validity gates.",
-    "acceptance": "Run a site's list of benchmarks and compare them with thresholds.",
-    "scale": "Judge scaling of a benchmark, by runs or by outputs: speed-up, efficiency, and whether all did the same "
-    "work.",
-    "benchmarks": "Known benchmarks: metrics, evidence of work, gates.",
+    "bench": "Run a benchmark, a scaling series or a site's list of benchmarks, and judge the outputs.",
     "gather": "Record raw facts of the nodes, for `--from` and to share with others.",
     "doctor": "Try a launch step by step, cheapest first, and name what blocks it and what to do about it.",
     "fabric": "The InfiniBand fabric: its map, and what is wrong with its cables.",
@@ -55,7 +51,7 @@ SUMMARIES = {
 @click.group(
     cls=LazyGroup,
     summaries=SUMMARIES,
-    modules={"benchmarks": "parse", "import": "import_values", "plan": "history"},
+    modules={"import": "import_values", "plan": "history"},
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 @click.version_option(

@@ -46,7 +46,8 @@ class RunKind(enum.StrEnum):
     @property
     def command(self) -> str:
         """As it is typed."""
-        return "seatrial curve --rails" if self is RunKind.RAILS else f"seatrial {self.value}"
+        words = {RunKind.RAILS: "curve --rails", RunKind.RUN: "bench run"}
+        return f"seatrial {words.get(self, self.value)}"
 
 
 class NodeCause(enum.StrEnum):

@@ -244,7 +244,7 @@ class SoakSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", 
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="run"):
-    """The options of `seatrial run`."""
+    """The options of `seatrial bench run`."""
 
     site: SiteSettings
     benchmark: str
