@@ -19,8 +19,7 @@ SUMMARIES = {
     "import": "Write values that were measured elsewhere into the archive, for compare, history, plan, fleet, "
     "changepoints.",
     "baseline": "Keep runs under a name, with which later runs are compared.",
-    "facts": "Print what nodes are; with --drift, --since or --with-login what differs, and exit 1 where there are "
-    "findings.",
+    "facts": "Print what nodes are; with --drift, --since or --with-login what differs (exit 1 if there are findings).",
     "limits": "Print the limit of every path inside the nodes and between them, and which term binds.",
     "locate": "Name the slow and late nodes, uplinks and cables in an n×n table of latency or bandwidth measured "
     "elsewhere.",
@@ -38,7 +37,6 @@ SUMMARIES = {
     "soak": "Keep all nodes busy for some minutes, and name what fails or becomes slower under load.",
     "parse": "Read one output of a benchmark and judge it: numbers, evidence of work, validity gates.",
     "bench": "Run a benchmark, a scaling series or a site's list of benchmarks, and judge the outputs.",
-    "gather": "Record raw facts of the nodes, for `--from` and to share with others.",
     "doctor": "Try a launch step by step, cheapest first, and name what blocks it and what to do about it.",
     "fabric": "The InfiniBand fabric: its map, and what is wrong with its cables.",
     "runs": "List, show, export, recover and collect archived runs.",

@@ -7,9 +7,10 @@
 import functools
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -22,7 +23,7 @@ from seatrial.cli.options import (
     PATH,
     RUN,
     RUN_NAME,
-    archive_option,
+    archive_option_of,
     mpirun_words,
     read_text,
     time_text,
@@ -87,7 +88,7 @@ def shared(name: str, *short: str, **settings: Any) -> tuple[str, Callable[..., 
 SHARED = dict([
     shared("--budget", type=DURATION, default=time_text(PAIR_BUDGET_S),
            help="Time budget for measuring: 90s, 10m, 1h.", metavar="TIME"),
-    ("archive", lambda: archive_option),
+    ("archive", archive_option_of),
     shared("--launcher", default=DEFAULTS.launcher, help="auto, slurm, local or ssh.", metavar="NAME"),
     shared("--hosts", type=Text(host_names, node_names), default="",
            help="Hosts to measure over ssh, without Slurm: n[1-4] or n1,n3.", metavar="HOSTS"),
@@ -142,10 +143,17 @@ OF_A_SITE = (*SHARED, "leaves", "baseline", "storage")
 """Options that a site's file may set: the shared ones, and some of a single command."""
 
 
-def site_options(*, only: Sequence[str] = tuple(SHARED), without: Sequence[str] = (), **defaults: str) -> Decorator:
+def site_options(
+    *,
+    only: Sequence[str] = tuple(SHARED),
+    without: Sequence[str] = (),
+    modes: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    **defaults: str,
+) -> Decorator:
     """Decorator: the function gets `site`, the settings that these options make; write it below all other options.
 
     `defaults`: those that differ from the ones of `SHARED`. An option that is not offered has that of the settings.
+    `modes`: of options that go with some modes of the command only.
     """
     offered = [name for name in SHARED if name in only and name not in without]
 
@@ -156,7 +164,8 @@ def site_options(*, only: Sequence[str] = tuple(SHARED), without: Sequence[str] 
 
         decorated: Callable[..., int] = with_site
         for name in reversed(offered):
-            settings = {"default": defaults[name]} if name in defaults else {}
+            settings: dict[str, Any] = {"default": defaults[name]} if name in defaults else {}
+            settings |= {"modes": modes[name]} if name in modes else {}
             decorated = SHARED[name](**settings)(decorated)
         return decorated
 

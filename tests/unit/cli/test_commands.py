@@ -94,7 +94,7 @@ def test_usage_errors_exit_64_and_show_the_value(seatrial: Seatrial, arguments: 
         ["transports", "--nodes"],
         ["facts"],
         ["limits"],
-        ["gather"],
+        ["facts", "--output", "x"],
         ["facts", "--detach"],
         ["facts", "--from", "/dev/null"],
     ],
