@@ -33,8 +33,8 @@ SUMMARIES = {
     "placement": "Start a launch line with the probe in place of its program: where its ranks are, and what would be "
     "better.",
     "swap": "Find a faulty part by exchanging parts: which one it is, and which exchange reveals most.",
-    "nodes": "Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes.",
-    "soak": "Keep all nodes busy for some minutes, and name what fails or becomes slower under load.",
+    "nodes": "Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes; or --for some "
+    "time.",
     "parse": "Read one output of a benchmark and judge it: numbers, evidence of work, validity gates.",
     "bench": "Run a benchmark, a scaling series or a site's list of benchmarks, and judge the outputs.",
     "doctor": "Try a launch step by step, cheapest first, and name what blocks it and what to do about it.",

@@ -170,14 +170,18 @@ routes_option = option(
     help="The fabric's forwarding tables: output of dump_fts, or live.",
     metavar="FILE",
 )
-storage_option = option(
+storage_option = partial(
+    option,
     "--storage",
     type=FOLDER,
     help="Folder in which storage is tried; all nodes must see it.  [default: the archive]",
     metavar="DIR",
 )
-baseline_option = option(
-    "--baseline", help="Also compare with these runs: a baseline, or runs as compare takes them.", metavar="NAME"
+baseline_option = partial(
+    option,
+    "--baseline",
+    help="Also compare with these runs: a baseline, or runs as compare takes them.",
+    metavar="NAME",
 )
 runs_option = option("--runs", help="Instead of files: runs of the archive, as compare takes them.", metavar="RUNS")
 by_option = option(

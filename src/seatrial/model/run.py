@@ -46,7 +46,7 @@ class RunKind(enum.StrEnum):
     @property
     def command(self) -> str:
         """As it is typed."""
-        words = {RunKind.RAILS: "curve --rails", RunKind.RUN: "bench run"}
+        words = {RunKind.RAILS: "curve --rails", RunKind.RUN: "bench run", RunKind.SOAK: "nodes --for"}
         return f"seatrial {words.get(self, self.value)}"
 
 

@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 from tests.unit.cli.test_hostile import LEAVES
 
 WITH_JSON = {path for path, command in LEAVES.items() if any("--json" in one.opts for one in command.params)}
-MEASURING = {("curve",), ("saturate",), ("transports",), ("placement",), ("nodes",), ("soak",), ("bench", "accept")}
+MEASURING = {("curve",), ("saturate",), ("transports",), ("placement",), ("nodes",), ("bench", "accept")}
 """Their tests read what they print, and `test_every_json_goes_through_one_writer` covers the form."""
 ELSEWHERE = {
     ("runs", "collect"), ("lab", "status"), ("lab", "trial"), ("fabric", "show"), ("fabric", "check"),

@@ -19,7 +19,7 @@ from tests.unit.cli.test_terminals import FABRIC
 FIXTURES = (archive, recorded)
 WITHOUT_FILES = [
     ["doctor"], ["check"], ["check", "--dry-run"], ["curve", "n1", "n2"], ["saturate", "n1", "n2"], ["transports"],
-    ["nodes"], ["soak"], ["bench", "run", "hpl"], ["bench", "show", "hpl"],
+    ["nodes"], ["nodes", "--for", "10m"], ["bench", "run", "hpl"], ["bench", "show", "hpl"],
 ]  # fmt: skip
 """Without Slurm and MPI they end before they open a file."""
 READING = [

@@ -18,7 +18,7 @@ from tests.support.command_line import Seatrial
 COMMANDS = {
     "check": [],
     "nodes": [],
-    "soak": [],
+    "nodes --for 10m": [],
     "bench run": ["stream"],
     "bench scale": ["stream", "--node-count", "1,2"],
     "curve": [],
