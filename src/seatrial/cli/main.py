@@ -13,11 +13,8 @@ SUMMARIES = {
     "measured.",
     "compare": "Say what became slower, faster or stayed the same between two sets of runs, and which facts changed "
     "with it.",
-    "plan": "Say how many runs, nodes and node-hours it takes to show a change, from the variance of the runs "
-    "there are.",
     "history": "Print a metric over the runs of the archive, where it changed, and which facts changed at that time.",
-    "import": "Write values that were measured elsewhere into the archive, for compare, history, plan, fleet, "
-    "changepoints.",
+    "import": "Write values that were measured elsewhere into the archive, for compare, history, fleet, changepoints.",
     "baseline": "Keep runs under a name, with which later runs are compared.",
     "facts": "Print what nodes are; with --drift, --since or --with-login what differs (exit 1 if there are findings).",
     "limits": "Print the limit of every path inside the nodes and between them, and which term binds.",
@@ -49,7 +46,7 @@ SUMMARIES = {
 @click.group(
     cls=LazyGroup,
     summaries=SUMMARIES,
-    modules={"import": "import_values", "plan": "history"},
+    modules={"import": "import_values"},
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 @click.version_option(

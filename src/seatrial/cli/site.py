@@ -85,7 +85,7 @@ def shared(name: str, *short: str, **settings: Any) -> tuple[str, Callable[..., 
     return name[2:].replace("-", "_"), partial(option, name, *short, **settings)
 
 
-SHARED = dict([
+SHARED: dict[str, Callable[..., Decorator]] = dict([
     shared("--budget", type=DURATION, default=time_text(PAIR_BUDGET_S),
            help="Time budget for measuring: 90s, 10m, 1h.", metavar="TIME"),
     ("archive", archive_option_of),

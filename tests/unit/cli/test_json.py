@@ -30,7 +30,7 @@ PRINTING = [
     ["bench", "list"],
     ["baseline", "show", "kept"],
     ["compare", "run", "second"],
-    ["plan", "check"],
+    ["compare", "--plan", "check"],
     ["history", "bandwidth"],
     ["check", "--replay", "run", "--run", "again"],
     ["facts", "--from", "facts.txt"],
