@@ -41,11 +41,28 @@ SUMMARIES = {
     "completion": "Print a script that lets the shell complete commands, options, nodes, partitions and runs.",
 }
 """What help says of each command, repeated here so that --help loads no command."""
+HEADINGS = {
+    "Is the cluster healthy, and who is at fault?": ("check", "nodes", "fabric", "doctor"),
+    "What do the links, launches and benchmarks reach?": (
+        "curve",
+        "saturate",
+        "transports",
+        "limits",
+        "placement",
+        "bench",
+    ),
+    "What do facts and numbers say?": ("facts", "parse", "locate", "fleet", "changepoints"),
+    "What changed?": ("compare", "history", "baseline"),
+    "Which runs are there?": ("report", "runs", "import"),
+    "Rarely": ("swap", "lab", "completion"),
+}
+"""The questions that help puts above the commands, in their order."""
 
 
 @click.group(
     cls=LazyGroup,
     summaries=SUMMARIES,
+    headings=HEADINGS,
     modules={"import": "import_values"},
     context_settings={"help_option_names": ["--help", "-h"]},
 )
