@@ -114,7 +114,7 @@ def compare(path: Path, message_bytes: int) -> bool:
 
 def main() -> None:
     path = build(find_mpi(), default_folder())
-    seatrial("lab", "up", "--name", LAB, "--nodes", "2")
+    seatrial("lab", "up", "--name", LAB, "--node-count", "2")
     try:
         within = [compare(path, size) for size in SIZES]
     finally:

@@ -21,7 +21,7 @@ lab=demo$$
 trap '"$seatrial" lab down --name "$lab" >/dev/null 2>&1 || true' EXIT
 trap 'exit 130' INT TERM
 say "Raising a virtual Slurm cluster: 4 nodes on 2 leaf switches, 1 Gb/s links"
-"$seatrial" lab up --name "$lab" --nodes 4
+"$seatrial" lab up --name "$lab" --node-count 4
 say "Planting a fault: the link of n3 at 60 % of its rate. seatrial check does not know."
 "$seatrial" lab fault add link-rate n3 --percent 60 --name "$lab"
 say "seatrial check"

@@ -20,7 +20,7 @@ SIZES = ((1, 1), (2, 2), (4, 2))
 
 
 def carried_out(plan: LabPlan, archive: Path, *words: object, code: int = 0, command: str = "run") -> dict[str, Any]:
-    asked = [command, *map(str, words), "--archive", str(archive), "--budget", "10m", "--json"]
+    asked = ["bench", command, *map(str, words), "--archive", str(archive), "--budget", "10m", "--json"]
     done = run(as_user(plan, [*SURROUNDINGS, sys.executable, "-m", "seatrial", *asked]), timeout_s=700)
     assert done.returncode == code, done.stdout + done.stderr
     return parsed(done.stdout)

@@ -41,7 +41,7 @@ def wait_for_an_empty_queue(lab: LabPlan) -> None:
     assert eventually(lambda: run(as_user(lab, ["squeue", "-h"]), timeout_s=30).stdout == "")
 
 
-UNDECIDED = ("collect", "soak")
+UNDECIDED = ("collect", "nodes --for")
 """What one run or a few cycles do not decide: exit code 2."""
 
 

@@ -201,7 +201,7 @@ def test_facts_and_recordings_of_hosts(clean: LabPlan, tmp_path: Path) -> None:
     assert sorted(parsed(done.stdout)["nodes"]) == ["n1", "n3"]
     assert "n2 gave no facts: the host key of the host is unknown" in done.stderr
     output = tmp_path / "hosts.tar.gz"
-    recorded = seatrial(clean, "gather", "--hosts", "n[1-3]", "--output", str(output))
+    recorded = seatrial(clean, "facts", "--hosts", "n[1-3]", "--output", str(output))
     assert recorded.returncode == 2, recorded.stderr
     assert recorded.stdout.startswith("2 nodes in"), recorded.stdout
     again = seatrial(clean, "facts", "--from", str(output), "--json")

@@ -98,7 +98,7 @@ def test_a_lab_stands_in_a_mount_namespace_of_its_own_whatever_its_number(lab_na
     around = ["taskset", "-c", str(cores[0]), "unshare", "--mount", "taskset", "-c", str(cores[shift % len(cores)])]
     if shift < 0:
         around[2], around[-1] = around[-1], around[2]
-    lab = f'"$@" lab up --nodes 2 --name {lab_name} && "$@" lab run --name {lab_name} -- srun -N2 hostname'
+    lab = f'"$@" lab up --node-count 2 --name {lab_name} && "$@" lab run --name {lab_name} -- srun -N2 hostname'
     done = run([*around, "sh", "-c", f'{lab}; "$@" lab down --name {lab_name}', "sh", *SEATRIAL], timeout_s=120)
     assert {"n1", "n2"} <= set(done.stdout.split()), done.stderr
 

@@ -33,7 +33,7 @@ def test_it_runs_inside_the_lab_from_any_folder(clone: Path) -> None:
         variables = {"PYTHONPATH": str(clone / "src"), "PYTHONSAFEPATH": "1"}
         return run([*seatrial, *words], timeout_s=120, cwd="/", extra_environment=variables)
 
-    up = called("lab", "up", "--nodes", "2", "--name", name)
+    up = called("lab", "up", "--node-count", "2", "--name", name)
     try:
         assert up.ok, up.stderr
         for host in ("login", "n1"):

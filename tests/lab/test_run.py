@@ -42,7 +42,7 @@ KILLED = (
 def test_it_runs_on_both_nodes(lab4: LabPlan, tmp_path: Path, text: str, code: int, says: str) -> None:
     file = tmp_path / "names.toml"
     file.write_text(OWN.replace('"{text}"', f"'{text}'"))
-    asked = ["run", str(file), "--nodes", "n1,n2", "--archive", str(tmp_path / "archive"), "--json"]
+    asked = ["bench", "run", str(file), "--nodes", "n1,n2", "--archive", str(tmp_path / "archive"), "--json"]
     done = run(as_user(lab4, [sys.executable, "-m", "seatrial", *asked]), timeout_s=150)
     report = parsed(done.stdout)
     assert (done.returncode, report["nodes"]) == (code, ["n1", "n2"]), done.stderr

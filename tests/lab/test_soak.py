@@ -35,7 +35,7 @@ def test_a_node_that_dies_is_named_with_what_ran_and_the_soak_goes_on_until_it_i
     lab4: LabPlan, tmp_path: Path
 ) -> None:
     """Most of the time is Slurm's, which waits for the daemon that is gone."""
-    words = ["soak", "n[1-3]", "--minutes", "10", *TRIALS, "--json", "--run", "hot", "--archive", str(tmp_path)]
+    words = ["nodes", "n[1-3]", "--for", "10m", *TRIALS, "--json", "--run", "hot", "--archive", str(tmp_path)]
     process = subprocess.Popen(
         as_user(lab4, [sys.executable, "-m", "seatrial", *words]),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -11,7 +11,7 @@ from tests.support.paths import ROOT
 ELSEWHERE = ("--hosts", "run hpcc")
 """test_hosts.py runs what needs an sshd, and tests/applications what needs a benchmark's package."""
 ON_A_CLUSTER = re.compile(
-    r"seatrial (doctor|check(?! --launcher local)|limits|gather|runs collect|link|soak|placement)\b"
+    r"seatrial (doctor|check(?! --launcher local)|limits|runs collect|link|nodes --for|placement)\b"
     r"| n\[| --from cluster"
 )
 """What measures or reads nodes, and what reads their recording."""
@@ -42,7 +42,7 @@ NAMED_FILES = {
 SEARCH = ("swap", "start", "gpu", "node=n1,card=c1", "node=n2,card=c2")
 """The search for a faulty part whose state the table prints."""
 AS_TESTED = {
-    "--minutes 60": "--minutes 0.1",
+    "--for 60m": "--for 6s",
     "seatrial nodes n": "seatrial nodes --repetitions 1 --trials memory,noise n",
     "seatrial nodes --l": "seatrial nodes --repetitions 1 --trials noise --l",
     "link n1 n2 --budget 10s": "link n1 n2 --budget 11s --per-octave 1",

@@ -183,7 +183,7 @@ def _unrelated(text: str, wanted: str) -> UsageError:
     other = recognised(text)
     like = f"the output of {benchmark.title}" if benchmark else other.name if other else ""
     what = f"This looks like {like}, not like {wanted}." if like else f"This does not look like {wanted}."
-    return UsageError(what, "seatrial benchmarks list shows the known benchmarks.")
+    return UsageError(what, "seatrial bench list shows the known benchmarks.")
 
 
 def output_batch(source: Source, text: str) -> Batch:
@@ -232,7 +232,7 @@ def last_number(source: Source, text: str, sense: Sense) -> Batch:
     if not 0 < value < float("inf"):
         raise UsageError(
             "The output has no positive number in its last line with numbers.",
-            "Give a benchmark of `seatrial benchmarks list`, or a program that ends with a line like `rate 12.5`.",
+            "Give a benchmark of `seatrial bench list`, or a program that ends with a line like `rate 12.5`.",
         )
     number = ImportedValue(metric="value", unit="", sense=sense, node=ALL_NODES, value=value)
     return Batch(label=source.file, source=msgspec.structs.replace(source, form=LAST_LINE), values=(number,))

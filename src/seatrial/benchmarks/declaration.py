@@ -41,7 +41,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
-    """How `seatrial run` carries a benchmark out."""
+    """How `seatrial bench run` carries a benchmark out."""
 
     programs: tuple[str, ...]
     """Names of the main program, the first that a node has is taken."""

@@ -65,7 +65,7 @@ from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings, S
 )
 @option("--no-loaded", is_flag=True, help="Leave out the rounds that load the uplinks.")
 @option("--no-nodes", is_flag=True, help="Leave out memory, arithmetic, noise and storage of each node.")
-@storage_option
+@storage_option()
 @option(
     "--fabric",
     type=FILE_OR_LIVE,
@@ -89,7 +89,7 @@ from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings, S
     help="Smallest latency excess that counts as a fault.  [default: 10 % and 0.3 µs]",
     metavar="SHARE",
 )
-@baseline_option
+@baseline_option()
 @option(
     "--settings",
     "settings_file",

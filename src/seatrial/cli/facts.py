@@ -1,14 +1,16 @@
-"""seatrial facts: what nodes are, and which facts differ."""
+"""seatrial facts: what nodes are, which facts differ, and recordings of them."""
 
+import enum
 from pathlib import Path
 
 import click
 
 from seatrial.cli.facts_detached import leave_to_the_queue
-from seatrial.cli.node_sources import from_option, nodes_argument, read_facts, say_silent
-from seatrial.cli.options import RUN
+from seatrial.cli.facts_recorded import record_facts
+from seatrial.cli.node_sources import read_facts, say_silent
+from seatrial.cli.options import NODES, PATH, RUN
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import option
+from seatrial.cli.parameters import argument, option, refuse_options_of_other_modes
 from seatrial.cli.site import HOSTS, QUEUE, SiteCommand, site_options
 from seatrial.commands.facts import drift as facts_drift
 from seatrial.commands.facts import drift_view
@@ -18,18 +20,75 @@ from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.settings import SiteSettings
 
 
+class Mode(enum.StrEnum):
+    """What is done with the facts; the value is how messages name it."""
+
+    REPORT = "a report of the facts"
+    DETACH = "--detach"
+    RECORD = "--output"
+
+
+FORMS = ("html", "junit", "nagios")
+
+
 @click.command(cls=SiteCommand)
-@nodes_argument
-@from_option
-@option("--drift", is_flag=True, help="Show what differs between nodes that should be alike, and known problems.")
-@option(
-    "--since", type=RUN, default="", help="Also show what changed since a run or another recording.", metavar="RUN|PATH"
+@argument(
+    "nodes",
+    type=NODES,
+    default="",
+    help="n[1-4] or n1,n3, through Slurm or over ssh.  [default: all --hosts, or this machine; with --output all idle "
+    "nodes, if there is Slurm]",
+    metavar="[NODES]",
 )
-@option("--with-login", is_flag=True, help="Also show how this machine differs from the nodes.")
-@option("--detach", is_flag=True, help="Submit a Slurm job for each node; collect with `runs collect`.")
-@option("--full", is_flag=True, help="Print everything that was read, not only a summary.")
-@output_options("html", "junit", "nagios")
-@site_options(only=("archive", "run", *HOSTS, *QUEUE))
+@option(
+    "--from",
+    "source",
+    type=PATH,
+    help="A recorded machine or cluster instead: see docs/recordings.md.",
+    metavar="PATH",
+    modes=(Mode.REPORT, Mode.RECORD),
+)
+@option(
+    "--drift",
+    is_flag=True,
+    help="Show what differs between nodes that should be alike, and known problems.",
+    modes=(Mode.REPORT,),
+)
+@option(
+    "--since",
+    type=RUN,
+    default="",
+    help="Also show what changed since a run or another recording.",
+    metavar="RUN|PATH",
+    modes=(Mode.REPORT,),
+)
+@option("--with-login", is_flag=True, help="Also show how this machine differs from the nodes.", modes=(Mode.REPORT,))
+@option(
+    "--detach",
+    is_flag=True,
+    help="Submit a Slurm job for each node; collect with `runs collect`.",
+    modes=(Mode.DETACH,),
+)
+@option("--full", is_flag=True, help="Print everything that was read, not only a summary.", modes=(Mode.REPORT,))
+@option(
+    "--output",
+    "recording",
+    type=PATH,
+    help="Record raw facts instead, for --from and to share: a name that ends in .tar.gz, or a folder.",
+    metavar="FILE",
+    modes=(Mode.RECORD,),
+)
+@option(
+    "--scrub",
+    is_flag=True,
+    help="With --output: replace names of hosts, servers and users.",
+    modes=(Mode.RECORD,),
+)
+@output_options(*FORMS, modes={"json": (Mode.REPORT, Mode.DETACH), **dict.fromkeys(FORMS, (Mode.REPORT,))})
+@site_options(
+    only=("archive", "launcher", "run", *HOSTS, *QUEUE),
+    modes={"archive": (Mode.REPORT, Mode.DETACH), "launcher": (Mode.RECORD,), "run": (Mode.DETACH,)},
+)
 def facts(
     site: SiteSettings,
     nodes: tuple[str, ...],
@@ -39,15 +98,17 @@ def facts(
     with_login: bool,
     detach: bool,
     full: bool,
+    recording: Path | None,
+    scrub: bool,
     output: OutputForms,
 ) -> int:
-    """Print what nodes are; with --drift, --since or --with-login what differs, and exit 1 where there are findings."""
-    drift = drift or output.nagios or output.files.junit is not None
+    """Print what nodes are; with --drift, --since or --with-login what differs (exit 1 if there are findings)."""
+    refuse_options_of_other_modes(Mode.RECORD if recording else Mode.DETACH if detach else Mode.REPORT)
+    if recording:
+        return record_facts(recording, nodes, source, site, scrub=scrub)
     if detach:
-        at_once = drift or bool(since) or with_login or output.files.html is not None
-        return leave_to_the_queue(nodes, site, at_once=at_once, source=source, as_json=output.as_json)
-    if site.run:
-        raise UsageError("--run is only valid with --detach.", "Leave it out.")
+        return leave_to_the_queue(nodes, site, as_json=output.as_json)
+    drift = drift or output.nagios or output.files.junit is not None
     if with_login and not (nodes or site.hosts) and source is None:
         raise UsageError("--with-login compares this machine with nodes.", "Name NODES, or a recording with --from.")
     earlier = facts_reading.read_earlier(since, site.archive) if since else None

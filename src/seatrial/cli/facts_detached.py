@@ -3,7 +3,6 @@
 import shlex
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -23,15 +22,8 @@ if TYPE_CHECKING:
     from seatrial.model.settings import SiteSettings
 
 
-def leave_to_the_queue(
-    nodes: tuple[str, ...], site: "SiteSettings", *, at_once: bool, source: Path | None, as_json: bool
-) -> int:
+def leave_to_the_queue(nodes: tuple[str, ...], site: "SiteSettings", *, as_json: bool) -> int:
     """Submit the jobs and print how to collect them. Raises UsageError for options that do not fit together."""
-    if source is not None or at_once:
-        raise UsageError(
-            "--detach reads the facts later; --from, --drift, --since and --with-login need them now.",
-            "Give them to `seatrial facts --from`, once `seatrial runs collect` reports that the nodes are read.",
-        )
     refuse_idle_only(site)
     refuse_hosts(site, "--detach submits Slurm jobs, and --hosts are read over ssh.")
     if not nodes:

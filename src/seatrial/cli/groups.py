@@ -1,7 +1,7 @@
 """Groups of commands, whose help has the whole first paragraph of each command; click would cut it."""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import click
 from click.shell_completion import CompletionItem
@@ -28,18 +28,32 @@ class LazyGroup(Group):
     """A group that imports a command's module when the command is called; help and completion need only summaries.
 
     The module is called as the command, or as `modules` says; the command in it has its own name or that of the module.
+    `headings`: the commands below each heading of the help.
     """
 
     def __init__(
-        self, *words: object, summaries: Mapping[str, str], modules: Mapping[str, str], **named: object
+        self,
+        *words: object,
+        summaries: Mapping[str, str],
+        headings: Mapping[str, Sequence[str]],
+        modules: Mapping[str, str],
+        **named: object,
     ) -> None:
         super().__init__(*words, **named)  # type: ignore[arg-type]
         self._summaries = summaries
+        self._headings = headings
         self._modules = modules
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands."""
-        return list(self._summaries)
+        return [name for names in self._headings.values() for name in names]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a line for each command, below the question that it answers."""
+        for heading, names in self._headings.items():
+            formatter.write(f"\n{heading}\n")
+            with formatter.indentation():
+                formatter.write_dl([(name, self.summary(name)) for name in names])
 
     def summary(self, name: str) -> str:
         """What help says of a command; equal to the first paragraph of its own help."""
@@ -58,5 +72,7 @@ class LazyGroup(Group):
         """The commands that begin so."""
         own = click.Command.shell_complete(self, ctx, incomplete)
         return [
-            CompletionItem(name, help=self.summary(name)) for name in self._summaries if name.startswith(incomplete)
+            CompletionItem(name, help=self.summary(name))
+            for name in self.list_commands(ctx)
+            if name.startswith(incomplete)
         ] + own

@@ -1,7 +1,6 @@
-"""seatrial history and plan: what the runs of an archive show of a metric, and how many more a claim needs.
+"""seatrial history: what the runs of an archive show of a metric.
 
-Nothing is measured here. Exit code 1 of history means that a metric is now worse than it was, 2 that nothing could be
-decided; 2 of plan means that there are too few runs.
+Nothing is measured here. Exit code 1 means that a metric is now worse than it was, 2 that nothing could be decided.
 The names of metrics and subjects are those that `seatrial compare` prints, so that a line of its report can be copied
 into `history`.
 """
@@ -10,15 +9,12 @@ from pathlib import Path
 
 import click
 
-from seatrial.cli.options import SHARE, archive_option
+from seatrial.cli.options import archive_option
 from seatrial.cli.outcome import OutputForms, output_options, say
 from seatrial.cli.parameters import Text, argument, option
 from seatrial.commands.history import run as history_run
 from seatrial.commands.history import view as history_view
-from seatrial.commands.plan import run as plan_run
-from seatrial.commands.plan import view as plan_view
 from seatrial.model.errors import UsageError
-from seatrial.model.settings import PRACTICAL
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 
 
@@ -52,23 +48,3 @@ def history(metric: str, subject: Subject, runs: str, archive: Path, output: Out
     """Print a metric over the runs of the archive, where it changed, and which facts changed at that time."""
     histories = history_run.read_history(archive, metric, subject, say, runs)
     return output.show(history_view.history_report(histories))
-
-
-@click.command()
-@argument(
-    "wanted",
-    help="A command that measures (check, curve, ...), or a metric: bandwidth, 'latency 8 B'.",
-    metavar="BENCHMARK",
-)
-@option("--detect", type=SHARE, default=f"{PRACTICAL:.0%}", help="The change that is to be shown.", metavar="SHARE")
-@option(
-    "--runs",
-    help="Runs to learn from, as compare takes them.  [default: all that were measured like the newest]",
-    metavar="RUNS",
-)
-@archive_option
-@output_options()
-def plan(wanted: str, detect: float, runs: str, archive: Path, output: OutputForms) -> int:
-    """Say how many runs, nodes and node-hours it takes to show a change, from the variance of the runs there are."""
-    found_plan = plan_run.plan(archive, wanted, detect, say, runs)
-    return output.show(plan_view.plan_report(found_plan))

@@ -56,12 +56,12 @@ from seatrial.render.json import MetricName, SubjectText
 Schema = dict[str, Any]
 
 KINDS: Mapping[str, Any] = {
-    "acceptance run": AcceptanceFields,
     "baseline list": BaselineListFields,
     "baseline set": BaselineSetFields,
     "baseline show": BaselineShowFields,
-    "benchmarks list": BenchmarkListFields,
-    "benchmarks show": BenchmarkFields,
+    "bench accept": AcceptanceFields,
+    "bench list": BenchmarkListFields,
+    "bench show": BenchmarkFields,
     "changepoints": ChangesFields,
     "check": CheckFields,
     "compare": ComparisonFields,

@@ -53,7 +53,7 @@ name_option = option("--name", default="lab", help="Which lab.", metavar="LAB")
 
 
 @lab.command()
-@option("--nodes", type=int, required=True, help="Number of nodes.", metavar="N")
+@option("--node-count", "-N", "nodes", type=int, required=True, help="Number of nodes.", metavar="N")
 @name_option
 @option(
     "--leaves", type=int, help="Number of leaf switches below the spine.  [default: 2, or 1 for one node]", metavar="N"
@@ -153,7 +153,7 @@ def status(output: OutputForms) -> int:
         JSON_OUTPUT.print_report(Report(payload=lambda: daemons.LabStatusFields(labs=tuple(labs))))
         return ExitCode.PASS
     if not labs:
-        print("No lab is running. Start one with: seatrial lab up --nodes 4")
+        print("No lab is running. Start one with: seatrial lab up --node-count 4")
     for line in (line for lab_status in labs for line in _status_lines(lab_status)):
         print(line)
     return ExitCode.PASS

@@ -13,14 +13,10 @@ SUMMARIES = {
     "measured.",
     "compare": "Say what became slower, faster or stayed the same between two sets of runs, and which facts changed "
     "with it.",
-    "plan": "Say how many runs, nodes and node-hours it takes to show a change, from the variance of the runs "
-    "there are.",
     "history": "Print a metric over the runs of the archive, where it changed, and which facts changed at that time.",
-    "import": "Write values that were measured elsewhere into the archive, for compare, history, plan, fleet, "
-    "changepoints.",
+    "import": "Write values that were measured elsewhere into the archive, for compare, history, fleet, changepoints.",
     "baseline": "Keep runs under a name, with which later runs are compared.",
-    "facts": "Print what nodes are; with --drift, --since or --with-login what differs, and exit 1 where there are "
-    "findings.",
+    "facts": "Print what nodes are; with --drift, --since or --with-login what differs (exit 1 if there are findings).",
     "limits": "Print the limit of every path inside the nodes and between them, and which term binds.",
     "locate": "Name the slow and late nodes, uplinks and cables in an n×n table of latency or bandwidth measured "
     "elsewhere.",
@@ -32,15 +28,10 @@ SUMMARIES = {
     "placement": "Start a launch line with the probe in place of its program: where its ranks are, and what would be "
     "better.",
     "swap": "Find a faulty part by exchanging parts: which one it is, and which exchange reveals most.",
-    "nodes": "Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes.",
-    "soak": "Keep all nodes busy for some minutes, and name what fails or becomes slower under load.",
-    "run": "Run a benchmark on the nodes, judge its output by evidence of work and gates, and keep it.",
+    "nodes": "Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes; or --for some "
+    "time.",
     "parse": "Read one output of a benchmark and judge it: numbers, evidence of work, validity gates.",
-    "acceptance": "Run a site's list of benchmarks and compare them with thresholds.",
-    "scale": "Judge scaling of a benchmark, by runs or by outputs: speed-up, efficiency, and whether all did the same "
-    "work.",
-    "benchmarks": "Known benchmarks: metrics, evidence of work, gates.",
-    "gather": "Record raw facts of the nodes, for `--from` and to share with others.",
+    "bench": "Run a benchmark, a scaling series or a site's list of benchmarks, and judge the outputs.",
     "doctor": "Try a launch step by step, cheapest first, and name what blocks it and what to do about it.",
     "fabric": "The InfiniBand fabric: its map, and what is wrong with its cables.",
     "runs": "List, show, export, recover and collect archived runs.",
@@ -48,12 +39,29 @@ SUMMARIES = {
     "completion": "Print a script that lets the shell complete commands, options, nodes, partitions and runs.",
 }
 """What help says of each command, repeated here so that --help loads no command."""
+HEADINGS = {
+    "Is the cluster healthy, and who is at fault?": ("check", "nodes", "fabric", "doctor"),
+    "What do the links, launches and benchmarks reach?": (
+        "curve",
+        "saturate",
+        "transports",
+        "limits",
+        "placement",
+        "bench",
+    ),
+    "What do facts and numbers say?": ("facts", "parse", "locate", "fleet", "changepoints"),
+    "What changed?": ("compare", "history", "baseline"),
+    "Which runs are there?": ("report", "runs", "import"),
+    "Rarely": ("swap", "lab", "completion"),
+}
+"""The questions that help puts above the commands, in their order."""
 
 
 @click.group(
     cls=LazyGroup,
     summaries=SUMMARIES,
-    modules={"benchmarks": "parse", "import": "import_values", "plan": "history"},
+    headings=HEADINGS,
+    modules={"import": "import_values"},
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 @click.version_option(

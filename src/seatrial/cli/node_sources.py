@@ -1,4 +1,4 @@
-"""The nodes that facts, limits and gather are about, and where their facts come from."""
+"""The nodes that facts and limits are about, and where their facts come from."""
 
 import sys
 from collections.abc import Mapping

@@ -1,5 +1,6 @@
-"""seatrial nodes: what each node can do by itself."""
+"""seatrial nodes: what each node can do by itself, or with --for what fails or becomes slower only under load."""
 
+import enum
 import os
 import sys
 from typing import Any
@@ -7,49 +8,105 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from seatrial.cli.options import baseline_option, storage_option, tried_argument
+from seatrial.cli.options import baseline_option, seconds, storage_option, tried_argument
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import Text, option
+from seatrial.cli.parameters import Text, option, refuse_options_of_other_modes
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, known_baseline, site_options
 from seatrial.commands.nodes import run as nodes_run
 from seatrial.commands.nodes import view as nodes_view
+from seatrial.commands.soak import run as soak_run
+from seatrial.commands.soak import view as soak_view
 from seatrial.model.errors import UsageError
 from seatrial.model.run import RunKind
-from seatrial.model.settings import NODES_REPETITIONS, NodesSettings, SiteSettings, Trial
+from seatrial.model.settings import NODES_REPETITIONS, SOAK_TRIALS, NodesSettings, SiteSettings, SoakSettings, Trial
 
-ALL = ",".join(Trial)
+MOST_SOAK_S = 7 * 86400.0
+LEAST_SOAK_S = 6.0
 
 
-def trials_of(text: str, what: str, choices: tuple[Trial, ...] = tuple(Trial)) -> tuple[Trial, ...]:
-    """`memory,noise` -> these trials, in their usual order. Raises UsageError that shows the value."""
-    words = {word.strip() for word in text.split(",")}
-    unknown = sorted(words - set(choices))
+class Mode(enum.StrEnum):
+    """How nodes are tried; the value is how messages name it."""
+
+    ONCE = "single trials"
+    SOAK = "--for"
+
+
+def trials_of(text: str, what: str) -> tuple[Trial, ...]:
+    """`memory,noise` -> these trials, in their usual order; none for an empty text. Raises UsageError."""
+    words = {word.strip() for word in text.split(",")} if text else set()
+    unknown = sorted(words - set(Trial))
     if unknown:
-        raise UsageError(f"{what} {text!r}: {unknown[0]!r} is not a valid trial.", f"Choose from {','.join(choices)}.")
+        raise UsageError(f"{what} {text!r}: {unknown[0]!r} is not a valid trial.", f"Choose from {','.join(Trial)}.")
     return tuple(trial for trial in Trial if trial in words)
+
+
+def soak_time(text: str, what: str) -> float:
+    """`60m` in seconds; 0 for an empty text. Raises UsageError."""
+    length_s = seconds(text, what) if text else 0.0
+    if text and not LEAST_SOAK_S <= length_s <= MOST_SOAK_S:
+        raise UsageError(f"{what} {text!r} is not a time from 6 seconds to 7 days.", "Write 60m or 12h.")
+    return length_s
 
 
 @click.command(cls=SiteCommand)
 @tried_argument
-@option("--trials", type=Text(trials_of), default=ALL, help="What to try, separated by commas.", metavar="LIST")
-@storage_option
+@option(
+    "--for",
+    "soak_s",
+    type=Text(soak_time),
+    default="",
+    help="Repeat the trials and measure the links for this long, and name what fails or becomes slower: 60m.",
+    metavar="TIME",
+    modes=(Mode.SOAK,),
+)
+@option(
+    "--trials",
+    type=Text(trials_of),
+    default="",
+    help=f"What to try, separated by commas: {','.join(Trial)}.  [default: all; with --for all but storage]",
+    metavar="LIST",
+)
+@storage_option(modes=(Mode.ONCE,))
 @option(
     "--repetitions",
     type=click.IntRange(min=1),
     default=NODES_REPETITIONS,
     help="How often each trial is carried out.",
     metavar="N",
+    modes=(Mode.ONCE,),
 )
-@baseline_option
+@baseline_option(modes=(Mode.ONCE,))
 @output_options("html", "markdown", "junit")
-@site_options(without=("seed",))
-def nodes(site: SiteSettings, names: tuple[str, ...], baseline: str, output: OutputForms, **given: Any) -> int:
-    """Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes."""
+@site_options(without=("seed",), modes={"budget": (Mode.ONCE,), "replay": (Mode.ONCE,)})
+def nodes(
+    site: SiteSettings,
+    names: tuple[str, ...],
+    soak_s: float,
+    trials: tuple[Trial, ...],
+    baseline: str,
+    output: OutputForms,
+    **given: Any,
+) -> int:
+    """Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes; or --for some time."""
+    refuse_options_of_other_modes(Mode.SOAK if soak_s else Mode.ONCE)
     processors = max(len(os.sched_getaffinity(0)), 1)
     site = replace(site, nodes=() if site.replay else names, ranks=processors)
-    settings = NodesSettings(site=site, baseline=known_baseline(site, baseline, RunKind.NODES), **given)
+    if soak_s:
+        return _soaked(replace(site, budget_s=soak_s), trials or SOAK_TRIALS, output)
+    known = known_baseline(site, baseline, RunKind.NODES)
+    settings = NodesSettings(site=site, baseline=known, trials=trials or tuple(Trial), **given)
     with progress_on(sys.stderr) as progress:
         outcome = nodes_run.run_nodes(settings, progress)
     report = nodes_view.nodes_report(outcome.recorded.info, outcome.result)
+    return output.show(report, outcome.folder)
+
+
+def _soaked(site: SiteSettings, trials: tuple[Trial, ...], output: OutputForms) -> int:
+    """Raises UsageError for a trial that is not repeated."""
+    if left := set(trials) - set(SOAK_TRIALS):
+        raise UsageError(f"--trials {min(left)} does not go with --for.", f"Choose from {','.join(SOAK_TRIALS)}.")
+    with progress_on(sys.stderr) as progress:
+        outcome = soak_run.run_soak(SoakSettings(site=site, trials=trials), progress)
+    report = soak_view.soak_report(outcome.recorded.info, outcome.result)
     return output.show(report, outcome.folder)

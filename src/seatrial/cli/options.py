@@ -4,6 +4,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,8 @@ PATH = PathType()
 FOLDER = PathType(absolute=True)
 BETTER = choice("higher", "lower")
 
-archive_option = option(
+archive_option_of = partial(
+    option,
     "--archive",
     type=FOLDER,
     default=archive_folder,
@@ -142,6 +144,8 @@ archive_option = option(
     help="Folder of runs.  [default: $SEATRIAL_ARCHIVE or ~/.local/state/seatrial/runs]",
     metavar="DIR",
 )
+"""Makes the option; other keywords of `option` may be given."""
+archive_option = archive_option_of()
 run_argument = argument(
     "run", type=RUN, default="last", help="A run's name, the beginning of one, its folder, or `last`.  [default: last]"
 )
@@ -162,14 +166,18 @@ routes_option = option(
     help="The fabric's forwarding tables: output of dump_fts, or live.",
     metavar="FILE",
 )
-storage_option = option(
+storage_option = partial(
+    option,
     "--storage",
     type=FOLDER,
     help="Folder in which storage is tried; all nodes must see it.  [default: the archive]",
     metavar="DIR",
 )
-baseline_option = option(
-    "--baseline", help="Also compare with these runs: a baseline, or runs as compare takes them.", metavar="NAME"
+baseline_option = partial(
+    option,
+    "--baseline",
+    help="Also compare with these runs: a baseline, or runs as compare takes them.",
+    metavar="NAME",
 )
 runs_option = option("--runs", help="Instead of files: runs of the archive, as compare takes them.", metavar="RUNS")
 by_option = option(

@@ -5,8 +5,10 @@ import functools
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -74,25 +76,35 @@ class OutputForms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FORMS = {
-    "json": option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text."),
-    "html": option("--html", type=ReportFile(), help="Also write the report as an HTML page.", metavar="FILE"),
-    "markdown": option(
+    "json": partial(option, "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."),
+    "html": partial(option, "--html", type=ReportFile(), help="Also write the report as an HTML page.", metavar="FILE"),
+    "markdown": partial(
+        option,
         "--markdown",
         type=ReportFile(),
         help="Also write the report as Markdown, for a ticket or a wiki.",
         metavar="FILE",
     ),
-    "junit": option(
-        "--junit", type=ReportFile(), help="Also write the findings as JUnit XML, for a CI system.", metavar="FILE"
+    "junit": partial(
+        option,
+        "--junit",
+        type=ReportFile(),
+        help="Also write the findings as JUnit XML, for a CI system.",
+        metavar="FILE",
     ),
-    "nagios": option(
-        "--nagios", is_flag=True, help="Print one line as a monitoring plugin, and exit with its code: 0 to 3."
+    "nagios": partial(
+        option, "--nagios", is_flag=True, help="Print one line as a monitoring plugin, and exit with its code: 0 to 3."
     ),
 }
 
 
-def output_options(*forms: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Decorator: --json and the options of these `FORMS`; the function gets them as `output`."""
+def output_options(
+    *forms: str, modes: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Decorator: --json and the options of these `FORMS`; the function gets them as `output`.
+
+    `modes`: of forms that go with some modes of the command only.
+    """
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(function)
@@ -103,7 +115,7 @@ def output_options(*forms: str) -> Callable[[Callable[..., int]], Callable[..., 
 
         decorated: Callable[..., int] = with_output
         for form in reversed(("json", *forms)):
-            decorated = FORMS[form](decorated)
+            decorated = FORMS[form](modes=modes.get(form, ()))(decorated)
         return decorated
 
     return decorate

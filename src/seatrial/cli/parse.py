@@ -1,4 +1,4 @@
-"""seatrial parse and benchmarks: outputs of benchmarks, read and judged, and which benchmarks are known."""
+"""seatrial parse: outputs of benchmarks, read and judged."""
 
 import math
 import re
@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from seatrial.archive.inputs import TABLES_BYTES
-from seatrial.benchmarks import catalogue, gates
-from seatrial.cli.groups import Group
+from seatrial.benchmarks import gates
 from seatrial.cli.options import NAMED_VALUE, PATH, read_text
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Text, argument, option
-from seatrial.commands.benchmarks import view as benchmarks_view
 from seatrial.driver.benchmark import definition
 from seatrial.model.errors import UsageError
 from seatrial.process.time_limit import PARSE_S, limited
@@ -93,23 +91,3 @@ def limits_of(declared: "Benchmark", given: Sequence[tuple[str, str]]) -> dict[s
         if not math.isfinite(limits[name]) or "_" in value or not value.isascii():
             raise UsageError(f"--limit {name}={value}: {value!r} is not a number.", "Write 12.5e9, in base units.")
     return limits
-
-
-@click.group(cls=Group)
-def benchmarks() -> None:
-    """Known benchmarks: metrics, evidence of work, gates."""
-
-
-@benchmarks.command("list")
-@output_options()
-def list_benchmarks(output: OutputForms) -> int:
-    """List the benchmarks whose outputs are read."""
-    return output.show(benchmarks_view.list_report(catalogue.BENCHMARKS))
-
-
-@benchmarks.command("show")
-@argument("name", help="A benchmark, or the TOML file of your own.", metavar="NAME")
-@output_options()
-def show(name: str, output: OutputForms) -> int:
-    """Show what a benchmark declares: requirements, metrics, evidence of work, gates, and signs of completeness."""
-    return output.show(benchmarks_view.benchmark_report(definition.benchmark_of(name)))

@@ -23,7 +23,7 @@ from seatrial.cli.options import (
     PATH,
     RUN,
     RUN_NAME,
-    archive_option,
+    archive_option_of,
     mpirun_words,
     read_text,
     time_text,
@@ -85,10 +85,10 @@ def shared(name: str, *short: str, **settings: Any) -> tuple[str, Callable[..., 
     return name[2:].replace("-", "_"), partial(option, name, *short, **settings)
 
 
-SHARED = dict([
+SHARED: dict[str, Callable[..., Decorator]] = dict([
     shared("--budget", type=DURATION, default=time_text(PAIR_BUDGET_S),
            help="Time budget for measuring: 90s, 10m, 1h.", metavar="TIME"),
-    ("archive", lambda: archive_option),
+    ("archive", archive_option_of),
     shared("--launcher", default=DEFAULTS.launcher, help="auto, slurm, local or ssh.", metavar="NAME"),
     shared("--hosts", type=Text(host_names, node_names), default="",
            help="Hosts to measure over ssh, without Slurm: n[1-4] or n1,n3.", metavar="HOSTS"),

@@ -46,8 +46,15 @@ class RunKind(enum.StrEnum):
     @property
     def command(self) -> str:
         """As it is typed."""
-        links = {"curve": "", "rails": " --rails", "saturate": " --ranks-per-node", "transports": " --transports"}
-        return f"seatrial link{links[self]}" if self in links else f"seatrial {self.value}"
+        words = {
+            RunKind.CURVE: "link",
+            RunKind.RAILS: "link --rails",
+            RunKind.SATURATE: "link --ranks-per-node",
+            RunKind.TRANSPORTS: "link --transports",
+            RunKind.RUN: "bench run",
+            RunKind.SOAK: "nodes --for",
+        }
+        return f"seatrial {words.get(self, self.value)}"
 
 
 class NodeCause(enum.StrEnum):

@@ -19,12 +19,11 @@ PLACEMENT_STARTS = 6
 RUN_BUDGET_S = 3600.0
 """Time limit of a benchmark."""
 NODES_REPETITIONS = 3
+"""Of each trial of a node."""
 MOST_REPETITIONS = 100
 """Of a benchmark by one command."""
 PRACTICAL = 0.02
 """A change by a smaller share does not matter, unless the command line says otherwise."""
-SOAK_MINUTES = 10.0
-"""Of each trial of a node."""
 TRANSPORTS_STARTS = 4
 DOCTOR_WAIT_S = 60.0
 """Time for `seatrial doctor` to wait in the Slurm queue."""
@@ -237,14 +236,14 @@ class NodesSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
 
 
 class SoakSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="soak"):
-    """The options of `seatrial soak`; the site's budget is how long it lasts."""
+    """The options of `seatrial nodes --for`; the site's budget is how long it lasts."""
 
     site: SiteSettings
     trials: tuple[Trial, ...] = SOAK_TRIALS
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="run"):
-    """The options of `seatrial run`."""
+    """The options of `seatrial bench run`."""
 
     site: SiteSettings
     benchmark: str

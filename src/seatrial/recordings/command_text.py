@@ -50,8 +50,8 @@ PLAIN = (
 )  # fmt: skip
 """Facts outside the groups."""
 NOT_PRINTED = "none of lscpu, dmidecode and lstopo printed it"
-WITH_PROCESSORS = "Record it without --no-smt, --only and the like, or better use `seatrial gather`."
-EXPECTED = "Record `lscpu; dmidecode; lstopo` of a node in one file, or better `seatrial gather`."
+WITH_PROCESSORS = "Record it without --no-smt, --only and the like, or better use `seatrial facts --output FILE`."
+EXPECTED = "Record `lscpu; dmidecode; lstopo` of a node in one file, or better `seatrial facts --output FILE`."
 OBJECT = re.compile(r"(Package|Socket|NUMANode|Core|PU)(?:\([^)]{0,200}\))? [LP]#([0-9]{1,6})(?: \(([^)]{0,400})\))?")
 """`lstopo -p` prints physical numbers (P#) alone; otherwise they are in the parentheses."""
 PHYSICAL = re.compile(r"P#([0-9]{1,6})")

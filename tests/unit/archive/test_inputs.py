@@ -36,12 +36,12 @@ COMMANDS = {
     "limits": ("limits", "--from", "{}"),
     "lab trial": ("lab", "trial", "{}"),
     "parse": ("parse", "auto", "{}"),
-    "scale": ("scale", "--from", "{}"),
-    "scale --own-rates": ("scale", "--from", "matrix.csv", "--own-rates", "{}"),
+    "bench scale": ("bench", "scale", "--from", "{}"),
+    "bench scale --own-rates": ("bench", "scale", "--from", "matrix.csv", "--own-rates", "{}"),
     "changepoints": ("changepoints", "{}"),
     "fleet": ("fleet", "{}"),
     "swap start": ("swap", "start", "x", "--from", "{}"),
-    "benchmarks show": ("benchmarks", "show", "{}"),
+    "bench show": ("bench", "show", "{}"),
 }
 
 
@@ -62,7 +62,7 @@ def test_an_endless_input_is_refused_at_once(command: str, kind: str, tmp_path: 
     assert name in done.stderr or command == "fabric check --counters"
 
 
-@pytest.mark.parametrize("command", ["facts", "limits", "lab trial", "fleet", "locate", "scale", "fabric show"])
+@pytest.mark.parametrize("command", ["facts", "limits", "lab trial", "fleet", "locate", "bench scale", "fabric show"])
 def test_a_pipe_that_nobody_writes_to_is_refused(command: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     done = seatrial(*(word.format("pipe") for word in COMMANDS[command]), folder=tmp_path)

@@ -1,4 +1,4 @@
-"""seatrial acceptance: thresholds, budget, and how it is continued."""
+"""seatrial bench accept: thresholds, budget, and how it is continued."""
 
 import os
 from pathlib import Path
@@ -61,13 +61,13 @@ def test_thresholds_are_compared_with_the_median_and_complete_runs_are_not_repea
 ) -> None:
     page, junit = folder / "page.html", folder / "junit.xml"
     passing = spec(folder, "most = 0.0121")
-    report = seatrial("acceptance", "run", passing, "--html", str(page), "--junit", str(junit), "--json").data
+    report = seatrial("bench", "accept", passing, "--html", str(page), "--junit", str(junit), "--json").data
     (item,) = report["benchmarks"]
     assert [one["run"] for one in item["runs"]] == ["spring-heat-1", "spring-heat-2"]
     assert (item["thresholds"][0]["value"], item["thresholds"][0]["passed"]) == (0.012, True)
     assert "12.0 ms" in page.read_text()
     assert 'name="acceptance:heat"' in junit.read_text()
-    report = seatrial("acceptance", "run", spec(folder, "most = 0.0119"), "--json", code=1).data
+    report = seatrial("bench", "accept", spec(folder, "most = 0.0119"), "--json", code=1).data
     assert all(one["earlier"] for one in report["benchmarks"][0]["runs"])
     assert (folder / "count").read_text() == "x\nx\n"
     assert "solve_time_s 12.0 ms, the bound is 11.9 ms (most)" in report["headline"]
@@ -90,26 +90,26 @@ def test_runs_of_others_are_not_continued(folder: Path, seatrial: Seatrial) -> N
 
 def test_a_baseline_of_times_is_a_share_of_speed(folder: Path, seatrial: Seatrial) -> None:
     good = 'of_baseline = 0.8\nbaseline = "spring-heat-1"'
-    seatrial("acceptance", "run", spec(folder, good))
-    ran = seatrial("acceptance", "run", spec(folder, good.replace("0.8", "0.9")), code=1)
+    seatrial("bench", "accept", spec(folder, good))
+    ran = seatrial("bench", "accept", spec(folder, good.replace("0.8", "0.9")), code=1)
     assert "of spring-heat-1: 10.0 ms" in " ".join(ran.out.split())
-    ran = seatrial("acceptance", "run", spec(folder, good.replace("spring-heat-1", "winter-heat-1")), code=1)
+    ran = seatrial("bench", "accept", spec(folder, good.replace("spring-heat-1", "winter-heat-1")), code=1)
     assert "its reference is not known" in " ".join(ran.out.split())
 
 
 def test_a_baseline_that_failed_is_no_reference(folder: Path, seatrial: Seatrial) -> None:
     whole = (folder / "heat.sh").read_text().partition("\n")[2]
     program(folder, "heat.sh", "echo Solved in 100 ms; echo Segmentation fault; echo Done")
-    seatrial("acceptance", "run", spec(folder, "most = 1.0"), "--run", "old", code=1)
+    seatrial("bench", "accept", spec(folder, "most = 1.0"), "--run", "old", code=1)
     program(folder, "heat.sh", whole)
-    ran = seatrial("acceptance", "run", spec(folder, 'of_baseline = 0.8\nbaseline = "old-heat-1"'), code=1)
+    ran = seatrial("bench", "accept", spec(folder, 'of_baseline = 0.8\nbaseline = "old-heat-1"'), code=1)
     assert "its reference is not known (of old-heat-1: not a valid run)" in " ".join(ran.out.split())
 
 
 def test_a_run_that_fails_leaves_it_incomplete_and_is_repeated_later(folder: Path, seatrial: Seatrial) -> None:
     whole = (folder / "heat.sh").read_text().partition("\n")[2]
     (folder / "heat.sh").unlink()
-    words = ["acceptance", "run", spec(folder, "most = 1.0"), "--json"]
+    words = ["bench", "accept", spec(folder, "most = 1.0"), "--json"]
     assert "is not on PATH on n1" in seatrial(*words, code=2).data["benchmarks"][0]["left"]
     program(folder, "heat.sh", whole)
     runs = [one["run"] for one in seatrial(*words).data["benchmarks"][0]["runs"]]
@@ -117,7 +117,7 @@ def test_a_run_that_fails_leaves_it_incomplete_and_is_repeated_later(folder: Pat
 
 
 def test_what_does_not_fit_the_node_hours_is_not_started(folder: Path, seatrial: Seatrial) -> None:
-    ran = seatrial("acceptance", "run", spec(folder, "most = 1.0", "node_hours = 0.5"), "--json", code=2)
+    ran = seatrial("bench", "accept", spec(folder, "most = 1.0", "node_hours = 0.5"), "--json", code=2)
     assert "of 0.5 node-hours are used" in ran.data["benchmarks"][0]["left"]
     assert not (folder / "count").exists()
 
@@ -139,13 +139,13 @@ def test_a_file_that_is_wrong_is_refused_before_anything_runs(
     folder: Path, seatrial: Seatrial, threshold: str, top: str, says: str
 ) -> None:
     (folder / "read.toml").write_text(OWN.partition("[run]")[0])
-    assert says in seatrial("acceptance", "run", spec(folder, threshold, top), code=64).err
+    assert says in seatrial("bench", "accept", spec(folder, threshold, top), code=64).err
     assert not (folder / "archive").exists()
 
 
 def test_runs_of_other_settings_are_refused(folder: Path, seatrial: Seatrial) -> None:
-    seatrial("acceptance", "run", spec(folder, "most = 1.0"))
+    seatrial("bench", "accept", spec(folder, "most = 1.0"))
     changed = Path(spec(folder, "most = 1.0"))
     changed.write_text(changed.read_text().replace("repetitions = 2", "repetitions = 2\nnode_count = 2"))
-    assert "was made with other settings" in seatrial("acceptance", "run", str(changed), code=64).err
-    seatrial("acceptance", "run", str(changed), "--run", "other")
+    assert "was made with other settings" in seatrial("bench", "accept", str(changed), code=64).err
+    seatrial("bench", "accept", str(changed), "--run", "other")

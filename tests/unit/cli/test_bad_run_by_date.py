@@ -17,8 +17,8 @@ Read = pytest.CaptureFixture[str]
 BAD = "h9"
 COMMANDS = (
     ("history", "bandwidth"),
-    ("plan", "bandwidth"),
-    ("plan", "check"),
+    ("compare", "--plan", "bandwidth"),
+    ("compare", "--plan", "check"),
     ("compare", "h1", ".."),
     ("changepoints", "--runs", "..", "--column", "bandwidth"),
     ("check", "--replay", "{}/h1", "--baseline", ".."),
@@ -91,7 +91,7 @@ def test_thousands_of_bad_runs_have_a_few_notes(whole: Path, tmp_path: Path, cap
     shorter(archive / BAD)
     for number in range(20):
         shutil.copytree(archive / BAD, archive / f"bad-{number}")
-    run(["plan", "bandwidth", "--archive", str(archive)])
+    run(["compare", "--plan", "bandwidth", "--archive", str(archive)])
     notes = [line for line in capsys.readouterr().err.splitlines() if "left out" in line]
     assert len(notes) == MOST_NOTES + 1
     assert "16 more runs are left out" in notes[-1]

@@ -10,10 +10,12 @@ import pytest
 from seatrial.archive import layout
 from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.writer import RunWriter
+from seatrial.cli.main import HEADINGS, SUMMARIES
+from seatrial.cli.options import NODES
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail, slow_part
 from tests.support.collecting import program
-from tests.support.command_line import Seatrial
+from tests.support.command_line import Seatrial, commands
 from tests.support.json_objects import parsed
 from tests.support.paths import ROOT
 
@@ -93,7 +95,7 @@ def test_usage_errors_exit_64_and_show_the_value(seatrial: Seatrial, arguments: 
         ["doctor", "--nodes"],
         ["facts"],
         ["limits"],
-        ["gather"],
+        ["facts", "--output", "x"],
         ["facts", "--detach"],
         ["facts", "--from", "/dev/null"],
     ],
@@ -107,10 +109,34 @@ def test_more_nodes_than_a_cluster_can_have_are_refused_without_expanding_them(
     assert "'n[1-1000000]' is not a valid list of nodes: it has more than 65,536 nodes" in ran.err
 
 
-@pytest.mark.parametrize("arguments", [[], ["runs"]])
-def test_without_a_command_the_commands_are_shown(seatrial: Seatrial, arguments: list[str]) -> None:
+@pytest.mark.parametrize(("arguments", "shown"), [([], "\n  check "), (["runs"], "\n  list ")])
+def test_without_a_command_the_commands_are_shown(seatrial: Seatrial, arguments: list[str], shown: str) -> None:
     ran = seatrial(*arguments, code=64)
-    assert "Commands:" in ran.out + ran.err
+    assert shown in ran.out + ran.err
+
+
+def test_help_puts_each_command_below_one_question() -> None:
+    below = [name for names in HEADINGS.values() for name in names]
+    assert sorted(below) == sorted(SUMMARIES)
+
+
+REPLACED = {
+    **dict.fromkeys(("parse", "locate", "fleet", "changepoints"), "judge"),
+    **dict.fromkeys(("curve", "saturate", "transports"), "link"),
+}
+"""Commands that are to be one."""
+
+
+def test_help_has_at_most_16_commands_that_are_needed_often() -> None:
+    often = {REPLACED.get(name, name) for heading, names in HEADINGS.items() for name in names if heading != "Rarely"}
+    assert len(often) <= 16
+
+
+@pytest.mark.parametrize(("long", "short", "names_nodes"), [("--nodes", "-w", True), ("--node-count", "-N", False)])
+def test_lists_and_numbers_of_nodes_are_called_alike_everywhere(long: str, short: str, *, names_nodes: bool) -> None:
+    options = [one for _, command in commands() for one in command.params if long in one.opts]
+    assert len(options) >= 3
+    assert [one.opts for one in options if short not in one.opts or (one.type is NODES) is not names_nodes] == []
 
 
 def test_the_version(seatrial: Seatrial) -> None:

@@ -113,3 +113,21 @@ def test_a_run_whose_journal_was_cut_is_refused(archive: Path, tmp_path: Path, s
     with (tmp_path / "archive" / "h1" / "journal.jsonl").open("a") as journal:
         journal.write("{}\n")
     assert "has another length" in seatrial("compare", "h1", "s1", "--archive", str(tmp_path / "archive"), code=2).err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["h1", "h2", "--detect", "2%"], "--detect does not go with two sets of runs, only with --plan"),
+        (["h1", "h2", "--dry-run"], "--dry-run does not go with two sets of runs, only with --prove"),
+        (["h1", "h2", "--partition", "p"], "--partition does not go with two sets of runs, only with --prove"),
+        (["--plan", "check", "--html", "page.html"], "--html does not go with --plan, only with two sets of runs or"),
+        (["--plan", "check", "--prove"], "--prove does not go with --plan"),
+        (["--restore", "--toggle", "a", "b"], "--toggle does not go with --restore"),
+        (["--restore", "--json"], "--json does not go with --restore"),
+        (["--plan"], "--plan takes one kind of run or one metric"),
+        (["--plan", "check", "curve"], "--plan takes one kind of run or one metric"),
+    ],
+)
+def test_options_of_another_way_are_refused(archive: Path, seatrial: Seatrial, words: list[str], said: str) -> None:
+    assert said in seatrial("compare", *words, code=64).err

@@ -1,4 +1,4 @@
-"""seatrial facts, limits and gather: over recordings, on this machine, and with scripts in Slurm's place."""
+"""seatrial facts and limits: over recordings, on this machine, and with scripts in Slurm's place."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.commands.gather import run
+from seatrial.commands.facts import record as run
 from seatrial.model import formats
 from seatrial.recordings.recording import GATHER_FILE, Gathered
 from tests.support.builders import Cluster, names, record, sail
@@ -140,10 +140,10 @@ class TestFacts:
             (["limits", "--pair", "a", "a"], "--pair a a"),
             (["limits", "--pair", "a", "b"], "NODES a,b needs Slurm"),
             (["limits", "n1"], "NODES n1 needs Slurm"),
-            (["gather", "n1"], "NODES n1 needs Slurm"),
-            (["gather", "--launcher", "moon"], "--launcher moon"),
-            (["gather", "--launcher", "slurm"], "--launcher slurm needs Slurm"),
-            (["gather", "n1", "--launcher", "local"], "--launcher local"),
+            (["facts", "n1", "--output", "x"], "NODES n1 needs Slurm"),
+            (["facts", "--launcher", "moon", "--output", "x"], "--launcher moon"),
+            (["facts", "--launcher", "slurm", "--output", "x"], "--launcher slurm needs Slurm"),
+            (["facts", "n1", "--launcher", "local", "--output", "x"], "--launcher local"),
         ],
     )
     def test_wrong_use_exits_64_and_shows_the_value(self, seatrial: Seatrial, arguments: list[str], shown: str) -> None:
@@ -278,7 +278,7 @@ class TestSlurm:
         assert "n1>n2" in ran.out
 
     def test_gather_takes_the_whole_cluster(self, seatrial: Seatrial, slurm: Path) -> None:
-        ran = seatrial("gather", "--output", "it.tar.gz", "--scrub", code=2)
+        ran = seatrial("facts", "--output", "it.tar.gz", "--scrub", code=2)
         assert ran.out == "2 nodes in it.tar.gz\n"
         assert "n3 gave no facts" in ran.err
         with tarfile.open("it.tar.gz") as archive:
@@ -290,21 +290,21 @@ class TestSlurm:
     @pytest.mark.parametrize("name", ["file/x", "file/x.tar.gz", "file/x/y"])
     def test_gather_says_that_a_file_is_in_the_way(self, seatrial: Seatrial, slurm: Path, name: str) -> None:
         Path("file").touch()
-        ran = seatrial("gather", "--output", name, code=2)
+        ran = seatrial("facts", "--output", name, code=2)
         why = "a file is in the place of a folder above it"
         assert f"{name} cannot be written: {why}. Choose another --output." in ran.err
         assert "recover" not in ran.err
 
     def test_gather_where_nobody_answers_writes_nothing(self, seatrial: Seatrial, slurm: Path) -> None:
         (slurm / "answers").write_text("")
-        ran = seatrial("gather", "n[1-2]", "--output", "it", code=2)
+        ran = seatrial("facts", "n[1-2]", "--output", "it", code=2)
         assert "No node answers" in ran.err
         assert list(Path().iterdir()) == []
 
 
 class TestGather:
     def test_a_recording_can_be_read_again(self, seatrial: Seatrial) -> None:
-        seatrial("gather")
+        seatrial("facts", "--output", "made.tar.gz")
         (made,) = Path().iterdir()
         assert made.name.endswith(".tar.gz")
         here = seatrial("facts", "--json").data["nodes"]
@@ -314,7 +314,7 @@ class TestGather:
         assert ran.data["changes"] == []
 
     def test_a_folder(self, seatrial: Seatrial) -> None:
-        seatrial("gather", "--output", "new/it")
+        seatrial("facts", "--output", "new/it")
         assert sorted(path.suffix for path in Path("new/it").iterdir() if path.is_file()) == [".facts", ".json"]
         gathered = json.loads(Path("new/it", GATHER_FILE).read_text())
         assert set(gathered) == set(Gathered.__struct_fields__)
@@ -323,14 +323,14 @@ class TestGather:
     @pytest.mark.parametrize("output", ["it.tar.gz", "it"])
     def test_what_is_there_is_never_overwritten(self, seatrial: Seatrial, output: str) -> None:
         Path(output).write_text("mine")
-        ran = seatrial("gather", "--output", output, code=64)
+        ran = seatrial("facts", "--output", output, code=64)
         assert f"{output} exists already" in ran.err
         assert Path(output).read_text() == "mine"
         assert len(list(Path().iterdir())) == 1
 
     def test_a_folder_that_cannot_be_written_is_a_sentence(self, seatrial: Seatrial) -> None:
         Path("file").write_text("")
-        ran = seatrial("gather", "--output", "file/it.tar.gz", code=2)
+        ran = seatrial("facts", "--output", "file/it.tar.gz", code=2)
         assert "Traceback" not in ran.err and "file" in ran.err
 
     @pytest.mark.parametrize("output", ["it.tar.gz", "it"])
@@ -341,13 +341,30 @@ class TestGather:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(os, "rename", full)
-        ran = seatrial("gather", "--output", output, code=2)
+        ran = seatrial("facts", "--output", output, code=2)
         assert "there is no space left" in ran.err
         assert list(Path().iterdir()) == []
 
     def test_scrubbed_it_has_no_name_of_this_machine(self, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(run, "_user", lambda: "somebody7")
-        seatrial("gather", "--output", "it", "--scrub")
+        seatrial("facts", "--output", "it", "--scrub")
         host = os.uname().nodename
         assert Path("it/n1.facts").read_text().startswith("#seatrial-facts 1 n1\n")
         assert f"hostname|{host}\n" not in Path("it/n1.facts").read_text()
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (["--output", "it", "--drift"], "--drift does not go with --output, only with a report of the facts"),
+            (
+                ["--output", "it", "--json"],
+                "--json does not go with --output, only with a report of the facts or --det",
+            ),
+            (["--output", "it", "--detach"], "--detach does not go with --output"),
+            (["--scrub"], "--scrub does not go with a report of the facts, only with --output"),
+            (["--launcher", "local"], "--launcher does not go with a report of the facts, only with --output"),
+        ],
+    )
+    def test_options_of_another_mode_are_refused(self, seatrial: Seatrial, words: list[str], said: str) -> None:
+        assert said in seatrial("facts", *words, code=64).err
+        assert list(Path().iterdir()) == []

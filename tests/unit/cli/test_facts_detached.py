@@ -104,12 +104,12 @@ def test_what_was_read_can_be_gathered_without_its_names(
     folder = archive / "later.submitted"
     assert read_on(folder, "secret7").returncode == 0
     target = tmp_path / "shared"
-    ran = seatrial("gather", "--from", str(folder), "--scrub", "--output", str(target), code=2)
+    ran = seatrial("facts", "--from", str(folder), "--scrub", "--output", str(target), code=2)
     assert "n1 gave no facts: Slurm says drained" in ran.err
     written = {path.name: path.read_text() for path in target.rglob("*") if path.is_file()}
     assert {"n2.facts", "gather.json", "sinfo.txt"} <= set(written)
     assert not [name for name, text in written.items() if "secret7" in text or "other8" in text]
-    seatrial("gather", "--from", str(folder), "--node-hours", "1", "--output", str(tmp_path / "x"), code=64)
+    seatrial("facts", "--from", str(folder), "--node-hours", "1", "--output", str(tmp_path / "x"), code=64)
 
 
 def test_how_far_it_is(slurm: SlurmScripts, archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -270,12 +270,12 @@ def test_node_hours_leave_nodes_out(slurm: SlurmScripts, capsys: pytest.CaptureF
     ("arguments", "said"),
     [
         (["--detach"], "Name NODES"),
-        (["n1", "--detach", "--drift"], "reads the facts later"),
-        (["n1", "--detach", "--from", "x"], "reads the facts later"),
+        (["n1", "--detach", "--drift"], "--drift does not go with --detach, only with a report of the facts"),
+        (["n1", "--detach", "--from", "x"], "--from does not go with --detach"),
         (["n1", "--detach", "--idle-only"], "Give only one of them"),
         (["n1", "--detach", "--run", "../up"], "'../up'"),
         (["n9", "--detach"], "'n9'"),
-        (["--run", "x"], "--run is only valid with --detach"),
+        (["--run", "x"], "--run does not go with a report of the facts, only with --detach"),
         (["--idle-only"], "--idle-only needs nodes"),
         (["--node-hours", "1"], "--node-hours needs nodes"),
     ],

@@ -14,11 +14,11 @@ from tests.support.paths import ROOT
 from tests.unit.cli.test_hostile import LEAVES
 
 WITH_JSON = {path for path, command in LEAVES.items() if any("--json" in one.opts for one in command.params)}
-MEASURING = {("link",), ("placement",), ("nodes",), ("soak",), ("acceptance", "run")}
+MEASURING = {("link",), ("placement",), ("nodes",), ("bench", "accept")}
 """Their tests read what they print, and `test_every_json_goes_through_one_writer` covers the form."""
 ELSEWHERE = {
     ("runs", "collect"), ("lab", "status"), ("lab", "trial"), ("fabric", "show"), ("fabric", "check"),
-    ("parse",), ("benchmarks", "show"), ("scale",), ("run",), ("import",),
+    ("parse",), ("bench", "show"), ("bench", "scale"), ("bench", "run"), ("import",),
 }  # fmt: skip
 PRINTING = [
     ["report", "run"],
@@ -27,10 +27,10 @@ PRINTING = [
     ["runs", "recover"],
     ["baseline", "set", "good", "run"],
     ["baseline", "list"],
-    ["benchmarks", "list"],
+    ["bench", "list"],
     ["baseline", "show", "kept"],
     ["compare", "run", "second"],
-    ["plan", "check"],
+    ["compare", "--plan", "check"],
     ["history", "bandwidth"],
     ["check", "--replay", "run", "--run", "again"],
     ["facts", "--from", "facts.txt"],

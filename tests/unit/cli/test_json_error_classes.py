@@ -20,18 +20,18 @@ FIXTURES = (archive, recorded)
 WITHOUT_FILES = [
     ["doctor"], ["check"], ["check", "--dry-run"], ["link", "n1", "n2"],
     ["link", "n1", "n2", "--ranks-per-node", "auto"], ["link", "--transports"],
-    ["nodes"], ["soak"], ["run", "hpl"], ["benchmarks", "show", "hpl"],
+    ["nodes"], ["nodes", "--for", "10m"], ["bench", "run", "hpl"], ["bench", "show", "hpl"],
 ]  # fmt: skip
 """Without Slurm and MPI they end before they open a file."""
 READING = [
-    *(words for words in PRINTING if words[0] not in ("doctor", "benchmarks", "lab")),
+    *(words for words in PRINTING if words[0] not in ("doctor", "bench", "lab")),
     ["fabric", "show", "fabric.txt"],
     ["fabric", "check", "fabric.txt"],
     ["parse", "hpl", "hpl.out"],
-    ["scale", "--from", "hpl.out"],
+    ["bench", "scale", "--from", "hpl.out"],
     ["import", "fleet.csv"],
     ["runs", "collect", "run"],
-    ["acceptance", "run", "list.toml"],
+    ["bench", "accept", "list.toml"],
 ]
 LISTING = (["runs", "list"], ["runs", "recover"], ["baseline", "list"])
 """They list what is damaged, and exit with 0."""

@@ -1,4 +1,4 @@
-"""seatrial run whose driver is killed: its program ends, and its files go at the next command."""
+"""seatrial bench run whose driver is killed: its program ends, and its files go at the next command."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ from tests.support.launchers import use_launcher
 from tests.support.program_launcher import ProgramLauncher
 file_output.GRACE_S = 1.0
 use_launcher(ProgramLauncher(Cluster(nodes=("n1",))))
-sys.exit(run(["run", *sys.argv[1:]]))
+sys.exit(run(["bench", "run", *sys.argv[1:]]))
 """
 HEAT = """
 name = "heat"
@@ -139,5 +139,5 @@ def test_the_next_run_removes_them_too(folder: Path, kill_driver: Callable[..., 
     assert until(lambda: not any(map(runs, pids)))
     use_launcher(ProgramLauncher(Cluster(nodes=("n1",))))
     (folder / "heat.sh").write_text("#!/bin/sh\necho Heat; echo 'Solved in 1 ms'; echo Done\n")
-    assert run(["run", str(folder / "heat.toml")]) == 0
+    assert run(["bench", "run", str(folder / "heat.toml")]) == 0
     assert scratch_of(working_folder.scratch_parent(folder / "archive")) == []

@@ -11,7 +11,7 @@ from seatrial.archive.writer import RunWriter, ended
 from seatrial.cli.nodes import trials_of
 from seatrial.model.errors import UsageError
 from seatrial.model.run import Ending, RunKind
-from seatrial.model.settings import Trial
+from seatrial.model.settings import SOAK_TRIALS, SoakSettings, Trial
 from tests.support.command_line import Seatrial
 from tests.support.node_series import GOOD, Machine, recorded
 
@@ -83,3 +83,38 @@ def test_trials_are_taken_in_their_order_and_others_refused(seatrial: Seatrial) 
         trials_of("memory,gpu", "--trials")
     ran = seatrial("nodes", "--trials", "gpu", code=64)
     assert "Choose from memory,arithmetic,noise,pipe,scheduler,collectives,storage" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--for", "soon"], "--for 'soon' is not a valid duration"),
+        (["--for", "5s"], "--for '5s' is not a time from 6 seconds to 7 days"),
+        (["--for", "8d"], "--for '8d' is not a valid duration"),
+        (["--for", "169h"], "--for '169h' is not a time from 6 seconds to 7 days"),
+        (["--for", "10m", "--repetitions", "2"], "--repetitions does not go with --for, only with single trials"),
+        (["--for", "10m", "--budget", "5m"], "--budget does not go with --for"),
+        (["--for", "10m", "--baseline", "good"], "--baseline does not go with --for"),
+        (["--for", "10m", "--storage", "/tmp"], "--storage does not go with --for"),
+        (["--for", "10m", "--trials", "noise,storage"], "--trials storage does not go with --for"),
+    ],
+)
+def test_what_does_not_go_with_a_soak_is_refused(
+    archive: Path, seatrial: Seatrial, words: list[str], said: str
+) -> None:
+    assert said in seatrial("nodes", "--launcher", "local", *words, code=64).err
+    assert not archive.exists()
+
+
+def test_a_soak_repeats_all_trials_but_storage_for_the_time_that_is_given(
+    archive: Path, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[SoakSettings] = []
+
+    def begun(settings: SoakSettings, progress: object) -> None:
+        asked.append(settings)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("seatrial.commands.soak.run.run_soak", begun)
+    seatrial("nodes", "n[1-2]", "--for", "60m", code=2)
+    assert (asked[0].site.budget_s, asked[0].site.nodes, asked[0].trials) == (3600.0, ("n1", "n2"), SOAK_TRIALS)

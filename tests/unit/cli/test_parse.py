@@ -1,4 +1,4 @@
-"""seatrial parse and seatrial benchmarks on the command line."""
+"""seatrial parse and seatrial bench on the command line."""
 
 import re
 from pathlib import Path
@@ -110,15 +110,15 @@ def test_the_tutorial_of_the_documentation(tmp_path: Path, seatrial: Seatrial) -
     assert seatrial("parse", file, out, code=ExitCode.FINDINGS).out.startswith(printed.strip())
     good = write(tmp_path, output.replace("WRONG", "right"), "heat.out")
     assert seatrial("parse", file, good, "--json").object["data"]["results"][0]["value"] == 1.2505
-    seatrial("benchmarks", "show", file)
+    seatrial("bench", "show", file)
 
 
 def test_benchmarks_are_listed_and_shown(seatrial: Seatrial) -> None:
-    listed = seatrial("benchmarks", "list", "--json").object["data"]["benchmarks"]
+    listed = seatrial("bench", "list", "--json").object["data"]["benchmarks"]
     rows = (ROOT / "docs" / "benchmarks.md").read_text().partition("## Gates")[0]
     for benchmark in listed:
         assert f"| `{benchmark['name']}` |" in rows
         assert benchmark["main_metric"] in [metric["name"] for metric in benchmark["metrics"]]
-        shown = seatrial("benchmarks", "show", benchmark["name"]).out
+        shown = seatrial("bench", "show", benchmark["name"]).out
         assert benchmark["gates"][0] in shown
-    seatrial("benchmarks", "show", "nothing", code=ExitCode.USAGE)
+    seatrial("bench", "show", "nothing", code=ExitCode.USAGE)

@@ -1,4 +1,4 @@
-"""seatrial run with a benchmark of the site's own: what it prints, keeps and judges again."""
+"""seatrial bench run with a benchmark of the site's own: what it prints, keeps and judges again."""
 
 import os
 from pathlib import Path
@@ -42,7 +42,7 @@ def heat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_it_is_run_judged_kept_and_judged_again(heat: Path, seatrial: Seatrial) -> None:
     page = heat.parent / "page.html"
-    report = seatrial("run", str(heat), "--run", "first", "--html", str(page), "--json").data
+    report = seatrial("bench", "run", str(heat), "--run", "first", "--html", str(page), "--json").data
     assert (report["kind"], report["verdict"], report["failure"]) == ("run", "MEASURED", "")
     assert [(item["metric"], item["value"]) for item in report["results"]] == [("solve_time_s", 0.0125)]
     assert report["steps"][0]["argv"] == [str(heat.parent / "heat.sh"), "1"]
@@ -70,18 +70,20 @@ def test_a_run_that_is_wrong_has_a_sentence_and_a_code(
     heat: Path, seatrial: Seatrial, text: str, code: int, says: str
 ) -> None:
     program(heat.parent, "heat.sh", text)
-    ran = seatrial("run", str(heat), "--budget", "2s" if "sleep" in text else "60s", code=code)
+    ran = seatrial("bench", "run", str(heat), "--budget", "2s" if "sleep" in text else "60s", code=code)
     assert says in " ".join(ran.out.split()).replace("INVALID heat", "INVALID  heat")
 
 
 def test_a_program_that_is_missing_is_named_with_what_to_load(heat: Path, seatrial: Seatrial) -> None:
     (heat.parent / "heat.sh").unlink()
-    said = seatrial("run", str(heat), code=2).err
+    said = seatrial("bench", "run", str(heat), code=2).err
     assert "heat.sh is not on PATH on n1. Load the module that has it" in said
 
 
 def test_a_dry_run_starts_nothing(heat: Path, seatrial: Seatrial) -> None:
-    ran = seatrial("run", "hpl", "--node-count", "2", "--ranks", "4", "--set", "order=640", "--dry-run", "--json")
+    ran = seatrial(
+        "bench", "run", "hpl", "--node-count", "2", "--ranks", "4", "--set", "order=640", "--dry-run", "--json"
+    )
     report = ran.data
     assert (report["kind"], report["nodes"], report["ranks"]) == ("dry-run", ["n1", "n2"], 4)
     assert report["programs"] == [["xhpl"]]
@@ -104,4 +106,4 @@ def test_a_dry_run_starts_nothing(heat: Path, seatrial: Seatrial) -> None:
 def test_what_cannot_be_run_is_refused(heat: Path, seatrial: Seatrial, words: list[str], code: int, says: str) -> None:
     (heat.parent / "read.toml").write_text(HEAT.partition("[run]")[0])
     words = [str(heat.parent / word) if word.endswith(".toml") else word for word in words]
-    assert says in seatrial("run", *words, code=code).err
+    assert says in seatrial("bench", "run", *words, code=code).err

@@ -1,4 +1,4 @@
-"""seatrial run of benchmarks without Debian packages: a program on PATH that prints a known output stands in."""
+"""seatrial bench run of benchmarks without Debian packages: a program on PATH that prints a known output stands in."""
 
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ def program(folder: Path, name: str, text: str, shown: str = "") -> None:
 
 
 def carried_out(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, Any]:
-    assert run(["run", *words, "--json"]) == code, capsys.readouterr()
+    assert run(["bench", "run", *words, "--json"]) == code, capsys.readouterr()
     return parsed(capsys.readouterr().out)
 
 
@@ -107,7 +107,7 @@ def test_fewer_pairs_than_requested_are_invalid(bin_folder: Path, capsys: pytest
 def test_a_program_that_is_missing_is_named_with_the_module_first(
     bin_folder: Path, seatrial: Seatrial, words: list[str], says: str
 ) -> None:
-    assert says in " ".join(seatrial("run", *words, code=2).err.split())
+    assert says in " ".join(seatrial("bench", "run", *words, code=2).err.split())
 
 
 @pytest.mark.parametrize(
@@ -125,4 +125,4 @@ def test_a_program_that_is_missing_is_named_with_the_module_first(
 def test_what_is_not_possible_is_refused(bin_folder: Path, seatrial: Seatrial, words: list[str], says: str) -> None:
     for name in ("osu_bw", "IMB-MPI1", "xhpcg", "ior"):
         program(bin_folder, name, "")
-    assert says in " ".join(seatrial("run", *words, code=64).err.split())
+    assert says in " ".join(seatrial("bench", "run", *words, code=64).err.split())

@@ -1,4 +1,4 @@
-"""seatrial scale with a benchmark: its runs, their order, what is kept, and the curves."""
+"""seatrial bench scale with a benchmark: its runs, their order, what is kept, and the curves."""
 
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def logged(folder: Path, text: str) -> None:
 
 
 def scaled(folder: Path, capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, Any]:
-    asked = ["scale", str(folder / "heat.toml"), *words, "--ranks-per-node", "1", "--json"]
+    asked = ["bench", "scale", str(folder / "heat.toml"), *words, "--ranks-per-node", "1", "--json"]
     assert run(asked) == code, capsys.readouterr()
     return frame(capsys.readouterr().out)
 
@@ -63,7 +63,7 @@ def lines(folder: Path) -> list[str]:
 
 def test_every_size_is_run_in_each_repetition_in_a_random_order(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = heat / "page.html"
-    words = ["--nodes", "1,2,4", "--repeat", "3", "--run", "up", "--html", str(page)]
+    words = ["--node-count", "1,2,4", "--repeat", "3", "--run", "up", "--html", str(page)]
     data = scaled(heat, capsys, *words)["data"]
     (curve,) = data["curves"]
     assert [(point["size"], point["value"]["runs"]) for point in curve["points"]] == [(1, 3), (2, 3), (4, 3)]
@@ -77,37 +77,50 @@ def test_every_size_is_run_in_each_repetition_in_a_random_order(heat: Path, caps
 
 def test_it_continues_where_it_was_interrupted(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
     logged(heat, f'[ "$1" = 4 ] && exit 3; {STRONG}')
-    printed = scaled(heat, capsys, "--nodes", "1,2,4", "--repeat", "2", "--run", "up", code=2)
+    printed = scaled(heat, capsys, "--node-count", "1,2,4", "--repeat", "2", "--run", "up", code=2)
     assert printed["headline"].startswith("INCOMPLETE  up-n4-1: run ended with exit code 3")
-    assert "--run up --nodelist n[1-4] measures what is missing" in printed["data"]["left"][-1]
+    assert "--run up --nodes n[1-4] measures what is missing" in printed["data"]["left"][-1]
     assert [point["size"] for point in printed["data"]["curves"][0]["points"]] == [1, 2]
     assert printed["data"]["node_hours"] > sum(item["node_hours"] for item in printed["data"]["runs"])
     logged(heat, STRONG)
     before = len(lines(heat))
-    again = scaled(heat, capsys, "--nodes", "1,2,4", "--repeat", "2", "--run", "up")
+    again = scaled(heat, capsys, "--node-count", "1,2,4", "--repeat", "2", "--run", "up")
     assert lines(heat)[before:] == ["4 4", "4 4"]
     assert sum(one["earlier"] for one in again["data"]["runs"]) == 4
     assert [point["size"] for point in again["data"]["curves"][0]["points"]] == [1, 2, 4]
 
 
 def test_another_program_is_not_mixed_into_a_series(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    scaled(heat, capsys, "--nodes", "1,2", "--run", "up")
+    scaled(heat, capsys, "--node-count", "1,2", "--run", "up")
     declare(heat, "weak")
-    assert run(["scale", str(heat / "heat.toml"), "--nodes", "1,2", "--weak", "--ranks-per-node", "1", "--run", "up"])
+    assert run(
+        [
+            "bench",
+            "scale",
+            str(heat / "heat.toml"),
+            "--node-count",
+            "1,2",
+            "--weak",
+            "--ranks-per-node",
+            "1",
+            "--run",
+            "up",
+        ]
+    )
     assert "was made with other settings than now: the file of the benchmark" in capsys.readouterr().err
 
 
 def test_points_that_did_other_work_are_invalid(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
     logged(heat, STRONG.replace("1000 cells", "$((1000 - 300 * ($1 > 2))) cells"))
-    printed = scaled(heat, capsys, "--nodes", "1,2,4", "--run", "up", code=1)
+    printed = scaled(heat, capsys, "--node-count", "1,2,4", "--run", "up", code=1)
     assert printed["verdict"] == "INVALID"
     assert "up-n4-1: mesh-differs: 700 cells, and 1000 in up-n1-1" in printed["headline"]
 
 
 def test_cores_and_nodes_make_two_curves_with_one_core_as_base(heat: Path, seatrial: Seatrial) -> None:
     logged(heat, STRONG)
-    words = ["--cores", "1,2", "--nodes", "1,2", "--run", "up"]
-    asked = ["scale", str(heat / "heat.toml"), *words, "--ranks-per-node", "2", "--json"]
+    words = ["--cores", "1,2", "--node-count", "1,2", "--run", "up"]
+    asked = ["bench", "scale", str(heat / "heat.toml"), *words, "--ranks-per-node", "2", "--json"]
     cores, nodes = seatrial(*asked).object["data"]["curves"]
     assert [(point["size"], point["value"]["runs"]) for point in cores["points"]] == [(1, 1), (2, 2), (4, 1)]
     assert cores["points"][2]["speedup"]["value"] == 4
@@ -119,9 +132,9 @@ def test_own_rates_of_different_nodes_give_the_fair_efficiency(heat: Path, capsy
     count = heat / "slow"
     slow = f'[ "$1" = 2 ] && t=1200; [ "$1" = 1 ] && {{ [ -e "{count}" ] && t=1200 || t=600; }}'
     logged(heat, f'{slow}; echo "Heat, 1000 cells"; echo "Solved in ${{t}} s"; echo Done')
-    scaled(heat, capsys, "--nodes", "1,2", "--run", "up")
+    scaled(heat, capsys, "--node-count", "1,2", "--run", "up")
     count.touch()
-    points = scaled(heat, capsys, "--nodes", "1,2", "--own", "--run", "up")["data"]["curves"][0]["points"]
+    points = scaled(heat, capsys, "--node-count", "1,2", "--own", "--run", "up")["data"]["curves"][0]["points"]
     assert points[1]["of_own"] == pytest.approx((1 / 1200) / (1 / 600 + 1 / 1200))
     assert points[1]["own_bound"] == pytest.approx(2 / 3)
 
@@ -129,12 +142,12 @@ def test_own_rates_of_different_nodes_give_the_fair_efficiency(heat: Path, capsy
 def test_weak_scaling_of_a_program_that_grows_by_itself(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
     declare(heat, "weak")
     logged(heat, 'echo "Heat, $((1000 * $1)) cells"; echo "Solved in 10 s"; echo Done')
-    (curve,) = scaled(heat, capsys, "--nodes", "1,2,4", "--weak", "--run", "up")["data"]["curves"]
+    (curve,) = scaled(heat, capsys, "--node-count", "1,2,4", "--weak", "--run", "up")["data"]["curves"]
     assert [point["efficiency"]["value"] for point in curve["points"]] == [1, 1, 1]
 
 
 def test_a_dry_run_shows_order_and_cost_and_starts_nothing(heat: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = scaled(heat, capsys, "--nodes", "1,4", "--repeat", "2", "--own", "--dry-run", "--run", "up")["data"]
+    data = scaled(heat, capsys, "--node-count", "1,4", "--repeat", "2", "--own", "--dry-run", "--run", "up")["data"]
     assert sorted(one["run"] for one in data["runs"]) == sorted(
         f"up-{label}-{number}" for label in ("n1", "n4", "own2", "own3", "own4") for number in (1, 2)
     )
@@ -144,28 +157,31 @@ def test_a_dry_run_shows_order_and_cost_and_starts_nothing(heat: Path, capsys: p
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["--nodes", "1,8"], 2, "8 nodes are needed, and 4 can be used"),
-        (["--nodes", "1,x"], 64, "--nodes '1,x': 'x' is not a number of nodes"),
+        (["--node-count", "1,8"], 2, "8 nodes are needed, and 4 can be used"),
+        (["--node-count", "1,x"], 64, "--node-count '1,x': 'x' is not a number of nodes"),
         ([], 64, "There is no size to measure"),
-        (["--nodes", "1,2", "--weak"], 64, "heat has no input that grows"),
-        (["--nodes", "1,2", "--metric", "speed"], 64, "heat has no such metric"),
+        (["--node-count", "1,2", "--weak"], 64, "heat has no input that grows"),
+        (["--node-count", "1,2", "--metric", "speed"], 64, "heat has no such metric"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(
     heat: Path, seatrial: Seatrial, words: list[str], code: int, says: str
 ) -> None:
-    assert says in seatrial("scale", str(heat / "heat.toml"), *words, code=code).err
+    assert says in seatrial("bench", "scale", str(heat / "heat.toml"), *words, code=code).err
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["hpl", "--nodes", "1,2"], "grows with the memory of its nodes. Add --weak, or keep it the same: --set order"),
-        (["netpipe", "--nodes", "1,2"], "netpipe has no scaling"),
-        (["imb", "--nodes", "1,2"], "imb has no scaling"),
-        (["hpcg", "--nodes", "1,2"], "The work of hpcg grows with its ranks. Add --weak"),
-        (["hpl", "lammps", "--nodes", "1,2"], "needs one benchmark"),
+        (
+            ["hpl", "--node-count", "1,2"],
+            "grows with the memory of its nodes. Add --weak, or keep it the same: --set order",
+        ),
+        (["netpipe", "--node-count", "1,2"], "netpipe has no scaling"),
+        (["imb", "--node-count", "1,2"], "imb has no scaling"),
+        (["hpcg", "--node-count", "1,2"], "The work of hpcg grows with its ranks. Add --weak"),
+        (["hpl", "lammps", "--node-count", "1,2"], "needs one benchmark"),
     ],
 )
 def test_what_a_benchmark_cannot_do_is_refused(heat: Path, seatrial: Seatrial, words: list[str], says: str) -> None:
-    assert says in " ".join(seatrial("scale", *words, code=64).err.split())
+    assert says in " ".join(seatrial("bench", "scale", *words, code=64).err.split())

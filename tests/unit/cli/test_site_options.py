@@ -25,9 +25,8 @@ NEEDS = {
     "link": OFFERED,
     "placement": OFFERED - {"launcher", "partition", "mpi", "start", "replay", *JOB, "mpirun_options"},
     "doctor": OFFERED - {"budget", "archive", "round_timeout", "replay", "run", "seed", "verify"},
-    "facts": {"archive", "run", *HOSTS, "partition", *JOB, "wait", "idle_only", "node_hours"},
+    "facts": {"archive", "launcher", "run", *HOSTS, "partition", *JOB, "wait", "idle_only", "node_hours"},
     "limits": {*HOSTS, "partition", *JOB, "wait", "idle_only", "node_hours"},
-    "gather": {"launcher", *HOSTS, "partition", *JOB, "wait", "idle_only", "node_hours"},
 }
 
 

@@ -18,9 +18,9 @@ from tests.support.command_line import Seatrial
 COMMANDS = {
     "check": [],
     "nodes": [],
-    "soak": [],
-    "run": ["stream"],
-    "scale": ["stream", "--nodes", "1,2"],
+    "nodes --for 10m": [],
+    "bench run": ["stream"],
+    "bench scale": ["stream", "--node-count", "1,2"],
     "link": [],
     "link --transports": [],
 }
@@ -53,7 +53,7 @@ def test_a_command_that_measures_refuses(command: str, tmp_path: Path, seatrial:
 
 def test_an_acceptance_carries_out_nothing(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "spring.toml").write_text(SPEC)
-    ran = seatrial("acceptance", "run", str(tmp_path / "spring.toml"), "--archive", str(tmp_path / "runs"), code=2)
+    ran = seatrial("bench", "accept", str(tmp_path / "spring.toml"), "--archive", str(tmp_path / "runs"), code=2)
     assert "No Slurm answers here (sinfo), so nothing was measured." in " ".join(ran.out.split())
 
 

@@ -89,14 +89,14 @@ def test_without_ssh_nothing_is_tried(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 @needs_root
-def test_facts_and_gather_of_hosts(calls: Path, tmp_path: Path, seatrial: Seatrial) -> None:
+def test_facts_and_recordings_of_hosts(calls: Path, tmp_path: Path, seatrial: Seatrial) -> None:
     said = seatrial("facts", "--hosts", "n[1-2],password1", "--json", code=2)
     assert sorted(parsed(said.out)["nodes"]) == ["n1", "n2"]
     assert "seatrial: password1 gave no facts: ssh cannot log in to password1 without a password" in said.err
     assert list(seatrial("facts", "n2", "--hosts", "n[1-2]", "--json").data["nodes"]) == ["n2"]
     (tmp_path / "hosts").write_text("n1 slots=4\nn2:2\n")
     output = tmp_path / "recording"
-    assert "2 nodes in" in seatrial("gather", "--hostfile", str(tmp_path / "hosts"), "--output", str(output)).out
+    assert "2 nodes in" in seatrial("facts", "--hostfile", str(tmp_path / "hosts"), "--output", str(output)).out
     assert json.loads((output / "gather.json").read_text())["launcher"] == "ssh"
     seatrial("facts", "--from", str(output), "--json")
 
@@ -106,8 +106,8 @@ def test_facts_and_gather_of_hosts(calls: Path, tmp_path: Path, seatrial: Seatri
     [
         ["facts", "--hosts", "n1", "--from", "here"],
         ["facts", "n1", "--hosts", "n1", "--detach"],
-        ["gather", "--hosts", "n1", "--from", "here"],
-        ["gather", "--hosts", "n1", "--launcher", "local"],
+        ["facts", "--hosts", "n1", "--from", "here", "--output", "x"],
+        ["facts", "--hosts", "n1", "--launcher", "local", "--output", "x"],
         ["placement", "--hosts", "n1", "--", "srun", "-n", "2", "true"],
     ],
 )

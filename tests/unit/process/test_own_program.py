@@ -36,8 +36,8 @@ def test_the_program_itself_and_programs_of_ours_ignore_the_current_folder(plant
 
 
 def test_a_toggle_and_so_a_proof_ignore_it(planted: Path, tmp_path: Path) -> None:
-    toggle = Toggle(changes=(), benchmark=("seatrial", "benchmarks"), blocks=1)
-    with pytest.raises(Exception, match="No such option"):
+    toggle = Toggle(changes=(), benchmark=("seatrial", "bench"), blocks=1)
+    with pytest.raises(Exception, match="No such option '--run'"):
         toggle_settings(tmp_path / "archive", toggle, 60.0, Silent())
     assert not planted.exists()
 

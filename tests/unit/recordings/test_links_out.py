@@ -37,7 +37,7 @@ def test_a_recording_shows_nothing_from_elsewhere(form: str, tmp_path: Path) -> 
     (recording / "n1.facts").write_text(STREAM.format("n1"))
     place = {"stream": "n2.facts", "text": "n2.lscpu.txt", "raw": "raw/sinfo.txt", "description": "gather.json"}[form]
     (recording / place).symlink_to(private)
-    code = run(["gather", "--from", str(recording), "--output", str(tmp_path / "made")])
+    code = run(["facts", "--from", str(recording), "--output", str(tmp_path / "made")])
     assert code in (0, 64)
     assert not [path for path in (tmp_path / "made").rglob("*.*") if PRIVATE in path.read_text()]
 

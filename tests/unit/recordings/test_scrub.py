@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from seatrial.commands.gather.run import recording
+from seatrial.commands.facts.record import recording
 from seatrial.driver.facts_reading import FactsRead
 from seatrial.model.fabric import Fabric
 from seatrial.node.node import parse_facts

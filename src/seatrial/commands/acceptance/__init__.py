@@ -1,1 +1,1 @@
-"""seatrial acceptance."""
+"""seatrial bench accept."""

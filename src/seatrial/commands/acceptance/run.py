@@ -64,7 +64,7 @@ def carried_out(spec: "Spec", folder: Path, site: SiteSettings, progress: "Progr
 
 
 def settings_for(item: "Item", folder: Path, site: SiteSettings) -> "tuple[RunSettings, Benchmark]":
-    """How `seatrial run` would carry it out. Raises UsageError."""
+    """How `seatrial bench run` would carry it out. Raises UsageError."""
     name = str(folder / item.benchmark) if item.benchmark.endswith(".toml") else item.benchmark
     benchmark, text = definition.benchmark_and_text(name)
     settings = RunSettings(

@@ -23,7 +23,7 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     least: float | None = None
     most: float | None = None
     of_limit: float | None = None
-    """Least share of the limit that `seatrial run` knows for the metric; of times, the inverse."""
+    """Least share of the limit that `seatrial bench run` knows for the metric; of times, the inverse."""
     of_baseline: float | None = None
     """Least share of what the baseline's run delivered; of times, the inverse."""
     baseline: str = ""

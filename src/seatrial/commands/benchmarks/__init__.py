@@ -1,1 +1,1 @@
-"""seatrial benchmarks."""
+"""seatrial bench."""

@@ -1,4 +1,4 @@
-"""The declarations of benchmarks: the reports of `seatrial benchmarks`."""
+"""The declarations of benchmarks: the reports of `seatrial bench`."""
 
 from collections.abc import Iterator, Mapping
 
@@ -64,7 +64,7 @@ def list_report(benchmarks: Mapping[str, Benchmark]) -> Report:
                     for item in benchmarks.values()
                 ),
             ),
-            Paragraph(text="seatrial benchmarks show NAME prints metrics, evidence of work and gates."),
+            Paragraph(text="seatrial bench show NAME prints metrics, evidence of work and gates."),
         ),
     )
 
@@ -104,7 +104,7 @@ def _blocks(benchmark: Benchmark) -> Iterator[Block]:
     )
     if benchmark.launch and benchmark.launch.parameters:
         yield Table(
-            title="Parameters of `seatrial run` (--set NAME=VALUE)",
+            title="Parameters of `seatrial bench run` (--set NAME=VALUE)",
             columns=columns("parameter", "default", "~meaning"),
             rows=tuple(
                 (item.name, item.default, f"{item.meaning}{'; grows with scale --weak' * bool(item.grows)}")

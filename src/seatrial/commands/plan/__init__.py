@@ -1,1 +1,1 @@
-"""seatrial plan: how many runs, nodes and node-hours a claim needs, from the variance of the runs that exist."""
+"""seatrial compare --plan: how many runs, nodes and node-hours a claim needs, from the variance of earlier runs."""

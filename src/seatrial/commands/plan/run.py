@@ -17,23 +17,23 @@ ALL_RUNS = ".."
 
 
 def plan(archive: Path, wanted: str, effect: float, note: Callable[[str], None], runs: str = "") -> Plan:
-    """`wanted`: a command that measures, or the beginning of a metric's name. `runs`: which; empty: all in the archive
+    """`wanted`: a kind of run, or the beginning of a metric's name. `runs`: which; empty: all in the archive
     that were measured like the newest. `note`: as `load_tables` takes it.
 
     Raises UsageError where nothing fits, DamagedRun.
     """
     chosen = find_runs(archive, runs or ALL_RUNS)
-    is_command = wanted in tuple(RunKind)
-    if is_command:
+    is_kind = wanted in tuple(RunKind)
+    if is_kind:
         chosen = _of_kind(chosen, wanted)
     tables = [] if not chosen.runs else list(load_tables([chosen], note=note))
-    if not is_command:
+    if not is_kind:
         tables = [table for table in tables if table.metric.name.startswith(wanted)]
     chosen, tables = _that_measured(chosen, tables)
     if not tables:
         raise UsageError(
             f"No run of {archive} measured {wanted!r}.",
-            f"Name a command ({', '.join(RunKind)}), or a metric as reports name it: bandwidth, latency 8 B.",
+            f"Name a kind of run ({', '.join(RunKind)}), or a metric as reports name it: bandwidth, latency 8 B.",
         )
     alike = _like_the_newest(chosen)
     rows = [place for place, run in enumerate(chosen.runs) if run in alike]

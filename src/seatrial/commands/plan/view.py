@@ -39,6 +39,7 @@ class PlanFields(msgspec.Struct, frozen=True, kw_only=True):
 def plan_report(plan: Plan) -> Report:
     """How many runs each claim needs. Without enough runs to know how much they vary it is incomplete."""
     return Report(
+        kind="plan",
         answers=True,
         sentence=_sentence(plan),
         exit_code=ExitCode.PASS if plan.enough_known else ExitCode.INCOMPLETE,

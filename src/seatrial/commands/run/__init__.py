@@ -1,1 +1,1 @@
-"""seatrial run."""
+"""seatrial bench run."""

@@ -1,4 +1,4 @@
-"""seatrial run --dry-run: nodes, time, programs and inputs, as far as they are known before nodes are allocated."""
+"""seatrial bench run --dry-run: nodes, time, programs and inputs, as far as known before an allocation."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""The report of `seatrial run`: the benchmark's own numbers, its programs, and the nodes and ranks beside them."""
+"""The report of `seatrial bench run`: the benchmark's numbers, its programs, and the nodes and ranks beside them."""
 
 import itertools
 import shlex

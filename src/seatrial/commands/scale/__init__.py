@@ -1,1 +1,1 @@
-"""seatrial scale."""
+"""seatrial bench scale."""

@@ -1,4 +1,4 @@
-"""Two curves side by side in the report of `seatrial scale`: a table, a sentence, and both in one plot."""
+"""Two curves side by side in the report of `seatrial bench scale`: a table, a sentence, and both in one plot."""
 
 from collections.abc import Iterator, Sequence
 

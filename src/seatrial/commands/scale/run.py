@@ -60,7 +60,7 @@ def prepared(settings: RunSettings, benchmark: "Benchmark", wanted: "Wanted", pr
 def _nodes(hosts: Hosts, wanted: "Wanted") -> tuple[str, ...]:
     """The nodes of the largest point; nothing where all ranks are on this machine. Raises where there are too few."""
     if benchmark_nodes.by_places(hosts.nodes):
-        if wanted.nodes or wanted.spread > 1:
+        if wanted.node_counts or wanted.spread > 1:
             raise UsageError("There are no nodes here, only this machine.", "Give --cores 1,2,4.")
         return ()
     if len(hosts.nodes) < wanted.most_nodes:
@@ -68,7 +68,7 @@ def _nodes(hosts: Hosts, wanted: "Wanted") -> tuple[str, ...]:
         raise SeatrialError(
             f"{count(wanted.most_nodes, 'node')} {verb(wanted.most_nodes)} needed, and {len(hosts.nodes)} can be used"
             f"{f' ({why})' if why else ''}.",
-            "Give smaller --nodes, or name others with --nodelist.",
+            "Give a smaller --node-count, or name others with --nodes.",
         )
     return hosts.nodes[: wanted.most_nodes]
 
@@ -119,12 +119,12 @@ def carried_out(preview: Preview, settings: RunSettings, benchmark: "Benchmark",
 def continuation(preview: Preview) -> str:
     """How the rest is measured later, on the same nodes."""
     largest = max((item.place.nodes for item in preview.planned), key=len)
-    where = f" --nodelist {node_list(largest)}" if largest else ""
+    where = f" --nodes {node_list(largest)}" if largest else ""
     return f"The same command with --run {preview.name}{where} measures what is missing."
 
 
 def settings_of(settings: RunSettings, benchmark: "Benchmark", item: "Planned") -> RunSettings:
-    """How `seatrial run` carries out this point. The node-hours of the series are not those of a run."""
+    """How `seatrial bench run` carries out this point. The node-hours of the series are not those of a run."""
     return replace(
         settings,
         site=replace(settings.site, nodes=item.place.nodes, node_hours=0.0, run=""),

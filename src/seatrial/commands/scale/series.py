@@ -46,7 +46,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks for."""
 
     cores: tuple[int, ...] = ()
-    nodes: tuple[int, ...] = ()
+    node_counts: tuple[int, ...] = ()
     ranks_per_node: int = 0
     spread: int = 1
     """Over at most this many nodes the ranks of --cores are divided."""
@@ -58,7 +58,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def most_nodes(self) -> int:
         """Of the largest point."""
-        return max((*self.nodes, *(_divided(cores, self.spread) for cores in self.cores)), default=1)
+        return max((*self.node_counts, *(_divided(cores, self.spread) for cores in self.cores)), default=1)
 
 
 def _divided(ranks: int, nodes: int) -> int:
@@ -74,9 +74,9 @@ def places_of(wanted: Wanted, nodes: Sequence[str]) -> tuple[Place, ...]:
     ]
     places += [
         Place(over=NODES, size=size, ranks=size * wanted.ranks_per_node, nodes=tuple(nodes[:size]))
-        for size in sorted(set(wanted.nodes))
+        for size in sorted(set(wanted.node_counts))
     ]
-    alone = range(2 if 1 in wanted.nodes else 1, max(wanted.nodes, default=0) + 1) if wanted.own else ()
+    alone = range(2 if 1 in wanted.node_counts else 1, max(wanted.node_counts, default=0) + 1) if wanted.own else ()
     places += [
         Place(over=OWN, size=number, ranks=wanted.ranks_per_node, nodes=(nodes[number - 1],)) for number in alone
     ]
@@ -99,8 +99,8 @@ def in_order(places: Sequence[Place], wanted: Wanted) -> tuple[Planned, ...]:
 def check(benchmark: Benchmark, wanted: Wanted, parameters: Mapping[str, str]) -> None:
     """Raises UsageError where the benchmark's work cannot be kept, or enlarged, as the curve needs it."""
     launch = benchmark.launch
-    if not wanted.cores and not wanted.nodes:
-        raise UsageError("There is no size to measure.", "Give --nodes 1,2,4 or --cores 1,2,4.")
+    if not wanted.cores and not wanted.node_counts:
+        raise UsageError("There is no size to measure.", "Give --node-count 1,2,4 or --cores 1,2,4.")
     if launch is None:
         return  # `launch_of` says it better
     if benchmark.scaling is Scaling.NONE:
@@ -110,7 +110,7 @@ def check(benchmark: Benchmark, wanted: Wanted, parameters: Mapping[str, str]) -
         )
     growing = [item for item in launch.parameters if item.grows]
     by_memory = [item.name for item in growing if parameters.get(item.name, item.default) == AUTO]
-    several = len(set(wanted.nodes)) > 1 or wanted.spread > 1
+    several = len(set(wanted.node_counts)) > 1 or wanted.spread > 1
     if wanted.weak and not growing and not launch.grows:
         raise UsageError(f"{benchmark.name} has no input that grows with the size.", "Leave out --weak.")
     if not wanted.weak and launch.grows:

@@ -1,4 +1,4 @@
-"""Scaling curves: the report of `seatrial scale`."""
+"""Scaling curves: the report of `seatrial bench scale`."""
 
 from collections.abc import Iterator, Sequence
 
@@ -98,6 +98,7 @@ def scale_report(judged: Sequence[Judged], series: Series | None = None, both: B
             yield from series_blocks(series)
 
     return Report(
+        kind="scale",
         word=word,
         sentence=sentence,
         exit_code=code,

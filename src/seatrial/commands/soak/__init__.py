@@ -1,1 +1,1 @@
-"""seatrial soak."""
+"""seatrial nodes --for."""

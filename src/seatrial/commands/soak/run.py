@@ -33,7 +33,7 @@ class SoakOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_soak(settings: SoakSettings, progress: Progress | None = None) -> SoakOutcome:
-    """Carry out `seatrial soak`. Whatever ends it, the run is closed and keeps what was delivered.
+    """Carry out `seatrial nodes --for`. Whatever ends it, the run is closed and keeps what was delivered.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
     measurement.

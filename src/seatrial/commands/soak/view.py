@@ -1,4 +1,4 @@
-"""The report of `seatrial soak`."""
+"""The report of `seatrial nodes --for`."""
 
 from collections.abc import Iterator
 

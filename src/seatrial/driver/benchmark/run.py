@@ -51,7 +51,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_benchmark(settings: RunSettings, benchmark: Benchmark, progress: Progress | None = None) -> RunOutcome:
-    """Carry out `seatrial run`. Whatever ends it, the run is closed and keeps what was printed.
+    """Carry out `seatrial bench run`. Whatever ends it, the run is closed and keeps what was printed.
 
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the nodes are
     asked for.

@@ -101,6 +101,6 @@ def hot_node_finding(hot: HotNode) -> Finding:
         f"{count(hot.beyond.runs, 'repetition')}.",
         remedy="If the node was at work until a minute ago, run this again. Else check inlet temperature, fans and "
         "dust, then the paste under the heat sink, and the BMC's log; compare with the node's neighbours in the rack. "
-        "seatrial soak shows whether it becomes slower when it is hot.",
+        "seatrial nodes --for 60m shows whether it becomes slower when it is hot.",
         brief=f"{hot.celsius:.0f} °C, {hot.beyond.value:.0f} °C above its peers",
     )

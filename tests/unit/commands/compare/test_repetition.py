@@ -20,7 +20,7 @@ from tests.support.second_user import OTHER, THIRD, as_user, folder_for_all, nee
 from tests.unit.commands.compare.test_prove import Node, info, request_of
 
 PROLOG = SlurmRequest(arguments=("--task-prolog=/tmp/evil",))
-EVIL = ("run", "--", "sh", "-c", "touch pwned")
+EVIL = ("bench", "run", "--", "sh", "-c", "touch pwned")
 NOTHING = SiteSettings(archive=Path())
 
 
@@ -70,7 +70,7 @@ def test_a_command_of_another_user_is_shown_and_not_executed(archive: Path, vict
 
     what, remedy = as_user(victim, refusal)
     assert f"is not yours alone (it belongs to {OTHER}), so its command is not executed" in what
-    assert remedy.endswith("write compare A B --prove -- seatrial run -- sh -c 'touch pwned'")
+    assert remedy.endswith("write compare A B --prove -- seatrial bench run -- sh -c 'touch pwned'")
     assert benchmark_of(as_user(OTHER, lambda: repeatable(folder, (), NOTHING))) == ("seatrial", *EVIL)
 
 
@@ -125,7 +125,7 @@ def test_a_proof_executes_nothing_of_another_users_archive(
     # the order of the runs is A B B A
     sets = (f"{runs[0]},{runs[3]}", f"{runs[1]},{runs[2]}")
     assert command_line.run(["compare", *sets, "--prove", "--archive", str(node.archive)]) == 64
-    assert "--prove -- seatrial run -- sh -c 'touch pwned'" in capsys.readouterr().err
+    assert "--prove -- seatrial bench run -- sh -c 'touch pwned'" in capsys.readouterr().err
     request = msgspec.structs.replace(request_of(node.archive, ()), first=runs[0], second=runs[1])
     said: list[str] = []
     with pytest.raises(UsageError, match="so its command is not executed"):

@@ -170,7 +170,7 @@ def test_compare_names_the_slow_node_of_two_imports(tmp_path: Path, capsys: pyte
     assert (data["worst"]["subject"], data["worst"]["outcome"]) == ("node:n3", "slower")
     assert data["metrics"][0]["metric"] == "triad [B/s]"
     assert data["worst"]["ratio"]["low"] < 0.9 < data["worst"]["ratio"]["high"]
-    assert run(["plan", "triad", "--archive", str(archive), "--runs", first]) == 0
+    assert run(["compare", "--plan", "triad", "--archive", str(archive), "--runs", first]) == 0
     assert run(["baseline", "set", "good", first, "--archive", str(archive)]) == 0
     assert run(["compare", "good", second, "--archive", str(archive)]) == 1
     assert run(["fleet", "--runs", second, "--archive", str(archive)]) == 1

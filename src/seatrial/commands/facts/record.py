@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial import __version__
-from seatrial.commands.gather.copy import read_again
+from seatrial.commands.facts.copy import read_again
 from seatrial.driver.clock import now_text
 from seatrial.driver.facts_reading import FactsRead, read_cluster, read_here
 from seatrial.driver.named_hosts import uses_ssh
@@ -32,7 +32,7 @@ from seatrial.slurm.text import parse_sinfo
 
 
 class GatherSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `seatrial gather`, parsed."""
+    """The options of `seatrial facts --output`, parsed."""
 
     output: Path
     site: SiteSettings

@@ -1,4 +1,4 @@
-"""seatrial run: a benchmark, its output judged and kept."""
+"""seatrial bench run: a benchmark, its output judged and kept."""
 
 import sys
 from typing import Any
@@ -23,7 +23,7 @@ parameter_option = option(
     "parameter",
     type=NAMED_VALUE,
     multiple=True,
-    help="A parameter; `benchmarks show` lists them. May be repeated.",
+    help="A parameter; `bench show` lists them. May be repeated.",
     metavar="NAME=VALUE",
 )
 program_option = option("--program", help="The benchmark's program.  [default: the first on PATH]", metavar="FILE")
@@ -38,6 +38,7 @@ scratch_option = option(
 @option("--nodes", "-w", type=NODES, default="", help="On these nodes: n[1-4] or n1,n3.", metavar="NODES")
 @option(
     "--node-count",
+    "-N",
     type=click.IntRange(min=0),
     default=0,
     help="On this many of them.  [default: all named ones, else as the benchmark declares]",

@@ -34,7 +34,7 @@ def read_again(source: Path, nodes: Sequence[str], progress: Progress) -> tuple[
             fabric=parse_topology(outputs.get(TOPOLOGY, "")),
         )
     if not read.texts:
-        raise SeatrialError(f"{source} holds no raw streams of nodes.", "What `gather` or a run recorded does.")
+        raise SeatrialError(f"{source} holds no raw streams of nodes.", "What `facts --output` or a run recorded does.")
     if nodes:
         read = only(read, nodes, source)
         read = msgspec.structs.replace(read, texts={node: read.texts[node] for node in nodes if node in read.texts})

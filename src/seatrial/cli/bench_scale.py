@@ -1,4 +1,4 @@
-"""seatrial scale: scaling curves, from runs that are made for them or from what was measured before."""
+"""seatrial bench scale: scaling curves, from runs that are made for them or from what was measured before."""
 
 import sys
 from pathlib import Path
@@ -8,11 +8,11 @@ import click
 from msgspec.structs import replace
 
 from seatrial.benchmarks.declaration import AUTO
+from seatrial.cli.bench_run import case_option, parameter_option, program_option, scratch_option
 from seatrial.cli.options import NODES, PATH, part_of, say_waiting, time_text
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Text, argument, option
 from seatrial.cli.progress import progress_on
-from seatrial.cli.run import case_option, parameter_option, program_option, scratch_option
 from seatrial.cli.site import SiteCommand, site_options
 from seatrial.commands.scale import comparison as scale_comparison
 from seatrial.commands.scale import files as scale_files
@@ -51,7 +51,15 @@ SIZES = Text(sizes_of)
     help="Outputs of one benchmark, one for each run; or tables in CSV.",
     metavar="FILE...",
 )
-@option("--nodes", "-w", type=SIZES, default="", help="Run it on this many nodes: 1,2,4.", metavar="LIST")
+@option(
+    "--node-count",
+    "-N",
+    "node_counts",
+    type=SIZES,
+    default="",
+    help="Run it on this many nodes: 1,2,4.",
+    metavar="LIST",
+)
 @option(
     "--cores",
     type=SIZES,
@@ -70,10 +78,10 @@ SIZES = Text(sizes_of)
     "--ranks-per-node",
     type=click.IntRange(min=0),
     default=0,
-    help="Ranks of each node with --nodes.  [default: as the benchmark declares, else one for each core]",
+    help="Ranks of each node with --node-count.  [default: as the benchmark declares, else one for each core]",
     metavar="N",
 )
-@option("--nodelist", type=NODES, default="", help="Take these nodes: n[1-4].", metavar="NODES")
+@option("--nodes", "-w", type=NODES, default="", help="Take these nodes: n[1-4].", metavar="NODES")
 @option(
     "--repeat",
     type=click.IntRange(min=1, max=MOST_REPETITIONS),
@@ -114,7 +122,7 @@ def scale(
     site: SiteSettings,
     words: tuple[str, ...],
     source: tuple[Path, ...],
-    nodelist: tuple[str, ...],
+    nodes: tuple[str, ...],
     parameter: tuple[tuple[str, str], ...],
     beside: str,
     dry_run: bool,
@@ -131,13 +139,13 @@ def scale(
         raise UsageError(f"--beside {beside}: it compares files.", "Give them with --from.")
     if len(words) != 1:
         raise UsageError(
-            "seatrial scale needs one benchmark, or --from.",
-            "seatrial scale hpl --weak --nodes 1,2,4 measures, seatrial scale --from run-*.out reads outputs.",
+            "seatrial bench scale needs one benchmark, or --from.",
+            "seatrial bench scale hpl --weak -N 1,2,4 measures, seatrial bench scale --from run-*.out reads outputs.",
         )
     wanted = scale_series.Wanted(seed=site.seed, **part_of(given, scale_series.Wanted))
     declared, text = definition.benchmark_and_text(words[0])
     settings = RunSettings(
-        site=replace(site, nodes=nodelist),
+        site=replace(site, nodes=nodes),
         definition=text,
         parameters=dict(parameter),
         **{**part_of(given, RunSettings), "benchmark": words[0]},
