@@ -16,18 +16,12 @@ SUMMARIES = {
     "plan": "Say how many runs, nodes and node-hours it takes to show a change, from the variance of the runs "
     "there are.",
     "history": "Print a metric over the runs of the archive, where it changed, and which facts changed at that time.",
-    "import": "Write values that were measured elsewhere into the archive, for compare, history, plan, fleet, "
-    "changepoints.",
+    "import": "Write values that were measured elsewhere into the archive, for compare, history, plan and judge.",
     "baseline": "Keep runs under a name, with which later runs are compared.",
     "facts": "Print what nodes are; with --drift, --since or --with-login what differs, and exit 1 where there are "
     "findings.",
     "limits": "Print the limit of every path inside the nodes and between them, and which term binds.",
-    "locate": "Name the slow and late nodes, uplinks and cables in an n×n table of latency or bandwidth measured "
-    "elsewhere.",
-    "changepoints": "Find where a series of values changes: position, size with interval and p-value, in noise that is "
-    "correlated.",
-    "fleet": "Judge one benchmark's values from many nodes: which are slow, which had single bad runs, what would be "
-    "found.",
+    "judge": "Judge what another tool measured: a table of pairs, a benchmark's output, values of nodes or over time.",
     "curve": "Measure a pair over message sizes: pieces of the latency, protocol switches, plateau against the limit.",
     "saturate": "Let 1, 2, 4, ... ranks of one node send to another node at once: how many drive the port.",
     "transports": "Find out which transport carries the data: take each away, slow it, force it, and see what changes.",
@@ -37,7 +31,6 @@ SUMMARIES = {
     "nodes": "Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes.",
     "soak": "Keep all nodes busy for some minutes, and name what fails or becomes slower under load.",
     "run": "Run a benchmark on the nodes, judge its output by evidence of work and gates, and keep it.",
-    "parse": "Read one output of a benchmark and judge it: numbers, evidence of work, validity gates.",
     "acceptance": "Run a site's list of benchmarks and compare them with thresholds.",
     "scale": "Judge scaling of a benchmark, by runs or by outputs: speed-up, efficiency, and whether all did the same "
     "work.",
@@ -55,7 +48,7 @@ SUMMARIES = {
 @click.group(
     cls=LazyGroup,
     summaries=SUMMARIES,
-    modules={"benchmarks": "parse", "import": "import_values", "plan": "history"},
+    modules={"benchmarks": "judge", "import": "import_values", "plan": "history"},
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 @click.version_option(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from seatrial.archive import layout, reader
@@ -55,9 +56,13 @@ class Checked(click.Parameter):
 
 
 class Option(Checked, click.Option):
-    """An option; one for text is empty where it is not given, and help then shows no default."""
+    """An option; one for text is empty where it is not given, and help then shows no default.
 
-    def __init__(self, param_decls: Sequence[str], **settings: Any) -> None:
+    `modes`: those of its command with which it goes, see `refuse_options_of_other_modes`; none: all.
+    """
+
+    def __init__(self, param_decls: Sequence[str], *, modes: Sequence[str] = (), **settings: Any) -> None:
+        self.modes = tuple(modes)
         text = not settings.keys() & {"type", "is_flag", "multiple", "nargs"}
         if text and not settings.get("required"):
             settings.setdefault("default", "")
@@ -72,6 +77,18 @@ class Argument(Checked, click.Argument):
 
 option = partial(click.option, cls=Option)
 argument = partial(click.argument, cls=Argument)
+
+
+def refuse_options_of_other_modes(mode: str) -> None:
+    """Raises UsageError for an option of the command line that does not go with this mode of the command."""
+    context = click.get_current_context()
+    for param in context.command.params:
+        modes = param.modes if isinstance(param, Option) else ()
+        if not modes or mode in modes or context.get_parameter_source(param.name) is not ParameterSource.COMMANDLINE:
+            continue
+        others = " or ".join(other for other in modes if other != called(param))
+        only = f", only with {others}" if others else ""
+        raise UsageError(f"{called(param)} does not go with {mode}{only}.", "Leave it out.")
 
 
 def trouble(word: str, kind: click.ParamType[Any], *, of_line: bool = False) -> str:

@@ -26,7 +26,7 @@ READING = [
     *(words for words in PRINTING if words[0] not in ("doctor", "benchmarks", "lab")),
     ["fabric", "show", "fabric.txt"],
     ["fabric", "check", "fabric.txt"],
-    ["parse", "hpl", "hpl.out"],
+    ["judge", "--benchmark", "hpl", "hpl.out"],
     ["scale", "--from", "hpl.out"],
     ["import", "fleet.csv"],
     ["runs", "collect", "run"],

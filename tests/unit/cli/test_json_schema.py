@@ -9,6 +9,7 @@ import pytest
 from jsonschema import SchemaError
 
 from seatrial.cli.json_schema import KINDS, RecordTypes
+from seatrial.commands.judge.kinds import WORDS
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import RunKind
 from seatrial.model.verdict import Outcome
@@ -37,8 +38,9 @@ def test_the_published_schema_keeps_the_rules_of_schemas() -> None:
 
 
 def test_every_kind_that_is_printed_has_fields() -> None:
-    typed = {" ".join(path) for path in WITH_JSON} - {"report"}
-    assert set(KINDS) == {*typed, *map(str, RunKind), *OF_NO_COMMAND}
+    typed = {" ".join(path) for path in WITH_JSON} - {"report", "judge"}
+    judged = {words.json for words in WORDS.values() if words.json}
+    assert set(KINDS) == {*typed, *judged, *map(str, RunKind), *OF_NO_COMMAND}
 
 
 def test_every_kind_names_its_page() -> None:
