@@ -1,7 +1,7 @@
 """seatrial judge: what other tools measured, recognised and judged; and seatrial benchmarks, which are known."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,17 @@ from seatrial.benchmarks import catalogue
 from seatrial.benchmarks.declaration import AUTO
 from seatrial.cli import report as run_report
 from seatrial.cli.groups import Group
-from seatrial.cli.options import NAMED_VALUE, PATH, RUN, SHARE, archive_option, choice, file_or_live, say_waiting
+from seatrial.cli.options import (
+    NAMED_VALUE,
+    PATH,
+    RUN,
+    SHARE,
+    archive_option,
+    choice,
+    file_or_live,
+    part_of,
+    say_waiting,
+)
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Option, Text, Word, argument, option, refuse_options_of_other_modes
 from seatrial.commands.benchmarks import view as benchmarks_view
@@ -22,6 +32,9 @@ from seatrial.commands.judge.fleet import run as fleet_run
 from seatrial.commands.judge.kinds import WORDS, Kind, Wanted
 from seatrial.commands.judge.pairs import run as pairs_run
 from seatrial.commands.judge.sources import Sources
+from seatrial.commands.scale import comparison as scale_comparison
+from seatrial.commands.scale import files as scale_files
+from seatrial.commands.scale import view as scale_view
 from seatrial.driver.benchmark import definition
 from seatrial.model.errors import UsageError
 from seatrial.render.report import Lines, Report
@@ -63,7 +76,7 @@ def option_of(*kinds: Kind) -> Callable[..., Callable[..., Any]]:
     "kind",
     type=Word(Kind),
     default=None,
-    help="What FILE is: pairs, output, fleet, series or run.  [default: by its contents]",
+    help="What FILE is: pairs, output, fleet, series, scaling or run.  [default: by its contents]",
     metavar="KIND",
 )
 @option_of(Kind.FLEET, Kind.SERIES)(
@@ -98,7 +111,7 @@ def option_of(*kinds: Kind) -> Callable[..., Callable[..., Any]]:
     help="The fabric's forwarding tables: output of dump_fts, or live.",
     metavar="FILE",
 )
-@option_of(Kind.OUTPUT)(
+@option_of(Kind.OUTPUT, Kind.SCALING)(
     "--benchmark",
     default=AUTO,
     help="Which benchmark the output is of: a name, or the TOML file of your own.",
@@ -138,8 +151,11 @@ def option_of(*kinds: Kind) -> Callable[..., Callable[..., Any]]:
     help="Which values are good: higher or lower. Unknown: by the metric of nodes; no series is SLOW then.",
     metavar="WHICH",
 )
-@option_of(Kind.FLEET)(
-    "--by", multiple=True, help="Column of a condition; may be repeated.  [default: by contents]", metavar="COLUMN"
+@option_of(Kind.FLEET, Kind.SCALING)(
+    "--by",
+    multiple=True,
+    help="Column of a condition, or that divides a table into curves; may be repeated.  [default: by contents]",
+    metavar="COLUMN",
 )
 @option_of(Kind.FLEET)(
     "--part",
@@ -161,17 +177,38 @@ def option_of(*kinds: Kind) -> Callable[..., Callable[..., Any]]:
     help="Share of unchanged series that may be reported as changed.",
     metavar="SHARE",
 )
+@option_of(Kind.SCALING)(
+    "--metric", help="Which number makes the curve.  [default: the benchmark's main one]", metavar="NAME"
+)
+@option_of(Kind.SCALING)(
+    "--over", help="What the curve runs over: nodes, ranks, a column.  [default: the first known]", metavar="NAME"
+)
+@option_of(Kind.SCALING)(
+    "--sizes", help="Nodes or ranks of the outputs in their order, if they do not show them: 1,2,4.", metavar="LIST"
+)
+@option_of(Kind.SCALING)(
+    "--beside",
+    help="Compare two curves: of files with these words in their paths, or of tables with these names.",
+    metavar="A,B",
+)
+@option_of(Kind.SCALING)("--weak", is_flag=True, help="Weak scaling: the work grows with the size.")
+@option_of(Kind.SCALING)(
+    "--own-rates",
+    type=PATH,
+    help="CSV of node,value: what each node delivers alone, in the metric of the curve.",
+    metavar="FILE",
+)
 @archive_option
 @output_options("html", "markdown", "junit")
 def judge(files: tuple[Path, ...], kind: Kind | None, output: OutputForms, **given: Any) -> int:
     """Judge what another tool measured: a table of pairs, a benchmark's output, values of nodes or over time."""
-    wanted = Wanted(**given)
+    wanted = Wanted(**part_of(given, Wanted))
     if bool(files) == bool(wanted.runs):
         raise UsageError("Either files or --runs must be given.", "Give one of them.")
     sources = Sources(files, say_waiting)
     taken = kind or recognition.kind_of(sources, accepting_kinds())
     refuse_options_of_other_modes(taken.option)
-    made = report_of(taken, sources, wanted)
+    made = curves_of(sources, given) if taken is Kind.SCALING else report_of(taken, sources, wanted)
     return output.show(made if kind else with_kind(made, taken))
 
 
@@ -189,6 +226,21 @@ def report_of(kind: Kind, sources: Sources, wanted: Wanted) -> Report:
         case Kind.RUN:
             return run_report.report_of(sources.only("A run of the archive is judged by itself."))
     return replace(made, kind=WORDS[kind].json)
+
+
+def curves_of(sources: Sources, given: Mapping[str, Any]) -> Report:
+    """The curves of files, or two of them side by side. Raises UsageError."""
+    read = scale_files.Sources(
+        paths=sources.paths,
+        text_of=sources.text,
+        **{**part_of(given, scale_files.Sources), "by": ",".join(given["by"])},
+    )
+    if not given["beside"]:
+        made = scale_view.scale_report(scale_files.judged_curves(read))
+    else:
+        both = scale_files.two_curves(read, given["beside"])
+        made = scale_view.scale_report(both, both=scale_comparison.beside(*both))
+    return replace(made, kind=WORDS[Kind.SCALING].json)
 
 
 def with_kind(report: Report, kind: Kind) -> Report:

@@ -27,7 +27,7 @@ READING = [
     ["fabric", "show", "fabric.txt"],
     ["fabric", "check", "fabric.txt"],
     ["judge", "--benchmark", "hpl", "hpl.out"],
-    ["scale", "--from", "hpl.out"],
+    ["judge", "--as", "scaling", "hpl.out"],
     ["import", "fleet.csv"],
     ["runs", "collect", "run"],
     ["acceptance", "run", "list.toml"],

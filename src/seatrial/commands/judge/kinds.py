@@ -14,6 +14,7 @@ class Kind(enum.StrEnum):
     OUTPUT = "output"
     FLEET = "fleet"
     SERIES = "series"
+    SCALING = "scaling"
     RUN = "run"
 
     @property
@@ -36,6 +37,7 @@ WORDS = {
     Kind.OUTPUT: KindWords("output of a benchmark", "judges it by evidence of work and gates", "parse"),
     Kind.FLEET: KindWords("values of many nodes", "compares the nodes", "fleet"),
     Kind.SERIES: KindWords("values over time", "finds where they change", "changepoints"),
+    Kind.SCALING: KindWords("runs of one benchmark at several sizes", "judges the scaling curve", "scale"),
     Kind.RUN: KindWords("run of the archive", "prints its report", ""),
 }
 

@@ -26,8 +26,12 @@ from seatrial.importers.other_outputs import (
 )
 from seatrial.importers.pair_lines import RANK_COLUMNS, names_columns, parse_columns, parse_csv
 from seatrial.importers.reframe import is_perflog
+from seatrial.model.benchmark import Label
 from seatrial.model.errors import UsageError
 
+SIZES_OF_OUTPUTS = ("nodes", "ranks")
+TABLE_SIZES = ("nodes", "ranks", "cores", "processes", "procs", "tasks", "threads")
+"""Evidence of outputs, and columns of numbers, that say how large a run was."""
 CLOCKS = frozenset({"time", "times", "date", "datetime", "timestamp", "when", "commit", "revision", "build", "version"})
 """Columns that number the runs of a node, or are the times of a series."""
 MEASURES = "seatrial judge reads tables of pairs, values of nodes, values over time and outputs of benchmarks."
@@ -60,7 +64,7 @@ def _kinds(sources: Sources) -> tuple[Kind, ...]:
     if not paths:  # runs of the archive
         return Kind.FLEET, Kind.SERIES
     if len(paths) > 1:
-        return (Kind.FLEET,)
+        return _kinds_of_outputs([sources.text(path) for path in paths if not path.is_dir()])
     (path,) = paths
     if path.is_dir():
         return (Kind.RUN,) if (path / RUN_FILE).is_file() else (_kind_of_folder(sources.folder(path)),)
@@ -69,6 +73,30 @@ def _kinds(sources: Sources) -> tuple[Kind, ...]:
     if _is_pairs(beginning):
         return (Kind.PAIRS,)
     return _kinds_of_text(sources.text(path))
+
+
+def _kinds_of_outputs(texts: Sequence[str]) -> tuple[Kind, ...]:
+    """Several files: the kinds that the sizes in outputs of one benchmark permit, or the columns of tables.
+
+    Sizes that occur about equally often are those of a scaling curve; else a run may have lost ranks.
+    """
+    if not any(catalogue.detected(text) for text in texts):
+        scaling = bool(texts) and all(Kind.SCALING in kinds for kinds in map(_kinds_of_text, texts))
+        return (Kind.SCALING,) if scaling else (Kind.FLEET,)
+    for name in SIZES_OF_OUTPUTS:
+        sizes = Counter(size for text in texts if (size := _size_of(text, name)) is not None)
+        if len(sizes) > 1 and sizes.total() == len(texts):
+            even = 2 * min(sizes.values()) >= max(sizes.values())
+            return (Kind.SCALING,) if even else (Kind.FLEET, Kind.SCALING)
+    return (Kind.FLEET,)
+
+
+def _size_of(text: str, name: str) -> Label | None:
+    """On how many nodes or ranks an output ran; None where it does not show it."""
+    try:
+        return catalogue.parse_auto(text)[1].work(name)
+    except UsageError:
+        return None
 
 
 def _kind_of_folder(texts: Mapping[str, str]) -> Kind:
@@ -148,11 +176,15 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
         raise UsageError("no column of it has numbers.", MEASURES)
     names = [column.name for column in columns]
     words = [column for column in columns if not column.numeric and not are_moments(column)]
+    clock = any(map(_is_clock, columns))
+    sized = any(column.name in TABLE_SIZES and column.numeric and len(set(column.cells)) > 1 for column in columns)
+    if sized and not clock and not _named([name for name in names if name != "nodes"], NODE_NAMES):
+        return (Kind.SCALING,)
     if not words and not _named(names, NODE_NAMES):
         return (Kind.SERIES,)
     runs = _named(names, RUN_NAMES - CLOCKS)
     repeated = _named(names, NODE_NAMES) or any(_repeated(column) for column in words)
-    return (Kind.FLEET,) if runs or (repeated and not any(map(_is_clock, columns))) else (Kind.FLEET, Kind.SERIES)
+    return (Kind.FLEET,) if runs or (repeated and not clock) else (Kind.FLEET, Kind.SERIES)
 
 
 def _is_clock(column: TableColumn) -> bool:

@@ -43,6 +43,7 @@ def taken(file: Path, *accepting: Kind) -> Kind:
         (json.dumps([{"node": "n1", "value": 1}, {"node": "n2", "value": 2}]), Kind.FLEET),
         (f"date,rate\n{DAYS}", Kind.SERIES),
         ("1\n2\n3\n", Kind.SERIES),
+        ("env,nodes,throughput\nold,1,5\nold,2,9\nnew,1,6\nnew,2,11\n", Kind.SCALING),
         ("[5.1, 5.2, null, 4.9]", Kind.SERIES),
         ('{"time": {"raw": ["a", "b"]}, "series": [{"label": "x", "raw": [1, 2]}]}', Kind.SERIES),
     ],
@@ -59,6 +60,19 @@ def test_of_two_readings_both_are_named_and_an_option_of_one_decides(text: str, 
         taken(tmp_path / "x")
     assert taken(tmp_path / "x", Kind.SERIES) is Kind.SERIES
     assert taken(tmp_path / "x", Kind.FLEET) is Kind.FLEET
+
+
+def test_outputs_of_several_sizes_are_a_curve_and_those_of_several_nodes_a_fleet(tmp_path: Path) -> None:
+    def kind(*ranks: int) -> Kind:
+        files = [tmp_path / f"run-{number}.out" for number, _ in enumerate(ranks)]
+        for file, number in zip(files, ranks, strict=True):
+            file.write_text(imb("4.1", 2**20, ranks=number))
+        return kind_of(Sources(files, print), tuple(Kind))
+
+    assert kind(2, 2, 4, 4) is Kind.SCALING
+    assert kind(2, 2, 2, 2) is Kind.FLEET
+    with pytest.raises(UsageError, match=r"--as fleet, .*--as scaling"):
+        kind(4, 4, 4, 2)
 
 
 def test_folders_are_outputs_by_node_pairs_or_a_run(tmp_path: Path, seatrial: Seatrial) -> None:
