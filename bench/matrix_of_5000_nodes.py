@@ -1,4 +1,4 @@
-"""What `seatrial locate` takes for matrices of 1,250, 2,500 and 5,000 nodes, and how that grows with the pairs.
+"""What `seatrial judge` takes for matrices of 1,250, 2,500 and 5,000 nodes, and how that grows with the pairs.
 
 Each command is a process of its own. Where work is in proportion to the pairs, the growth from one size to the next
 is 1. Exits with 1 where a planted node is not named, or 5,000 nodes take more than 30 s of processor time or 2 GB.
@@ -50,7 +50,7 @@ def measure(path: Path) -> tuple[set[str], float, float, int]:
     """Nodes that are named, processor seconds, seconds, and bytes of memory of one `locate --json`."""
     began = time.perf_counter()
     with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen([sys.executable, "-m", "seatrial", "locate", str(path), "--json"], stdout=output)
+        process = subprocess.Popen([sys.executable, "-m", "seatrial", "judge", str(path), "--json"], stdout=output)
         _, _, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         output.seek(0)

@@ -22,7 +22,7 @@ from tests.support.paths import ROOT
 TIMEOUT_S = 120.0
 PRELOADED = (
     "seatrial.frame.command_line", "seatrial.archive.reader", "seatrial.archive.listing", "seatrial.archive.recovery",
-    "seatrial.fabric.map_check", "seatrial.commands.locate.view", "seatrial.render.text", "seatrial.render.html",
+    "seatrial.fabric.map_check", "seatrial.commands.judge.pairs.view", "seatrial.render.text", "seatrial.render.html",
 )  # fmt: skip
 """With what they import. Modules that are missing here are loaded by the commands that need them."""
 

@@ -27,9 +27,9 @@ FIELDS = ("pattern", "mark", "marks", "named", "called")
 """Fields of records that are patterns."""
 FROM_RECORDS = frozenset({
     "mark", "each.pattern", "kind.pattern", "pattern", "line.named", "line.called",
-    "one_of(self.look)", "one_of(self.also)", "one_of(self.unless)", "one_of(pending.look)", "expression", "head", "end",
-    "closing", "rule_of(text, '#')", "rule_of(text, '-')", "rule_of(text, '=')", "pattern.pattern", "spec.complete",
-    "gate.forbidden", "gate.required",
+    "one_of(self.look)", "one_of(self.also)", "one_of(self.unless)", "one_of(pending.look)", "expression", "head",
+    "end", "closing", "rule_of(text, '#')", "rule_of(text, '-')", "rule_of(text, '=')", "pattern.pattern",
+    "spec.complete", "gate.forbidden", "gate.required",
 })  # fmt: skip
 """Arguments that are a field of a record, or that `READING` sees; `spec` and `gate` are from a file of the user's."""
 CAUSES = {"look": "finditer", "also": "search", "unless": "search", "where": "findall", "peer": "findall"}

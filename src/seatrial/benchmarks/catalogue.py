@@ -109,6 +109,11 @@ def _begins(benchmark: Benchmark, text: str) -> bool:
     )
 
 
+def begins(text: str) -> bool:
+    """Whether the text could be the first characters of the output of any benchmark."""
+    return any(_begins(benchmark, text) for benchmark in BENCHMARKS.values())
+
+
 def undented(benchmark: Benchmark, text: str) -> str:
     """The text without an indentation that somebody else gave to it (Ansible, a quote in a message).
 
@@ -151,7 +156,7 @@ def parse_auto(text: str, largest_bytes: int = 0) -> tuple[Benchmark | None, Out
     if benchmark is not None:
         sized = largest_bytes if benchmark.parse_up_to else 0
         return benchmark, parse_as(benchmark, text, sized)
-    if not text.strip() or any(_begins(benchmark, text) for benchmark in BENCHMARKS.values()):
+    if not text.strip() or begins(text):
         return None, Output(benchmark="", missing=("it ends before it shows which benchmark it is of",))
     raise _unrelated(text, "the output of a known benchmark")
 

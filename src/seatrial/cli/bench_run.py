@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from seatrial.cli.options import FOLDER, NAMED_VALUE, NODES, time_text
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import argument, option
-from seatrial.cli.parse import limits_of
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, site_options
+from seatrial.commands.judge import single_file
 from seatrial.commands.run import dry_run as run_dry_run
 from seatrial.commands.run import view as run_view
 from seatrial.driver.benchmark import definition
@@ -84,7 +84,7 @@ def run(
         benchmark=benchmark,
         definition=text,
         parameters=dict(parameter),
-        limits=limits_of(declared, limit),
+        limits=single_file.limits_of(declared, limit),
         **given,
     )
     with progress_on(sys.stderr) as progress:

@@ -78,7 +78,7 @@ def import_values(
     output: OutputForms,
     **given: Any,
 ) -> int:
-    """Write values that were measured elsewhere into the archive, for compare, history, fleet, changepoints."""
+    """Write values that were measured elsewhere into the archive, for compare, history and judge."""
     wanted = import_batches.Wanted(sense=SENSES[better] if better else None, **given)
     imported = import_run.import_files(archive, files, wanted, name=name, cluster=cluster, command=sys.argv[1:])
     return output.show(import_view.import_report(imported))

@@ -17,7 +17,6 @@ from seatrial.archive.recovery import Recovery
 from seatrial.commands.acceptance.view import AcceptanceFields
 from seatrial.commands.baseline.view import BaselineListFields, BaselineSetFields, BaselineShowFields
 from seatrial.commands.benchmarks.view import BenchmarkFields, BenchmarkListFields
-from seatrial.commands.changepoints.view import ChangesFields
 from seatrial.commands.check.dry_run import Request, SubmittedCheck
 from seatrial.commands.check.fields import CheckFields
 from seatrial.commands.compare.view import ComparisonFields
@@ -26,15 +25,16 @@ from seatrial.commands.fabric.view import FabricFields
 from seatrial.commands.facts.detached import FactsCollected, SubmittedFacts
 from seatrial.commands.facts.drift_view import DriftFields
 from seatrial.commands.facts.view import FactsFields
-from seatrial.commands.fleet.view import FleetFields
 from seatrial.commands.history.view import HistoriesFields
 from seatrial.commands.import_values.view import ImportedFields
+from seatrial.commands.judge.fleet.view import FleetFields
+from seatrial.commands.judge.pairs.view import LocatedFields
+from seatrial.commands.judge.series_view import ChangesFields
 from seatrial.commands.limits.view import LimitsFields
 from seatrial.commands.link.curve.rails.view import RailsFields
 from seatrial.commands.link.curve.view import CurveFields
 from seatrial.commands.link.saturate.view import SaturationFields
 from seatrial.commands.link.transports.view import TransportsByRailFields, TransportsFields
-from seatrial.commands.locate.view import LocatedFields
 from seatrial.commands.nodes.view import NodesFields
 from seatrial.commands.placement.view import PlacementFields
 from seatrial.commands.plan.view import PlanFields

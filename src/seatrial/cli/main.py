@@ -14,23 +14,17 @@ SUMMARIES = {
     "compare": "Say what became slower, faster or stayed the same between two sets of runs, and which facts changed "
     "with it.",
     "history": "Print a metric over the runs of the archive, where it changed, and which facts changed at that time.",
-    "import": "Write values that were measured elsewhere into the archive, for compare, history, fleet, changepoints.",
+    "import": "Write values that were measured elsewhere into the archive, for compare, history and judge.",
     "baseline": "Keep runs under a name, with which later runs are compared.",
     "facts": "Print what nodes are; with --drift, --since or --with-login what differs (exit 1 if there are findings).",
     "limits": "Print the limit of every path inside the nodes and between them, and which term binds.",
-    "locate": "Name the slow and late nodes, uplinks and cables in an n×n table of latency or bandwidth measured "
-    "elsewhere.",
-    "changepoints": "Find where a series of values changes: position, size with interval and p-value, in noise that is "
-    "correlated.",
-    "fleet": "Judge one benchmark's values from many nodes: which are slow, which had single bad runs, what would be "
-    "found.",
+    "judge": "Judge what another tool measured: a table of pairs, a benchmark's output, values of nodes or over time.",
     "link": "Measure a pair of nodes over message sizes, or by --rails, --ranks-per-node or --transports.",
     "placement": "Start a launch line with the probe in place of its program: where its ranks are, and what would be "
     "better.",
     "swap": "Find a faulty part by exchanging parts: which one it is, and which exchange reveals most.",
     "nodes": "Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes; or --for some "
     "time.",
-    "parse": "Read one output of a benchmark and judge it: numbers, evidence of work, validity gates.",
     "bench": "Run a benchmark, a scaling series or a site's list of benchmarks, and judge the outputs.",
     "doctor": "Try a launch step by step, cheapest first, and name what blocks it and what to do about it.",
     "fabric": "The InfiniBand fabric: its map, and what is wrong with its cables.",
@@ -41,15 +35,8 @@ SUMMARIES = {
 """What help says of each command, repeated here so that --help loads no command."""
 HEADINGS = {
     "Is the cluster healthy, and who is at fault?": ("check", "nodes", "fabric", "doctor"),
-    "What do the links, launches and benchmarks reach?": (
-        "curve",
-        "saturate",
-        "transports",
-        "limits",
-        "placement",
-        "bench",
-    ),
-    "What do facts and numbers say?": ("facts", "parse", "locate", "fleet", "changepoints"),
+    "What do links, launches and benchmarks reach?": ("link", "limits", "placement", "bench"),
+    "What do facts and numbers say?": ("facts", "judge"),
     "What changed?": ("compare", "history", "baseline"),
     "Which runs are there?": ("report", "runs", "import"),
     "Rarely": ("swap", "lab", "completion"),

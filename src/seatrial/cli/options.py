@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from seatrial.archive.inputs import MAP_BYTES, TABLES_BYTES, argument_text, read_input
+from seatrial.archive.inputs import MAP_BYTES, argument_text
 from seatrial.cli.parameters import (
     PathType,
     Text,
@@ -23,11 +23,8 @@ from seatrial.cli.parameters import (
 )
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import parse_nodes
-from seatrial.model.words import count
 from seatrial.render.escape import clean
 
-MOST_FILES = 50_000
-"""All ordered pairs of more than 200 nodes; a folder of more files is hardly one of results."""
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 LONGEST_S = 366 * 86400.0
 LONGEST_RUN = 100
@@ -179,7 +176,6 @@ baseline_option = partial(
     help="Also compare with these runs: a baseline, or runs as compare takes them.",
     metavar="NAME",
 )
-runs_option = option("--runs", help="Instead of files: runs of the archive, as compare takes them.", metavar="RUNS")
 by_option = option(
     "--by", multiple=True, help="Column of a condition; may be repeated.  [default: by contents]", metavar="COLUMN"
 )
@@ -198,20 +194,3 @@ def read_text(path: Path, most_bytes: int = MAP_BYTES) -> str:
 def say_waiting(sentence: str) -> None:
     """Say on standard error what the command waits for."""
     print(f"seatrial: {clean(sentence)}", file=sys.stderr)
-
-
-def read_texts(folder: Path) -> dict[str, str]:
-    """The files right in a folder, hidden ones aside, name -> text. Raises UsageError with the reason."""
-    try:
-        files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be read: {error.strerror}.") from error
-    if len(files) > MOST_FILES:
-        raise UsageError(f"{folder} has {count(len(files), 'file')}; at most {MOST_FILES} are read.")
-    texts: dict[str, str] = {}
-    left_bytes = TABLES_BYTES
-    for path in files:
-        content = read_input(path, left_bytes, folder)
-        left_bytes -= len(content)
-        texts[path.name] = content.decode("utf-8", errors="replace")
-    return texts

@@ -46,7 +46,7 @@ FORMATS = {
     "nxnlatbw": Importer(is_nxnlatbw, parse_nxnlatbw),
     "csv": Importer(bool, parse_csv),
 }
-"""The first format that fits is taken; csv fits any text. docs/locate.md has a row for each."""
+"""The first format that fits is taken; csv fits any text. docs/judge-pairs.md has a row for each."""
 
 
 def read_matrix(source: Source, form: str = "auto") -> PairTable:

@@ -13,7 +13,7 @@ from seatrial.model.errors import UsageError
 LOOKED_AT = 1 << 18
 """Characters at the beginning of a file that are searched for marks of a tool."""
 CHECK = "seatrial check measures all pairs itself."
-FORMATS = "Formats of tables of pairs: docs/locate.md."
+FORMATS = "Formats of tables of pairs: docs/judge-pairs.md."
 NONE = f"No seatrial command reads it. {FORMATS}"
 FACTS = "seatrial facts --from reads recordings of machines."
 
@@ -31,19 +31,20 @@ def _output(mark: str, name: str, remedy: str = NONE) -> OtherOutput:
 
 
 def _parsed(mark: str, name: str, benchmark: str) -> OtherOutput:
-    return _output(mark, name, f"seatrial parse {benchmark} reads and judges it. {FORMATS}")
+    return _output(mark, name, f"seatrial judge --as output --benchmark {benchmark} reads it. {FORMATS}")
 
 
 OUTPUTS = (
     _output(
         r"Intel\(R\) MPI Benchmarks|^#\s*Benchmarking\s+\w+|#bytes\s+#repetitions",
         "the output of the Intel MPI Benchmarks (IMB)",
-        f"It has a row for each message size, not for each pair of nodes: seatrial parse imb reads it, and {CHECK}",
+        "It has a row for each message size, not for each pair of nodes: seatrial judge --as output --benchmark imb "
+        f"reads it, and {CHECK}",
     ),
     _output(
         r"^#\s*OSU\s",
         "the output of the OSU micro-benchmarks",
-        f"seatrial locate reads their tests between two nodes if a line with both names is above each table. {FORMATS}",
+        f"seatrial judge reads their tests between two nodes if a line with both names is above each table. {FORMATS}",
     ),
     _parsed(r"HPC Challenge Benchmark|^Begin of (?:MPI|Star|Single)\w+", "the output of HPCC", "hpcc"),
     _parsed(r"HPL-(?:MxP|AI)-NVIDIA|HPL[ -](?:MxP|AI) Result", "the output of HPL-MxP", "hpl-mxp"),
@@ -94,8 +95,8 @@ OUTPUTS = (
     _output(
         r"nccl-tests|^#\s+nThread|out-of-place\s+in-place",
         "the output of nccl-tests or rccl-tests",
-        "seatrial does not read it. Give its numbers as a table: node,run,value (bus bandwidth) to fleet, or "
-        "source,target,bandwidth_gb_s for each pair to locate.",
+        "seatrial does not read it. Give its numbers as a table: node,run,value (bus bandwidth), or "
+        "source,target,bandwidth_gb_s for each pair.",
     ),
     _output(
         r"^[ \t]*+\d{1,9}[ \t]++\d{1,4}\[[ \t]*+\]?[ \t]*+==\(|"
@@ -116,8 +117,8 @@ OUTPUTS = (
     ),
     _output(r"NVIDIA-SMI|^[ \t]*+GPU0\s+GPU1", "the output of nvidia-smi"),
     _output(r"^available: \d{1,18} nodes|^node distances:", "the output of numactl"),
-    _output(r"^(?:SwitchName|BlockName)=", "a topology.conf of Slurm", "seatrial locate TABLE --topology reads it."),
-    _output(r"^- topology:\s", "a topology.yaml of Slurm", "seatrial locate TABLE --topology reads it."),
+    _output(r"^(?:SwitchName|BlockName)=", "a topology.conf of Slurm", "seatrial judge TABLE --topology reads it."),
+    _output(r"^- topology:\s", "a topology.yaml of Slurm", "seatrial judge TABLE --topology reads it."),
     _output(
         r"^sdiag output|^(?:NodeName|PartitionName|JobId)=|\bNODELIST\b|^JobID(?:Raw)?\b.*[|]|^slurmstepd:"
         r"|^srun: (?:error|job)|^\S+\|(?:up|down|idle|alloc)",
@@ -227,7 +228,7 @@ def refuse_unread(beginning: bytes) -> None:
     for mark, name, program in PACKED:
         if beginning.startswith(mark):
             raise UsageError(
-                f"The file is compressed with {name}.", f"Decompress it: {program} FILE | seatrial locate /dev/stdin."
+                f"The file is compressed with {name}.", f"Decompress it: {program} FILE | seatrial judge /dev/stdin."
             )
     if beginning.startswith(UTF16):
         raise UsageError("The file is text in UTF-16.", "Convert it: iconv -f utf-16 -t utf-8 FILE > NEW.")

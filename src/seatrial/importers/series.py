@@ -82,7 +82,7 @@ def _column_series(columns: Sequence[TableColumn]) -> tuple[ValueSeries, ...]:
     ):
         raise UsageError(
             f"The table has nodes ({nodes[0].name}) and no column of times.",
-            "`seatrial fleet` compares nodes; call the column of times `time`.",
+            "`seatrial judge --as fleet` compares nodes; call the column of times `time`.",
         )
     conditions = planned_columns(columns, clock) if clock and len(set(clock.cells)) < len(clock.cells) else ()
     values = [one for one in columns if one is not clock and one.numeric and one not in conditions]

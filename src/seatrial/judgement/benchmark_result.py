@@ -59,7 +59,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """As of `seatrial parse`."""
+        """As of `seatrial judge --as output`."""
         return CODES.get(self.word, ExitCode.INCOMPLETE)
 
 

@@ -44,7 +44,7 @@ class ParsedResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutputFields(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read from one output of a benchmark; docs/parse.md describes each field."""
+    """What was read from one output of a benchmark; docs/judge-output.md describes each field."""
 
     file: str
     benchmark: str
@@ -68,6 +68,7 @@ def output_report(file: str, benchmark: Benchmark | None, output: Output) -> Rep
         exit_code=CODES[word],
         payload=lambda: output_fields(file, benchmark, output),
         terminal=lambda _: output_blocks(benchmark, output, findings),
+        page=lambda: output_blocks(benchmark, output, findings),
         findings=findings,
     )
 

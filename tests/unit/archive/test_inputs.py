@@ -26,8 +26,8 @@ def seatrial(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 COMMANDS = {
-    "locate": ("locate", "{}"),
-    "locate --topology": ("locate", "matrix.csv", "--topology", "{}"),
+    "judge": ("judge", "{}"),
+    "judge --topology": ("judge", "matrix.csv", "--topology", "{}"),
     "fabric show": ("fabric", "show", "{}"),
     "fabric check": ("fabric", "check", "{}"),
     "fabric check --counters": ("fabric", "check", "matrix.csv", "--counters", "{}", "{}"),
@@ -35,11 +35,11 @@ COMMANDS = {
     "facts --since": ("facts", "--since", "./{}"),
     "limits": ("limits", "--from", "{}"),
     "lab trial": ("lab", "trial", "{}"),
-    "parse": ("parse", "auto", "{}"),
-    "bench scale": ("bench", "scale", "--from", "{}"),
-    "bench scale --own-rates": ("bench", "scale", "--from", "matrix.csv", "--own-rates", "{}"),
-    "changepoints": ("changepoints", "{}"),
-    "fleet": ("fleet", "{}"),
+    "judge --as output": ("judge", "--as", "output", "{}"),
+    "scale": ("judge", "--as", "scaling", "{}"),
+    "scale --own-rates": ("judge", "--as", "scaling", "matrix.csv", "--own-rates", "{}"),
+    "judge --as series": ("judge", "--as", "series", "{}"),
+    "judge --as fleet": ("judge", "--as", "fleet", "{}"),
     "swap start": ("swap", "start", "x", "--from", "{}"),
     "bench show": ("bench", "show", "{}"),
 }
@@ -62,7 +62,9 @@ def test_an_endless_input_is_refused_at_once(command: str, kind: str, tmp_path: 
     assert name in done.stderr or command == "fabric check --counters"
 
 
-@pytest.mark.parametrize("command", ["facts", "limits", "lab trial", "fleet", "locate", "bench scale", "fabric show"])
+@pytest.mark.parametrize(
+    "command", ["facts", "limits", "lab trial", "judge --as fleet", "judge", "scale", "fabric show"]
+)
 def test_a_pipe_that_nobody_writes_to_is_refused(command: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     done = seatrial(*(word.format("pipe") for word in COMMANDS[command]), folder=tmp_path)
@@ -74,7 +76,7 @@ def test_a_folder_of_tables_has_one_limit_for_all(tmp_path: Path) -> None:
     for name in ("a-b.out", "b-a.out"):
         (tmp_path / name).touch()
         os.truncate(tmp_path / name, inputs.TABLES_BYTES - 5)
-    done = seatrial("locate", ".", folder=tmp_path)
+    done = seatrial("judge", ".", folder=tmp_path)
     assert done.returncode == 64
     assert "at most 5 B are read" in done.stderr
 
@@ -187,12 +189,12 @@ def test_a_writer_that_leaves_without_a_word_is_an_empty_file(tmp_path: Path) ->
 def test_a_report_is_not_written_to_a_pipe_that_nobody_reads(tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("node,value\nn1,1\nn2,2\nn3,3\n")
     os.mkfifo(tmp_path / "pipe")
-    done = seatrial("fleet", "f.csv", "--junit", "pipe", folder=tmp_path)
+    done = seatrial("judge", "f.csv", "--junit", "pipe", folder=tmp_path)
     assert done.returncode == 2
     assert "The JUnit report pipe cannot be written: no program reads from it." in done.stderr
     with socket.socket(socket.AF_UNIX) as server_:
         server_.bind(str(tmp_path / "socket"))
-    done = seatrial("fleet", "f.csv", "--junit", "socket", folder=tmp_path)
+    done = seatrial("judge", "f.csv", "--junit", "socket", folder=tmp_path)
     assert done.returncode == 64
     assert "--junit 'socket' is a socket." in done.stderr
 
@@ -203,11 +205,11 @@ SEATRIAL = f"{sys.executable} -m seatrial"
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("cat f.csv | {} fleet /dev/stdin --json", '"nodes"'),
-        ("{} fleet <(cat f.csv) --json", '"nodes"'),
-        ("{} fleet <(sleep 3; cat f.csv) --json", '"nodes"'),
-        ("{} fleet <(true) --json", "The file has no values"),
-        ("mkfifo p; (cat f.csv > p) & {} fleet p --json", '"nodes"'),
+        ("cat f.csv | {} judge /dev/stdin --json", '"nodes"'),
+        ("{} judge <(cat f.csv) --json", '"nodes"'),
+        ("{} judge <(sleep 3; cat f.csv) --json", '"nodes"'),
+        ("{} judge <(true) --json", "The file is empty"),
+        ("mkfifo p; (cat f.csv > p) & {} judge p --json", '"nodes"'),
     ],
 )
 def test_pipes_of_a_shell_are_read_to_their_end(line: str, said: str, tmp_path: Path) -> None:
@@ -235,7 +237,7 @@ def test_what_is_no_record_is_a_sentence(content: bytes, said: str) -> None:
 
 
 def test_a_matrix_comes_through_standard_input(tmp_path: Path) -> None:
-    argv = [sys.executable, "-m", "seatrial", "locate", "/dev/stdin"]
+    argv = [sys.executable, "-m", "seatrial", "judge", "/dev/stdin"]
     done = subprocess.run(argv, input=MATRIX, cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stderr) == (2, "")
     assert done.stdout.startswith("INCONCLUSIVE  bandwidth: too few nodes to compare with each other")

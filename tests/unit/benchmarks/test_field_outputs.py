@@ -167,8 +167,8 @@ Switch: 0x0c42a10300a0b2c4 leaf1:
     [
         (NCCL, "nccl-tests", "node,run,value"),
         (IBLINKINFO, "iblinkinfo", "fabric check"),
-        (outputs.babelstream(), "BabelStream", "seatrial parse babelstream"),
-        (outputs.hpl_mxp(), "HPL-MxP", "seatrial parse hpl-mxp"),
+        (outputs.babelstream(), "BabelStream", "--benchmark babelstream"),
+        (outputs.hpl_mxp(), "HPL-MxP", "--benchmark hpl-mxp"),
     ],
 )
 def test_an_output_has_a_name_and_what_to_give_instead(text: str, name: str, instead: str) -> None:

@@ -20,9 +20,9 @@ COMMANDS = (
     ("compare", "--plan", "bandwidth"),
     ("compare", "--plan", "check"),
     ("compare", "h1", ".."),
-    ("changepoints", "--runs", "..", "--column", "bandwidth"),
+    ("judge", "--as", "series", "--runs", "..", "--column", "bandwidth"),
     ("check", "--replay", "{}/h1", "--baseline", ".."),
-    ("fleet", "--runs", "..", "--column", "bandwidth"),
+    ("judge", "--as", "fleet", "--runs", "..", "--column", "bandwidth"),
 )
 
 

@@ -120,15 +120,8 @@ def test_help_puts_each_command_below_one_question() -> None:
     assert sorted(below) == sorted(SUMMARIES)
 
 
-REPLACED = {
-    **dict.fromkeys(("parse", "locate", "fleet", "changepoints"), "judge"),
-    **dict.fromkeys(("curve", "saturate", "transports"), "link"),
-}
-"""Commands that are to be one."""
-
-
 def test_help_has_at_most_16_commands_that_are_needed_often() -> None:
-    often = {REPLACED.get(name, name) for heading, names in HEADINGS.items() for name in names if heading != "Rarely"}
+    often = {name for heading, names in HEADINGS.items() for name in names if heading != "Rarely"}
     assert len(often) <= 16
 
 

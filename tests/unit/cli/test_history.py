@@ -118,6 +118,6 @@ def test_a_newer_run_of_another_kind_does_not_hide_the_metric_and_the_verdict_is
     healthy_run(archive, 1, nodes=3)
     ran = seatrial("history", "tflops", "--archive", str(archive), code=1)
     assert ran.out.startswith("SLOW  tflops of all nodes: -20.0 % since 2026-09-15T00:00:00Z")
-    seatrial("changepoints", str(tmp_path / "tflops.csv"), "--better", "higher", code=1)
+    seatrial("judge", str(tmp_path / "tflops.csv"), "--better", "higher", code=1)
     ran = seatrial("history", "latency_us", "--archive", str(archive), code=2)
     assert ran.out.rpartition("INCONCLUSIVE")[2].startswith("  latency_us of all nodes: 3 runs, too few")

@@ -38,7 +38,7 @@ LEAVES = dict(commands())
 CHANGING = {("lab", "up"), ("lab", "down"), ("lab", "run"), ("lab", "trial"), ("lab", "status")}
 """They would change this machine, or ask for root before they look at their options."""
 WITH = {
-    ("locate",): ["table"],
+    ("judge",): ["table"],
     ("placement",): ["--", "srun", "-n2", "app"],
     ("lab", "simulate"): ["--topology", "fat-tree:4"],
 }

@@ -18,7 +18,7 @@ MEASURING = {("link",), ("placement",), ("nodes",), ("bench", "accept")}
 """Their tests read what they print, and `test_every_json_goes_through_one_writer` covers the form."""
 ELSEWHERE = {
     ("runs", "collect"), ("lab", "status"), ("lab", "trial"), ("fabric", "show"), ("fabric", "check"),
-    ("parse",), ("bench", "show"), ("bench", "scale"), ("bench", "run"), ("import",),
+    ("bench", "show"), ("bench", "scale"), ("bench", "run"), ("import",),
 }  # fmt: skip
 PRINTING = [
     ["report", "run"],
@@ -36,9 +36,9 @@ PRINTING = [
     ["facts", "--from", "facts.txt"],
     ["facts", "--from", "facts.txt", "--drift"],
     ["limits", "--from", "facts.txt"],
-    ["locate", "table.csv"],
-    ["changepoints", "table.csv"],
-    ["fleet", "fleet.csv"],
+    ["judge", "table.csv"],
+    ["judge", "series.csv"],
+    ["judge", "fleet.csv"],
     ["doctor"],
     ["swap", "start", "gpu", "node=n1,card=c1", "node=n2,card=c2"],
     ["swap", "record", "known", "n1=bad", "n2=good"],
@@ -55,6 +55,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cluster = Cluster(nodes=names(4), parts=slow_part("node", "n2", 0.6))
     (folder / "facts.txt").write_text(cluster.facts_text("n1"))
     (folder / "fleet.csv").write_text("node,value\nn1,1e99\nn2,1e-99\nn3,1\n")
+    (folder / "series.csv").write_text("time,value\n1,1e99\n2,1e-99\n3,1\n")
     (folder / "table.csv").write_text("source,target,latency_us\nn1,n2,1e99\nn2,n1,20\nn1,n3,20\nn3,n1,1e-99\n")
     archive = folder / "archive"
     record(cluster, archive, "run")

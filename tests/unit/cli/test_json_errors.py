@@ -37,7 +37,7 @@ def failed(seatrial: Seatrial, *words: str) -> dict[str, Any]:
         (["no-such-command"], 64, "usage"),
         ([], 64, "usage"),
         (["check", "--budget", "3x"], 64, "usage"),
-        (["locate", "/no/such/table.csv"], 64, "usage"),
+        (["judge", "/no/such/table.csv"], 64, "usage"),
         (["report", "nothing"], 64, "no-run"),
         (["runs", "show", "nothing"], 64, "no-run"),
         (["runs", "recover", "nothing"], 64, "no-run"),

@@ -9,6 +9,7 @@ import pytest
 from jsonschema import SchemaError
 
 from seatrial.cli.json_schema import KINDS, RecordTypes
+from seatrial.commands.judge.kinds import WORDS
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import RunKind
 from seatrial.model.verdict import Outcome
@@ -20,7 +21,7 @@ from tests.unit.cli.test_json import WITH_JSON
 
 OF_NO_COMMAND = {"drift", "dry-run", "submitted", "scale", "plan"}
 """Kinds that an option makes, or that are named after what was done."""
-OTHERWISE_CALLED = {"report", "link", "bench run", "bench scale"}
+OTHERWISE_CALLED = {"report", "judge", "link", "bench run", "bench scale"}
 """Commands whose objects have the kind of the run, or of what was done."""
 
 
@@ -40,7 +41,8 @@ def test_the_published_schema_keeps_the_rules_of_schemas() -> None:
 
 def test_every_kind_that_is_printed_has_fields() -> None:
     typed = {" ".join(path) for path in WITH_JSON} - OTHERWISE_CALLED
-    assert set(KINDS) == {*typed, *map(str, RunKind), *OF_NO_COMMAND}
+    judged = {words.json for words in WORDS.values() if words.json}
+    assert set(KINDS) == {*typed, *judged, *map(str, RunKind), *OF_NO_COMMAND}
 
 
 def test_every_kind_names_its_page() -> None:

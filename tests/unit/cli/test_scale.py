@@ -20,7 +20,7 @@ def written(folder: Path, texts: dict[str, str]) -> list[str]:
 
 
 def report(seatrial: Seatrial, words: list[str], code: int) -> dict[str, Any]:
-    return seatrial("bench", "scale", "--json", "--from", *words, code=code).object
+    return seatrial("judge", "--as", "scaling", "--json", *words, code=code).object
 
 
 def curve(**changes: Any) -> dict[str, str]:
@@ -83,7 +83,7 @@ def test_a_point_that_cannot_be_believed(
 def test_lost_patches_are_named(tmp_path: Path, seatrial: Seatrial) -> None:
     extra = '--> FOAM Warning : \n    Cannot find any patch or group names matching "motorBike.*"\n\n'
     report(seatrial, files := written(tmp_path, curve(extra=extra)), ExitCode.FINDINGS)
-    text = " ".join(seatrial("bench", "scale", "--from", *files, code=ExitCode.FINDINGS).out.split())
+    text = " ".join(seatrial("judge", "--as", "scaling", *files, code=ExitCode.FINDINGS).out.split())
     assert "patches are missing: motorBike.*" in text
 
 
@@ -169,14 +169,14 @@ def test_efficiency_of_the_nodes_own_rates(tmp_path: Path, seatrial: Seatrial) -
     ],
 )
 def test_wrong_use(tmp_path: Path, seatrial: Seatrial, texts: dict[str, str], words: list[str], said: str) -> None:
-    assert said in seatrial("bench", "scale", "--from", *written(tmp_path, texts), *words, code=ExitCode.USAGE).err
+    assert said in seatrial("judge", "--as", "scaling", *written(tmp_path, texts), *words, code=ExitCode.USAGE).err
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "1e308", "-1", "٣", "1_0", '"' + "x" * 200_000])
 def test_own_rates_that_are_none(tmp_path: Path, seatrial: Seatrial, value: str) -> None:
     files = written(tmp_path, curve())
     (tmp_path / "own.csv").write_text(f"node,value\nhost0,{value}\n")
-    ran = seatrial("bench", "scale", "--from", *files, "--own-rates", str(tmp_path / "own.csv"), code=ExitCode.USAGE)
+    ran = seatrial("judge", "--as", "scaling", *files, "--own-rates", str(tmp_path / "own.csv"), code=ExitCode.USAGE)
     assert "own.csv" in ran.err
 
 
@@ -195,10 +195,10 @@ def test_numbers_that_nobody_measured_are_left_out(tmp_path: Path, seatrial: Sea
 @pytest.mark.parametrize("value", ["nan", "-100", "inf"])
 def test_a_curve_that_lost_its_first_size_is_incomplete(value: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "a.csv").write_text(f"nodes,time_s\n1,{value}\n2,52\n4,27\n8,15\n")
-    ran = seatrial("bench", "scale", "--from", str(tmp_path / "a.csv"), code=ExitCode.INCOMPLETE)
+    ran = seatrial("judge", "--as", "scaling", str(tmp_path / "a.csv"), code=ExitCode.INCOMPLETE)
     assert "no run has a positive number at 1\n" in ran.out
     (tmp_path / "a.csv").write_text(f"nodes,time_s\n1,{value}\n1,100\n2,52\n4,27\n8,15\n")
-    seatrial("bench", "scale", "--from", str(tmp_path / "a.csv"))
+    seatrial("judge", "--as", "scaling", str(tmp_path / "a.csv"))
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_rows_that_are_left_out_are_listed(
     rows = [(row["source"], row["reason"]) for item in found["data"]["curves"] for row in item["left_out"]]
     assert rows == left_out
     assert said in found["headline"]
-    assert said in " ".join(seatrial("bench", "scale", "--from", *files, code=None).out.split())
+    assert said in " ".join(seatrial("judge", "--as", "scaling", *files, code=None).out.split())
 
 
 def test_a_part_of_a_table_without_the_metric_is_named(tmp_path: Path, seatrial: Seatrial) -> None:
@@ -245,5 +245,5 @@ def test_a_table_that_is_too_long_is_refused(
 ) -> None:
     monkeypatch.setattr(points, "MOST_ROWS", 3)
     text = table([(1, 10), (2, 19), (4, 35), (8, 60)])
-    ran = seatrial("bench", "scale", "--from", *written(tmp_path, {"t.csv": text}), code=ExitCode.USAGE)
+    ran = seatrial("judge", "--as", "scaling", *written(tmp_path, {"t.csv": text}), code=ExitCode.USAGE)
     assert "t.csv has more than 3 rows." in ran.err

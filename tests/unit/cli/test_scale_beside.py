@@ -28,7 +28,7 @@ def logs(folder: Path, group: str, seconds: dict[int, float], cells: int = 0) ->
 
 
 def compared(seatrial: Seatrial, words: list[str], code: int = ExitCode.PASS) -> dict[str, Any]:
-    return seatrial("bench", "scale", "--json", "--from", *words, code=code).object
+    return seatrial("judge", "--as", "scaling", "--json", *words, code=code).object
 
 
 def test_single_runs_are_compared_and_not_judged(tmp_path: Path, seatrial: Seatrial) -> None:
@@ -86,7 +86,7 @@ def test_other_work_at_the_same_size_is_invalid(tmp_path: Path, seatrial: Seatri
 def test_what_cannot_be_compared_is_refused(words: list[str], says: str, tmp_path: Path, seatrial: Seatrial) -> None:
     assert (
         says
-        in seatrial("bench", "scale", "--from", table(tmp_path, "old,1,5\nnew,2,6\n"), *words, code=ExitCode.USAGE).err
+        in seatrial("judge", "--as", "scaling", table(tmp_path, "old,1,5\nnew,2,6\n"), *words, code=ExitCode.USAGE).err
     )
 
 
@@ -94,9 +94,9 @@ def test_a_file_of_neither_group_and_curves_without_a_common_size_are_refused(
     tmp_path: Path, seatrial: Seatrial
 ) -> None:
     files = logs(tmp_path, "july", {2: 40.0, 4: 21.0})
-    ran = seatrial("bench", "scale", "--from", *files, "--beside", "june,nov", code=ExitCode.USAGE)
+    ran = seatrial("judge", "--as", "scaling", *files, "--beside", "june,nov", code=ExitCode.USAGE)
     assert "contains none of the two words" in ran.err
     ran = seatrial(
-        "bench", "scale", "--from", table(tmp_path, "old,1,5\nnew,2,6\n"), "--beside", "old,new", code=ExitCode.USAGE
+        "judge", "--as", "scaling", table(tmp_path, "old,1,5\nnew,2,6\n"), "--beside", "old,new", code=ExitCode.USAGE
     )
     assert "no common size: 1; 2" in ran.err

@@ -180,7 +180,7 @@ def test_what_cannot_be_measured_is_refused(
         (["netpipe", "--node-count", "1,2"], "netpipe has no scaling"),
         (["imb", "--node-count", "1,2"], "imb has no scaling"),
         (["hpcg", "--node-count", "1,2"], "The work of hpcg grows with its ranks. Add --weak"),
-        (["hpl", "lammps", "--node-count", "1,2"], "needs one benchmark"),
+        (["hpl", "lammps", "--node-count", "1,2"], "unexpected extra argument"),
     ],
 )
 def test_what_a_benchmark_cannot_do_is_refused(heat: Path, seatrial: Seatrial, words: list[str], says: str) -> None:

@@ -163,10 +163,10 @@ def test_locate_names_the_cable(tmp_path: Path, seatrial: Seatrial) -> None:
     for one, other in itertools.permutations(hosts, 2):
         rows.append(f"{one},{other},{500 if slow in routes.path(hosts[one], hosts[other]) else 1000}")
     (tmp_path / "pairs.csv").write_text("\n".join(rows) + "\n")
-    words = ["locate", str(tmp_path / "pairs.csv"), "--topology", str(map_file)]
+    words = ["judge", str(tmp_path / "pairs.csv"), "--topology", str(map_file)]
     (fault,) = seatrial(*words, "--routes", str(tables), "--json", code=1).data["faults"]
     assert (fault["kind"], fault["subject"], fault["direction"]) == ("link", "link:leaf1[6]-spine2[1]", "out")
-    seatrial("locate", str(tmp_path / "pairs.csv"), "--routes", str(tables), code=64)
+    seatrial("judge", str(tmp_path / "pairs.csv"), "--routes", str(tables), code=64)
 
 
 LIVE = data("fabric/four-hosts.ibsim")

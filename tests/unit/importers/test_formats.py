@@ -1,4 +1,4 @@
-"""The table of importers, and what adding one takes: its module, its line in the table, its row in docs/locate.md."""
+"""The table of importers, and what adding one takes: its module, a line of the table, a row of docs/judge-pairs.md."""
 
 import re
 
@@ -12,7 +12,7 @@ LISTED = re.compile(r"^\| `([a-z0-9]+)` \|", re.MULTILINE)
 
 
 def test_the_documentation_has_a_row_for_each_format() -> None:
-    rows = LISTED.findall((ROOT / "docs" / "locate.md").read_text())
+    rows = LISTED.findall((ROOT / "docs" / "judge-pairs.md").read_text())
     assert set(rows) >= set(FORMATS)
 
 

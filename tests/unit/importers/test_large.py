@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from seatrial.commands.locate.view import located_fields
+from seatrial.commands.judge.pairs.view import located_fields
 from seatrial.importers import fields as fields_module
 from seatrial.importers.fields import numbers, pieces, split_fields, whole_text
 from seatrial.importers.formats import read_matrix

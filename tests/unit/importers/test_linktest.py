@@ -38,8 +38,8 @@ def serial(count: int, slow: int) -> str:
 def test_the_list_of_all_pairs_with_the_hosts_of_the_folder(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "gnuplotinput.dat").write_text(listed(6, slow=2))
     (tmp_path / "mapping.dat").write_text("".join(f"{rank:6d}    0    0    0    0 host{rank}\n" for rank in range(6)))
-    assert "node:host2" in seatrial("locate", str(tmp_path), code=1).out
-    assert "node:2" in seatrial("locate", str(tmp_path / "gnuplotinput.dat"), code=1).out
+    assert "node:host2" in seatrial("judge", str(tmp_path), code=1).out
+    assert "node:2" in seatrial("judge", str(tmp_path / "gnuplotinput.dat"), code=1).out
 
 
 def test_its_megabytes_are_mebibytes() -> None:

@@ -36,11 +36,11 @@ def test_a_folder_of_pairs_names_the_slow_node(tmp_path: Path, seatrial: Seatria
         (tmp_path / f"osu_bw_{a}_{b}.out").write_text(bandwidth(600 if "n3" in (a, b) else 1000))
         (tmp_path / f"osu_latency_{a}_{b}.out").write_text(latency(1.5))
     (tmp_path / "job.sh").write_text("srun osu_bw\n")
-    said = seatrial("locate", str(tmp_path), code=1).out
+    said = seatrial("judge", str(tmp_path), code=1).out
     assert "node:n3" in said
     assert "30 of 30 ordered pairs" in said
-    seatrial("locate", str(tmp_path), "--format", "csv", code=64)
-    seatrial("locate", str(tmp_path), "--format", "linktest", code=64)
+    seatrial("judge", str(tmp_path), "--format", "csv", code=64)
+    seatrial("judge", str(tmp_path), "--format", "linktest", code=64)
 
 
 @pytest.mark.parametrize("heading", ["# {} {}", "{} -> {}", "=== {} {} ===", "Testing {} to {}", "[{}, {}]", "{} {}"])

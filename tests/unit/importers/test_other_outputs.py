@@ -89,7 +89,7 @@ def test_rows_without_their_heading_are_refused(place: int) -> None:
 )
 def test_files_that_are_not_text(content: bytes, said: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "file").write_bytes(content)
-    assert re.search(said, seatrial("locate", str(tmp_path / "file"), code=64).err)
+    assert re.search(said, seatrial("judge", str(tmp_path / "file"), code=64).err)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_the_output_of_any_benchmark_is_never_a_pass(text: str, form: str) -> No
 
 def test_every_benchmark_that_parse_knows_is_named_with_its_command() -> None:
     remedies = " ".join(output.remedy for output in OUTPUTS)
-    named = set(re.findall(r"seatrial parse ([\w-]+) reads", remedies))
+    named = set(re.findall(r"--benchmark ([\w-]+) reads", remedies))
     assert named == BENCHMARKS.keys() - {"osu"}, "locate reads those tests of OSU that measure a pair"
 
 

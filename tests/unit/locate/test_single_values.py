@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from seatrial.commands.locate.view import located_report
+from seatrial.commands.judge.pairs.view import located_report
 from seatrial.locate.table import locate_in_table
 from seatrial.model.errors import ExitCode
 from seatrial.model.pair_faults import Instability, Located

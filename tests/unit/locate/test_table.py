@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatrial.commands.locate.view import located_report
+from seatrial.commands.judge.pairs.view import located_report
 from seatrial.locate.classes import topology_classes
 from seatrial.locate.part_cover import Ways, explain
 from seatrial.locate.significance import relative_scale, resolution

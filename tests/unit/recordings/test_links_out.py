@@ -11,7 +11,7 @@ from seatrial.frame.command_line import run
 PRIVATE = "of nobody else"
 
 
-@pytest.mark.parametrize("command", ["fleet", "locate", "import"])
+@pytest.mark.parametrize("command", ["judge", "import"])
 def test_a_folder_of_tables_shows_nothing_from_elsewhere(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

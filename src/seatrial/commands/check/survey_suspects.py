@@ -33,7 +33,7 @@ WAYS = {
 def locate_survey(
     evidence: Mapping[Pair, MeasuredPair], references: References, asked: Mapping[str, float | None]
 ) -> Located | None:
-    """What `locate` says of the survey's table; None where too few pairs were measured for averages."""
+    """What `seatrial judge` says of the survey's table; None where too few pairs were measured for averages."""
     nodes = tuple(sorted({name for pair in evidence for name in pair}))
     enough = DENSE_SHARE * len(nodes) * (len(nodes) - 1)
     if not references.alike or len(nodes) < FEWEST_DENSE_NODES or len(evidence) < enough:

@@ -74,7 +74,7 @@ class HistoriesFields(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def history_report(histories: Sequence[History]) -> Report:
-    """The verdict that `changepoints` has on the same values, the values over runs, and changes."""
+    """The verdict that `seatrial judge` has on the same values, the values over runs, and changes."""
     verdict = worst([each.judged.verdict for each in histories])
     return Report(
         word=verdict.value,

@@ -227,7 +227,7 @@ def _checked(value: ImportedValue) -> ImportedValue:
     if not 0 < value.value < float("inf"):
         raise UsageError(
             f"{value.metric} of {value.node} is {value.value:g}; only positive, finite values are compared as ratios.",
-            "Leave such values empty. `seatrial fleet FILE` and `seatrial changepoints FILE` judge them.",
+            "Leave such values empty. `seatrial judge FILE` judges them.",
         )
     return value
 

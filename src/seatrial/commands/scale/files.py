@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from seatrial.archive.inputs import TABLES_BYTES, argument_text
 from seatrial.commands.scale import judge as scale_judge
 from seatrial.commands.scale import points as scale_points
 from seatrial.commands.scale import series as scale_series
@@ -38,12 +37,12 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     by: str
     own_rates: Path | None
     weak: bool
-    waiting: Callable[[str], None]
-    """Says what is waited for."""
+    text_of: Callable[[Path], str]
+    """Reads a file or pipe."""
 
     def text(self, path: Path) -> str:
         """The text of a file or pipe. Raises UsageError."""
-        return argument_text(path, TABLES_BYTES, self.waiting)
+        return self.text_of(path)
 
 
 def judged_curves(sources: Sources) -> "list[Judged]":

@@ -75,7 +75,7 @@ def launch_of(benchmark: Benchmark, settings: RunSettings) -> Launch:
     if launch is None:
         raise UsageError(
             f"{benchmark.name} has no command: its outputs are only read.",
-            "Start it yourself and give its output to `seatrial parse`, or write a file with [run] (docs/run.md).",
+            "Start it yourself and give its output to `seatrial judge`, or write a file with [run] (docs/run.md).",
         )
     if launch.case and settings.case is None:
         raise UsageError(f"{benchmark.name} needs a case.", "Name its folder with --case.")

@@ -35,7 +35,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[float, ...]
     """One a run; seconds or bytes per second."""
     judged: JudgedSeries
-    """As `changepoints` judges the same values."""
+    """As `seatrial judge` judges the same values."""
     changes: tuple[Explained, ...] = ()
 
 

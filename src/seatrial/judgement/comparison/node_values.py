@@ -1,4 +1,4 @@
-"""Values of one metric by node over runs, as `seatrial fleet` and `seatrial changepoints` judge them."""
+"""Values of one metric by node over runs, as `seatrial judge --runs` judges them."""
 
 import math
 from collections.abc import Mapping, Sequence

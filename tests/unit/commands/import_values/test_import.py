@@ -173,9 +173,9 @@ def test_compare_names_the_slow_node_of_two_imports(tmp_path: Path, capsys: pyte
     assert run(["compare", "--plan", "triad", "--archive", str(archive), "--runs", first]) == 0
     assert run(["baseline", "set", "good", first, "--archive", str(archive)]) == 0
     assert run(["compare", "good", second, "--archive", str(archive)]) == 1
-    assert run(["fleet", "--runs", second, "--archive", str(archive)]) == 1
+    assert run(["judge", "--as", "fleet", "--runs", second, "--archive", str(archive)]) == 1
     assert "SLOW  n3 " in capsys.readouterr().out
-    assert run(["fleet", "--runs", second, "x.csv", "--archive", str(archive)]) == 64
+    assert run(["judge", "--as", "fleet", "--runs", second, "x.csv", "--archive", str(archive)]) == 64
 
 
 def test_a_series_becomes_a_run_for_each_time_and_its_change_is_found(
@@ -191,10 +191,10 @@ def test_a_series_becomes_a_run_for_each_time_and_its_change_is_found(
     assert run(["history", "tflops", "--archive", str(archive), "--json"]) == 1
     change = found(capsys)["histories"][0]["changes"][0]
     assert change["ratio"] == pytest.approx(0.8, abs=0.02)
-    arguments = ["changepoints", "--runs", "..", "--archive", str(archive), "--better", "higher"]
+    arguments = ["judge", "--as", "series", "--runs", "..", "--archive", str(archive), "--better", "higher"]
     assert run(arguments) == 1
     assert "since value 15 (2026-10-01T00:00:00Z)" in capsys.readouterr().out
-    assert run(["changepoints"]) == 64
+    assert run(["judge"]) == 64
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_outputs_named_by_node_and_run_are_one_run_for_each_run(
     assert imported(archive, str(outputs), "--json", "--name", "s") == 0
     data = found(capsys)
     assert (data["runs"], data["nodes"], len(data["files"])) == (["s-0001", "s-0002"], ["n1", "n2", "n3"], 6)
-    words = ["fleet", "--runs", "s-0001,s-0002", "--column", data["metrics"][0]["metric"]]
+    words = ["judge", "--as", "fleet", "--runs", "s-0001,s-0002", "--column", data["metrics"][0]["metric"]]
     assert run([*words, "--archive", str(archive), "--json"]) == 2
     assert [len(node["values"]) for node in found(capsys)["nodes"]] == [2, 2, 2]
     assert imported(archive, str(outputs / "slurm-7.err")) == 64

@@ -1,4 +1,4 @@
-"""`seatrial fleet`: what it reads, its verdicts, and a recorded fleet."""
+"""`seatrial judge --as fleet`: what it reads, its verdicts, and a recorded fleet."""
 
 import json
 import random
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.commands.fleet.judge import judge_nodes, with_facts
-from seatrial.commands.fleet.view import fleet_report
+from seatrial.commands.judge.fleet.judge import judge_nodes, with_facts
+from seatrial.commands.judge.fleet.view import fleet_report
 from seatrial.frame.command_line import run
 from seatrial.importers.fleets import read_fleet_table, read_outputs
 from seatrial.model.errors import UsageError
@@ -79,10 +79,10 @@ def test_the_columns_that_were_taken_are_named(tmp_path: Path, seatrial: Seatria
     rows = [f"2026-01-02,{node},{value:.3f}" for node, values in fleet(40).items() for value in values]
     file = tmp_path / "a.csv"
     file.write_text("\n".join(["date,machine,rate", *rows, "2026-01-02,n1,", ""]))
-    shown = "".join(seatrial("fleet", str(file)).out.split())  # lines are wrapped, a long path within itself
+    shown = "".join(seatrial("judge", str(file)).out.split())  # lines are wrapped, a long path within itself
     expected = f"{file}: nodes from column 'machine', values from 'rate'. Constant: 'date'. 1 value is missing, of n1."
     assert "".join(expected.split()) in shown
-    data = seatrial("fleet", str(file), "--json").object["data"]
+    data = seatrial("judge", str(file), "--json").object["data"]
     (columns,) = data["columns"]
     assert (columns["file"], columns["nodes"], columns["values"], columns["runs"]) == (str(file), "machine", "rate", "")
     assert data["without_value"] == ["n1"]
@@ -160,15 +160,15 @@ def test_a_run_of_value_0_is_a_bad_run() -> None:
 
 def test_zeros_everywhere_or_where_lower_is_better_show_nothing(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "a.json").write_text(json.dumps({f"n{number}": [0, 0, 0] for number in range(9)}))
-    ran = seatrial("fleet", str(tmp_path / "a.json"), code=2)
+    ran = seatrial("judge", "--as", "fleet", str(tmp_path / "a.json"), code=2)
     assert ran.out.startswith("INCONCLUSIVE  every value of 9 nodes is 0")
-    ran = seatrial("fleet", str(tmp_path / "a.json"), "--better", "lower", code=64)
+    ran = seatrial("judge", "--as", "fleet", str(tmp_path / "a.json"), "--better", "lower", code=64)
     assert "has the value 0; where lower values are better" in ran.err
 
 
 def test_each_node_is_a_test_case(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({**fleet(40), "n1": [0.0] * 5, "n2": []}))
-    assert run(["fleet", str(tmp_path / "a.json"), "--junit", str(tmp_path / "j.xml")]) == 1
+    assert run(["judge", "--as", "fleet", str(tmp_path / "a.json"), "--junit", str(tmp_path / "j.xml")]) == 1
     written = (tmp_path / "j.xml").read_text()
     assert 'name="node:n1">\n   <failure message="100 % worse than its peers in 5 runs" type="SLOW">' in written
     assert 'name="node:n2">\n   <skipped message="NOT_RUN: no value"/>' in written or "NOT_RUN: no value" in written
@@ -197,7 +197,7 @@ def test_the_fact_of_the_slow_nodes_is_named(tmp_path: Path, seatrial: Seatrial)
         text = Cluster(nodes=(name,)).facts_text(name)
         odd = name in ("n3", "n7")
         (streams / f"{name}.facts").write_text(text.replace("mtu|1500", "mtu|9000") if odd else text)
-    words = ["fleet", str(tmp_path / "a.json"), "--facts"]
+    words = ["judge", "--as", "fleet", str(tmp_path / "a.json"), "--facts"]
     first, _, rest = seatrial(*words, str(streams), code=1).out.partition("\n")
     assert first == "SLOW  n3 30 %, n7 29 % below their peers; both have MTU of eth0 9000 B"
     shown = " ".join(rest.split())
@@ -231,17 +231,19 @@ def test_several_files_are_one_fleet(tmp_path: Path, seatrial: Seatrial) -> None
     values = {**fleet(40), "n1": [70.0] * 5}
     (tmp_path / "a.json").write_text(json.dumps({node: runs[:2] for node, runs in values.items()}))
     (tmp_path / "b.json").write_text(json.dumps({node: runs[2:] for node, runs in values.items()}))
-    data = seatrial("fleet", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--json", code=1).object["data"]
+    data = seatrial(
+        "judge", "--as", "fleet", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--json", code=1
+    ).object["data"]
     assert (data["slow"], data["unstable"], len(data["nodes"][0]["values"])) == (["n1"], [], 5)
     node = next(node for node in data["nodes"] if node["node"] == "n1")
     assert (node["evidence"], node["interval"]) == (63 / 6, [None, None])
-    seatrial("fleet", str(tmp_path / "a.json"), "--better", "faster", code=64)
+    seatrial("judge", "--as", "fleet", str(tmp_path / "a.json"), "--better", "faster", code=64)
 
 
 def test_large_medians_have_a_prefix_and_no_exponent(tmp_path: Path, seatrial: Seatrial) -> None:
     rows = [f"n{place},{117_748 * (0.8 if place == 3 else 1) + place}" for place in range(12) for _ in range(3)]
     (tmp_path / "fleet.csv").write_text("\n".join(["node,value", *rows]))
-    out = seatrial("fleet", str(tmp_path / "fleet.csv"), "--better", "higher", code=None).out
+    out = seatrial("judge", str(tmp_path / "fleet.csv"), "--better", "higher", code=None).out
     assert "94.2 k" in out
     assert "Median 117.8 k;" in out
     assert "e+0" not in out
@@ -254,16 +256,16 @@ def test_outputs_that_do_not_pass_their_gates_have_no_value(tmp_path: Path, seat
         (tmp_path / f"{node}-stream.out").write_text(text)
     files = [str(path) for path in sorted(tmp_path.iterdir())]
     for words in (files, [str(tmp_path)]):
-        report = seatrial("fleet", *words, "--json", code=None).object["data"]
+        report = seatrial("judge", *words, "--json", code=None).object["data"]
         assert sorted(node["node"] for node in report["nodes"]) == ["n1", "n2", "n5"]
         assert sorted(report["without_value"]) == ["n3", "n4"]
-        assert "n3-stream.out (the arrays do not have" in " ".join(seatrial("fleet", *words, code=None).out.split())
+        assert "n3-stream.out (the arrays do not have" in " ".join(seatrial("judge", *words, code=None).out.split())
 
 
 def test_outputs_of_two_benchmarks_are_no_fleet(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "n1.out").write_text(stream())
     (tmp_path / "n2.out").write_text(hpl())
-    assert "n2.out is of hpl, other files are of stream" in seatrial("fleet", str(tmp_path), code=64).err
+    assert "n2.out is of hpl, other files are of stream" in seatrial("judge", str(tmp_path), code=64).err
 
 
 def times(name: str, slow: float = 1.12) -> str:
@@ -279,23 +281,23 @@ def times(name: str, slow: float = 1.12) -> str:
 def test_of_a_time_lower_values_are_good(name: str, tmp_path: Path, seatrial: Seatrial) -> None:
     """The node that takes longer would be the best one if higher were better."""
     (tmp_path / "fleet.csv").write_text(times(name))
-    data = seatrial("fleet", str(tmp_path / "fleet.csv"), "--json", code=1).object["data"]
+    data = seatrial("judge", str(tmp_path / "fleet.csv"), "--json", code=1).object["data"]
     assert (data["slow"], data["better"], data["better_known"]) == (["n7"], "lower", True)
 
 
 def test_without_a_known_direction_no_node_that_stands_out_passes(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "fleet.csv").write_text(times("score"))
-    ran = seatrial("fleet", str(tmp_path / "fleet.csv"), code=2)
+    ran = seatrial("judge", str(tmp_path / "fleet.csv"), code=2)
     assert ran.out.startswith("INCONCLUSIVE  n7 above its peers: is higher better?")
     for better, code in (("higher", 0), ("lower", 1)):
-        ran = seatrial("fleet", str(tmp_path / "fleet.csv"), "--better", better, "--json", code=code)
+        ran = seatrial("judge", str(tmp_path / "fleet.csv"), "--better", better, "--json", code=code)
         assert ran.object["data"]["ahead"] == (["n7"] if better == "higher" else [])
     (tmp_path / "fleet.csv").write_text(times("score", slow=1.0))
-    seatrial("fleet", str(tmp_path / "fleet.csv"))
+    seatrial("judge", str(tmp_path / "fleet.csv"))
 
 
 def test_files_of_both_directions_are_no_fleet(tmp_path: Path, seatrial: Seatrial) -> None:
     for name in ("duration", "rate"):
         (tmp_path / f"{name}.csv").write_text(times(name))
-    ran = seatrial("fleet", str(tmp_path / "duration.csv"), str(tmp_path / "rate.csv"), code=64)
+    ran = seatrial("judge", str(tmp_path / "duration.csv"), str(tmp_path / "rate.csv"), code=64)
     assert "lower ones in others" in ran.err

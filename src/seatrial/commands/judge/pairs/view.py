@@ -1,11 +1,11 @@
-"""Faults in a table of pairs: the report of `seatrial locate`."""
+"""Faults in a table of pairs: the report of `seatrial judge --as pairs`."""
 
 import math
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from seatrial.commands.locate.findings import WORDS, table_findings
+from seatrial.commands.judge.pairs.findings import WORDS, table_findings
 from seatrial.judgement.wording import WAYS
 from seatrial.locate.classes import Classes
 from seatrial.model.errors import ExitCode
@@ -103,7 +103,7 @@ class TableDesign(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LocatedFields(msgspec.Struct, frozen=True, kw_only=True):
-    """Faults in a table of pairs; docs/locate.md describes each field."""
+    """Faults in a table of pairs; docs/judge-pairs.md describes each field."""
 
     confidence: float
     faults: tuple[LocatedFaultFields, ...]
@@ -125,6 +125,7 @@ def located_report(
         exit_code=exit_code,
         payload=lambda: located_fields(table, located, groups, classes),
         terminal=lambda _: _terminal(located, groups, classes),
+        page=lambda: _terminal(located, groups, classes),
         findings=table_findings(located),
         wrapped=False,
     )

@@ -1,10 +1,10 @@
-"""Several conditions, or parts of nodes: the report of `seatrial fleet` on a table that has them."""
+"""Several conditions, or parts of nodes: the report of `seatrial judge --as fleet` on such a table."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from seatrial.commands.fleet.strata import JudgedStratum, Named, StrataJudgement
-from seatrial.commands.fleet.view import (
+from seatrial.commands.judge.fleet.strata import JudgedStratum, Named, StrataJudgement
+from seatrial.commands.judge.fleet.view import (
     LINE,
     MOST_NAMES,
     FleetCondition,

@@ -1,4 +1,4 @@
-"""One benchmark over many nodes: the report of `seatrial fleet`."""
+"""One benchmark over many nodes: the report of `seatrial judge --as fleet`."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from seatrial.commands.fleet.judge import FleetJudgement, node_verdict
+from seatrial.commands.judge.fleet.judge import FleetJudgement, node_verdict
 from seatrial.importers.fleets import FleetTable
 from seatrial.judgement.peer_suspects import PeerSuspect, brief_separation, suspects_text
 from seatrial.model import subject
@@ -101,7 +101,7 @@ class FleetColumns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetFields(FleetFigures, frozen=True, kw_only=True):
-    """Nodes compared with each other in one benchmark; docs/fleet.md describes each field."""
+    """Nodes compared with each other in one benchmark; docs/judge-fleet.md describes each field."""
 
     effect: float
     better: Literal["higher", "lower"]

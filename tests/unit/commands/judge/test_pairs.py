@@ -1,4 +1,4 @@
-"""seatrial locate: matrices of other tools, judged."""
+"""seatrial judge: matrices of other tools, judged."""
 
 import random
 from pathlib import Path
@@ -49,31 +49,31 @@ HDR100 = "56 nodes, 12.2 GB/s, 1.1 us"
 
 def test_the_cluster_of_two_leaf_switches(tmp_path: Path, seatrial: Seatrial) -> None:
     file = file_of(ROCE, tmp_path)
-    found = seatrial("locate", file, "--json").data
+    found = seatrial("judge", file, "--json").data
     assert found["faults"] == found["ambiguous"] == []
     assert [len(one["nodes"]) for one in found["classes"]] == [9, 7]
-    said = seatrial("locate", file).out
+    said = seatrial("judge", file).out
     assert said.startswith("PASS")
     assert "9 + 7 nodes near each other" in said
 
 
 def test_a_healthy_cluster(tmp_path: Path, seatrial: Seatrial) -> None:
-    assert "3080 of 3080 ordered pairs" in seatrial("locate", file_of(HDR100, tmp_path)).out
+    assert "3080 of 3080 ordered pairs" in seatrial("judge", file_of(HDR100, tmp_path)).out
 
 
 def test_a_slow_node_in_a_csv_file(tmp_path: Path, seatrial: Seatrial) -> None:
     file = tmp_path / "pairs.csv"
     file.write_text(csv(8, "n3"))
-    (fault,) = seatrial("locate", str(file), "--json", code=1).data["faults"]
+    (fault,) = seatrial("judge", str(file), "--json", code=1).data["faults"]
     assert (fault["subject"], fault["direction"], fault["kind"]) == ("node:n3", "both", "node")
     assert fault["loss_ratio"] == pytest.approx(0.4)
-    said = " ".join(seatrial("locate", str(file), code=1).out.split())
+    said = " ".join(seatrial("judge", str(file), code=1).out.split())
     assert "The link of node n3 carries 40 % [40 %–40 %] less than its peers, in both directions" in said
 
 
 def judge(tmp_path: Path, text: str, *options: str) -> list[str]:
     (tmp_path / "pairs.csv").write_text(text)
-    return ["locate", str(tmp_path / "pairs.csv"), *options]
+    return ["judge", str(tmp_path / "pairs.csv"), *options]
 
 
 def test_a_pass_says_what_it_is_worth_in_its_first_line(tmp_path: Path, seatrial: Seatrial) -> None:
@@ -103,7 +103,7 @@ def test_zero_and_nan_are_the_worst_value(value: str, tmp_path: Path, seatrial: 
 def test_a_table_of_zeros_is_no_table_in_which_no_fault_could_be_found(tmp_path: Path, seatrial: Seatrial) -> None:
     rows = [f"n{a},n{b},0" for a in range(6) for b in range(6) if a != b]
     (tmp_path / "table.csv").write_text("\n".join(["source,target,bandwidth_mb_s", *rows]) + "\n")
-    text = seatrial("locate", str(tmp_path / "table.csv"), code=1).out
+    text = seatrial("judge", str(tmp_path / "table.csv"), code=1).out
     assert text.splitlines()[0] == "DOWN  no measured pair of 6 nodes has a usable bandwidth"
     assert "Bandwidth: 30 of 30 ordered pairs, none with a usable number." in text
 
@@ -112,7 +112,7 @@ def test_dead_latencies_and_dead_cells_of_mpigraph(tmp_path: Path, seatrial: Sea
     (fault,) = seatrial(*judge(tmp_path, csv(8).replace("n2,n5,1.50", "n2,n5,nan"), "--json"), code=1).data["faults"]
     assert (fault["subject"], fault["metric"], fault["dead"]) == ("pair:n2>n5", "latency_s", True)
     (tmp_path / "out").write_text(mpigraph(6, slow=9).replace("h2:2 from\t1000.000", "h2:2 from\t0.000"))
-    (fault,) = seatrial("locate", str(tmp_path / "out"), "--json", code=1).data["faults"]
+    (fault,) = seatrial("judge", str(tmp_path / "out"), "--json", code=1).data["faults"]
     assert (fault["subject"], fault["dead"]) == ("pair:h0>h2", True)
 
 
@@ -163,7 +163,7 @@ def test_mpigraph_counts_in_mebibytes(tmp_path: Path, seatrial: Seatrial) -> Non
     assert table.bandwidth_bytes_per_s.max() == pytest.approx(1000 * 2**20)
     file = tmp_path / "out"
     file.write_text(mpigraph(6, slow=2))
-    assert "node:h2" in seatrial("locate", str(file), code=1).out
+    assert "node:h2" in seatrial("judge", str(file), code=1).out
     with pytest.raises(UsageError, match="cut off"):
         read_matrix(mpigraph(6, 2)[:-20])
 
@@ -192,7 +192,7 @@ def test_an_uplink_has_the_name_of_its_switch(tmp_path: Path, seatrial: Seatrial
     ]
     (tmp_path / "pairs").write_text("from,to,bw_mb_s\n" + "\n".join(rows))
     (tmp_path / "topology").write_text(TOPOLOGIES[kind])
-    said = seatrial("locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), code=1).out
+    said = seatrial("judge", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), code=1).out
     assert said.startswith("SLOW  uplink of leaf2: 50 % less bandwidth than its peers, among 12 nodes")
     assert ("in both directions" in " ".join(said.split())) is not once
 
@@ -200,7 +200,7 @@ def test_an_uplink_has_the_name_of_its_switch(tmp_path: Path, seatrial: Seatrial
 def test_a_topology_that_cannot_be_read_says_why(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "pairs").write_text("from,to,bw_mb_s\nn1,n2,1000\nn2,n1,1000\n")
     (tmp_path / "topology").write_text(YAML_TOPOLOGY.replace("n[0-3]", "n[0-"))
-    ran = seatrial("locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), code=64)
+    ran = seatrial("judge", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), code=64)
     assert "the nodes of leaf1 ('n[0-') are not a host list" in ran.err
 
 
@@ -224,10 +224,10 @@ def test_the_leaves_come_from_a_topology(tmp_path: Path, seatrial: Seatrial, kin
             for place, leaf in enumerate(leaves)
         )
     (tmp_path / "topology").write_text(text)
-    found = seatrial("locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), "--json").data
+    found = seatrial("judge", str(tmp_path / "pairs"), "--topology", str(tmp_path / "topology"), "--json").data
     assert found["design"]["groups"] == leaves
     (tmp_path / "other").write_text("SwitchName=l0 Nodes=x1,x2\n")
-    assert "x1" in seatrial("locate", str(tmp_path / "pairs"), "--topology", str(tmp_path / "other"), code=64).err
+    assert "x1" in seatrial("judge", str(tmp_path / "pairs"), "--topology", str(tmp_path / "other"), code=64).err
 
 
 @pytest.mark.parametrize(
@@ -254,6 +254,6 @@ def test_what_is_no_matrix_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         read_matrix(text)
     (tmp_path / "x").write_text(text)
-    assert run(["locate", str(tmp_path / "x")]) == 64
-    assert run(["locate", str(tmp_path / "x"), "--format", "nonsense"]) == 64
-    assert run(["locate", str(tmp_path / "nowhere")]) == 64
+    assert run(["judge", "--as", "pairs", str(tmp_path / "x")]) == 64
+    assert run(["judge", str(tmp_path / "x"), "--format", "nonsense"]) == 64
+    assert run(["judge", str(tmp_path / "nowhere")]) == 64

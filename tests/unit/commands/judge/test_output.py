@@ -1,4 +1,4 @@
-"""seatrial parse and seatrial bench on the command line."""
+"""seatrial judge on one output of a benchmark, and seatrial bench, on the command line."""
 
 import re
 from pathlib import Path
@@ -19,25 +19,25 @@ def write(folder: Path, text: str, name: str = "run.out") -> str:
 
 
 def test_a_good_output(tmp_path: Path, seatrial: Seatrial) -> None:
-    text = seatrial("parse", "auto", write(tmp_path, hpl())).out
+    text = seatrial("judge", write(tmp_path, hpl())).out
     assert text.startswith("MEASURED  run.out: HPL")
     assert "53.3 Gflop/s" in text
 
 
 def test_a_truncated_one_is_incomplete_even_if_a_gate_is_not_passed(tmp_path: Path, seatrial: Seatrial) -> None:
     text = hpl(outcome="FAILED")
-    ran = seatrial("parse", "hpl", write(tmp_path, text[:-20]), code=ExitCode.INCOMPLETE)
+    ran = seatrial("judge", "--benchmark", "hpl", write(tmp_path, text[:-20]), code=ExitCode.INCOMPLETE)
     assert ran.out.startswith("INCOMPLETE  run.out: HPL")
 
 
 def test_an_invalid_one_names_the_gate_and_shows_the_line(tmp_path: Path, seatrial: Seatrial) -> None:
-    text = seatrial("parse", "auto", write(tmp_path, hpl("9.9e+01", "FAILED")), code=ExitCode.FINDINGS).out
+    text = seatrial("judge", write(tmp_path, hpl("9.9e+01", "FAILED")), code=ExitCode.FINDINGS).out
     assert text.startswith("INVALID  run.out: residual-failed: line")
     assert "9.9e+01 ...... FAILED" in text
 
 
 def test_json_has_numbers_in_base_units_with_their_lines(tmp_path: Path, seatrial: Seatrial) -> None:
-    printed = seatrial("parse", "imb", write(tmp_path, imb("4.1", 2**20)), "--json").object
+    printed = seatrial("judge", "--benchmark", "imb", write(tmp_path, imb("4.1", 2**20)), "--json").object
     report = printed["data"]
     (last,) = (
         result
@@ -60,13 +60,13 @@ def test_json_has_numbers_in_base_units_with_their_lines(tmp_path: Path, seatria
     ],
 )
 def test_limits_and_expectations(tmp_path: Path, seatrial: Seatrial, options: list[str], gate: str) -> None:
-    ran = seatrial("parse", "auto", write(tmp_path, hpl()), *options, "--json", code=ExitCode.FINDINGS)
+    ran = seatrial("judge", write(tmp_path, hpl()), *options, "--json", code=ExitCode.FINDINGS)
     assert [item["gate"] for item in ran.object["data"]["gates"]] == [gate]
 
 
 def test_what_was_requested_and_done_passes(tmp_path: Path) -> None:
     options = ["--expect", "ranks=4", "--expect", "nodes=2", "--expect", "iterations=20"]
-    assert run(["parse", "auto", write(tmp_path, openfoam()), *options]) == ExitCode.PASS
+    assert run(["judge", write(tmp_path, openfoam()), *options]) == ExitCode.PASS
 
 
 @pytest.mark.parametrize(
@@ -83,21 +83,27 @@ def test_what_was_requested_and_done_passes(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use(tmp_path: Path, seatrial: Seatrial, words: list[str], said: str) -> None:
-    assert said in seatrial("parse", words[0], write(tmp_path, stream()), *words[1:], code=ExitCode.USAGE).err
+    assert (
+        said
+        in seatrial("judge", "--benchmark", words[0], write(tmp_path, stream()), *words[1:], code=ExitCode.USAGE).err
+    )
 
 
 def test_the_largest_message(tmp_path: Path) -> None:
     file = write(tmp_path, osu(largest=65536))
-    assert run(["parse", "auto", file]) == ExitCode.INCOMPLETE
-    assert run(["parse", "auto", file, "--largest", "64KiB"]) == ExitCode.PASS
+    assert run(["judge", file]) == ExitCode.INCOMPLETE
+    assert run(["judge", file, "--largest", "64KiB"]) == ExitCode.PASS
 
 
 def test_an_expression_that_never_ends_is_interrupted(
     tmp_path: Path, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seatrial.cli.parse.PARSE_S", 0.2)
+    monkeypatch.setattr("seatrial.commands.judge.single_file.PARSE_S", 0.2)
     spec = write(tmp_path, "name = 'x'\n[metrics.a]\npattern = '(a+)+b(.)'\n", "x.toml")
-    assert "took more than 0.2 s" in seatrial("parse", spec, write(tmp_path, "a" * 60 + "\n"), code=ExitCode.USAGE).err
+    assert (
+        "took more than 0.2 s"
+        in seatrial("judge", "--benchmark", spec, write(tmp_path, "a" * 60 + "\n"), code=ExitCode.USAGE).err
+    )
 
 
 def test_the_tutorial_of_the_documentation(tmp_path: Path, seatrial: Seatrial) -> None:
@@ -107,9 +113,9 @@ def test_the_tutorial_of_the_documentation(tmp_path: Path, seatrial: Seatrial) -
     assert spec is not None
     assert len(spec[1].splitlines()) <= 10
     file, out = write(tmp_path, spec[1], "heat.toml"), write(tmp_path, output, "heat.out")
-    assert seatrial("parse", file, out, code=ExitCode.FINDINGS).out.startswith(printed.strip())
+    assert seatrial("judge", "--benchmark", file, out, code=ExitCode.FINDINGS).out.startswith(printed.strip())
     good = write(tmp_path, output.replace("WRONG", "right"), "heat.out")
-    assert seatrial("parse", file, good, "--json").object["data"]["results"][0]["value"] == 1.2505
+    assert seatrial("judge", "--benchmark", file, good, "--json").object["data"]["results"][0]["value"] == 1.2505
     seatrial("bench", "show", file)
 
 

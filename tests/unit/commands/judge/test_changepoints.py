@@ -1,4 +1,4 @@
-"""The judgement and the report of `seatrial changepoints`."""
+"""The judgement and the report of `seatrial judge --as series`."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seatrial.commands.changepoints.view import changes_report
+from seatrial.commands.judge.series_view import changes_report
 from seatrial.frame.command_line import run
 from seatrial.importers.series import ValueSeries
 from seatrial.judgement.series_changes import Better, judge_series
@@ -83,7 +83,16 @@ def test_a_constant_series_and_one_about_zero_say_what_would_have_been_found() -
 
 def test_each_series_is_a_test_case(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({"rate": list(series(100.0, 90.0).values), "dead": [0] * 80}))
-    arguments = ["changepoints", str(tmp_path / "a.json"), "--better", "higher", "--junit", str(tmp_path / "j.xml")]
+    arguments = [
+        "judge",
+        "--as",
+        "series",
+        str(tmp_path / "a.json"),
+        "--better",
+        "higher",
+        "--junit",
+        str(tmp_path / "j.xml"),
+    ]
     assert run(arguments) == 1
     written = (tmp_path / "j.xml").read_text()
     assert 'name="rate">\n   <failure message="-9.6 % since value 40"' in written
@@ -100,7 +109,7 @@ def test_places_count_missing_values(tmp_path: Path, seatrial: Seatrial) -> None
     values: list[float | None] = list(series(100.0, 90.0).values)
     values[10:10] = [None] * 7
     (tmp_path / "a.json").write_text(json.dumps({"t": list(range(1000, 1087)), "rate": values}))
-    found = seatrial("changepoints", str(tmp_path / "a.json"), "--json").object
+    found = seatrial("judge", "--as", "series", str(tmp_path / "a.json"), "--json").object
     assert found["verdict"] == "NOTE"
     rate = found["data"]["series"][0]
     assert (rate["values"], rate["missing"]) == (80, 7)
@@ -123,5 +132,5 @@ def test_places_count_missing_values(tmp_path: Path, seatrial: Seatrial) -> None
 )
 def test_the_command(arguments: list[str], code: int, part: str, tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "a.csv").write_text("rate\n" + "\n".join(map(str, series(100.0, 90.0).values)))
-    printed = seatrial("changepoints", str(tmp_path / "a.csv"), *arguments, code=code)
+    printed = seatrial("judge", str(tmp_path / "a.csv"), *arguments, code=code)
     assert part in printed.out + printed.err

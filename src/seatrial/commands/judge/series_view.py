@@ -1,4 +1,4 @@
-"""Changes of series: the report of `seatrial changepoints`."""
+"""Changes of series: the report of `seatrial judge --as series`."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -62,7 +62,7 @@ class SeriesFields(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangesFields(msgspec.Struct, frozen=True, kw_only=True):
-    """All series of a file; docs/changepoints.md describes each field."""
+    """All series of a file; docs/judge-series.md describes each field."""
 
     error_rate: float
     effect: float

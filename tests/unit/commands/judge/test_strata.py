@@ -1,4 +1,4 @@
-"""`seatrial fleet` on tables with conditions, parts of nodes and units: who is named, what is asked, what passes."""
+"""`seatrial judge` on tables with conditions, parts of nodes and units: who is named, what is asked, what passes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,12 +15,12 @@ from tests.support.fleet_tables import Factor, Row, long_table, nodes
 
 
 def judged(seatrial: Seatrial, folder: Path, text: str, *words: str) -> tuple[str, dict[str, Any]]:
-    """Verdict and data of `seatrial fleet` on a table; the first line has at most 80 columns."""
+    """Verdict and data of `seatrial judge` on a table; the first line has at most 80 columns."""
     file = folder / "table.csv"
     file.write_text(text)
-    first = seatrial("fleet", str(file), *words, code=None).out.partition("\n")[0]
+    first = seatrial("judge", str(file), *words, code=None).out.partition("\n")[0]
     assert len(first) <= 80, first
-    report = seatrial("fleet", str(file), *words, "--json", code=None).object
+    report = seatrial("judge", str(file), *words, "--json", code=None).object
     assert first.startswith(report["verdict"])
     data: dict[str, Any] = report["data"]
     return report["verdict"], data
@@ -48,7 +48,7 @@ def test_a_loss_under_one_condition_is_named_and_a_healthy_table_names_nobody(
     case: str, tmp_path: Path, seatrial: Seatrial
 ) -> None:
     table, factor, named, conditions, parts = CASES[case]
-    words = ("--column", "peak_busbw_GBs") if case == "nccl" else ()
+    words = {"nccl": ("--column", "peak_busbw_GBs"), "hpl": ("--as", "fleet")}.get(case, ())  # HPL's has dates
     verdict, data = judged(seatrial, tmp_path, table(factor), *words)
     assert (verdict, data["slow"]) == ("SLOW", named)
     assert (data["columns"][0]["conditions"], data["columns"][0]["parts"]) == (conditions, parts)
@@ -66,7 +66,7 @@ def test_a_better_latency_is_not_taken_for_a_slow_one(tmp_path: Path, seatrial: 
 def test_the_condition_and_the_columns_are_shown(tmp_path: Path, seatrial: Seatrial) -> None:
     file = tmp_path / "a.csv"
     file.write_text(tables.nccl_summary(slow(0.85, nodes="n06", test="all_reduce_perf")))
-    out = seatrial("fleet", str(file), "--column", "peak_busbw_GBs", code=1).out
+    out = seatrial("judge", str(file), "--column", "peak_busbw_GBs", code=1).out
     assert out.startswith("SLOW  n06 15 % below its peers in test all_reduce_perf, among 10 nodes\n")
     assert "Judged by test and G." in out
     assert "Constant: 'N', 'minBytes'" in " ".join(out.split())
@@ -193,13 +193,13 @@ DF = "Filesystem     1K-blocks     Used Available Use% Mounted on\n/dev/vda1 411
     (SQUEUE, "Slurm"), (SINFO, "Slurm"), (SACCT, "Slurm"), (SQUEUE_FIELDS, "Slurm"), (PS, "ps or top"), (DF, "df"),
     (BHOSTS, "LSF"), (PBSNODES, "LSF"), (QHOST, "LSF"), (SMI, "nvidia-smi"),
 ])  # fmt: skip
-@pytest.mark.parametrize("command", ["fleet", "changepoints", "import"])
+@pytest.mark.parametrize("command", ["judge", "import"])
 def test_listings_are_no_measurements(
     text: str, program: str, command: str, tmp_path: Path, seatrial: Seatrial
 ) -> None:
     file = tmp_path / "a.txt"
     file.write_text(text)
-    archive = () if command == "changepoints" else ("--archive", str(tmp_path / "archive"))
+    archive = ("--archive", str(tmp_path / "archive"))
     assert f"looks like the output of {program}" in seatrial(command, str(file), *archive, code=64).err
 
 
@@ -215,7 +215,7 @@ def test_words_of_listings_alone_do_not_make_one(head: str) -> None:
 def test_one_low_node_with_one_run_each_is_named_and_all_are_shown(tmp_path: Path, seatrial: Seatrial) -> None:
     file = tmp_path / "a.csv"
     file.write_text("node,rate\nn1,100\nn2,101\nn3,80\nn4,100.5\n")
-    out = seatrial("fleet", str(file), code=2).out
+    out = seatrial("judge", str(file), code=2).out
     assert out.startswith("INCONCLUSIVE  n3 20 % below its peers; 2 more runs would decide\n")
     assert all(f"\nn{node} " in out for node in range(1, 5))
 
@@ -303,7 +303,7 @@ def test_a_rate_per_second_in_other_words_hides_no_slow_node(value: str, tmp_pat
         value=value,
     )
     (tmp_path / "a.csv").write_text(slow)
-    assert seatrial("fleet", str(tmp_path / "a.csv"), code=1).out.startswith(
+    assert seatrial("judge", str(tmp_path / "a.csv"), code=1).out.startswith(
         "SLOW  n03 20 % below its peers in taille 4"
     )
 
@@ -316,8 +316,8 @@ def test_a_node_far_ahead_under_one_condition_is_shown_with_the_direction(tmp_pa
         value="latency_us",
     )
     (tmp_path / "a.csv").write_text(table)
-    assert seatrial("fleet", str(tmp_path / "a.csv"), "--json").object["data"]["ahead"] == ["n03"]
-    shown = seatrial("fleet", str(tmp_path / "a.csv")).out
+    assert seatrial("judge", str(tmp_path / "a.csv"), "--json").object["data"]["ahead"] == ["n03"]
+    shown = seatrial("judge", str(tmp_path / "a.csv")).out
     assert "Lower is better; n03 is far below the others in size 1024." in shown
 
 
@@ -338,7 +338,7 @@ def test_parts_in_columns_may_be_beside_runs_and_conditions(
     head = ",".join(["node", *others, "GPU0", "GPU1", "GPU2", "GPU3"])
     lines = [",".join([*cells, *values]) for cells, values in wide.items()]
     (tmp_path / "a.csv").write_text("\n".join([head, *lines]))
-    assert seatrial("fleet", str(tmp_path / "a.csv"), code=1).out.startswith("SLOW  n04 gpu 3 20 % below its peers")
+    assert seatrial("judge", str(tmp_path / "a.csv"), code=1).out.startswith("SLOW  n04 gpu 3 20 % below its peers")
 
 
 def test_numbers_that_count_rows_are_no_values() -> None:

@@ -13,7 +13,13 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.commands.fleet.judge import HIDDEN_EFFECTS, FleetJudgement, judge_both_ways, judge_nodes, node_verdict
+from seatrial.commands.judge.fleet.judge import (
+    HIDDEN_EFFECTS,
+    FleetJudgement,
+    judge_both_ways,
+    judge_nodes,
+    node_verdict,
+)
 from seatrial.importers.fleets import Fleet, FleetTable, Labels, Stratum
 from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
 from seatrial.model.errors import ExitCode

@@ -1,0 +1,67 @@
+"""Values of many nodes are read, from tables, outputs or runs of the archive, and judged."""
+
+from collections.abc import Mapping
+
+from seatrial.archive import run_sets
+from seatrial.benchmarks.catalogue import detected
+from seatrial.commands.judge.fleet import judge, outputs, strata
+from seatrial.commands.judge.fleet.strata_view import strata_report
+from seatrial.commands.judge.fleet.view import fleet_report
+from seatrial.commands.judge.kinds import Wanted
+from seatrial.commands.judge.sources import Sources
+from seatrial.driver import facts_reading
+from seatrial.importers.fleets import FleetTable, one_stratum, read_fleet_table, read_outputs
+from seatrial.judgement.comparison import node_values
+from seatrial.model.errors import UsageError
+from seatrial.model.facts import NodeFacts
+from seatrial.model.imported import SENSES, Sense
+from seatrial.model.words import count
+from seatrial.render.report import Report
+
+EFFECT = 0.02
+"""Smallest loss of a node that matters, where the command line does not say."""
+
+
+def fleet_judged(sources: Sources, wanted: Wanted) -> Report:
+    """Which nodes are slow or had single bad runs. Raises UsageError."""
+    if len(wanted.column) > 1:
+        raise UsageError("Nodes are compared in one column of values.", "Give --column once.")
+    column = wanted.column[0] if wanted.column else ""
+    tables = {wanted.runs: _of_runs(sources, wanted, column)} if wanted.runs else {}
+    texts: dict[str, str] = {}
+    for file in sources.paths:
+        if file.is_dir():
+            folder = sources.folder(file)
+            tables[str(file)] = outputs.table_of_outputs(folder, column) or one_stratum(read_outputs(folder, column))
+        elif detected(text := sources.text(file)):
+            texts[file.name if file.name not in texts else str(file)] = text
+        else:
+            tables[str(file)] = read_fleet_table(text, column, wanted.by, wanted.part)
+    if table := outputs.table_of_outputs(texts, column):
+        tables[count(len(texts), "output")] = table
+    sense = SENSES.get(wanted.better)
+    effect = wanted.effect or EFFECT
+    facts_of = _facts(wanted)
+    if strata.is_divided(tables):
+        divided = strata.judge_strata(tables, sense, effect=effect)
+        divided = strata.facts_of_strata(divided, facts_of) if facts_of else divided
+        return strata_report(divided, tables)
+    judged = judge.judge_tables(tables, sense, effect=effect)
+    return fleet_report(judge.with_facts(judged, facts_of) if facts_of else judged, tables)
+
+
+def _facts(wanted: Wanted) -> Mapping[str, NodeFacts]:
+    """Of the run or recording that is named, or of the newest of the runs that has any. Raises UsageError."""
+    if wanted.facts:
+        return facts_reading.read_earlier(wanted.facts, wanted.archive).facts
+    return run_sets.find_runs(wanted.archive, wanted.runs).parsed_facts() if wanted.runs else {}
+
+
+def _of_runs(sources: Sources, wanted: Wanted, column: str) -> FleetTable:
+    """The values of the nodes in runs of the archive."""
+    chosen = run_sets.find_runs(wanted.archive, wanted.runs)
+    table = node_values.metric_named(run_sets.load_tables([chosen], note=sources.waiting), column)
+    leaf_of = {name: leaf for run in chosen.summaries for name, leaf in run.leaf_of.items()}
+    return one_stratum(
+        node_values.values_by_node(table, leaf_of), sense=Sense.LOWER if table.metric.sign > 0 else Sense.HIGHER
+    )

@@ -1,0 +1,204 @@
+"""What files are, by their contents: the kinds that `seatrial judge` takes, and how each is recognised.
+
+A reading that fits surely decides. Where several are possible, the command line must say which is meant.
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from seatrial.archive.layout import RUN_FILE
+from seatrial.benchmarks import catalogue
+from seatrial.commands.judge.kinds import WORDS, Kind
+from seatrial.commands.judge.sources import Sources
+from seatrial.importers.column_roles import NODE_NAMES, RUN_NAMES, are_moments
+from seatrial.importers.columns import TableColumn, json_value, read_columns
+from seatrial.importers.fields import pieces
+from seatrial.importers.formats import FORMATS
+from seatrial.importers.linktest import LIST
+from seatrial.importers.osu import pairs_of_names, size_tables
+from seatrial.importers.other_outputs import (
+    UTF8_MARK,
+    recognised,
+    refusal_of_folder,
+    refuse_listing,
+    refuse_unread,
+)
+from seatrial.importers.pair_lines import RANK_COLUMNS, names_columns, parse_columns, parse_csv
+from seatrial.importers.reframe import is_perflog
+from seatrial.model.benchmark import Label
+from seatrial.model.errors import UsageError
+
+SIZES_OF_OUTPUTS = ("nodes", "ranks")
+TABLE_SIZES = ("nodes", "ranks", "cores", "processes", "procs", "tasks", "threads")
+"""Evidence of outputs, and columns of numbers, that say how large a run was."""
+CLOCKS = frozenset({"time", "times", "date", "datetime", "timestamp", "when", "commit", "revision", "build", "version"})
+"""Columns that number the runs of a node, or are the times of a series."""
+MEASURES = "seatrial judge reads tables of pairs, values of nodes, values over time and outputs of benchmarks."
+
+
+def kind_of(sources: Sources, accepting: Sequence[Kind]) -> Kind:
+    """The kind of what the command line names. Raises UsageError where it is not known, or several are possible.
+
+    `accepting`: the kinds that take all options of the command line, which decide between several.
+    """
+    decided = accepting[0] if len(accepting) == 1 else None
+    try:
+        possible = _kinds(sources)
+    except UsageError:
+        if decided is None:
+            raise
+        return decided
+    fitting = [kind for kind in possible if kind in accepting]
+    if len(possible) == 1 or len(fitting) == 1:
+        return fitting[0] if fitting else possible[0]
+    raise UsageError(
+        f"This can be {' or '.join(WORDS[kind].title for kind in possible)}.",
+        f"Add {', or '.join(f'{kind.option}, which {WORDS[kind].judgement}' for kind in possible)}.",
+    )
+
+
+def _kinds(sources: Sources) -> tuple[Kind, ...]:
+    """The kinds that are possible; one where it is sure. Raises UsageError where none is."""
+    paths = sources.paths
+    if not paths:  # runs of the archive
+        return Kind.FLEET, Kind.SERIES
+    if len(paths) > 1:
+        return _kinds_of_outputs([sources.text(path) for path in paths if not path.is_dir()])
+    (path,) = paths
+    if path.is_dir():
+        return (Kind.RUN,) if (path / RUN_FILE).is_file() else (_kind_of_folder(sources.folder(path)),)
+    beginning = next(pieces(sources.stream(path)), b"").removeprefix(UTF8_MARK)
+    refuse_unread(beginning)
+    if _is_pairs(beginning):
+        return (Kind.PAIRS,)
+    return _kinds_of_text(sources.text(path))
+
+
+def _kinds_of_outputs(texts: Sequence[str]) -> tuple[Kind, ...]:
+    """Several files: the kinds that the sizes in outputs of one benchmark permit, or the columns of tables.
+
+    Sizes that occur about equally often are those of a scaling curve; else a run may have lost ranks.
+    """
+    if not any(catalogue.detected(text) for text in texts):
+        scaling = bool(texts) and all(Kind.SCALING in kinds for kinds in map(_kinds_of_text, texts))
+        return (Kind.SCALING,) if scaling else (Kind.FLEET,)
+    for name in SIZES_OF_OUTPUTS:
+        sizes = Counter(size for text in texts if (size := _size_of(text, name)) is not None)
+        if len(sizes) > 1 and sizes.total() == len(texts):
+            even = 2 * min(sizes.values()) >= max(sizes.values())
+            return (Kind.SCALING,) if even else (Kind.FLEET, Kind.SCALING)
+    return (Kind.FLEET,)
+
+
+def _size_of(text: str, name: str) -> Label | None:
+    """On how many nodes or ranks an output ran; None where it does not show it."""
+    try:
+        return catalogue.parse_auto(text)[1].work(name)
+    except UsageError:
+        return None
+
+
+def _kind_of_folder(texts: Mapping[str, str]) -> Kind:
+    """Pairs where each file, or a heading in it, names two nodes; else outputs of one benchmark, by node."""
+    if LIST in texts or _has_pairs(texts):
+        return Kind.PAIRS
+    if any(catalogue.detected(text) for text in texts.values()):
+        return Kind.FLEET
+    reason = UsageError("No file of this folder is the output of a known benchmark.", MEASURES)
+    raise refusal_of_folder(texts, "outputs of a known benchmark", reason)
+
+
+def _has_pairs(texts: Mapping[str, str]) -> bool:
+    """Whether the files are tables of OSU between two nodes, which names or headings show."""
+    tables = {name: found for name, text in texts.items() if (found := size_tables(text, name))}
+    unnamed = [name for name, found in tables.items() if any(table.pair is None for table in found)]
+    try:
+        return bool(tables) and bool(not unnamed or pairs_of_names(unnamed))
+    except UsageError:
+        return False
+
+
+def _is_pairs(beginning: bytes) -> bool:
+    """Whether a file begins as a table of pairs of nodes does, in one of its formats."""
+    text = beginning.decode("utf-8", errors="replace")
+    if any(FORMATS[name].fits(text) for name in ("mpigraph", "linktest")):
+        return True
+    if FORMATS["osu"].fits(text):
+        return len({table.pair for table in size_tables(text, "the file") if table.pair}) > 1
+    heading = next((line for line in text.splitlines() if line.strip()), "")
+    named = names_columns(heading)
+    try:
+        if named:
+            return parse_csv(iter([beginning])).pairs > 0
+        return FORMATS["nxnlatbw"].fits(text) and parse_columns([beginning], RANK_COLUMNS).pairs > 0
+    except UsageError:  # a damaged table of pairs, unless its first column can be one of nodes beside other things
+        return named and heading.lower().replace(",", " ").split()[0] not in NODE_NAMES
+
+
+def _kinds_of_text(text: str) -> tuple[Kind, ...]:
+    """The kinds that a text can be which is not a table of pairs. Raises UsageError where none is."""
+    if catalogue.detected(text) is not None:
+        return (Kind.OUTPUT,)
+    refuse_listing(text)
+    if is_perflog(text):
+        raise UsageError(
+            "This is a performance log of ReFrame, which is not judged as a file.",
+            "seatrial import FILE writes its values into the archive; seatrial judge --runs judges them there.",
+        )
+    try:
+        return _kinds_of_columns(text)
+    except UsageError as error:
+        if (other := recognised(text)) is not None and not _is_json(text):
+            raise UsageError(
+                f"This looks like {other.name}, which seatrial judge does not read.", other.remedy
+            ) from error
+        if catalogue.begins(text):
+            return (Kind.OUTPUT,)
+        raise UsageError(f"seatrial judge does not know this: {error.what}", MEASURES) from error
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip()[:1] in ("[", "{")
+
+
+def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
+    """The kinds of a table in CSV or JSON, by its columns. Raises UsageError for what is not a table."""
+    if _is_json(text):
+        value = json_value(text)
+        if isinstance(value, dict) and isinstance(value.get("series"), list):
+            return (Kind.SERIES,)
+        lists = isinstance(value, dict) and bool(value) and all(isinstance(one, list) for one in value.values())
+        if isinstance(value, dict) and lists and not _named([str(name) for name in value], NODE_NAMES):
+            return Kind.FLEET, Kind.SERIES
+    columns = read_columns(text)
+    if not any(column.numeric for column in columns):
+        raise UsageError("no column of it has numbers.", MEASURES)
+    names = [column.name for column in columns]
+    words = [column for column in columns if not column.numeric and not are_moments(column)]
+    clock = any(map(_is_clock, columns))
+    sized = any(column.name in TABLE_SIZES and column.numeric and len(set(column.cells)) > 1 for column in columns)
+    if sized and not clock and not _named([name for name in names if name != "nodes"], NODE_NAMES):
+        return (Kind.SCALING,)
+    if not words and not _named(names, NODE_NAMES):
+        return (Kind.SERIES,)
+    runs = _named(names, RUN_NAMES - CLOCKS)
+    repeated = _named(names, NODE_NAMES) or any(_repeated(column) for column in words)
+    return (Kind.FLEET,) if runs or (repeated and not clock) else (Kind.FLEET, Kind.SERIES)
+
+
+def _is_clock(column: TableColumn) -> bool:
+    """Whether it says when, or for which version, each row was measured; a duration falls and rises."""
+    if column.name.strip().lower() not in CLOCKS or len(set(column.cells)) == 1:
+        return False
+    return not column.numeric or all(earlier <= later for earlier, later in itertools.pairwise(column.numbers()))
+
+
+def _repeated(column: TableColumn) -> bool:
+    """Whether each cell is in several rows, as the name of a node is that has several runs."""
+    return min(Counter(column.cells).values()) > 1
+
+
+def _named(names: Iterable[str], known: Collection[str]) -> bool:
+    """Whether one of the names is known."""
+    return any(name.strip().lower() in known for name in names)

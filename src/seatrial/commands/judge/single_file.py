@@ -1,0 +1,67 @@
+"""One output of a benchmark, or one file of series over time, is read and judged."""
+
+import math
+from collections.abc import Sequence
+
+from seatrial.archive import run_sets
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.gates import judge
+from seatrial.commands.judge.kinds import Wanted
+from seatrial.commands.judge.series_view import changes_report
+from seatrial.commands.judge.sources import Sources
+from seatrial.driver.benchmark import definition
+from seatrial.importers.series import ValueSeries, read_series
+from seatrial.judgement.comparison import node_values
+from seatrial.judgement.series_changes import Better, judge_series
+from seatrial.model.errors import UsageError
+from seatrial.process.time_limit import PARSE_S, limited
+from seatrial.render.benchmark_output import output_report
+from seatrial.render.report import Report
+
+
+def output_judged(sources: Sources, wanted: Wanted) -> Report:
+    """The numbers of one output, the evidence of work, and the gates that it passes. Raises UsageError."""
+    file = sources.only("An output of a benchmark is judged by itself.")
+    text = sources.text(file)
+    with limited(PARSE_S, f"Reading {file}"):
+        declared, result = definition.parsed(wanted.benchmark, text, wanted.largest)
+    if declared is not None:
+        result = judge(declared, result, limits_of(declared, wanted.limit), dict(wanted.expect))
+    return output_report(file.name, declared, result)
+
+
+def limits_of(declared: Benchmark, given: Sequence[tuple[str, str]]) -> dict[str, float]:
+    """Limits by metric. Raises UsageError for what is not a number, or not a metric of the benchmark."""
+    limits = {}
+    metrics = [metric.name for metric in declared.metrics]
+    for name, value in given:
+        if name not in metrics:
+            raise UsageError(f"--limit {name}: {declared.name} has no such metric.", f"It has {', '.join(metrics)}.")
+        try:
+            limits[name] = float(value)
+        except ValueError:
+            limits[name] = math.nan
+        if not math.isfinite(limits[name]) or "_" in value or not value.isascii():
+            raise UsageError(f"--limit {name}={value}: {value!r} is not a number.", "Write 12.5e9, in base units.")
+    return limits
+
+
+def series_judged(sources: Sources, wanted: Wanted) -> Report:
+    """Where the series of a file, or those of runs, change. Raises UsageError."""
+    if wanted.runs:
+        series = _of_runs(sources, wanted)
+    else:
+        series = read_series(sources.text(sources.only("Values over time are read from one file.")), wanted.column)
+    better = Better(wanted.better)
+    return changes_report(
+        judge_series(series, better=better, effect=wanted.effect or 0.0, error_rate=wanted.error_rate)
+    )
+
+
+def _of_runs(sources: Sources, wanted: Wanted) -> tuple[ValueSeries, ...]:
+    """One series for each metric of runs of the archive, or for those whose names begin so."""
+    chosen = run_sets.find_runs(wanted.archive, wanted.runs)
+    tables = run_sets.load_tables([chosen], note=sources.waiting)
+    metrics = [node_values.metric_named(tables, name) for name in wanted.column] or tables
+    leaf_of = {node: leaf for run in chosen.summaries for node, leaf in run.leaf_of.items()}
+    return node_values.series_of(metrics, chosen.summaries, leaf_of)

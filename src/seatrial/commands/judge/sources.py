@@ -1,0 +1,68 @@
+"""Files and folders that are judged: each is read once, since a pipe cannot be read again."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from seatrial.archive.inputs import MATRIX_BYTES, TABLES_BYTES, argument_text, open_argument, read_input, read_up_to
+from seatrial.model.errors import UsageError
+from seatrial.model.words import count
+
+MOST_FILES = 50_000
+"""All ordered pairs of more than 200 nodes; a folder of more files is hardly one of results."""
+
+
+class Sources:
+    """What the command line names. `waiting` is called with a sentence while a pipe delivers nothing."""
+
+    def __init__(self, paths: Sequence[Path], waiting: Callable[[str], None]) -> None:
+        self.paths = tuple(paths)
+        self.waiting = waiting
+        self._streams: dict[Path, IO[bytes]] = {}
+        self._texts: dict[Path, str] = {}
+        self._folders: dict[Path, dict[str, str]] = {}
+
+    def only(self, sentence: str) -> Path:
+        """The one file or folder. Raises UsageError, which begins with the sentence, where there are several."""
+        if len(self.paths) != 1:
+            raise UsageError(sentence, "Give one file or folder, or name another kind with --as.")
+        return self.paths[0]
+
+    def stream(self, path: Path) -> IO[bytes]:
+        """A file or pipe from its beginning. Raises UsageError with the reason."""
+        if path not in self._streams:
+            self._streams[path] = open_argument(path, MATRIX_BYTES, self.waiting)
+        self._streams[path].seek(0)
+        return self._streams[path]
+
+    def text(self, path: Path) -> str:
+        """The whole text of a file or pipe, foreign bytes replaced. Raises UsageError with the reason."""
+        if path not in self._texts:
+            if path in self._streams:
+                content = read_up_to(self.stream(path), path, TABLES_BYTES)
+                self._texts[path] = content.decode("utf-8", errors="replace")
+            else:
+                self._texts[path] = argument_text(path, TABLES_BYTES, self.waiting)
+        return self._texts[path]
+
+    def folder(self, path: Path) -> Mapping[str, str]:
+        """The files right in a folder, hidden ones aside, name -> text. Raises UsageError with the reason."""
+        if path not in self._folders:
+            self._folders[path] = _texts_of(path)
+        return self._folders[path]
+
+
+def _texts_of(folder: Path) -> dict[str, str]:
+    try:
+        files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}.") from error
+    if len(files) > MOST_FILES:
+        raise UsageError(f"{folder} has {count(len(files), 'file')}; at most {MOST_FILES} are read.")
+    texts: dict[str, str] = {}
+    left_bytes = TABLES_BYTES
+    for path in files:
+        content = read_input(path, left_bytes, folder)
+        left_bytes -= len(content)
+        texts[path.name] = content.decode("utf-8", errors="replace")
+    return texts

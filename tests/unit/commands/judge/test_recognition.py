@@ -1,0 +1,151 @@
+"""`seatrial judge`: what it takes files for, what it asks, which options it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seatrial.commands.judge.kinds import WORDS, Kind
+from seatrial.commands.judge.recognition import kind_of
+from seatrial.commands.judge.sources import Sources
+from seatrial.model.errors import UsageError
+from tests.support.benchmark_outputs import hpl, imb, osu, stream
+from tests.support.builders import Cluster, names, record
+from tests.support.command_line import Seatrial
+from tests.support.matrices import matrix, nxnlatbw
+
+NODES = [f"n{number:02}" for number in range(1, 9)]
+PAIRS = "".join(f"{a},{b},{1000 + len(a)}\n" for a in NODES for b in NODES if a != b)
+RUNS = "".join(f"{node},{run},{20 + run / 10}\n" for node in NODES for run in (1, 2, 3))
+DAYS = "".join(f"2026-03-{day:02},{100 + day % 3}\n" for day in range(1, 31))
+
+DAYS_OF_NODE = "".join(f"n1,2026-03-{day:02},{100 + day % 3}\n" for day in range(1, 31))
+
+
+def taken(file: Path, *accepting: Kind) -> Kind:
+    return kind_of(Sources([file], print), accepting or tuple(Kind))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (f"source,target,bandwidth_mb_s\n{PAIRS}", Kind.PAIRS),
+        (f"node_a;node_b;bw (MB/s)\n{PAIRS.replace(',', ';')}", Kind.PAIRS),
+        (nxnlatbw(matrix("16 nodes, 3.045 GB/s, 1.37 us")), Kind.PAIRS),
+        (hpl(), Kind.OUTPUT),
+        (imb("4.1", 2**20), Kind.OUTPUT),
+        (osu(), Kind.OUTPUT),
+        (f"slurmstepd: error: x\n{stream()}", Kind.OUTPUT),
+        (f"node,run,triad_gb_s\n{RUNS}", Kind.FLEET),
+        (f"serveur,run,triad_gb_s\n{RUNS}", Kind.FLEET),
+        ("node,nic,bw_gb_s\nn1,mlx5_0,9\nn1,mlx5_1,9\nn2,mlx5_0,9\nn2,mlx5_1,9\n", Kind.FLEET),
+        ("node,time\nn1,3.2\nn2,3.1\nn3,3.5\n", Kind.FLEET),
+        (json.dumps([{"node": "n1", "value": 1}, {"node": "n2", "value": 2}]), Kind.FLEET),
+        (f"date,rate\n{DAYS}", Kind.SERIES),
+        ("1\n2\n3\n", Kind.SERIES),
+        ("env,nodes,throughput\nold,1,5\nold,2,9\nnew,1,6\nnew,2,11\n", Kind.SCALING),
+        ("[5.1, 5.2, null, 4.9]", Kind.SERIES),
+        ('{"time": {"raw": ["a", "b"]}, "series": [{"label": "x", "raw": [1, 2]}]}', Kind.SERIES),
+    ],
+)
+def test_contents_say_what_a_file_is(text: str, kind: Kind, tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text(text)
+    assert taken(tmp_path / "table.csv") is kind
+
+
+@pytest.mark.parametrize("text", ['{"n1": [1, 2], "n2": [3, 4]}', f"node,date,rate\n{DAYS_OF_NODE}"])
+def test_of_two_readings_both_are_named_and_an_option_of_one_decides(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text(text)
+    with pytest.raises(UsageError, match=r"values of many nodes or values over time\. Add --as fleet, .*--as series"):
+        taken(tmp_path / "x")
+    assert taken(tmp_path / "x", Kind.SERIES) is Kind.SERIES
+    assert taken(tmp_path / "x", Kind.FLEET) is Kind.FLEET
+
+
+def test_outputs_of_several_sizes_are_a_curve_and_those_of_several_nodes_a_fleet(tmp_path: Path) -> None:
+    def kind(*ranks: int) -> Kind:
+        files = [tmp_path / f"run-{number}.out" for number, _ in enumerate(ranks)]
+        for file, number in zip(files, ranks, strict=True):
+            file.write_text(imb("4.1", 2**20, ranks=number))
+        return kind_of(Sources(files, print), tuple(Kind))
+
+    assert kind(2, 2, 4, 4) is Kind.SCALING
+    assert kind(2, 2, 2, 2) is Kind.FLEET
+    with pytest.raises(UsageError, match=r"--as fleet, .*--as scaling"):
+        kind(4, 4, 4, 2)
+
+
+def test_folders_are_outputs_by_node_pairs_or_a_run(tmp_path: Path, seatrial: Seatrial) -> None:
+    for folder, files in {
+        "fleet": {f"{node}-stream.out": stream() for node in NODES},
+        "pairs": {f"{a}--{b}.out": osu() for a in NODES for b in NODES if a != b},
+        "other": {"a.txt": "Architecture:   x86_64\n", "b.txt": "Architecture:   x86_64\n"},
+    }.items():
+        (tmp_path / folder).mkdir()
+        for name, text in files.items():
+            (tmp_path / folder / name).write_text(text)
+    assert taken(tmp_path / "fleet") is Kind.FLEET
+    assert taken(tmp_path / "pairs") is Kind.PAIRS
+    with pytest.raises(UsageError, match=r"\(all\) look like a description of a machine"):
+        taken(tmp_path / "other")
+    record(Cluster(nodes=names(4)), tmp_path / "archive", "good")
+    assert taken(tmp_path / "archive" / "good") is Kind.RUN
+    report = seatrial("report", "good", "--archive", str(tmp_path / "archive"), code=None)
+    judged = seatrial("judge", str(tmp_path / "archive" / "good"), code=report.code)
+    assert judged.out.partition("\n")[0] == report.out.partition("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Architecture:   x86_64\n", r"looks like a description of a machine .*seatrial facts --from"),
+        ("# nThread 1 nGpus 1\n# out-of-place in-place\n", "looks like the output of nccl-tests"),
+        ("JOBID PARTITION NAME USER ST TIME NODES NODELIST\n1 a b c R 1 2 n1\n", "looks like the output of Slurm"),
+        ("2026-01-01T00:00:00+00:00|reframe 4.0.0|x|y=1|z\n", "performance log of ReFrame.*seatrial import"),
+        ("hello\nworld\n", "seatrial judge does not know this"),
+        ("", "The file is empty"),
+    ],
+)
+def test_what_is_known_and_not_read_is_named(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text(text)
+    with pytest.raises(UsageError, match=said):
+        taken(tmp_path / "x")
+
+
+def test_the_second_line_says_what_it_was_taken_for_and_as_changes_it(tmp_path: Path, seatrial: Seatrial) -> None:
+    file = tmp_path / "x.csv"
+    file.write_text(f"node,run,triad_gb_s\n{RUNS}")
+    lines = seatrial("judge", str(file)).out.splitlines()
+    assert lines[0].startswith("PASS  8 nodes alike")
+    assert " ".join(lines[1].split()) == "taken as values of many nodes (--as changes that)"
+    assert seatrial("judge", str(file), "--json").object["kind"] == "fleet"
+    other = seatrial("judge", "--as", "series", str(file), "--json", code=None)
+    assert other.object["kind"] == "changepoints"
+    assert "taken as" not in seatrial("judge", "--as", "series", str(file), code=None).out
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_an_option_of_another_kind_is_refused(kind: Kind, tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "x.csv").write_text(f"node,run,triad_gb_s\n{RUNS}")
+    for words, kinds in [
+        (("--topology", "t"), {Kind.PAIRS}),
+        (("--expect", "ranks=4"), {Kind.OUTPUT}),
+        (("--part", "gpu"), {Kind.FLEET}),
+        (("--error-rate", "2%"), {Kind.SERIES}),
+        (("--column", "x"), {Kind.FLEET, Kind.SERIES}),
+    ]:
+        if kind in kinds:
+            continue
+        said = seatrial("judge", str(tmp_path / "x.csv"), "--as", kind.value, *words, code=64).err
+        only = " or ".join(one.option for one in Kind if one in kinds)
+        assert f"{words[0]} does not go with --as {kind.value}, only with {only}." in said
+
+
+def test_runs_are_asked_for_too(tmp_path: Path, seatrial: Seatrial) -> None:
+    archive = ("--archive", str(tmp_path))
+    assert "--as fleet, which compares the nodes" in seatrial("judge", "--runs", "last", *archive, code=64).err
+    assert "Either files or --runs" in seatrial("judge", *archive, code=64).err
+
+
+def test_every_kind_has_its_words() -> None:
+    assert list(WORDS) == list(Kind)
