@@ -32,7 +32,7 @@ SUMMARIES = {
     "soak": "Keep all nodes busy for some minutes, and name what fails or becomes slower under load.",
     "run": "Run a benchmark on the nodes, judge its output by evidence of work and gates, and keep it.",
     "acceptance": "Run a site's list of benchmarks and compare them with thresholds.",
-    "scale": "Run a benchmark at several sizes and judge its scaling: speed-up, efficiency, and equal work.",
+    "scale": "Run a benchmark at several sizes and judge the curve: efficiency, and whether all did the same work.",
     "benchmarks": "Known benchmarks: metrics, evidence of work, gates.",
     "gather": "Record raw facts of the nodes, for `--from` and to share with others.",
     "doctor": "Try a launch step by step, cheapest first, and name what blocks it and what to do about it.",
