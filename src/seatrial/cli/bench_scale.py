@@ -93,7 +93,7 @@ def scale(
     output: OutputForms,
     **given: Any,
 ) -> int:
-    """Run a benchmark at several sizes and judge its scaling: speed-up, efficiency, and equal work."""
+    """Run a benchmark at several sizes and judge the curve: efficiency, and whether all did the same work."""
     wanted = scale_series.Wanted(seed=site.seed, **part_of(given, scale_series.Wanted))
     declared, text = definition.benchmark_and_text(benchmark)
     settings = RunSettings(

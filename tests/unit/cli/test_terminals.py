@@ -29,7 +29,7 @@ COMMANDS = {
     "facts --from facts": (0,),
     "limits --from facts": (0,),
     "fabric check fabric.txt": (1,),
-    "locate table.csv": (1,),
+    "judge table.csv": (1,),
 }
 """What prints findings or numbers, and how it may end."""
 FABRIC = """Switch\t2 "S-1"\t# "leaf1" base port 0 lid 3 lmc 0

@@ -42,7 +42,9 @@ def kind_of(sources: Sources, accepting: Sequence[Kind]) -> Kind:
 
     `accepting`: the kinds that take all options of the command line, which decide between several.
     """
-    decided = accepting[0] if len(accepting) == 1 else None
+    of_number = Kind.SCALING if len(sources.paths) == 1 else Kind.OUTPUT  # the one that takes another number of files
+    left = [kind for kind in accepting if kind is not of_number]
+    decided = left[0] if len(left) == 1 else None
     try:
         possible = _kinds(sources)
     except UsageError:
