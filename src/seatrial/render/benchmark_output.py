@@ -9,7 +9,7 @@ import msgspec
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
 from seatrial.model import units
-from seatrial.model.benchmark import Evidence, Label, Output, Result
+from seatrial.model.benchmark import Better, Evidence, Label, Output, Result
 from seatrial.model.subject import output as output_subject
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count
@@ -20,6 +20,7 @@ from seatrial.render.report import Block, Findings, Items, Lines, Report, Table,
 MOST_ROWS = 200
 """Numbers of a table; of more the first and the last are shown, which are the smallest and largest sizes."""
 MOST_MISSING = 8
+NOTHING = "; compared with nothing"
 
 
 class ParsedGate(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,8 +75,8 @@ def output_report(file: str, benchmark: Benchmark | None, output: Output) -> Rep
 
 
 def output_sentence(file: str, benchmark: Benchmark | None, output: Output, findings: tuple[Finding, ...]) -> str:
-    """What is missing, else what is wrong, else how much was read."""
-    title = f"{file}: {benchmark.title if benchmark else 'unknown benchmark'}"
+    """What is missing, else what is wrong, else the main number."""
+    title = f"{file}: {benchmark.title.partition(' (')[0] if benchmark else 'unknown benchmark'}"
     if not output.complete:
         more = f" and {len(output.missing) - 1} more" if len(output.missing) > 1 else ""
         return f"{title}: {output.missing[0]}{more}."
@@ -85,8 +86,27 @@ def output_sentence(file: str, benchmark: Benchmark | None, output: Output, find
             return sentence_of(findings)
         first = findings[0].brief
         return f"{file}: {first}; {count(len(findings), 'finding')} of {count(len(kinds), 'gate')}"
-    nothing = "" if output.references else "; compared with nothing (--limit, --expect)"
-    return f"{title}, {count(len(output.results), 'number')}, complete, all gates passed{nothing}."
+    number = main_number(benchmark, output) if benchmark else ""
+    return f"{title} {number or count(len(output.results), 'number')}{'' if output.references else NOTHING}"
+
+
+def main_result(benchmark: Benchmark, output: Output) -> Result | None:
+    """The best value of the main metric over message sizes; of several parts the main one, else the first."""
+    every = [item for item in output.results if item.metric == benchmark.main_metric]
+    values = [item for item in every if benchmark.main_labels.items() <= item.labels.items()] or every
+    if not values:
+        return None
+    best = (max if benchmark.main.better is Better.MORE else min)(values, key=lambda item: item.value)
+    return best if "bytes" in best.labels else values[0]
+
+
+def main_number(benchmark: Benchmark, output: Output) -> str:
+    """The value of `main_result` with its unit, and the part that it is of; empty if there is none."""
+    result = main_result(benchmark, output)
+    if result is None:
+        return ""
+    part = "".join(f"{result.labels[name]} " for name in benchmark.main_labels if name in result.labels)
+    return f"{part}{units.in_unit(result.value, benchmark.main.unit)}"
 
 
 def output_fields(file: str, benchmark: Benchmark | None, output: Output) -> OutputFields:
@@ -116,6 +136,8 @@ def output_blocks(benchmark: Benchmark | None, output: Output, findings: tuple[F
     if evidence:
         rows = tuple((item.name, f"{item.value} (line {item.line})") for item in evidence.values())
         yield Lines(title="Evidence of work", rows=rows)
+    if output.complete and not findings and not output.references:
+        yield Lines(rows=(("compare", "with --limit METRIC=VALUE; the evidence of work with --expect NAME=VALUE"),))
     if output.notes:
         yield Items(title="Notes", items=output.notes[:MOST_MISSING])
 

@@ -10,13 +10,20 @@ from seatrial.commands.run.job_view import JobNode, job_blocks, job_nodes, phase
 from seatrial.judgement.benchmark_result import RunResult
 from seatrial.judgement.job import Phase
 from seatrial.model import units
-from seatrial.model.benchmark import Better
 from seatrial.model.benchmark_run import Plan, StepResult
 from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.model.words import count, verb
-from seatrial.render.benchmark_output import OutputFields, output_blocks, output_fields, output_sentence
+from seatrial.render.benchmark_output import (
+    NOTHING,
+    OutputFields,
+    main_number,
+    main_result,
+    output_blocks,
+    output_fields,
+    output_sentence,
+)
 from seatrial.render.json import filled
 from seatrial.render.pair_view import run_line
 from seatrial.render.report import Block, Case, Copy, Findings, Items, Lines, Paragraph, Report, Table, columns
@@ -87,18 +94,15 @@ def _sentence(run: RunInfo, result: RunResult) -> str:
     if result.failure:
         return f"{result.failure.rstrip('.')}."
     plain = output_sentence(result.benchmark.name, result.benchmark, result.output, result.findings)
-    values = [item for item in result.output.results if item.metric == result.benchmark.main_metric]
-    if result.word not in (Verdict.PASS, Verdict.MEASURED) or not values:
+    main = main_result(result.benchmark, result.output)
+    if result.word not in (Verdict.PASS, Verdict.MEASURED) or main is None:
         return plain
-    metric = result.benchmark.main
-    best = (max if metric.better is Better.MORE else min)(values, key=lambda item: item.value)
-    best = best if "bytes" in best.labels else values[0]  # the parts of one benchmark are not comparable
-    limit = result.limits.get(metric.name)
-    of = f", {units.share(best.value / limit)} of the limit of its nodes" if limit else ""
+    limit = result.limits.get(main.metric)
+    of = f", {units.share(main.value / limit)} of the limit of its nodes" if limit else ""
     where = count(len(run.nodes), "rank" if all(":" in name for name in run.nodes) else "node")
-    number = units.in_unit(best.value, metric.unit)
-    nothing = "; compared with nothing" if result.word == Verdict.MEASURED else ""
-    return f"{result.benchmark.title} on {where}: {number}{of}; complete, all gates passed{nothing}"
+    number = main_number(result.benchmark, result.output)
+    nothing = NOTHING if result.word == Verdict.MEASURED else ""
+    return f"{result.benchmark.title.partition(' (')[0]} on {where}: {number}{of}{nothing}"
 
 
 def run_fields(run: RunInfo, result: RunResult) -> RunFields:
