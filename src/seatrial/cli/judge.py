@@ -25,10 +25,10 @@ from seatrial.cli.options import (
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Option, Text, Word, argument, option, refuse_options_of_other_modes
 from seatrial.commands.judge import recognition, single_file
+from seatrial.commands.judge import sources as judge_sources
 from seatrial.commands.judge.fleet import run as fleet_run
 from seatrial.commands.judge.kinds import WORDS, Kind, Wanted
 from seatrial.commands.judge.pairs import run as pairs_run
-from seatrial.commands.judge.sources import Sources
 from seatrial.commands.scale import comparison as scale_comparison
 from seatrial.commands.scale import files as scale_files
 from seatrial.commands.scale import view as scale_view
@@ -201,14 +201,14 @@ def judge(files: tuple[Path, ...], kind: Kind | None, output: OutputForms, **giv
     wanted = Wanted(**part_of(given, Wanted))
     if bool(files) == bool(wanted.runs):
         raise UsageError("Either files or --runs must be given.", "Give one of them.")
-    sources = Sources(files, say_waiting)
+    sources = judge_sources.Sources(files, say_waiting)
     taken = kind or recognition.kind_of(sources, accepting_kinds())
     refuse_options_of_other_modes(taken.option)
     made = curves_of(sources, given) if taken is Kind.SCALING else report_of(taken, sources, wanted)
     return output.show(made if kind else with_kind(made, taken))
 
 
-def report_of(kind: Kind, sources: Sources, wanted: Wanted) -> Report:
+def report_of(kind: Kind, sources: "judge_sources.Sources", wanted: Wanted) -> Report:
     """What is judged as that kind. Raises UsageError."""
     match kind:
         case Kind.PAIRS:
@@ -224,7 +224,7 @@ def report_of(kind: Kind, sources: Sources, wanted: Wanted) -> Report:
     return replace(made, kind=WORDS[kind].json)
 
 
-def curves_of(sources: Sources, given: Mapping[str, Any]) -> Report:
+def curves_of(sources: "judge_sources.Sources", given: Mapping[str, Any]) -> Report:
     """The curves of files, or two of them side by side. Raises UsageError."""
     read = scale_files.Sources(
         paths=sources.paths,

@@ -77,14 +77,14 @@ def test_thresholds_are_compared_with_the_median_and_complete_runs_are_not_repea
 def test_runs_of_others_are_not_continued(folder: Path, seatrial: Seatrial) -> None:
     passing = spec(folder, "most = 0.0121")
     for first in ("spring-heat-1", "spring-heat-1.2"):
-        report = seatrial("acceptance", "run", passing, "--json", code=None).data
+        report = seatrial("bench", "accept", passing, "--json", code=None).data
         runs = report["benchmarks"][0]["runs"]
         assert (runs[0]["run"], runs[0]["earlier"], runs[1]["earlier"]) == (first, False, first.endswith(".2"))
         os.chown(folder / "archive" / first, 65534, 65534)
     assert (folder / "count").read_text() == "x\n" * 3
     (folder / "archive" / "spring-heat-1.2").rename(folder / "archive" / "spring-heat-1-closed")
     os.chown(folder / "archive" / "spring-heat-1-closed", 0, 0)
-    report = seatrial("acceptance", "run", passing, "--json", code=None).data
+    report = seatrial("bench", "accept", passing, "--json", code=None).data
     assert all(one["earlier"] for one in report["benchmarks"][0]["runs"]), "others had taken its name as it was closed"
 
 
