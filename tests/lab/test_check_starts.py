@@ -13,8 +13,8 @@ import pytest
 from seatrial.archive.journal import Delivered, of_type
 from seatrial.archive.layout import PARTIAL
 from seatrial.archive.reader import read_entries
-from seatrial.lab.cluster.host_argv import as_user
-from seatrial.lab.cluster.plan import LabPlan
+from seatrial.lab.cluster.host_argv import as_user, in_space
+from seatrial.lab.cluster.plan import LOGIN, LabPlan
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import decided, eventually, inconclusive
 from tests.support.json_objects import parsed
@@ -107,10 +107,9 @@ def test_a_full_disk_ends_with_a_sentence_and_keeps_the_samples(lab4: LabPlan, t
     small.mkdir()
     assert run(["mount", "-t", "tmpfs", "-o", "size=120k", "tmpfs", str(small)], timeout_s=10).ok
     try:
-        # the login node's mounts are older than this one: the driver runs here, Slurm's commands in the lab
-        argv = as_user(lab4, [*SEATRIAL, "check", "--no-nodes", "--archive", str(small)])
-        argv = [word for word in argv if not word.startswith("--mount=")]
-        done = run(argv, timeout_s=120)
+        # the login node's mounts are older than this one: the driver has the network of the lab and the mounts of here
+        _, _, *argv = as_user(lab4, [*SEATRIAL, "check", "--no-nodes", "--archive", str(small)])
+        done = run(in_space(lab4.space(LOGIN), argv), timeout_s=120)
         assert done.returncode == 2, done.stdout
         assert "No space left" in done.stderr
         (partial,) = small.glob(f"*{PARTIAL}")

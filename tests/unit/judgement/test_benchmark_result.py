@@ -44,7 +44,7 @@ def test_a_good_run_passes_and_shows_its_rate() -> None:
     report = run_report(run.info, judged(run))
     assert report.exit_code is ExitCode.PASS
     assert report.headline.startswith(
-        "PASS  HPL (High-Performance Linpack) on 2 nodes: 53.3 Gflop/s, 18 % of the limit"
+        "PASS  HPL on 2 nodes: 53.3 Gflop/s, 18 % of the limit"
     )
 
 
