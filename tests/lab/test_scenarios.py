@@ -19,10 +19,13 @@ from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
-ELSEWHERE = {"node-link-60", "node-down", "slurmd-killed", "slurmd-stopped", "uplink-50", "trunk-50-sparse", "mpi-rail"}
+ELSEWHERE = {
+    "node-link-60", "node-down", "slurmd-killed", "slurmd-stopped", "uplink-50", "trunk-50-sparse", "mpi-rail",
+    "faults-begin-late",
+}  # fmt: skip
 """Minutes are dear: one-way-out-60 is more than node-link-60, which docs/lab.md plants, too; test_check_faults plants
 the failures of nodes and examines them closer; test_check_cables has the two uplinks and the slow trunks; mpi-rail is
-named as mpi-transport is, and `make proofs` plants it."""
+named as mpi-transport is, and `make proofs` plants it; two late faults are a part of `make hidden`."""
 MIXED = {"governor", "pcie-width", "mount-missing", "firmware", "scheduler-granularity", "sysctl"}
 """Planted here three at a time, by facts-mixed and facts-mixed-2."""
 HERE_TOO = {"link-drop-50"}

@@ -37,6 +37,7 @@ SCENARIOS = (
     "healthy-4-hog",
 )
 HIDDEN = (
+    "link-falls-late",
     "faults-begin-late",
     "loss-beside-slow-link",
     "uplink-90-one-way-95",

@@ -11,7 +11,7 @@ from tests.support.paths import ROOT
 ELSEWHERE = ("--hosts", "run hpcc")
 """test_hosts.py runs what needs an sshd, and tests/applications what needs a benchmark's package."""
 ON_A_CLUSTER = re.compile(
-    r"seatrial (doctor|check(?! --launcher local)|limits|runs collect|link|nodes --for|placement)\b"
+    r"seatrial (doctor|check(?! --launcher local)|limits|facts --scrub|runs collect|link|nodes --for|placement)\b"
     r"| n\[| --from cluster"
 )
 """What measures or reads nodes, and what reads their recording."""
