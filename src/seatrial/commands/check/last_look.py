@@ -93,5 +93,5 @@ def look_once_more(check: Growing, rounds: Sequence[Round], deadline: float) -> 
     in_time = check.measurer.run(rounds, deadline)
     distinguish(check, next_bandwidth, bandwidth_shape(check.measurer.window_s), deadline, Phase.LAST)
     distinguish(check, next_latency, ROUND_TRIP, deadline, Phase.LAST)
-    retested = {(suspect.subject, suspect.direction) for suspect in before.suspects}
+    retested = {(suspect.subject, suspect.direction): suspect.pairs for suspect in before.suspects}
     return retest(check, deadline, retested, latency=True) and in_time

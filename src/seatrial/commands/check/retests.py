@@ -1,6 +1,6 @@
 """Suspects measured again alone, and the pairs that distinguish them: what decides on every finding of a number."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from seatrial.commands.check.assessment import Assessor
@@ -9,6 +9,7 @@ from seatrial.commands.check.require_retest import not_seen
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
+from seatrial.locate.evidence import Pair
 from seatrial.locate.explanation import PartSuspect
 from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round, Shape
@@ -76,14 +77,17 @@ def _open_nodes(check: Growing) -> tuple[str, ...]:
     return tuple(node for node in check.measurer.nodes if node not in hung)
 
 
-def retest(check: Growing, deadline: float, retested: Collection[Part] = (), *, latency: bool = False) -> bool:
+def retest(
+    check: Growing, deadline: float, retested: Mapping[Part, Collection[Pair]] = {}, *, latency: bool = False
+) -> bool:
     """A few pairs of every suspect; then, of suspects that this refuted, pairs that may be bad by themselves.
 
-    `retested`: parts that were measured again before. `latency`: also where only bandwidth is suspected, since it shows
-    packet loss. Returns False where the deadline came first.
+    `retested`: parts that were measured again before, with the pairs that were bad then: more bad pairs ask for
+    another retest. `latency`: also where only bandwidth is suspected, since it shows packet loss. Returns False where
+    the deadline came first.
     """
     _, _, first = check.assessor.assess(check.recorded())
-    suspects = [one for one in first.suspects if (one.subject, one.direction) not in retested]
+    suspects = [one for one in first.suspects if set(one.pairs) - set(retested.get((one.subject, one.direction), ()))]
     if not suspects:
         return True
     bandwidth = bool(first.slow or first.unstable or first.too_fast)
