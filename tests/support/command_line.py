@@ -47,7 +47,7 @@ class Printed(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        """The same object, with the fields of the command's data beside those that all objects have."""
+        """The printed object, with the fields of the command's data beside those that all objects have."""
         return parsed(self.out)
 
 

@@ -121,4 +121,4 @@ def osu(of: PairMatrix) -> str:
 
 
 FORMATS = {"nxnlatbw": nxnlatbw, "csv": csv, "mpigraph": mpigraph, "linktest": linktest, "osu": osu}
-"""By the names that `seatrial judge --format` has for them."""
+"""Formats, by the names that `seatrial judge --format` has for them."""

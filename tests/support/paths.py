@@ -1,4 +1,4 @@
-"""Where tests find their inputs: the checkout and its recorded data."""
+"""Folders in which tests find their inputs: the checkout and its recorded data."""
 
 from pathlib import Path
 

@@ -56,7 +56,7 @@ def close_folder(folder: Path, info: RunInfo, tally: Tally, another: str, withou
 
 
 def own_run(archive: Path, run: str) -> Path | None:
-    """Where a program that this process started has closed a run: others may have taken its name before that.
+    """Folder in which a program that this process started closed a run: others may have taken its name before that.
 
     None where no such run is this user's.
     """
@@ -73,7 +73,7 @@ def closed_as(archive: Path, run: str, repeated: str = "") -> list[Path]:
 
 
 def own_among(folders: Sequence[Path]) -> list[Path]:
-    """Those runs of an archive that are this user's, also where a file server gives them to another (root_squash)."""
+    """Runs of an archive that are this user's, also where a file server gives them to another (root_squash)."""
     if folders and not any(map(is_own, folders)):
         made = folders[0].with_name(f".{secrets.token_hex(8)}.new")
         with contextlib.suppress(OSError), new_folder(made, mode=0o700, parents=False):  # which shows to whom

@@ -1,23 +1,28 @@
 """seatrial facts: what nodes are, which facts differ, and recordings of them."""
 
 import enum
+import sys
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from seatrial.cli.facts_detached import leave_to_the_queue
-from seatrial.cli.facts_recorded import record_facts
-from seatrial.cli.node_sources import read_facts, say_silent
+from seatrial.cli.node_sources import read_facts, refuse_for_this_machine, refuse_hosts, say_silent
 from seatrial.cli.options import NODES, PATH, RUN
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import argument, option, refuse_options_of_other_modes
+from seatrial.cli.progress import progress_on
 from seatrial.cli.site import HOSTS, QUEUE, SiteCommand, site_options
 from seatrial.commands.facts import drift as facts_drift
 from seatrial.commands.facts import drift_view
+from seatrial.commands.facts import record as facts_record
 from seatrial.commands.facts import view as facts_view
 from seatrial.driver import facts_reading
+from seatrial.driver import site as driver_site
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.settings import SiteSettings
+from seatrial.model.words import count
 
 
 class Mode(enum.StrEnum):
@@ -122,3 +127,25 @@ def facts(
     whole = recordings and earlier is not None and min(len(read.facts), len(earlier.facts)) > 1
     found = facts_drift.look_for_drift(read, earlier, login, whole=whole)
     return output.show(drift_view.drift_report(read.facts, found))
+
+
+def record_facts(output: Path, nodes: tuple[str, ...], source: Path | None, site: SiteSettings, *, scrub: bool) -> int:
+    """Record raw facts, and print of how many nodes. Raises UsageError for options that do not fit together."""
+    if site.launcher not in driver_site.LAUNCHERS:
+        raise UsageError(f"--launcher {site.launcher} is not one of {', '.join(driver_site.LAUNCHERS)}.")
+    site = replace(site, nodes=nodes)
+    if site.launcher == "local":
+        if site.nodes or site.partition or site.hosts:
+            raise UsageError(
+                "--launcher local records this machine alone.", "Leave NODES, --hosts and --partition out."
+            )
+        refuse_for_this_machine(site)
+    if source is not None:
+        refuse_for_this_machine(site)
+        refuse_hosts(site, "--from reads a recording, not hosts over ssh.")
+    settings = facts_record.GatherSettings(output=output, site=site, scrub=scrub, source=source)
+    with progress_on(sys.stderr) as progress:
+        gathered = facts_record.gather(settings, progress)
+    say_silent(gathered.silent)
+    print(f"{count(len(gathered.nodes), 'node')} in {output}")
+    return ExitCode.INCOMPLETE if gathered.silent else ExitCode.PASS

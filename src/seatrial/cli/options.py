@@ -182,7 +182,7 @@ by_option = option(
 
 
 def part_of(given: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """Those of the values that are fields of a record."""
+    """Values that are fields of a record, out of all."""
     return {name: given[name] for name in kind.__struct_fields__ if name in given}
 
 

@@ -30,7 +30,7 @@ from seatrial.render.report import Report
 
 
 class Files(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a report is to be written beside standard output; None: nowhere."""
+    """Files to which a report is written beside standard output; None: no such file."""
 
     html: Path | None = None
     markdown: Path | None = None

@@ -196,7 +196,7 @@ class PathType(click.Path):
 
 
 class ReportFile(PathType):
-    """Where a report is to be written: refused before anything is measured if it cannot be written there."""
+    """A file for a report, refused before anything is measured if it cannot be written."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path. Raises UsageError."""

@@ -42,7 +42,7 @@ class RunSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     waited: tuple[tuple[float, float], ...] = ()
     """Shares of each run's time for which the ranks of source and target had no processor; 0: not known."""
     numbers: tuple[int, ...] = ()
-    """Of each run of a retest its number among those of all retests: runs of different pairs that have the same number
+    """The number of each run among those of all retests: runs of different pairs that have the same number
     were measured in the same minute."""
     since: int = 0
     """The first number after the last look, for a pair that was measured again then: earlier runs say nothing of it."""

@@ -19,7 +19,7 @@ PLACEMENT_STARTS = 6
 RUN_BUDGET_S = 3600.0
 """Time limit of a benchmark."""
 NODES_REPETITIONS = 3
-"""Of each trial of a node."""
+"""Repetitions of each trial of a node."""
 MOST_REPETITIONS = 100
 """Of a benchmark by one command."""
 PRACTICAL = 0.02

@@ -27,7 +27,7 @@ values = st.recursive(
 
 
 def finite(value: Any) -> Any:
-    """The same with None for what JSON does not have."""
+    """A value with None for what JSON does not have."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):

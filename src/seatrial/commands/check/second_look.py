@@ -25,7 +25,7 @@ bad ones the part is not decided: on a loaded machine one run in twenty is this 
 
 
 Runs = Mapping[int, float]
-"""By number of the run among those of all retests."""
+"""One value for each run, by its number among the runs of all retests."""
 EndsByRun = Mapping[int, Ends]
 
 

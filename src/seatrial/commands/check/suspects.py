@@ -57,7 +57,7 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
     """Parts whose bandwidth changed while they were measured."""
     stale: Mapping[str, frozenset[Pair]] = {}
-    """By metric: pairs that were good before a part on their way turned out bad at the end of the run."""
+    """Pairs, by metric, that were good before a part on their way turned out bad at the end of the run."""
     later: float = 1.0
     """How many times as long as before round trips took everywhere in the last look."""
     excused: frozenset[Pair] = frozenset()
@@ -79,7 +79,7 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(pair_suspects(dict.fromkeys(pair for pair, judged in both if judged.refuted)))
 
     def passed(self) -> Mapping[str, set[Pair]]:
-        """By metric, pairs that are good until now, on whose way nothing loses packets."""
+        """Pairs, by metric, that are good until now, and on whose way nothing loses packets."""
         good = {
             metric: {pair for pair, one in judged.items() if one.verdict is Verdict.PASS} - self.excused
             for metric, judged in ((BANDWIDTH, self.bandwidth), (LATENCY, self.latency))

@@ -149,7 +149,7 @@ def judge_ways(tried: Sequence[StartTrial], chosen: str) -> list[Finding]:
 
 
 def try_mpiexec(start: Callable[[Path], PipeSession]) -> Launched:
-    """Where the ranks of a start came up, why it failed, and what to do. `start` writes errors to the given file."""
+    """The nodes of a start's ranks, why it failed, and what to do. `start` writes errors to the given file."""
     with temporary_folder() as folder:
         errors = folder / "start.err"
         try:

@@ -47,7 +47,7 @@ def limits_of(declared: Benchmark, given: Sequence[tuple[str, str]]) -> dict[str
 
 
 def series_judged(sources: Sources, wanted: Wanted) -> Report:
-    """Where the series of a file, or those of runs, change. Raises UsageError."""
+    """The changes in the series of a file, or in those of runs. Raises UsageError."""
     if wanted.runs:
         series = _of_runs(sources, wanted)
     else:

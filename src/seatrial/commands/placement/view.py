@@ -40,7 +40,7 @@ class PlacementGain(Gain, frozen=True, kw_only=True):
 
 
 class PlacementFields(msgspec.Struct, frozen=True, kw_only=True):
-    """Where ranks are, and where they should be; docs/placement.md describes each field."""
+    """The places of ranks, and better ones; docs/placement.md describes each field."""
 
     complete: bool
     dialect: Dialect = msgspec.field(name="launcher")

@@ -35,7 +35,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[float, ...]
     """One a run; seconds or bytes per second."""
     judged: JudgedSeries
-    """As `seatrial judge` judges the same values."""
+    """The judgement that `seatrial judge` makes of the same values."""
     changes: tuple[Explained, ...] = ()
 
 
