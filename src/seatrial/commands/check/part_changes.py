@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from seatrial.commands.check.processor_waits import explained
 from seatrial.judgement.wording import WAYS, named, sentence
-from seatrial.locate.evidence import Pair, run_value
+from seatrial.locate.evidence import SHORTEST_S, Pair, run_value
 from seatrial.locate.explanation import Blamed, with_parts
 from seatrial.locate.thresholds import GROSS_LOSS
 from seatrial.model.fabric import Component
@@ -40,6 +41,8 @@ class Timed(msgspec.Struct, frozen=True, gc=False):
     bytes_per_s: float
     pairs_at_once: int
     phase: Phase
+    waited: float
+    """The longer wait of its two ranks for a processor, as a share of its time."""
 
 
 def changes_of(
@@ -50,7 +53,7 @@ def changes_of(
     All rounds of the survey, of the pairs measured next and of the retest count. `leaf_of`: leaf switch by node, where
     known. `effect`: what --effect asked for, a share. Empty for archives without times.
     """
-    values = _alike(timed(measurements))
+    values = _alike(_unwaited(timed(measurements)))
     if len(values) < FEWEST_ROWS:
         return ()
     from seatrial.locate.changes import find_changes
@@ -74,6 +77,7 @@ def timed(measurements: Iterable[Measurement]) -> list[Timed]:
             run_value(one),
             one.pairs_at_once,
             one.phase,
+            max(one.waited_s, default=0.0) / max(sum(one.times_s), SHORTEST_S),
         )
         for one in measurements
         if one.phase in PHASES
@@ -82,6 +86,17 @@ def timed(measurements: Iterable[Measurement]) -> list[Timed]:
         and not one.errors
         and one.shape.kernel is Kernel.ONEWAY
         and not one.variant
+    ]
+
+
+def _unwaited(values: Sequence[Timed]) -> list[Timed]:
+    """The same values less those that are low because a rank waited for a processor, beside the best quarter."""
+    if not any(one.waited for one in values):
+        return list(values)
+    fair = sorted((one.bytes_per_s for one in values), reverse=True)[len(values) // 4]
+    beside = sorted(one.waited for one in values)[len(values) // 4]
+    return [
+        one for one in values if one.bytes_per_s >= fair or not explained(one.bytes_per_s / fair, one.waited, beside)
     ]
 
 

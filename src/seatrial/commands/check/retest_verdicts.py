@@ -69,8 +69,11 @@ def prove_bandwidth(
         {pair: own.since for pair, own in series.items()},
     )
     proofs = _Proofs(judged, look, lambda pair: on_shared_cables(pair, references.fabric))
-    for group in _beside_bundles(groups, look, references.fabric):
-        proofs.take(group, look.of(group.pairs))
+    seen = [(group, look.of(group.pairs)) for group in _beside_bundles(groups, look, references.fabric)]
+    slow = {pair for group, verified in seen if verified.outcome is Outcome.CONFIRMED for pair in group.pairs}
+    for group, verified in seen:
+        rest = group.pairs - slow  # what is slow for certain elsewhere does not make this part unstable
+        proofs.take(group, look.of(rest) if rest and verified.outcome is Outcome.UNSTABLE else verified)
     proofs.look_at_controls(series.keys() - {pair for group in groups for pair in group.pairs})
     return proofs.made()
 
@@ -191,14 +194,14 @@ class _Proofs:
         match self._outcome(group, verified):
             case Outcome.UNSEEN:
                 self._slow.append(group)
-            case Outcome.CONFIRMED if not self._waited(group, verified):
+            case Outcome.CONFIRMED:
                 self._certain |= {(part.kind, part.name) for part in group.components}
                 self._slow.append(group)
                 self._decide(group, Verdict.SLOW)
             case Outcome.UNSTABLE:
                 self._unstable.append(group)
                 self._decide(group, Verdict.UNSTABLE)
-            case Outcome.CONFIRMED:
+            case Outcome.OPEN if self._waited(group, verified):
                 pass
             case Outcome.OPEN:
                 self._open.append(group)
@@ -209,8 +212,11 @@ class _Proofs:
                     self._alone(pair, verified.outcome)
 
     def _waited(self, group: Blamed, verified: Verified) -> bool:
-        """Whether ranks without a processor may be why the group is slow; its pairs are then not decided."""
-        waits = self._look.explaining_waits(ends_of(group), group.pairs, verified)
+        """Whether the rank of a node waited for a processor in runs that say nothing for this reason; the pairs are
+        then not decided."""
+        if verified.waited < RETEST_RUNS:
+            return False
+        waits = self._look.long_waits(ends_of(group), group.pairs)
         if waits is None:
             return False
         self._busy.append(group)
@@ -252,13 +258,13 @@ class _Proofs:
             return
         alone = Blamed(frozenset(), frozenset([pair]))
         match self._outcome(alone, verified):
-            case Outcome.CONFIRMED if not self._waited(alone, verified):
+            case Outcome.CONFIRMED:
                 self._changed[pair] = before.decided(Verdict.SLOW)
                 self._slow.append(alone)
-            case Outcome.CONFIRMED:
-                pass
             case Outcome.REFUTED:
                 self._changed[pair] = before.decided(Verdict.PASS)
+            case Outcome.OPEN if self._waited(alone, verified):
+                pass
             case _:
                 self._changed[pair] = before.opened(_why_open(verified))
                 self._open.append(alone)
@@ -282,13 +288,12 @@ def ends_of(group: Blamed) -> set[str]:
 
 
 def _why_open(verified: Verified) -> str:
-    if verified.waits is not None:
+    if verified.waited:
+        every = verified.runs + verified.waited
         return (
-            f"slow in those runs in which a rank waited longest for a processor ({100 * verified.waits.bad:.0f} % of "
-            f"the time, {100 * verified.waits.good:.0f} % in the others): another process takes it"
+            f"in {verified.waited} of {every} runs its ranks waited for a processor as long as they lack: other "
+            "programs take the cores of the nodes"
         )
-    if verified.starved:
-        return "below its limit while its ranks waited for a processor: other processes take the cores of the nodes"
     if verified.runs < RETEST_RUNS:
         times = "once" if verified.runs == 1 else f"{verified.runs} times"
         return f"measured again {times}, and a proof takes {RETEST_RUNS} runs; give more time with --budget"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.check.processor_waits import Ends, LongWaits, RankWaits, Waits, excused_by_waiting, starved
+from seatrial.commands.check.processor_waits import Ends, LongWaits, RankWaits, explained
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import GROSS_LOSS, LIMIT_FLOOR, NEAR, RETEST_RUNS, SCATTERS, SURE
 from seatrial.model.measurement import Estimate
@@ -52,10 +52,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """All runs lie on one level, as a fault makes them, or the better ones of many do; traffic comes and goes."""
     one_level: bool = True
     """All runs do: no traffic was met on the way."""
-    waits: Waits | None = None
-    """Where bad runs are explained by ranks that waited for a processor."""
-    starved: bool = False
-    """Its runs are below the limit alone, and ranks waited for a processor for as much of the time as is lost."""
+    waited: int = 0
+    """Further runs, which say nothing since ranks waited for a processor for as much of the time as is lost."""
 
     @property
     def if_shared(self) -> Outcome:
@@ -112,66 +110,36 @@ class SecondLook:
 
     def of(self, pairs: Collection[Pair]) -> Verified:
         """The outcome for a part that is on all these pairs."""
-        own = {pair: runs for pair in pairs if (runs := self._relative(pair))}
+        seen = {pair: runs for pair in pairs if (runs := self._relative(pair))}
+        own = {pair: runs for pair, every in seen.items() if (runs := self._unwaited(pair, every))}
+        waited = len(set().union(*seen.values())) - len(set().union(*own.values()))
         if not own:
-            return UNSEEN
+            measured = any(self._counting(pair) for pair in pairs)
+            of_peers = _share(_by_run(seen.values(), _middle)) if seen else None
+            return Verified(outcome=Outcome.OPEN, of_peers=of_peers, waited=waited) if measured else UNSEEN
         margins = {pair: self._margins(pair, runs) for pair, runs in own.items()}
         pooled, least = _by_run(own.values(), _middle), _by_run(margins.values(), _middle)
-        count = len(pooled)
         outcome = self._outcome(pooled, least)
-        hungry = outcome is Outcome.CONFIRMED and not self._confirmed_without_starved(own, pooled)
-        if hungry:
-            outcome = Outcome.OPEN
         if outcome in (Outcome.CONFIRMED, Outcome.OPEN) and self._mixed(margins, least):
             outcome = Outcome.MIXED
         if outcome is Outcome.UNSTABLE and self._mostly_calm(own):
             outcome = Outcome.MIXED
-        if outcome is Outcome.UNSTABLE and sum(run < -self._swing for run in pooled) < SWING_SHARE * count:
-            outcome = Outcome.OPEN
-        waits = self._waits(own) if outcome is Outcome.UNSTABLE else None
-        if waits is not None:
+        bad = sum(run < -self._swing for run in pooled)
+        if outcome is Outcome.UNSTABLE and bad < SWING_SHARE * (len(pooled) + waited):
             outcome = Outcome.OPEN
         level = self._one_level(pooled)
-        steady = level or self._one_level_below_traffic(own, margins)
-        share = _share(pooled)
         return Verified(
             outcome=outcome,
-            of_peers=share,
-            runs=count,
-            steady=steady,
+            of_peers=_share(pooled),
+            runs=len(pooled),
+            steady=level or self._one_level_below_traffic(own, margins),
             one_level=level,
-            waits=waits,
-            starved=hungry,
+            waited=waited,
         )
-
-    def _confirmed_without_starved(self, own: Mapping[Pair, Runs], pooled: Sequence[float]) -> bool:
-        """Whether the part is bad also where runs whose ranks waited are not compared with the limit."""
-        if self._floor is None:
-            return True
-        margins = [self._margins(pair, runs, starved_count=False) for pair, runs in own.items()]
-        return self._outcome(pooled, _by_run(margins, _middle)) is Outcome.CONFIRMED
 
     def long_waits(self, nodes: Collection[str], pairs: Collection[Pair]) -> LongWaits | None:
         """Of these nodes the one whose rank waited longer for a processor than those of the controls; None: none."""
         return self._ranks.longest(nodes, [pair for pair in pairs if pair in self._over])
-
-    def explaining_waits(self, nodes: Collection[str], pairs: Collection[Pair], verified: Verified) -> LongWaits | None:
-        """The same, if that may be the only reason why these pairs are slower than their peers (`verified`).
-
-        What is slow against its limit alone is as fast as peers that do not wait, so waits do not explain it.
-        """
-        waits, log = self.long_waits(nodes, pairs), math.log(verified.of_peers.value) if verified.of_peers else 0.0
-        return waits if waits is not None and log < -self._effect and waits.explain(log) else None
-
-    def _waits(self, own: Mapping[Pair, Runs]) -> Waits | None:
-        """What explains the bad runs of these pairs, if ranks without a processor do."""
-        runs = [
-            (value, max(self._waited[pair][run]))
-            for pair, values in own.items()
-            if self._waited.get(pair, {}).keys() == self._over[pair].keys()
-            for run, value in values.items()
-        ]
-        return excused_by_waiting(runs, -self._swing)
 
     def _one_level(self, pooled: Sequence[float]) -> bool:
         return max(pooled) - min(pooled) <= self._apart
@@ -193,18 +161,26 @@ class SecondLook:
         enough = len(best) >= LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS and not good
         return enough and self._one_level(sorted(best)[len(best) // 2 :])
 
+    def _counting(self, pair: Pair) -> Runs:
+        """Its runs that count, over the peers of the survey."""
+        first = self._since.get(pair, 0)
+        return {run: value for run, value in self._over.get(pair, {}).items() if run >= first}
+
     def _relative(self, pair: Pair) -> Runs:
         """Its runs less what the controls of the same run show.
 
         Where the controls gave much less than usual, what took from them may have taken from this pair or not. Such a
         run is good only if it is as good as the controls usually are, and bad only if it is worse than they were in
-        it; any other says nothing and is left out.
+        it; any other says nothing and is left out. Beside no control only the limit shows that a run is bad: what is
+        less than the peers gave in other minutes may have been taken from all.
         """
-        telling = {}
-        for run, value in self._over.get(pair, {}).items():
-            if run < self._since.get(pair, 0):
+        telling, floor = {}, self._floor_of(pair)
+        for run, value in self._counting(pair).items():
+            controls = self._beside.get(run)
+            if controls is None:
+                if value >= -self._effect or value < floor:
+                    telling[run] = value
                 continue
-            controls = self._beside.get(run, 0.0)
             beside, usual = value - controls, value - self._undisturbed
             if self._undisturbed - controls <= self._apart or beside < -self._effect:
                 telling[run] = beside
@@ -212,22 +188,36 @@ class SecondLook:
                 telling[run] = usual
         return telling
 
-    def _margins(self, pair: Pair, relative: Runs, *, starved_count: bool = True) -> Runs:
-        """By how much each run is above the line: that of the peers, or that of the limit where it is nearer.
+    def _floor_of(self, pair: Pair) -> float:
+        return self._floor(pair) if self._floor else -math.inf
 
-        `starved_count`: whether runs whose ranks waited for a processor are compared with the limit, too.
-        """
-        above_peers = {run: value + self._effect for run, value in relative.items()}
-        if self._floor is None:
-            return above_peers
-        floor, waited = self._floor(pair), self._waited.get(pair, {})
-        margins = {}
-        for run, above in above_peers.items():
+    def _unwaited(self, pair: Pair, relative: Runs) -> Runs:
+        """Those that are good, or bad for another reason than ranks that waited for a processor."""
+        waited, floor = self._waited.get(pair, {}), self._floor_of(pair)
+        kept = {}
+        for run, value in relative.items():
+            wait, beside = max(waited.get(run, (0.0,))), self._waits_beside.get(run, 0.0)
             above_floor = self._over[pair][run] - floor
-            wait = min(max(waited[run]), self._waits_beside.get(run, math.inf)) if run in waited else 0.0
-            judged = starved_count or not starved(LIMIT_FLOOR * math.exp(above_floor), wait)
-            margins[run] = min(above, above_floor) if judged else above
-        return margins
+            controlled = run in self._beside
+            if value < -self._effect and controlled:
+                idle = explained(math.exp(value), wait, beside) or self._all_waited(run, value, wait, beside)
+            else:
+                everywhere = min(wait, beside) if controlled else wait
+                idle = above_floor < 0 and explained(LIMIT_FLOOR * math.exp(above_floor), everywhere)
+            if not idle:
+                kept[run] = value
+        return kept
+
+    def _all_waited(self, run: int, value: float, wait: float, beside: float) -> bool:
+        """Whether the wait explains all that is lost of what the controls usually give, where their own waits cost them
+        something, too: ranks may also wait for long while others' data are on their way."""
+        level = self._beside.get(run, self._undisturbed) - self._undisturbed
+        return 2 * (1 - math.exp(level)) >= beside and explained(math.exp(level + value), wait)
+
+    def _margins(self, pair: Pair, relative: Runs) -> Runs:
+        """By how much each run is above the line: that of the peers, or that of the limit where it is nearer."""
+        floor = self._floor_of(pair)
+        return {run: min(value + self._effect, self._over[pair][run] - floor) for run, value in relative.items()}
 
     def _outcome(self, pooled: Sequence[float], margins: Sequence[float]) -> Outcome:
         below = sum(margin < 0 for margin in margins)

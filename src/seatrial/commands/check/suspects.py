@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.lossy_parts import crosses, excused_pairs, lossy_suspects
-from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts
+from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts, limit_floor
 from seatrial.commands.check.part_changes import with_changes
-from seatrial.commands.check.processor_waits import starved
+from seatrial.commands.check.processor_waits import explained
 from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
 from seatrial.commands.check.second_look import SecondLook
 from seatrial.commands.check.survey import Survey
@@ -262,7 +262,7 @@ def _is_starved(known: MeasuredPair, limit: Limit) -> bool:
     """Whether ranks waited for a processor in most of the runs that decide, for as much of the time as is lost."""
     series = deciding_series(known.bandwidth)
     runs = list(zip(series.runs, series.waited, strict=False))
-    return 2 * sum(starved(run / limit.limit_bytes_per_s, max(waited)) for run, waited in runs) > len(runs)
+    return 2 * sum(explained(run / limit.limit_bytes_per_s, max(waited)) for run, waited in runs) > len(runs)
 
 
 def _uniformly_slow(
@@ -272,10 +272,14 @@ def _uniformly_slow(
 
     None where ranks of most of them waited for a processor for as much of the time: it need not be the fabric.
     """
-    slow, judged = verdicts.slow, verdicts.judged
+    limits, judged = references.limits, verdicts.judged
+    slow = {
+        pair
+        for pair in verdicts.slow
+        if median(deciding(evidence[pair].bandwidth) or (0.0,)) < limit_floor(limits.get(pair))
+    }
     if not slow or len(slow) < UNIFORM_SHARE * verdicts.measured:
         return ()
-    limits = references.limits
     if 2 * sum(_is_starved(evidence[pair], limits[pair]) for pair in slow if pair in limits) > len(slow):
         return ()
     measured = [pair for pair, one in judged.items() if one.estimate is not None]

@@ -233,6 +233,8 @@ def test_a_bundle_of_cables_whose_every_pair_is_slow_need_not_be_on_one_level() 
         share = 0.5 if repetition % 3 == 0 else 0.8
         wanted = Round(phase=Phase.RETEST, repetition=repetition, shape=BANDWIDTH, pairs=(("n1", "n3"), ("n2", "n4")))
         more = Cluster(nodes=names(8), everything=share, noise=0.0).measure(wanted, random.Random(1))
+        beside = msgspec.structs.replace(wanted, pairs=(("n7", "n8"), ("n8", "n7")))
+        more += Cluster(nodes=names(8), noise=0.0).measure(beside, random.Random(1))
         recorded = msgspec.structs.replace(recorded, measurements=(*recorded.measurements, *more))
     evidence, references, suspicion = Assessor().assess(recorded)
     again = [pair for pair, known in evidence.items() if Phase.RETEST in known.bandwidth]

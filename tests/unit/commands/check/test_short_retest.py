@@ -26,8 +26,12 @@ CONTROLS = {pair: MeasuredPair(bandwidth=SURVEYED, latency={}) for pair in OTHER
 
 
 def verdict(
-    survey: tuple[float, ...], again: tuple[float, ...] = (), others: Mapping[tuple[str, str], MeasuredPair] = OTHERS
+    survey: tuple[float, ...],
+    again: tuple[float, ...] = (),
+    others: Mapping[tuple[str, str], MeasuredPair] | None = None,
 ) -> tuple[Verdict, str]:
+    """`others`: None for pairs that are good, too, wherever this one was measured."""
+    others = others or (CONTROLS if again else OTHERS)
     series = {Phase.SURVEY: RunSeries(runs=tuple(run * 1e6 for run in survey))}
     if again:
         series[Phase.RETEST] = RunSeries(runs=tuple(run * 1e6 for run in again))
@@ -70,6 +74,14 @@ def test_a_retest_cut_short_may_acquit(again: tuple[float, ...]) -> None:
 )
 def test_a_whole_retest_decides(again: tuple[float, ...], expected: Verdict) -> None:
     assert verdict((70, 70, 70), again)[0] is expected
+
+
+@pytest.mark.parametrize(
+    ("again", "expected"), [((95,) * 6, Verdict.INCONCLUSIVE), ((70,) * 6, Verdict.SLOW), ((117,) * 6, Verdict.PASS)]
+)
+def test_beside_no_good_pair_only_the_limit_convicts(again: tuple[float, ...], expected: Verdict) -> None:
+    """What is less than peers gave in other minutes may have been taken from all."""
+    assert verdict((70, 70, 70), again, OTHERS)[0] is expected
 
 
 def test_a_control_that_wavers_is_not_named_for_it() -> None:
