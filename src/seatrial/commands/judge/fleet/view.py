@@ -1,11 +1,12 @@
 """One benchmark over many nodes: the report of `seatrial judge --as fleet`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
 import msgspec
 
+from seatrial.commands.judge.fleet.coverage import FewerRuns
 from seatrial.commands.judge.fleet.judge import FleetJudgement, node_verdict
 from seatrial.importers.fleets import FleetTable
 from seatrial.judgement.peer_suspects import PeerSuspect, brief_separation, suspects_text
@@ -34,6 +35,7 @@ class FleetNode(msgspec.Struct, frozen=True, kw_only=True):
     deviations: float
     worst_run_loss: float
     bad_runs: tuple[int, ...]
+    detectable: float
     evidence: float
     interval: tuple[float, float]
     values: tuple[float, ...]
@@ -48,6 +50,7 @@ class FleetFigures(msgspec.Struct, frozen=True, kw_only=True):
     node_scatter: float | None = None
     threshold: float | None = None
     detectable: float | None = None
+    planned_runs: int | None = None
     intraclass: float | None = msgspec.field(default=None, name="intraclass_correlation")
     reliability: float | None = None
 
@@ -187,7 +190,8 @@ def node_fields(node: NodeRuns) -> FleetNode:
 def _sentence(judged: FleetJudgement) -> str:
     """What is wrong, the nodes without a value, and the fact that is proved to go with it, as far as a line has room.
 
-    The sentences below the table have all names, and how often chance would separate them so.
+    A sentence that names nobody says which nodes have fewer runs, too; one that does, if there is room. The sentences
+    below the table have all names, and how often chance would separate them so.
     """
     room = LINE - len(judged.verdict.value) - 2
     proved = next((brief_separation(each) for each in judged.suspects if each.proved), "")
@@ -198,7 +202,48 @@ def _sentence(judged: FleetJudgement) -> str:
         f"{_verdict_text(judged, max(number, 1), short=short)}{_missing(judged, number)}{fact and '; '}{fact}"
         for fact, short, number in ways
     ]
-    return next((text for text in sentences if len(text) <= room), sentences[-1])
+    gaps = [fewer_runs_text(judged.fewer_runs(), number) for number in names]
+    return fitting_sentence(sentences, gaps, room, needed=not (judged.slow or judged.unstable or judged.suspected))
+
+
+def fitting_sentence(sentences: Sequence[str], gaps: Sequence[str], room: int, *, needed: bool) -> str:
+    """The first of the sentences for which a line has room, with the first of the `gaps`, which are put last.
+
+    `sentences`, `gaps`: longer ones first; an empty gap is none. `needed`: whether the sentence says too much without.
+    """
+    if needed and gaps:
+        sentences = [f"{text}{gap and '; '}{gap}" for gap in gaps for text in sentences]
+        return next((text for text in sentences if len(text) <= room), sentences[-1])
+    chosen = next((text for text in sentences if len(text) <= room), sentences[-1])
+    return next((full for gap in gaps if gap and len(full := f"{chosen}; {gap}") <= room), chosen)
+
+
+def fewer_runs_text(fewer: Sequence[FewerRuns], names: int, noun: str = "node") -> str:
+    """Who has fewer runs than were planned; empty if nobody has. `names`: how many are listed."""
+    if not fewer:
+        return ""
+    subjects = tuple(dict.fromkeys(each.subject for each in fewer))
+    who = ", ".join(subjects) if len(subjects) <= names else count(len(subjects), noun)
+    has = f"{who} {verb(len(subjects), 'has', 'have')}"
+    planned = {each.planned for each in fewer}
+    if len({(each.runs, each.planned) for each in fewer}) == 1:
+        what = f"{fewer[0].runs} of {count(fewer[0].planned, 'run')}"
+    else:
+        what = f"fewer than {max(planned)} runs" if len(planned) == 1 else "fewer runs"
+    places = tuple(dict.fromkeys(each.where for each in fewer if each.where))
+    where = f" in {places[0]}" if len(places) == 1 else f" under {len(places)} conditions" if places else ""
+    return f"{has} {what}{where}"
+
+
+def fewer_runs_notes(fewer: Sequence[FewerRuns]) -> Iterator[str]:
+    """What would have been found of each node with fewer runs."""
+    listed = [
+        f"{each.subject} {each.runs} of {each.planned}{each.where and ' in '}{each.where} "
+        f"(a loss of {share(each.detectable)} is found)"
+        for each in fewer
+    ]
+    if listed:
+        yield f"Fewer runs than planned: {some(listed, MOST_NAMES)}."
 
 
 def _missing(judged: FleetJudgement, names: int) -> str:
@@ -249,7 +294,9 @@ def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: 
     if judged.verdict is Verdict.INCONCLUSIVE:
         lowest = max(result.nodes, key=lambda node: node.loss)
         first = f"; lowest: {lowest.node} {share(lowest.loss)}" if lowest.loss >= judged.effect and not short else ""
-        return f"the scatter hides {loss} less than {share(result.detectable)}{first}"
+        weakest = max(judged.fewer_runs(), key=lambda each: each.detectable, default=None)
+        on = f" on {weakest.subject}" if weakest and weakest.detectable == result.detectable and not short else ""
+        return f"the scatter hides {loss} less than {share(result.detectable)}{on}{first}"
     return f"{nodes} alike; {loss} {share(result.detectable)} would {'show' if short else 'have been named'}"
 
 
@@ -329,6 +376,7 @@ def _notes(judged: FleetJudgement, result: FleetResult) -> Iterator[str]:
             f"{share(result.intraclass)} of the variance is between nodes (intra-class correlation); the mean of a "
             f"node's runs has a reliability of {result.reliability:.2f}."
         )
+    yield from fewer_runs_notes(judged.fewer_runs())
     if result.populations:
         slower = result.populations[0]
         yield f"Two populations; the slower one has {count(len(slower), 'node')}: {some(slower, MOST_NAMES)}."
