@@ -161,8 +161,8 @@ def test_fewer_runs_under_one_condition_or_of_one_part_are_said_with_its_place(
 
 def test_a_part_that_one_node_lacks_withholds_pass(tmp_path: Path, seatrial: Seatrial) -> None:
     gap = [{"node": "n04", "gpu": "3"}]
-    for keys in ({"gpu": GPUS}, {"gpu": GPUS, "size": SIZES}):
-        first, data = judged(seatrial, tmp_path, table(gap, **keys))
+    for text in (table(gap, gpu=GPUS), table(gap, gpu=GPUS, size=SIZES)):
+        first, data = judged(seatrial, tmp_path, text)
         assert first == "NOT_RUN  not measured: n04 gpu 3 in any run; no other named"
         assert data["unmeasured"] == ["n04 gpu 3"]
     seatrial("judge", str(tmp_path / "a.csv"), "--junit", str(tmp_path / "j.xml"), code=2)
@@ -203,3 +203,17 @@ def test_a_part_that_a_third_of_the_nodes_lack_is_none_of_them() -> None:
     uneven = uneven_parts([one for one in parts if one != ("n5", "gpu 0")])
     assert uneven.lacking == {"n5 gpu 0": "n5"}
     assert uneven.rare == ("gpu 2",)
+
+
+def test_runs_of_the_archive_show_the_node_that_some_lack(tmp_path: Path, seatrial: Seatrial) -> None:
+    """Each run of the table is a run of the archive, at its own place: the node is in the first one only."""
+    (tmp_path / "a.csv").write_text(table(ONE_RUN))
+    archive = ("--archive", str(tmp_path / "archive"))
+    seatrial("import", str(tmp_path / "a.csv"), "--as", "fleet", "--better", "higher", *archive)
+    runs = [folder.name for folder in sorted((tmp_path / "archive").iterdir()) if folder.is_dir()]
+    runs = [name for name in runs if name[-5:-1] == "-000"]
+    words = ("judge", "--as", "fleet", "--column", "value", *archive, "--runs")
+    first = seatrial(*words, ",".join(runs)).out.partition("\n")[0]
+    assert first == "PASS  12 nodes alike; a loss of 2.8 % would show; n07 has 1 of 3 runs"
+    data = seatrial(*words, runs[0], "--json").object["data"]
+    assert (len(data["nodes"]), data["planned_runs"]) == (12, 1)

@@ -7,7 +7,6 @@ from functools import partial
 from seatrial.commands.judge.fleet.coverage import FewerRuns
 from seatrial.commands.judge.fleet.strata import JudgedStratum, StrataJudgement
 from seatrial.commands.judge.fleet.view import (
-    LINE,
     MOST_NAMES,
     FleetCondition,
     FleetFields,
@@ -17,7 +16,6 @@ from seatrial.commands.judge.fleet.view import (
     column_fields,
     fewer_runs_notes,
     fewer_runs_text,
-    fitting_sentence,
     node_fields,
     taken,
 )
@@ -26,6 +24,7 @@ from seatrial.judgement.peer_suspects import suspects_text
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
+from seatrial.render.headline import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
 from seatrial.statistics.fleets import FEWEST_RUNS
@@ -108,8 +107,7 @@ def _in_conditions(texts: Sequence[str]) -> str:
 def _sentence(judged: StrataJudgement) -> str:
     """The worst that is named, as far as a line has room; else what would have been found, and what is missing."""
     ways = [text for names in range(MOST_NAMES, 0, -1) for text in _ways(judged, names)]
-    room = LINE - len(judged.verdict.value) - 2
-    return fitting_sentence(ways, _gaps(judged), room, needed=not judged.named)
+    return fitting_sentence(judged.verdict, ways, _gaps(judged), needed=not judged.named)
 
 
 def _gaps(judged: StrataJudgement) -> list[str]:

@@ -14,6 +14,7 @@ from seatrial.model import subject
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
+from seatrial.render.headline import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
 from seatrial.statistics.fleets import FEWEST_NODES, FEWEST_RUNS, FleetResult, NodeRuns
@@ -21,8 +22,6 @@ from seatrial.statistics.fleets import FEWEST_NODES, FEWEST_RUNS, FleetResult, N
 HEAD = columns("node", "verdict", "#median", "#loss", "#worst run", "#bad runs", "#runs")
 MOST_NAMES = 5
 MOST_LISTED = 40
-LINE = 80
-"""Columns of the first line."""
 
 
 class FleetNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,7 +192,6 @@ def _sentence(judged: FleetJudgement) -> str:
     A sentence that names nobody says which nodes have fewer runs, too; one that does, if there is room. The sentences
     below the table have all names, and how often chance would separate them so.
     """
-    room = LINE - len(judged.verdict.value) - 2
     proved = next((brief_separation(each) for each in judged.suspects if each.proved), "")
     names = range(MOST_NAMES, -1, -1)
     ways = [(proved, True, number) for number in names] if proved else []
@@ -203,19 +201,9 @@ def _sentence(judged: FleetJudgement) -> str:
         for fact, short, number in ways
     ]
     gaps = [fewer_runs_text(judged.fewer_runs(), number) for number in names]
-    return fitting_sentence(sentences, gaps, room, needed=not (judged.slow or judged.unstable or judged.suspected))
-
-
-def fitting_sentence(sentences: Sequence[str], gaps: Sequence[str], room: int, *, needed: bool) -> str:
-    """The first of the sentences for which a line has room, with the first of the `gaps`, which are put last.
-
-    `sentences`, `gaps`: longer ones first; an empty gap is none. `needed`: whether the sentence says too much without.
-    """
-    if needed and gaps:
-        sentences = [f"{text}{gap and '; '}{gap}" for gap in gaps for text in sentences]
-        return next((text for text in sentences if len(text) <= room), sentences[-1])
-    chosen = next((text for text in sentences if len(text) <= room), sentences[-1])
-    return next((full for gap in gaps if gap and len(full := f"{chosen}; {gap}") <= room), chosen)
+    return fitting_sentence(
+        judged.verdict, sentences, gaps, needed=not (judged.slow or judged.unstable or judged.suspected)
+    )
 
 
 def fewer_runs_text(fewer: Sequence[FewerRuns], names: int, noun: str = "node") -> str:
