@@ -149,15 +149,15 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles) -> FleetTable:
         factor = scale[1] / main[1] if scale and main else 1.0
         strata[condition, kinds[row]][subjects[node, part]].append((run, numbers[row] * factor))
     several = len(set(kinds)) > 1
-    made = []
+    measured = []
     for (condition, kind), cells in strata.items():
         named = ((roles.units, usual[kind]),) if several and not _tells(strata, condition) else ()
         labels = (*zip(roles.conditions, condition, strict=True), *named)
-        made.append(_stratum(aligned(cells), labels, usual[kind], roles.value))
+        measured.append(_stratum(aligned(cells), labels, usual[kind], roles.value))
     if not roles.runs or len({key[3] for key in keys}) == len(keys):  # none, or an identifier of each row
-        _refuse_unlike_rows(made)
+        _refuse_unlike_rows(measured)
     _refuse_explained(columns, roles, keys, numbers)
-    return FleetTable(strata=tuple(made), roles=roles, parts=parts, without_value=tuple(without))
+    return FleetTable(strata=tuple(measured), roles=roles, parts=parts, without_value=tuple(without))
 
 
 def without_gaps(fleet: Mapping[str, Sequence[float]]) -> Fleet:

@@ -1,7 +1,7 @@
 """What a table lacks of its own plan: runs of a node, conditions of a node, parts of a node.
 
-A table has no plan beside itself: what most nodes have is expected of all. What only some have is no absence on the
-others, and no statement about these.
+A table has no plan beside itself: what most nodes have is expected of all. What only some have is not missing on the
+others, and shows nothing of them.
 """
 
 import itertools

@@ -116,15 +116,15 @@ def _gaps(judged: StrataJudgement) -> list[str]:
     few = [stratum for stratum in judged.strata if stratum.few_of]
     gaps = []
     for names in range(MOST_NAMES, -1, -1):
-        said = [fewer_runs_text(fewer, names, noun)]
+        texts = [fewer_runs_text(fewer, names, noun)]
         if len(few) == 1 and names:
-            said.append(f"{few[0].text} on {_row(few[0])[1]} of {count(few[0].few_of, noun)}")
+            texts.append(f"{few[0].text} on {_row(few[0])[1]} of {count(few[0].few_of, noun)}")
         elif few:
-            said.append(f"{count(len(few), 'condition')} on some {noun}s only")
+            texts.append(f"{count(len(few), 'condition')} on some {noun}s only")
         if judged.rare_parts:
             rare = some(judged.rare_parts, names) if names else count(len(judged.rare_parts), "part")
-            said.append(f"{rare} on some nodes only")
-        gaps.append("; ".join(filter(None, said)))
+            texts.append(f"{rare} on some nodes only")
+        gaps.append("; ".join(filter(None, texts)))
     return [*gaps, f"not each {noun} has all"] if any(gaps) else []
 
 

@@ -219,7 +219,7 @@ def fewer_runs_text(fewer: Sequence[FewerRuns], names: int, noun: str = "node") 
     else:
         what = f"fewer than {max(planned)} runs" if len(planned) == 1 else "fewer runs"
     places = tuple(dict.fromkeys(each.where for each in fewer if each.where))
-    where = f" in {places[0]}" if len(places) == 1 else f" under {len(places)} conditions" if places else ""
+    where = f" in {places[0]}" if len(places) == 1 else f" under {count(len(places), 'condition')}" if places else ""
     return f"{has} {what}{where}"
 
 
