@@ -4,7 +4,7 @@ import itertools
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -59,12 +59,12 @@ class Stratum(msgspec.Struct, frozen=True, kw_only=True):
     sense: Sense | None = None
     """Which values are good, as far as the file says, or names and units show."""
     with_gaps: Fleet = {}
-    """Subject -> its runs in their order, NaN where a run has no value."""
+    """Subject -> its runs in their order, NaN where it has no value in a run, or lacks one that others have."""
 
     @property
     def values(self) -> Fleet:
         """Subject -> runs without missing values; subjects that have none left keep an empty list."""
-        return {name: [run for run in runs if not math.isnan(run)] for name, runs in self.with_gaps.items()}
+        return without_gaps(self.with_gaps)
 
     @property
     def text(self) -> str:
@@ -132,7 +132,7 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles) -> FleetTable:
                     if len(set(kinds)) > 1 else keys, columns)  # fmt: skip
     usual = {kind: Counter(word for word, of in zip(written, kinds, strict=True) if of == kind).most_common(1)[0][0]
              for kind in set(kinds)}  # fmt: skip
-    strata: dict[tuple[tuple[str, ...], str], Fleet] = {}
+    strata: dict[tuple[tuple[str, ...], str], dict[str, list[tuple[Hashable, float]]]] = {}
     parts: dict[str, tuple[str, str]] = {}
     subjects: dict[tuple[str, tuple[str, ...]], str] = {}
     without = []
@@ -144,20 +144,45 @@ def _by_roles(columns: Sequence[TableColumn], roles: ColumnRoles) -> FleetTable:
         if math.isnan(numbers[row]):
             without.append(node)
     for row in order:
-        (node,), condition, part, _ = keys[row]
+        (node,), condition, part, run = keys[row]
         main, scale = unit_in(usual[kinds[row]]), scales[row]
         factor = scale[1] / main[1] if scale and main else 1.0
-        strata[condition, kinds[row]][subjects[node, part]].append(numbers[row] * factor)
+        strata[condition, kinds[row]][subjects[node, part]].append((run, numbers[row] * factor))
     several = len(set(kinds)) > 1
-    made = tuple(
-        _stratum(fleet, tuple(zip(roles.conditions, condition, strict=True)) + (((roles.units, usual[kind]),) if several
-                 and not _tells(strata, condition) else ()), usual[kind], roles.value)
-        for (condition, kind), fleet in strata.items()
-    )  # fmt: skip
+    measured = []
+    for (condition, kind), cells in strata.items():
+        named = ((roles.units, usual[kind]),) if several and not _tells(strata, condition) else ()
+        labels = (*zip(roles.conditions, condition, strict=True), *named)
+        measured.append(_stratum(aligned(cells), labels, usual[kind], roles.value))
     if not roles.runs or len({key[3] for key in keys}) == len(keys):  # none, or an identifier of each row
-        _refuse_unlike_rows(made)
+        _refuse_unlike_rows(measured)
     _refuse_explained(columns, roles, keys, numbers)
-    return FleetTable(strata=made, roles=roles, parts=parts, without_value=tuple(without))
+    return FleetTable(strata=tuple(measured), roles=roles, parts=parts, without_value=tuple(without))
+
+
+def without_gaps(fleet: Mapping[str, Sequence[float]]) -> Fleet:
+    """The fleet without missing values; subjects that have none left keep an empty list."""
+    return {name: [run for run in runs if not math.isnan(run)] for name, runs in fleet.items()}
+
+
+def aligned(runs: Mapping[str, Sequence[tuple[Hashable, float]]]) -> Fleet:
+    """The values of each subject in the order of their runs, NaN for each run that it lacks.
+
+    `runs`: for each subject the name and value of each run. If half of the subjects share one name, runs are common to
+    all, and one that half of them or FEWEST_ALIKE have is expected of every subject; else the names are those of jobs.
+    """
+    shared = Counter(run for subject in runs.values() for run, _ in subject)
+    half = max((len(runs) + 1) // 2, 2)
+    common = max(shared.values(), default=0) >= half
+    expected = {run for run, number in shared.items() if common and number >= min(half, FEWEST_ALIKE)}
+    fullest = sorted(runs.values(), key=len, reverse=True)
+    order = {run: place for place, run in enumerate(dict.fromkeys(run for subject in fullest for run, _ in subject))}
+    fleet = {}
+    for name, subject in runs.items():
+        lacking = [(run, math.nan) for run in expected.difference(run for run, _ in subject)]
+        rows = sorted((*subject, *lacking), key=lambda row: order[row[0]]) if lacking else subject
+        fleet[name] = [value for _, value in rows]
+    return fleet
 
 
 def _refuse_unlike_rows(strata: Sequence[Stratum]) -> None:
@@ -219,7 +244,7 @@ def _refuse_explained(
             )
 
 
-def _tells(strata: Mapping[tuple[tuple[str, ...], str], Fleet], condition: tuple[str, ...]) -> bool:
+def _tells(strata: Collection[tuple[tuple[str, ...], str]], condition: tuple[str, ...]) -> bool:
     """Whether all values of a condition have units of one kind."""
     return sum(key[0] == condition for key in strata) == 1
 

@@ -262,8 +262,8 @@ def _populations(nodes: Sequence[str], halves: Split | None, metric: str) -> tup
 
 
 def _unjudged(y: Reals, dead: tuple[LocatedFault, ...], nodes: Sequence[str]) -> list[int]:
-    """Nodes with too few cells, those aside that are dead."""
+    """Nodes with too few cells in each direction, those aside that are dead."""
     measured = np.isfinite(y)
-    few = measured.sum(axis=1) + measured.sum(axis=0) < FEWEST_CELLS
+    few = np.maximum(measured.sum(axis=1), measured.sum(axis=0)) < FEWEST_CELLS
     gone = {fault.subject.name for fault in dead}
     return [place for place in np.flatnonzero(few).tolist() if nodes[place] not in gone]

@@ -52,7 +52,7 @@ class NodeEffects(msgspec.Struct, frozen=True, kw_only=True):
     scatter: float
     """Scatter of healthy nodes, both directions together."""
     detectable: float
-    """The smallest effect in both directions that a usual node would have been named for with 95 % power ..."""
+    """The smallest effect in both directions that the node with fewest pairs would be named for with 95 % power ..."""
     detectable_one_way: float
     hidden: float
     """... and what of it is due to noise alone, whatever effect counts as practical."""
@@ -107,7 +107,10 @@ def _judged(
     error[:, ~reference] *= outside
     spread = np.hypot(usual, natural)
     practical = effects.chosen(float(spread[BOTH]))
-    unsure = np.hypot(outside * usual, critical * spread / math.sqrt(2 * degrees))
+    fewest = np.where(np.isfinite(shape), shape, np.nan)
+    weakest = usual * np.nanmax(fewest, axis=1) / np.nanmedian(fewest, axis=1)
+    blurred = np.hypot(weakest, natural)
+    unsure = np.hypot(outside * weakest, critical * blurred / math.sqrt(2 * degrees))
     lines = np.array([effects.one_way(practical), effects.one_way(practical), practical])
     clear = score > critical
     return NodeEffects(
@@ -122,9 +125,9 @@ def _judged(
         critical=critical,
         practical=practical,
         scatter=float(spread[BOTH]),
-        detectable=detectable(max(practical, critical * spread[BOTH]), float(unsure[BOTH])),
-        detectable_one_way=detectable(max(lines[OUT], critical * spread[:BOTH].max()), float(unsure[:BOTH].max())),
-        hidden=detectable(critical * float(spread[BOTH]), float(unsure[BOTH])),
+        detectable=detectable(max(practical, critical * blurred[BOTH]), float(unsure[BOTH])),
+        detectable_one_way=detectable(max(lines[OUT], critical * blurred[:BOTH].max()), float(unsure[:BOTH].max())),
+        hidden=detectable(critical * float(blurred[BOTH]), float(unsure[BOTH])),
     )
 
 

@@ -11,6 +11,8 @@ MOST_PARTS = 4
 """Parts that a headline names before it counts the rest."""
 MOST_CHARACTERS = 50
 """Of all these names, unless the first alone is longer: with verdict and counts a line of 80 columns."""
+LINE = 80
+"""Columns of the first line."""
 
 
 def at_fault(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -53,3 +55,18 @@ def _name(finding: Finding) -> str:
     """The subject, and others that the measurements cannot distinguish from it."""
     subjects: list[Subject] = [finding.subject, *finding.ambiguous_with]
     return " or ".join(part_name(subject) for subject in subjects)
+
+
+def fitting_sentence(verdict: Verdict, sentences: Sequence[str], gaps: Sequence[str] = (), *, needed: bool) -> str:
+    """The first of the sentences for which a line has room behind the verdict, with the first of the `gaps` at its end.
+
+    `sentences`, and `gaps` in the measurements: longer ones first; an empty gap is none. `needed`: whether the sentence
+    says too much without its gaps; else they are left out where there is no room.
+    """
+    room = LINE - len(verdict.value) - 2
+    if needed and gaps:
+        sentences = [f"{text}{gap and '; '}{gap}" for gap in gaps for text in sentences]
+    chosen = next((text for text in sentences if len(text) <= room), sentences[-1])
+    if needed:
+        return chosen
+    return next((full for gap in gaps if gap and len(full := f"{chosen}; {gap}") <= room), chosen)

@@ -8,6 +8,7 @@ are those of medians, which bad nodes hardly move. A node is slow if its median 
 import bisect
 import functools
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -31,7 +32,6 @@ EFFICIENCY = 0.37
 """Degrees of freedom that each node gives to the median absolute deviation as an estimate of scale."""
 MOST_DEGREES = 15
 """Real fleets have heavier tails than a normal distribution, however many nodes they have."""
-"""Standard error of a median of n normal values: this / sqrt(n)."""
 POWER_DEVIATIONS = 1.645
 FEWEST_RUNS = 3
 """Fewer runs cannot confirm that a low value was not a single bad run."""
@@ -55,6 +55,8 @@ class NodeRuns(msgspec.Struct, frozen=True, kw_only=True):
     slow: bool
     suspected: bool
     """Low enough to be slow, with too few runs to confirm it."""
+    detectable: float
+    """Loss of this node, with the runs that it has, that is found in 95 % of cases."""
     bad_runs: tuple[int, ...]
     """Places of single runs that are grossly low."""
     worst_run_loss: float
@@ -78,7 +80,7 @@ class FleetResult(msgspec.Struct, frozen=True, kw_only=True):
     threshold: float
     """Loss from which a node is slow."""
     detectable: float
-    """Loss of one node that is found in 95 % of cases."""
+    """Loss of one node that is found in 95 % of cases, whichever node it is: that of the node with least power."""
     intraclass: float | None
     """Share of the variance that is between nodes, None with fewer than two runs of a node."""
     reliability: float | None
@@ -110,9 +112,7 @@ def judge_fleet(
     run_scatter = _run_scatter(logs)
     groups = _populations(medians, effect)
     tail = ERROR_RATE / 2 / len(names) / comparisons
-    runs = float(np.median([len(of_node) for of_node in logs]))
-    scales = _scales(medians, groups, run_scatter / math.sqrt(runs), few_runs=runs <= 2, tail=tail, effect=effect)
-    node_scatter = float(scales.scatters.max())
+    scales = _scales(medians, groups, run_scatter, [len(runs) for runs in logs], tail=tail, effect=effect)
     gross = max(_gross(logs, comparisons) * max(run_scatter, LEAST_SCALE),
                 -math.log1p(-min(GROSS_EFFECTS * effect, 0.9)))  # fmt: skip
     alive = {
@@ -124,18 +124,19 @@ def judge_fleet(
             low=float(scales.centres[place] - medians[place]),
             scatter=float(scales.scatters[place]),
             limits=(float(scales.limits[place]), gross),
+            detectable=_share(float(scales.detectable[place])),
         )
         for place, name in enumerate(names)
     }
-    nodes = tuple(alive.get(name) or _dead_node(name, runs, node_scatter) for name, runs in values.items())
+    nodes = tuple(alive.get(name) or _dead_node(name, runs, scales) for name, runs in values.items())
     intraclass, reliability = _intraclass(logs, gross)
     return FleetResult(
         nodes=nodes,
         median=math.exp(sign * float(np.median(medians))),
         run_scatter=run_scatter,
-        node_scatter=node_scatter,
+        node_scatter=scales.scatter,
         threshold=_share(scales.threshold),
-        detectable=_share(scales.threshold + POWER_DEVIATIONS * node_scatter),
+        detectable=_share(float(scales.detectable.max())),
         intraclass=intraclass,
         reliability=reliability,
         populations=tuple(tuple(names[place] for place in group) for group in groups) if len(groups) > 1 else (),
@@ -144,39 +145,61 @@ def judge_fleet(
 
 
 class _Scales(msgspec.Struct, frozen=True, kw_only=True):
-    """For each node the centre and scatter of its peers, and the loss from which it is low; `threshold`: for any."""
+    """For each node: centre and scatter of its peers, the loss from which it is low, and the loss that is found."""
 
     centres: Reals
     scatters: Reals
     limits: Reals
+    detectable: Reals
+    scatter: float
+    """Scatter of nodes with the usual number of runs."""
     threshold: float
+    """Loss from which a node with the usual number of runs is low."""
 
 
 def _scales(
     medians: Reals,
     groups: Sequence[NDArray[np.intp]],
-    run_error: float,
+    run_scatter: float,
+    runs: Sequence[int],
     *,
-    few_runs: bool,
     tail: float,
     effect: float,
 ) -> _Scales:
-    """`run_error`: standard error of a node's mean that its runs imply; `few_runs`: its median is its mean."""
+    """Scales of the nodes. `runs`: of each node; one that has fewer than is usual scatters by more than its peers."""
+    usual = statistics.median_high(runs)
+    run_error = run_scatter / math.sqrt(usual)
+    errors = run_scatter * np.array([_median_error(number) for number in runs])
+    excess = np.maximum(errors**2 - (run_scatter * _median_error(usual)) ** 2, 0)
     centres, scatters, beside_others = (np.empty(len(medians)) for _ in range(3))
     for group in groups:
         centre = float(np.median(medians[group]))
         spread = robust_scale(medians[group], centre)
         centres[group] = centre
-        scatters[group] = max(spread, run_error * (1.0 if few_runs else MEDIAN_ERROR), LEAST_SCALE)
-        beside_others[group] = _limits_beside_others(medians[group], centre, max(run_error, LEAST_SCALE), tail)
+        scatters[group] = max(spread, run_scatter * _median_error(usual), LEAST_SCALE)
+        beside_others[group] = _limits_beside_others(
+            medians[group], centre, max(run_error, LEAST_SCALE), tail, excess[group]
+        )
     critical = _critical(tail, min(len(group) for group in groups))
     least = -math.log1p(-effect)
+    scatter = float(scatters.max())
+    threshold = max(min(critical * scatter, float(np.median(beside_others))), least)
+    scatters = np.sqrt(scatters**2 + excess)
+    limits = np.maximum(np.minimum(critical * scatters, beside_others), least)
+    usually = threshold + POWER_DEVIATIONS * scatter
     return _Scales(
         centres=centres,
         scatters=scatters,
-        limits=np.maximum(np.minimum(critical * scatters, beside_others), least),
-        threshold=max(min(critical * float(scatters.max()), float(np.median(beside_others))), least),
+        limits=limits,
+        detectable=np.where(excess > 0, np.maximum(limits + POWER_DEVIATIONS * scatters, usually), usually),
+        scatter=scatter,
+        threshold=threshold,
     )
+
+
+def _median_error(runs: int) -> float:
+    """Standard error of a median of `runs` runs, in standard deviations of a run; of one or two it is their mean."""
+    return (1.0 if runs <= 2 else MEDIAN_ERROR) / math.sqrt(runs)
 
 
 def _logarithms(values: Sequence[Sequence[float]], sign: float) -> list[Reals]:
@@ -186,16 +209,17 @@ def _logarithms(values: Sequence[Sequence[float]], sign: float) -> list[Reals]:
     return [sign * np.log(np.maximum(np.asarray(runs, dtype=np.float64), nothing)) for runs in values]
 
 
-def _dead_node(name: str, values: Sequence[float], scatter: float) -> NodeRuns:
+def _dead_node(name: str, values: Sequence[float], scales: _Scales) -> NodeRuns:
     """A node that delivered nothing in any run."""
     return NodeRuns(
         node=name,
         values=tuple(float(value) for value in values),
         median=0.0,
         loss=1.0,
-        deviations=-LOG_OF_NOTHING / scatter,
+        deviations=-LOG_OF_NOTHING / scales.scatter,
         slow=True,
         suspected=False,
+        detectable=_share(float(scales.detectable.max())),
         bad_runs=(),
         worst_run_loss=0.0,
         evidence=sign_evidence(len(values), len(values)),
@@ -206,7 +230,7 @@ def _dead_node(name: str, values: Sequence[float], scatter: float) -> NodeRuns:
 
 def _node(
     name: str, values: Sequence[float], below: Reals, *, median: float, low: float, scatter: float,
-    limits: tuple[float, float],
+    limits: tuple[float, float], detectable: float,
 ) -> NodeRuns:  # fmt: skip
     """One node. `below`: its runs below its median; `low`: that below its peers; `limits` of both, last for runs."""
     is_low = low >= limits[0]
@@ -219,6 +243,7 @@ def _node(
         deviations=-low / scatter,
         slow=is_low and len(values) >= FEWEST_RUNS,
         suspected=is_low and len(values) < FEWEST_RUNS,
+        detectable=detectable,
         bad_runs=() if is_low else tuple(int(run) for run in np.flatnonzero(below > limits[1])),
         worst_run_loss=_share(float(below.max())),
         evidence=sign_evidence(int((below + low > 0).sum()), len(values)),
@@ -250,11 +275,12 @@ def _critical(tail: float, peers: int) -> float:
     return student_quantile(1 - tail, min(max(degrees, 1), MOST_DEGREES))
 
 
-def _limits_beside_others(medians: Reals, centre: float, floor: float, tail: float) -> Reals:
+def _limits_beside_others(medians: Reals, centre: float, floor: float, tail: float, excess: Reals) -> Reals:
     """For each node the loss below `centre` that it shows with probability `tail` if it is one of the others.
 
     The others' own mean and standard deviation: of few nodes they show more than a median absolute deviation, and one
     bad node does not enter them. Externally studentised residuals; Cook and Weisberg, Residuals and Influence (1982).
+    `excess`: variance that each node has beyond that of the others, since it has fewer runs.
     """
     count = len(medians)
     if count < FEWEST_NODES + 1:
@@ -262,6 +288,7 @@ def _limits_beside_others(medians: Reals, centre: float, floor: float, tail: flo
     mean = (medians.sum() - medians) / (count - 1)
     squares = (medians**2).sum() - medians**2 - (count - 1) * mean**2
     scale = np.maximum(np.sqrt(np.maximum(squares, 0) / (count - 2)), floor) * math.sqrt(1 + 1 / (count - 1))
+    scale = np.sqrt(scale**2 + excess)
     quantile = student_quantile(1 - tail, min(count - 2, FEWEST_NODES + 1))
     limits: Reals = quantile * scale - (mean - centre)
     return limits

@@ -247,3 +247,28 @@ def test_a_table_that_is_too_long_is_refused(
     text = table([(1, 10), (2, 19), (4, 35), (8, 60)])
     ran = seatrial("judge", "--as", "scaling", *written(tmp_path, {"t.csv": text}), code=ExitCode.USAGE)
     assert "t.csv has more than 3 rows." in ran.err
+
+
+@pytest.mark.parametrize(
+    ("left_out", "said"),
+    [
+        ({}, ""),
+        ({("b", 8): (2, 3)}, "; b: 1 of 3 runs at 8"),
+        ({("b", 8): (2, 3), ("b", 4): (3,)}, "; b: fewer than 3 runs at 4, 8"),
+        ({("b", 16): (1, 2, 3)}, "; b: not measured at 16"),
+    ],
+)
+def test_sizes_with_fewer_runs_than_others_are_said(
+    left_out: dict[tuple[str, int], tuple[int, ...]], said: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    """The summary of a curve holds for what was measured; one curve has no name."""
+    rows = [(code, size, run) for code in "ab" for size in (1, 2, 4, 8, 16) for run in (1, 2, 3)
+            if run not in left_out.get((code, size), ())]  # fmt: skip
+    lines = [f"{code},{size},{run},{100 * size**0.97 * (1 + run / 500)}" for code, size, run in rows]
+    (tmp_path / "a.csv").write_text("\n".join(["code,nodes,run,gflops", *lines]))
+    words = [str(tmp_path / "a.csv"), "--by", "code"]
+    assert report(seatrial, words, ExitCode.PASS)["headline"] == f"PASS  2 curves: a, b{said}."
+    assert report(seatrial, [*words, "--beside", "a,b"], ExitCode.PASS)["headline"].endswith(f"{said}.")
+    (tmp_path / "b.csv").write_text("\n".join(["nodes,run,gflops", *(line[2:] for line in lines if line[0] == "b")]))
+    alone = report(seatrial, [str(tmp_path / "b.csv")], ExitCode.PASS)["headline"]
+    assert ("runs at" in alone) == ("runs at" in said)

@@ -68,6 +68,26 @@ def test_a_node_with_hardly_any_pairs_is_not_judged() -> None:
     assert found.verdict is Verdict.NOT_RUN
 
 
+def test_a_node_with_two_pairs_each_way_is_not_judged() -> None:
+    """Neither direction has enough of them, and both together are not judged either."""
+    measured = {pair: rate for pair, rate in rates().items() if "n9" not in pair or {*pair} & {"n0", "n1"}}
+    assert [subject.name for subject in locate_in_table(pair_table(NODES, measured)).unjudged] == ["n9"]
+
+
+def test_the_power_of_a_table_is_that_of_the_node_with_fewest_pairs() -> None:
+    """A slow node with four partners is named where it loses what the table says, and others at less."""
+    draw = np.random.default_rng(1)
+    whole = {pair: rate * float(np.exp(0.01 * draw.normal())) for pair, rate in rates().items()}
+    few = {pair: rate for pair, rate in whole.items() if "n9" not in pair or {*pair} & {"n0", "n1", "n2", "n3"}}
+    complete = locate_in_table(pair_table(NODES, whole)).resolutions[0].detectable_ratio
+    power = locate_in_table(pair_table(NODES, few)).resolutions[0].detectable_ratio
+    assert complete is not None
+    assert power is not None
+    assert power > 1.1 * complete
+    slow = {pair: rate * (1 - power if "n9" in pair else 1) for pair, rate in few.items()}
+    assert [fault.subject.text for fault in locate_in_table(pair_table(NODES, slow)).faults] == ["node:n9"]
+
+
 @pytest.mark.parametrize("missing", [0.2, 0.4])
 def test_a_table_with_gaps_is_judged_by_the_same_fit(missing: float) -> None:
     draw = np.random.default_rng(1)

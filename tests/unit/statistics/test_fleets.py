@@ -113,3 +113,20 @@ def test_the_intraclass_correlation_is_the_share_between_nodes() -> None:
 def test_no_node_at_all_is_an_error() -> None:
     with pytest.raises(ValueError, match="no values"):
         judge_fleet({})
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_the_detectable_loss_of_a_node_with_fewer_runs_is_found(runs: int) -> None:
+    """It is larger than that of the others, and a healthy node with fewer runs is not suspected."""
+    hits = alarms = 0
+    for seed in range(30):
+        values = fleet(40, seed=seed)
+        values["n3"] = values["n3"][:runs]
+        result = judge_fleet(values)
+        node = result.nodes[3]
+        alarms += any(one.slow or one.suspected for one in result.nodes)
+        assert result.detectable == node.detectable > result.nodes[4].detectable
+        values["n3"] = [(1 - node.detectable) * value for value in values["n3"]]
+        hits += judge_fleet(values).nodes[3].suspected
+    assert hits >= 26
+    assert alarms <= 2

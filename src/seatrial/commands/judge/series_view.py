@@ -9,6 +9,7 @@ from seatrial.judgement.series_changes import Better, ChangesJudgement, JudgedSe
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
+from seatrial.render.headline import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
 from seatrial.statistics.change_points import ChangePoint, Piece
@@ -16,8 +17,6 @@ from seatrial.statistics.scan import MOST_AUTOCORRELATION
 
 HEAD = columns("series", "#at", "#95 %", "time", "#before", "#after", "#change", "#95 %", "#p")
 MOST_NAMES = 5
-LINE = 80
-"""Columns of the first line."""
 LEAST_P = 1e-9
 
 
@@ -107,7 +106,7 @@ def _series_fields(judged: JudgedSeries) -> SeriesFields:
         analysis,
         name=judged.series.name,
         values=len(present),
-        missing=end - len(present),
+        missing=_missing(judged),
         spikes=[Spike(index=place, time=judged.series.time(place)) for place in places],
         pieces=pieces,
         changes=[_change_fields(judged, change) for change in judged.changes],
@@ -128,10 +127,31 @@ def _change_fields(judged: JudgedSeries, change: ChangePoint) -> LevelChange:
 
 
 def _sentence(judged: ChangesJudgement) -> str:
-    """What changed where, or what would have been found: as many names of series as a line has room for."""
-    room = LINE - len(judged.verdict.value) - 2
+    """What changed where, or what would have been found, and where values are missing, as far as a line has room."""
     sentences = [_sentence_with(judged, names) for names in range(MOST_NAMES, 0, -1)]
-    return next((text for text in sentences if len(text) <= room), sentences[-1])
+    unchanged = not any(one.changes for one in judged.series)
+    gaps = _gaps(judged)
+    if gaps and judged.verdict is Verdict.PASS:
+        total = count(len(judged.series), "series", "series")
+        sentences.append(f"no change in {total}; {_detectable(judged)[1]} in the middle would show")
+    return fitting_sentence(judged.verdict, sentences, gaps, needed=unchanged)
+
+
+def _gaps(judged: ChangesJudgement) -> list[str]:
+    """Where values are missing, longer sentences first."""
+    lacking = [one for one in judged.series if _missing(one)]
+    if not lacking:
+        return []
+    missing = f"{count(sum(map(_missing, lacking)), 'value')} missing"
+    if len(judged.series) == 1:
+        return [f"{_missing(lacking[0])} of {count(len(lacking[0].series.values), 'value')} missing", missing]
+    named = [f"{some([one.series.name for one in lacking], names)}" for names in range(MOST_NAMES, 0, -1)]
+    return [*(f"{missing} in {names}" for names in named), missing]
+
+
+def _missing(judged: JudgedSeries) -> int:
+    """How many values of a series are missing."""
+    return len(judged.series.values) - len(judged.series.present)
 
 
 def _sentence_with(judged: ChangesJudgement, names: int) -> str:
@@ -149,7 +169,7 @@ def _sentence_with(judged: ChangesJudgement, names: int) -> str:
         return f"{why}: {some(alike, names)}"
     changed = [one for one in judged.series if one.changes]
     if not changed:
-        return f"no change in {total}; {_power(judged)}"
+        return f"no change in {total}; a change {' '.join(_detectable(judged))} in the middle would have been found"
     changes = sum(len(one.changes) for one in changed)
     if changes == 1:
         return (
@@ -158,15 +178,13 @@ def _sentence_with(judged: ChangesJudgement, names: int) -> str:
     return f"{changes} changes in {len(changed)} of {total}: {some([one.series.name for one in changed], names)}"
 
 
-def _power(judged: ChangesJudgement) -> str:
+def _detectable(judged: ChangesJudgement) -> tuple[str, str]:
     """The smallest change that would have been found in the middle of the worst series, as a share where all have a
     level to be a share of."""
     detectable = [(one.analysis.detectable, one.analysis.pieces[0].mean) for one in judged.series]
     if all(level for _, level in detectable):
-        largest = max((size or 0.0) / abs(level) for size, level in detectable)
-        return f"a change of {share(largest)} in the middle would have been found"
-    size_found = max(size or 0.0 for size, _ in detectable)
-    return f"a change by {size_found:.3g} in the middle would have been found"
+        return "of", share(max((size or 0.0) / abs(level) for size, level in detectable))
+    return "by", f"{max(size or 0.0 for size, _ in detectable):.3g}"
 
 
 def _place(judged: JudgedSeries, change: ChangePoint) -> str:
@@ -209,10 +227,19 @@ def _row(judged: JudgedSeries, change: ChangePoint) -> tuple[str, ...]:
     )
 
 
+def _end(judged: JudgedSeries) -> str:
+    """Whether the newest values are among the missing ones."""
+    present = judged.series.present
+    newest = len(judged.series.values) - 1 - present[-1] if present else 0
+    return f", the newest {newest} among them" if newest else ""
+
+
 def _notes(judged: ChangesJudgement) -> Iterator[str]:
     expected = judged.error_rate * len(judged.series)
     many = f": {expected:.2g} of {count(len(judged.series), 'series', 'series')}" if len(judged.series) > 1 else ""
     yield f"About {share(judged.error_rate)} at most of series without a change are reported as changed{many}."
+    if lacking := [f"{one.series.name} ({_missing(one)}{_end(one)})" for one in judged.series if _missing(one)]:
+        yield f"Values are missing, and nothing is known of changes there: {some(lacking, MOST_NAMES)}."
     if spikes := [f"{one.series.name} ({len(one.analysis.spikes)})" for one in judged.series if one.analysis.spikes]:
         yield f"Single wild values, not counted as changes: {some(spikes, MOST_NAMES)}."
     if small := sum(one.small for one in judged.series):

@@ -1,5 +1,7 @@
 """Scaling curves: the report of `seatrial bench scale`."""
 
+import statistics
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -140,12 +142,32 @@ def _sentence(judged: Sequence[Judged], findings: Sequence[Finding], both: Besid
         more = f"; {count(len(findings), 'finding')} in {count(len(judged), 'curve')}" if len(findings) > 1 else ""
         return f"{first.subject.name}: {first.brief}{more}"
     left_out = sum(len(item.left_out) for item in judged)
-    less = f"; {count(left_out, 'run')} left out" if left_out else ""
+    gaps = [*([f"{count(left_out, 'run')} left out"] if left_out else []), *_gaps(judged)]
+    less = "".join(f"; {gap}" for gap in gaps)
     if both is not None:
         return f"{beside_sentence(both).removesuffix('.')}{less}."
     if len(judged) > 1:
         return f"{count(len(judged), 'curve')}: {some([item.curve.name for item in judged], MOST_NAMES)}{less}."
     return f"{judged[0].curve.name}: {_summary(judged[0])}{less}."
+
+
+def _gaps(judged: Sequence[Judged]) -> list[str]:
+    """Sizes with fewer runs than most of their curve, and those that a curve lacks and half of the curves have."""
+    gaps = []
+    having = Counter(point.size for item in judged for point in item.points)
+    for item in judged:
+        name = f"{item.curve.name}: " if len(judged) > 1 else ""
+        usual = statistics.median_high([point.value.runs for point in item.points])
+        fewer = {point.size: point.value.runs for point in item.points if point.value.runs < usual}
+        sizes = some([f"{size:g}" for size in fewer], MOST_NAMES)
+        if len(set(fewer.values())) == 1:
+            gaps.append(f"{name}{min(fewer.values())} of {count(usual, 'run')} at {sizes}")
+        elif fewer:
+            gaps.append(f"{name}fewer than {usual} runs at {sizes}")
+        own = {point.size for point in item.points}
+        if lacking := [f"{size:g}" for size in sorted(having.keys() - own) if 2 * having[size] >= len(judged)]:
+            gaps.append(f"{name}not measured at {some(lacking, MOST_NAMES)}")
+    return gaps if len(gaps) <= MOST_NAMES else [f"{count(len(gaps), 'curve')} with gaps"]
 
 
 def _summary(item: Judged) -> str:

@@ -23,11 +23,15 @@ def metric_named(tables: Sequence[MetricTable], name: str) -> MetricTable:
     raise UsageError(f"{what}: {names or 'none'}.", "Choose one with --column.")
 
 
-def values_by_node(table: MetricTable, leaf_of: Mapping[str, str]) -> dict[str, list[float]]:
-    """Of each node its values, a run each, in the order of the runs; missing ones left out."""
+def values_by_node(table: MetricTable, leaf_of: Mapping[str, str]) -> dict[str, list[tuple[int, float]]]:
+    """The values of each node with the number of their run, in the order of the runs; missing ones left out."""
     nodes = natural_sorted({name for pair in table.pairs for name in pair})
     return {
-        name: [float(value) for value in values_over_runs(table, node(name), leaf_of) if not math.isnan(value)]
+        name: [
+            (run, float(value))
+            for run, value in enumerate(values_over_runs(table, node(name), leaf_of))
+            if not math.isnan(value)
+        ]
         for name in nodes
     }
 

@@ -134,3 +134,22 @@ def test_the_command(arguments: list[str], code: int, part: str, tmp_path: Path,
     (tmp_path / "a.csv").write_text("rate\n" + "\n".join(map(str, series(100.0, 90.0).values)))
     printed = seatrial("judge", str(tmp_path / "a.csv"), *arguments, code=code)
     assert part in printed.out + printed.err
+
+
+@pytest.mark.parametrize("names", [("rate",), ("rate", "copy", "triad")])
+def test_missing_values_are_said_with_the_power(names: tuple[str, ...], tmp_path: Path, seatrial: Seatrial) -> None:
+    """No change in what is there does not pass for no change in what is not: the newest 12 of 40 values are missing."""
+    values = [f"{value:.3f}" for value in series(100.0).values]
+    rows = [f"2026-01-{place // 2 + 1:02d}T{place % 2 * 12:02d}:00,"
+            + ",".join("" if place >= 28 and name == names[-1] else value for name in names)
+            for place, value in enumerate(values)]  # fmt: skip
+    (tmp_path / "a.csv").write_text("\n".join([",".join(["time", *names]), *rows]))
+    out = seatrial("judge", str(tmp_path / "a.csv"), "--as", "series").out
+    first = out.partition("\n")[0]
+    assert len(first) <= 80
+    assert first.startswith(f"PASS  no change in {len(names)} series; 3.9 % in the middle would show; ")
+    assert first.endswith("; 12 values missing")
+    assert (
+        f"Values are missing, and nothing is known of changes there: {names[-1]} (12, the newest 12 among"
+        in " ".join(out.split())
+    )

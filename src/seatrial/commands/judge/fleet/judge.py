@@ -1,11 +1,13 @@
 """The verdict on a fleet of nodes that ran the same benchmark."""
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
-from seatrial.importers.fleets import FleetTable
+from seatrial.commands.judge.fleet.coverage import FewerRuns
+from seatrial.importers.fleets import FleetTable, without_gaps
 from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
@@ -20,7 +22,7 @@ HIDDEN_EFFECTS = 5.0
 
 
 class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
-    """The result with its verdict. `unmeasured`: nodes without a value."""
+    """The result with its verdict. `unmeasured`: nodes without a value; `planned_runs`: of each node."""
 
     result: FleetResult | None
     effect: float
@@ -30,6 +32,7 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     ahead: tuple[str, ...] = ()
     """Nodes that would be slow if it were the other way round, the farthest from their peers first."""
     unmeasured: tuple[str, ...]
+    planned_runs: int
     all_zero: tuple[str, ...] = ()
     """The nodes, where every value of all of them is 0."""
     suspects: tuple[PeerSuspect, ...] = ()
@@ -70,6 +73,14 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
         """Low nodes with too few runs."""
         return tuple(node for node in self._nodes if node.suspected)
 
+    def fewer_runs(self, where: str = "") -> tuple[FewerRuns, ...]:
+        """Nodes with fewer values than runs were planned, in the order of the table. `where`: the condition."""
+        return tuple(
+            FewerRuns(node.node, len(node.values), self.planned_runs, node.detectable, where)
+            for node in self._nodes
+            if len(node.values) < self.planned_runs
+        )
+
     @property
     def _nodes(self) -> tuple[NodeRuns, ...]:
         return self.result.nodes if self.result else ()
@@ -93,11 +104,13 @@ def judge_nodes(
 ) -> FleetJudgement:
     """Judge the values of each node; nodes without any are reported as not measured.
 
-    `comparisons`: how many fleets share the error rate.
+    `values`: NaN for a run without a value. What half of the nodes have, empty ones included, is the number of runs
+    that were planned. `comparisons`: how many fleets share the error rate.
     No value is negative. 0 is the worst one where higher is better; else nothing takes no time. Raises UsageError.
     """
-    measured = {node: runs for node, runs in values.items() if runs}
-    unmeasured = tuple(node for node, runs in values.items() if not runs)
+    without = without_gaps(values)
+    measured = {node: runs for node, runs in without.items() if runs}
+    unmeasured = tuple(node for node, runs in without.items() if not runs)
     zero = next((node for node, runs in measured.items() if 0 in runs), None)
     if zero is not None and not higher_is_better:
         raise UsageError(
@@ -114,6 +127,7 @@ def judge_nodes(
         effect=effect,
         higher_is_better=higher_is_better,
         unmeasured=unmeasured,
+        planned_runs=statistics.median_high(map(len, values.values())) if values else 0,
         all_zero=all_zero,
         verdict=Verdict.INCONCLUSIVE if all_zero else _verdict(result, effect, unmeasured),
     )
@@ -129,8 +143,9 @@ def judge_tables(
     sense = sense or next(iter(senses), None)
     values: dict[str, list[float]] = {}
     for table in tables.values():
-        for node, numbers in table.values.items():
-            values.setdefault(node, []).extend(numbers)
+        for stratum in table.strata:
+            for node, runs in stratum.with_gaps.items():
+                values.setdefault(node, []).extend(runs)
     return judge_both_ways(values, sense, effect=effect)
 
 

@@ -10,7 +10,7 @@ from seatrial.commands.judge.fleet.view import fleet_report
 from seatrial.commands.judge.kinds import Wanted
 from seatrial.commands.judge.sources import Sources
 from seatrial.driver import facts_reading
-from seatrial.importers.fleets import FleetTable, one_stratum, read_fleet_table, read_outputs
+from seatrial.importers.fleets import FleetTable, aligned, one_stratum, read_fleet_table, read_outputs
 from seatrial.judgement.comparison import node_values
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
@@ -62,6 +62,8 @@ def _of_runs(sources: Sources, wanted: Wanted, column: str) -> FleetTable:
     chosen = run_sets.find_runs(wanted.archive, wanted.runs)
     table = node_values.metric_named(run_sets.load_tables([chosen], note=sources.waiting), column)
     leaf_of = {name: leaf for run in chosen.summaries for name, leaf in run.leaf_of.items()}
-    return one_stratum(
-        node_values.values_by_node(table, leaf_of), sense=Sense.LOWER if table.metric.sign > 0 else Sense.HIGHER
-    )
+    values = node_values.values_by_node(table, leaf_of)
+    members = dict.fromkeys(name for run in chosen.summaries for name in run.nodes)
+    if 2 * len(values) >= len(members):  # else the metric was measured on a part of the nodes by intent
+        values = {name: values.get(name, []) for name in (values | members)}
+    return one_stratum(aligned(values), sense=Sense.LOWER if table.metric.sign > 0 else Sense.HIGHER)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
+from seatrial.commands.judge.fleet.coverage import expected_subjects, uneven_parts
 from seatrial.commands.judge.fleet.judge import (
     HIDDEN_EFFECTS,
     FleetJudgement,
@@ -20,7 +21,7 @@ from seatrial.commands.judge.fleet.judge import (
     judge_nodes,
     node_verdict,
 )
-from seatrial.importers.fleets import Fleet, FleetTable, Labels, Stratum
+from seatrial.importers.fleets import Fleet, FleetTable, Labels, Stratum, without_gaps
 from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
@@ -37,7 +38,9 @@ class JudgedStratum(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     judged: FleetJudgement
     absent: tuple[str, ...] = ()
-    """Nodes or parts that were measured under other conditions of the same plan, and not under this one."""
+    """Nodes or parts that were measured under other conditions of the same plan, or on other nodes, and not here."""
+    few_of: int = 0
+    """Nodes or parts of the plan, if fewer than half of them were measured under this condition; else 0."""
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +69,8 @@ class StrataJudgement(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[str, ...]
     node_of: dict[str, str]
     """Of each part of a node its node."""
+    rare_parts: tuple[str, ...]
+    """Parts that a third of the nodes or more lack: these are nodes of another kind."""
     subjects: int
     nodes: int
     effect: float
@@ -100,7 +105,11 @@ def judge_strata(
     parts = {subject: part for table in tables.values() for subject, part in table.parts.items()}
     kinds = 1 + bool(parts) + (len(merged) > 1)
     comparisons = kinds * len(merged)
-    strata = _with_absent([_judged(stratum, sense, effect, comparisons, parts) for stratum in merged])
+    node_of = {subject: node for subject, (node, _) in parts.items()}
+    uneven = uneven_parts(parts.values())
+    strata = _with_absent(
+        [_judged(each, sense, effect, comparisons, parts) for each in merged], uneven.lacking, node_of
+    )
     together = _together(strata, effect, kinds) if len(strata) > 1 else None
     named = [*_in_strata(strata, parts), *_in_all(together, parts)]
     if parts:
@@ -115,7 +124,8 @@ def judge_strata(
         named=tuple(named),
         conditions=tuple(dict.fromkeys(name for stratum in merged for name, _ in stratum.conditions)),
         parts=tuple(dict.fromkeys(name for table in tables.values() for name in table.roles.parts)),
-        node_of={subject: node for subject, (node, _) in parts.items()},
+        rare_parts=uneven.rare,
+        node_of=node_of,
         subjects=len(subjects),
         nodes=len({parts[subject][0] if subject in parts else subject for subject in subjects}),
         effect=effect,
@@ -157,7 +167,7 @@ def _judged(
     stratum: Stratum, sense: Sense | None, effect: float, comparisons: int, parts: Mapping[str, tuple[str, str]]
 ) -> JudgedStratum:
     """One condition. Parts are compared by their shares of the median of the same part of all nodes."""
-    values = _levelled(stratum.values, parts) if parts else stratum.values
+    values = _levelled(stratum.with_gaps, parts) if parts else stratum.with_gaps
     judged = judge_both_ways(values, sense or stratum.sense, effect=effect, comparisons=comparisons)
     return JudgedStratum(conditions=stratum.conditions, unit=stratum.unit, text=stratum.text, judged=judged)
 
@@ -165,12 +175,12 @@ def _judged(
 def _levelled(values: Fleet, parts: Mapping[str, tuple[str, str]]) -> Fleet:
     """Each value as a share of the median of its part over the nodes; parts of few nodes stay as they are."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
-    for subject, runs in values.items():
-        if runs:
-            groups[parts[subject][1] if subject in parts else ""].append(subject)
+    measured = {subject: runs for subject, runs in without_gaps(values).items() if runs}
+    for subject in measured:
+        groups[parts[subject][1] if subject in parts else ""].append(subject)
     if min(map(len, groups.values()), default=0) < FEWEST_NODES:
         return values
-    levels = {part: float(np.median([np.median(values[name]) for name in names])) for part, names in groups.items()}
+    levels = {part: float(np.median([np.median(measured[name]) for name in names])) for part, names in groups.items()}
     if not min(levels.values()) > 0:
         return values
     usual = float(np.median(list(levels.values())))
@@ -180,20 +190,24 @@ def _levelled(values: Fleet, parts: Mapping[str, tuple[str, str]]) -> Fleet:
     }
 
 
-def _with_absent(strata: Sequence[JudgedStratum]) -> tuple[JudgedStratum, ...]:
-    """Each condition that half of all nodes have with those that it lacks."""
-    everyone = dict.fromkeys(name for stratum in strata for name in _measured(stratum))
+def _with_absent(
+    strata: Sequence[JudgedStratum], lacking: Mapping[str, str], node_of: Mapping[str, str]
+) -> tuple[JudgedStratum, ...]:
+    """Each condition with the subjects that it lacks, if it has half of those of its plan."""
+    measured = [_measured(stratum) for stratum in strata]
+    expected = expected_subjects([stratum.conditions for stratum in strata], measured, lacking, node_of)
     return tuple(
-        msgspec.structs.replace(stratum, absent=tuple(name for name in everyone if name not in _measured(stratum)))
-        if 2 * len(_measured(stratum)) >= len(everyone) and len(_measured(stratum)) < len(everyone)
-        else stratum
-        for stratum in strata
+        msgspec.structs.replace(stratum, absent=tuple(name for name in everyone if name not in subjects))
+        if 2 * len(subjects) >= len(everyone)
+        else msgspec.structs.replace(stratum, few_of=len(everyone))
+        for stratum, subjects, everyone in zip(strata, measured, expected, strict=True)
     )
 
 
-def _measured(stratum: JudgedStratum) -> frozenset[str]:
+def _measured(stratum: JudgedStratum) -> dict[str, None]:
+    """Nodes and parts that the condition has, those without a value included, in the order of the table."""
     result = stratum.judged.result
-    return frozenset((*(runs.node for runs in result.nodes), *stratum.judged.unmeasured) if result else ())
+    return dict.fromkeys((*(runs.node for runs in result.nodes), *stratum.judged.unmeasured) if result else ())
 
 
 def _together(strata: Sequence[JudgedStratum], effect: float, comparisons: int) -> FleetJudgement | None:

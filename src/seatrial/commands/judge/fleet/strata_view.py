@@ -1,11 +1,12 @@
 """Several conditions, or parts of nodes: the report of `seatrial judge --as fleet` on such a table."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from seatrial.commands.judge.fleet.strata import JudgedStratum, Named, StrataJudgement
+from seatrial.commands.judge.fleet.coverage import FewerRuns
+from seatrial.commands.judge.fleet.strata import JudgedStratum, StrataJudgement
 from seatrial.commands.judge.fleet.view import (
-    LINE,
     MOST_NAMES,
     FleetCondition,
     FleetFields,
@@ -13,6 +14,8 @@ from seatrial.commands.judge.fleet.view import (
     FleetStratum,
     ahead_note,
     column_fields,
+    fewer_runs_notes,
+    fewer_runs_text,
     node_fields,
     taken,
 )
@@ -21,6 +24,7 @@ from seatrial.judgement.peer_suspects import suspects_text
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
+from seatrial.render.headline import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
 from seatrial.statistics.fleets import FEWEST_RUNS
@@ -32,12 +36,21 @@ CONDITIONS = columns("condition", "#nodes", "#median", "#lowest", "", "#would sh
 def strata_report(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> Report:
     """Who is named, under which conditions, and what each condition would have shown."""
     cases = tuple(
-        Case(name=f"node:{each.subject}", verdict=each.verdict, reason=f"{share(each.loss)}{_under(each)}")
+        Case(
+            name=f"node:{each.subject}", verdict=each.verdict, reason=f"{share(each.loss)}{_in_conditions(each.where)}"
+        )
         for each in judged.named
     )
-    healthy = tuple(Case(name=f"node:{name}", verdict=Verdict.PASS) for name in _healthy(judged))
+    lacking = by_text((stratum.text, name) for stratum in judged.strata for name in _missing(stratum))
+    missing = tuple(
+        Case(name=f"node:{name}", verdict=Verdict.NOT_RUN, reason=f"no value{_in_conditions(texts)}")
+        for name, texts in lacking.items()
+    )
+    healthy = tuple(Case(name=f"node:{name}", verdict=Verdict.PASS) for name in _healthy(judged) if name not in lacking)
     fields, blocks = partial(strata_fields, judged, tables), partial(_blocks, judged, tables)
-    return judged_report(judged.verdict, _sentence(judged), judged.exit_code, fields, blocks, (*cases, *healthy))
+    return judged_report(
+        judged.verdict, _sentence(judged), judged.exit_code, fields, blocks, (*cases, *missing, *healthy)
+    )
 
 
 def _healthy(judged: StrataJudgement) -> list[str]:
@@ -86,16 +99,41 @@ def _missing(stratum: JudgedStratum) -> tuple[str, ...]:
     return (*stratum.judged.unmeasured, *stratum.absent)
 
 
-def _under(named: Named) -> str:
-    """Where a node is low, for a sentence; empty: under all conditions together."""
-    return f" in {some(named.where, 1)}" if named.where else ""
+def _in_conditions(texts: Sequence[str]) -> str:
+    """Where something holds, for a sentence; empty for all conditions together, and for the only one."""
+    return f" in {some(texts, 1)}" if any(texts) else ""
 
 
 def _sentence(judged: StrataJudgement) -> str:
-    """The worst that is named, as far as a line has room; else what is missing or would have been found."""
-    room = LINE - len(judged.verdict.value) - 2
+    """The worst that is named, as far as a line has room; else what would have been found, and what is missing."""
     ways = [text for names in range(MOST_NAMES, 0, -1) for text in _ways(judged, names)]
-    return next((text for text in ways if len(text) <= room), ways[-1])
+    return fitting_sentence(judged.verdict, ways, _gaps(judged), needed=not judged.named)
+
+
+def _gaps(judged: StrataJudgement) -> list[str]:
+    """Runs, conditions and parts that only some have and that do not withhold PASS; longer sentences first."""
+    fewer, noun = _fewer_runs(judged), _noun(judged)
+    few = [stratum for stratum in judged.strata if stratum.few_of]
+    gaps = []
+    for names in range(MOST_NAMES, -1, -1):
+        texts = [fewer_runs_text(fewer, names, noun)]
+        if len(few) == 1 and names:
+            texts.append(f"{few[0].text} on {_row(few[0])[1]} of {count(few[0].few_of, noun)}")
+        elif few:
+            texts.append(f"{count(len(few), 'condition')} on some {noun}s only")
+        if judged.rare_parts:
+            rare = some(judged.rare_parts, names) if names else count(len(judged.rare_parts), "part")
+            texts.append(f"{rare} on some nodes only")
+        gaps.append("; ".join(filter(None, texts)))
+    return [*gaps, f"not each {noun} has all"] if any(gaps) else []
+
+
+def _fewer_runs(judged: StrataJudgement) -> tuple[FewerRuns, ...]:
+    """Who has fewer runs under which condition; without the condition where it holds under all of them."""
+    fewer = [each for stratum in judged.strata for each in stratum.judged.fewer_runs(stratum.text)]
+    places = Counter(each.subject for each in fewer)
+    everywhere = all(number == len(judged.strata) for number in places.values())
+    return tuple(each._replace(where="") if everywhere else each for each in fewer)
 
 
 def _ways(judged: StrataJudgement, names: int) -> Iterator[str]:
@@ -108,7 +146,8 @@ def _ways(judged: StrataJudgement, names: int) -> Iterator[str]:
             continue
         if not what:
             listed = some([each.subject for each in named], names)
-            yield f"single bad runs on {listed}{_under(named[0]) if len(named) == 1 else ''}; none is slow"
+            where = _in_conditions(named[0].where) if len(named) == 1 else ""
+            yield f"single bad runs on {listed}{where}; none is slow"
             yield f"single bad runs on {listed}; none is slow"
             continue
         listed = some([f"{each.subject} {share(each.loss)}" for each in named], names)
@@ -117,12 +156,16 @@ def _ways(judged: StrataJudgement, names: int) -> Iterator[str]:
             peers += f"; {count(max(FEWEST_RUNS - named[0].runs, 1), 'more run')} would decide"
         alike = len({each.where for each in named}) == 1
         if alike:
-            yield f"{peers}{_under(named[0])}{among if verdict is Verdict.SLOW else ''}"
-            yield f"{peers}{_under(named[0])}"
+            yield f"{peers}{_in_conditions(named[0].where)}{among if verdict is Verdict.SLOW else ''}"
+            yield f"{peers}{_in_conditions(named[0].where)}"
         yield f"{peers}{among if not alike else ''}"
         yield peers
         return
     yield from _unnamed(judged)
+
+
+def _noun(judged: StrataJudgement) -> str:
+    return "part" if judged.parts else "node"
 
 
 def _subjects(judged: StrataJudgement) -> str:
@@ -145,7 +188,8 @@ def _unnamed(judged: StrataJudgement) -> Iterator[str]:
         yield f"two populations of {'parts' if judged.parts else 'nodes'} in {two[0].text or 'the values'}"
         yield f"two populations under {len(two)} of {count(len(judged.strata), 'condition')}"
     elif judged.verdict is Verdict.NOT_RUN and (gaps := [each for each in judged.strata if _missing(each)]):
-        yield f"not measured: {some(_missing(gaps[0]), MOST_NAMES)} in {gaps[0].text or 'any run'}; no other named"
+        where = "any run" if len({_missing(each) for each in judged.strata}) == 1 else gaps[0].text
+        yield f"not measured: {some(_missing(gaps[0]), MOST_NAMES)} in {where}; no other named"
         yield f"values are missing under {len(gaps)} of {count(len(judged.strata), 'condition')}; no node is named"
     elif judged.verdict is Verdict.INCONCLUSIVE:
         hidden = f"the scatter hides a loss of less than {share(judged.detectable)}"
@@ -160,6 +204,8 @@ def _unnamed(judged: StrataJudgement) -> Iterator[str]:
     else:
         yield f"{_subjects(judged)} alike{many}; a loss of {share(judged.detectable)} would have been named"
         yield f"{_subjects(judged)} alike{many}; a loss of {share(judged.detectable)} would show"
+        yield f"{_subjects(judged)} alike; a loss of {share(judged.detectable)} would show"
+        yield f"{count(judged.subjects, _noun(judged))} alike; a loss of {share(judged.detectable)} would show"
 
 
 def _blocks(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> Iterator[Block]:
@@ -212,10 +258,17 @@ def _notes(judged: StrataJudgement) -> Iterator[str]:
         )
     for stratum in [stratum for stratum in judged.strata if stratum.judged.ahead][:MOST_NAMES]:
         yield ahead_note(stratum.judged, stratum.text)
+    lacking = by_text((each.text, _missing(each)) for each in judged.strata if _missing(each))
     gaps = [
-        f"{some(_missing(each), MOST_NAMES)} in {each.text or 'any run'}" for each in judged.strata if _missing(each)
+        f"{some(names, MOST_NAMES)} in {some(texts, MOST_NAMES) if len(texts) < len(judged.strata) else 'any run'}"
+        for names, texts in lacking.items()
     ]
     if gaps:
         yield f"Not measured: {some(gaps, MOST_NAMES)}."
+    yield from fewer_runs_notes(_fewer_runs(judged))
+    if few := [f"{each.text} ({_row(each)[1]} of {each.few_of})" for each in judged.strata if each.few_of]:
+        yield f"Measured on fewer than half: {some(few, MOST_NAMES)}."
+    if judged.rare_parts:
+        yield f"Parts that a third of the nodes or more lack: {some(judged.rare_parts, MOST_NAMES)}."
     if judged.without_facts:
         yield f"No facts are known of {some(judged.without_facts, MOST_NAMES)}."

@@ -1,11 +1,12 @@
 """One benchmark over many nodes: the report of `seatrial judge --as fleet`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
 import msgspec
 
+from seatrial.commands.judge.fleet.coverage import FewerRuns
 from seatrial.commands.judge.fleet.judge import FleetJudgement, node_verdict
 from seatrial.importers.fleets import FleetTable
 from seatrial.judgement.peer_suspects import PeerSuspect, brief_separation, suspects_text
@@ -13,6 +14,7 @@ from seatrial.model import subject
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
+from seatrial.render.headline import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
 from seatrial.statistics.fleets import FEWEST_NODES, FEWEST_RUNS, FleetResult, NodeRuns
@@ -20,8 +22,6 @@ from seatrial.statistics.fleets import FEWEST_NODES, FEWEST_RUNS, FleetResult, N
 HEAD = columns("node", "verdict", "#median", "#loss", "#worst run", "#bad runs", "#runs")
 MOST_NAMES = 5
 MOST_LISTED = 40
-LINE = 80
-"""Columns of the first line."""
 
 
 class FleetNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +34,7 @@ class FleetNode(msgspec.Struct, frozen=True, kw_only=True):
     deviations: float
     worst_run_loss: float
     bad_runs: tuple[int, ...]
+    detectable: float
     evidence: float
     interval: tuple[float, float]
     values: tuple[float, ...]
@@ -48,6 +49,7 @@ class FleetFigures(msgspec.Struct, frozen=True, kw_only=True):
     node_scatter: float | None = None
     threshold: float | None = None
     detectable: float | None = None
+    planned_runs: int | None = None
     intraclass: float | None = msgspec.field(default=None, name="intraclass_correlation")
     reliability: float | None = None
 
@@ -187,9 +189,9 @@ def node_fields(node: NodeRuns) -> FleetNode:
 def _sentence(judged: FleetJudgement) -> str:
     """What is wrong, the nodes without a value, and the fact that is proved to go with it, as far as a line has room.
 
-    The sentences below the table have all names, and how often chance would separate them so.
+    A sentence that names nobody says which nodes have fewer runs, too; one that does, if there is room. The sentences
+    below the table have all names, and how often chance would separate them so.
     """
-    room = LINE - len(judged.verdict.value) - 2
     proved = next((brief_separation(each) for each in judged.suspects if each.proved), "")
     names = range(MOST_NAMES, -1, -1)
     ways = [(proved, True, number) for number in names] if proved else []
@@ -198,7 +200,38 @@ def _sentence(judged: FleetJudgement) -> str:
         f"{_verdict_text(judged, max(number, 1), short=short)}{_missing(judged, number)}{fact and '; '}{fact}"
         for fact, short, number in ways
     ]
-    return next((text for text in sentences if len(text) <= room), sentences[-1])
+    gaps = [fewer_runs_text(judged.fewer_runs(), number) for number in names]
+    return fitting_sentence(
+        judged.verdict, sentences, gaps, needed=not (judged.slow or judged.unstable or judged.suspected)
+    )
+
+
+def fewer_runs_text(fewer: Sequence[FewerRuns], names: int, noun: str = "node") -> str:
+    """Who has fewer runs than were planned; empty if nobody has. `names`: how many are listed."""
+    if not fewer:
+        return ""
+    subjects = tuple(dict.fromkeys(each.subject for each in fewer))
+    who = ", ".join(subjects) if len(subjects) <= names else count(len(subjects), noun)
+    has = f"{who} {verb(len(subjects), 'has', 'have')}"
+    planned = {each.planned for each in fewer}
+    if len({(each.runs, each.planned) for each in fewer}) == 1:
+        what = f"{fewer[0].runs} of {count(fewer[0].planned, 'run')}"
+    else:
+        what = f"fewer than {max(planned)} runs" if len(planned) == 1 else "fewer runs"
+    places = tuple(dict.fromkeys(each.where for each in fewer if each.where))
+    where = f" in {places[0]}" if len(places) == 1 else f" under {count(len(places), 'condition')}" if places else ""
+    return f"{has} {what}{where}"
+
+
+def fewer_runs_notes(fewer: Sequence[FewerRuns]) -> Iterator[str]:
+    """What would have been found of each node with fewer runs."""
+    listed = [
+        f"{each.subject} {each.runs} of {each.planned}{each.where and ' in '}{each.where} "
+        f"(a loss of {share(each.detectable)} is found)"
+        for each in fewer
+    ]
+    if listed:
+        yield f"Fewer runs than planned: {some(listed, MOST_NAMES)}."
 
 
 def _missing(judged: FleetJudgement, names: int) -> str:
@@ -249,7 +282,9 @@ def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: 
     if judged.verdict is Verdict.INCONCLUSIVE:
         lowest = max(result.nodes, key=lambda node: node.loss)
         first = f"; lowest: {lowest.node} {share(lowest.loss)}" if lowest.loss >= judged.effect and not short else ""
-        return f"the scatter hides {loss} less than {share(result.detectable)}{first}"
+        weakest = max(judged.fewer_runs(), key=lambda each: each.detectable, default=None)
+        on = f" on {weakest.subject}" if weakest and weakest.detectable == result.detectable and not short else ""
+        return f"the scatter hides {loss} less than {share(result.detectable)}{on}{first}"
     return f"{nodes} alike; {loss} {share(result.detectable)} would {'show' if short else 'have been named'}"
 
 
@@ -329,6 +364,7 @@ def _notes(judged: FleetJudgement, result: FleetResult) -> Iterator[str]:
             f"{share(result.intraclass)} of the variance is between nodes (intra-class correlation); the mean of a "
             f"node's runs has a reliability of {result.reliability:.2f}."
         )
+    yield from fewer_runs_notes(judged.fewer_runs())
     if result.populations:
         slower = result.populations[0]
         yield f"Two populations; the slower one has {count(len(slower), 'node')}: {some(slower, MOST_NAMES)}."
