@@ -12,7 +12,8 @@ import numpy as np
 
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import is_number
-from seatrial.model.pair_table import PairTable, Places
+from seatrial.model.pair_table import DEAD_BANDWIDTH, DEAD_LATENCY_S, PairTable, Places, Reals
+from seatrial.model.units import BANDWIDTH, LATENCY
 
 FEW_OTHERS = 2
 """Lines that need not fit in a table of any size: a heading, a line of dashes."""
@@ -25,6 +26,8 @@ WIDEST_RANKS = 32
 """Ranks lie in a range of at most this many times their number. Message sizes double, and soon exceed it."""
 SQUARE = 0.5
 """Share of the pairs that a complete table without names must have, in one direction or both."""
+FEWEST_SAME = 12
+"""Pairs with one and the same number, which is a condition or a setting. Few may be rounded to it."""
 LONGEST_SHOWN = 60
 REMEDY = "Give lines such as source,target,latency_us,bandwidth_mb_s with decimal points, and no others."
 END_WORDS = frozenset(
@@ -102,6 +105,16 @@ def refuse_other_ends(table: PairTable, *, complete: bool = False) -> None:
     least = SQUARE * nodes * (nodes - 1)
     if complete and nodes > 2 and table.pairs < least and 2 * _unordered_pairs(table) < least:
         raise _unlike(table, f"{nodes} nodes have {table.pairs} of {nodes * (nodes - 1)} ordered pairs")
+    same = [_same_values(table.metric(name)) for name in (BANDWIDTH, LATENCY) if not np.isnan(table.metric(name)).all()]
+    if same and min(same) >= FEWEST_SAME:
+        raise _unlike(table, f"all {max(same)} values are the same, as no measurement gives them")
+
+
+def _same_values(column: Reals) -> int:
+    """How many pairs have that number, where all that were measured have the same; else 0."""
+    values = column[~np.isnan(column)]
+    same = len(values) and values[0] not in (DEAD_BANDWIDTH, DEAD_LATENCY_S) and (values == values[0]).all()
+    return len(values) if same else 0
 
 
 def _unordered_pairs(table: PairTable) -> int:

@@ -43,8 +43,8 @@ def test_the_list_of_all_pairs_with_the_hosts_of_the_folder(tmp_path: Path, seat
 
 
 def test_its_megabytes_are_mebibytes() -> None:
-    table = read_matrix(listed(4, slow=-1))
-    assert table.bandwidth_bytes_per_s.tolist() == pytest.approx([1000 * 2**20] * 12)
+    table = read_matrix(listed(3, slow=-1))
+    assert table.bandwidth_bytes_per_s.tolist() == pytest.approx([1000 * 2**20] * 6)
 
 
 def test_the_output_of_serial_mode() -> None:

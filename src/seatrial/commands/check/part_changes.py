@@ -90,7 +90,7 @@ def timed(measurements: Iterable[Measurement]) -> list[Timed]:
 
 
 def _unwaited(values: Sequence[Timed]) -> list[Timed]:
-    """The same values less those that are low because a rank waited for a processor, beside the best quarter."""
+    """The same values less any that is low because a rank waited for a processor, beside the best quarter."""
     if not any(one.waited for one in values):
         return list(values)
     fair = sorted((one.bytes_per_s for one in values), reverse=True)[len(values) // 4]

@@ -21,7 +21,7 @@ CROWDED = 0.9
 LEAST_EXCESS = 0.05
 """Of the time: a rank that waits less than this longer than its peers is worth no word."""
 TIMES_PEERS = 2
-"""A rank that waits less than so many times as long as its peers shares with them what takes their processors."""
+"""A rank that waits less than this many times as long as its peers shares with them what takes their processors."""
 EXPLAINED = 0.75
 """Waits of this much of the time that a run lacks, and more, may be the only reason. A rank that is off its core for
 some milliseconds also keeps its partner waiting, so that a little more is lost than the waits alone."""
@@ -34,7 +34,7 @@ def explained(share_of_reference: float, waited: float, beside: float = 0.0) -> 
     """Whether waits for a processor may be the only reason why a run is below its reference.
 
     `share_of_reference`: what it delivered. `waited`: the longer wait of its two ranks, a share of its time. `beside`:
-    the wait of those that the reference comes from; 0 for a limit.
+    the wait of the ranks that gave the reference; 0 for a limit.
     """
     longer = waited - beside
     return longer >= max(LEAST_EXCESS, EXPLAINED * (1 - share_of_reference)) or (waited >= CROWDED and longer > 0)

@@ -192,7 +192,7 @@ class SecondLook:
         return self._floor(pair) if self._floor else -math.inf
 
     def _unwaited(self, pair: Pair, relative: Runs) -> Runs:
-        """Those that are good, or bad for another reason than ranks that waited for a processor."""
+        """The runs that are good, or bad for another reason than ranks that waited for a processor."""
         waited, floor = self._waited.get(pair, {}), self._floor_of(pair)
         kept = {}
         for run, value in relative.items():
