@@ -126,7 +126,9 @@ def prove_latency(
         {pair for group in groups for pair in group.pairs},
         max((line.effect for line in lines.values()), default=0.0),
         max((line.scatter for line in lines.values()), default=0.0),
+        waited={pair: own.by_number(own.waited) for pair, own in series.items()},
         since={pair: own.since for pair, own in series.items()},
+        compare_waits=False,
     )
     slow: list[Blamed] = []
     unstable: list[Blamed] = []

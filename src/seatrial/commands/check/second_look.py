@@ -79,16 +79,19 @@ class SecondLook:
         floor: Callable[[Pair], float] | None = None,
         waited: Mapping[Pair, EndsByRun] | None = None,
         since: Mapping[Pair, int] | None = None,
+        compare_waits: bool = True,
     ) -> None:
         """`runs`: of the pairs that were measured again, whose controls are those not `suspected`.
 
         `over_peers`: the logarithm of a run over what its peers give. `floor`: the same of the least that is good
         whatever the peers do; None: there is none. `scatter`: of a healthy pair in the survey.
         `waited`: of each run the shares of its time for which the ranks had no processor; None: not known.
-        `since`: the first run that a pair is judged by; the earlier ones serve as controls only.
+        `since`: the first run that a pair is judged by; the earlier ones serve as controls only. `compare_waits`:
+        whether waits of the controls cost them as much; not of round trips, whose median hides a few long waits.
         """
         self._waited = waited or {}
         self._since = since or {}
+        self._compare_waits = compare_waits
         self._over = {pair: {run: over_peers(pair, value) for run, value in own.items()} for pair, own in runs.items()}
         self._floor = floor
         self._effect = effect
@@ -196,7 +199,8 @@ class SecondLook:
         waited, floor = self._waited.get(pair, {}), self._floor_of(pair)
         kept = {}
         for run, value in relative.items():
-            wait, beside = max(waited.get(run, (0.0,))), self._waits_beside.get(run, 0.0)
+            wait = max(waited.get(run, (0.0,)))
+            beside = self._waits_beside.get(run, 0.0) if self._compare_waits else 0.0
             above_floor = self._over[pair][run] - floor
             controlled = run in self._beside
             if value < -self._effect and controlled:

@@ -160,3 +160,14 @@ def test_a_link_below_its_limit_and_its_peers_is_named_though_all_ranks_wait() -
     waits = dict.fromkeys(names(6), 0.6)
     judgement = judge(sail(Cluster(nodes=names(6), parts=slow_part("node", "n4", 0.6), waits=waits)))
     assert [(one.kind, one.subject.name) for one in judgement.findings] == [(FindingKind.SLOW_LINK, "n4")]
+
+
+@pytest.mark.parametrize("count", [4, 6])
+def test_round_trips_of_a_rank_without_a_processor_are_not_those_of_a_late_link(count: int) -> None:
+    """A lab on two cores beside five more programs: 158 µs at one node, 7 µs among others whose ranks waited, too, in
+    few and long pieces, which a median hides."""
+    late = Cluster(nodes=names(count), boot_id="one", near_s=7e-6, late={"n2": 20})
+    assert [one.subject.text for one in judge(sail(late)).findings] == ["node:n2"]
+    busy = judge(sail(dataclasses.replace(late, waits={**dict.fromkeys(names(count), 0.5), "n2": 0.8})))
+    assert busy.findings == ()
+    assert busy.verdict is Verdict.INCONCLUSIVE
