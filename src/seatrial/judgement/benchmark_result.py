@@ -4,8 +4,8 @@ import math
 
 import msgspec
 
-from seatrial.benchmarks import gates
-from seatrial.benchmarks.catalogue import BENCHMARKS, detected
+from seatrial.benchmarks import gates, generic
+from seatrial.benchmarks.catalogue import BENCHMARKS, benchmark_named, detected
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.reading import plain
 from seatrial.failures.start_failure import explain
@@ -18,10 +18,10 @@ from seatrial.limits.peak import compute_peaks
 from seatrial.model import subject
 from seatrial.model.benchmark import Breach, Output
 from seatrial.model.benchmark_run import Plan, StepResult
-from seatrial.model.errors import ExitCode
+from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.limit import ComputePeak, Limit, NoLimit
 from seatrial.model.placement import RankPlace, node_of
-from seatrial.model.run import Ending, RecordedRun
+from seatrial.model.run import Ending, RecordedRun, RunInfo
 from seatrial.model.settings import RunSettings
 from seatrial.model.units import duration
 from seatrial.model.verdict import Finding, FindingKind, Verdict
@@ -61,6 +61,16 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     def exit_code(self) -> ExitCode:
         """As of `seatrial judge --as output`."""
         return CODES.get(self.word, ExitCode.INCOMPLETE)
+
+
+def declared_in(info: RunInfo) -> Benchmark:
+    """The benchmark of a recorded run, whose own file may be gone. Raises UsageError for one that is not known."""
+    settings = info.settings
+    if not isinstance(settings, RunSettings):
+        raise UsageError(f"The run {info.run} does not say of which benchmark it is.", "Another version wrote it.")
+    if settings.definition:
+        return generic.generic_benchmark(settings.definition, settings.benchmark)
+    return benchmark_named(settings.benchmark)
 
 
 def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:

@@ -83,6 +83,8 @@ class ImportedValue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     sense: Sense
     node: str
     value: float
+    main: bool = False
+    """The main figure of its benchmark."""
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ import msgspec
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
 from seatrial.model import units
-from seatrial.model.benchmark import Better, Evidence, Label, Output, Result
+from seatrial.model.benchmark import Evidence, Label, Output, Result
 from seatrial.model.subject import output as output_subject
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count
@@ -90,19 +90,9 @@ def output_sentence(file: str, benchmark: Benchmark | None, output: Output, find
     return f"{title} {number or count(len(output.results), 'number')}{'' if output.references else NOTHING}"
 
 
-def main_result(benchmark: Benchmark, output: Output) -> Result | None:
-    """The best value of the main metric over message sizes; of several parts the main one, else the first."""
-    every = [item for item in output.results if item.metric == benchmark.main_metric]
-    values = [item for item in every if benchmark.main_labels.items() <= item.labels.items()] or every
-    if not values:
-        return None
-    best = (max if benchmark.main.better is Better.MORE else min)(values, key=lambda item: item.value)
-    return best if "bytes" in best.labels else values[0]
-
-
 def main_number(benchmark: Benchmark, output: Output) -> str:
-    """The value of `main_result` with its unit, and the part that it is of; empty if there is none."""
-    result = main_result(benchmark, output)
+    """The main value with its unit, and the part that it is of; empty if there is none."""
+    result = benchmark.main_result(output)
     if result is None:
         return ""
     part = "".join(f"{result.labels[name]} " for name in benchmark.main_labels if name in result.labels)

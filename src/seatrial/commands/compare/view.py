@@ -90,6 +90,8 @@ class MetricFields(msgspec.Struct, frozen=True, kw_only=True):
     only_in_first: int
     only_in_second: int
     spread: Spread
+    before_deviation: float | None
+    after_deviation: float | None
 
 
 class ProofFields(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,10 +1,11 @@
 """The results of a comparison in words."""
 
 import math
+import re
 from collections.abc import Sequence
 
 from seatrial.drift.fact_words import value_text
-from seatrial.judgement.comparison.change_words import amount, change_text, estimate_text, interval_text
+from seatrial.judgement.comparison.change_words import amount, change_text, estimate_text, interval_text, speed_text
 from seatrial.judgement.comparison.records import (
     Changed,
     ChangedFact,
@@ -15,6 +16,7 @@ from seatrial.judgement.comparison.records import (
     ProofOutcome,
     Suspect,
 )
+from seatrial.model import units
 from seatrial.model.run_values import RunSummary
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import share
@@ -22,6 +24,7 @@ from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, natural_sorted, some
 
 MOST_NAMES = 4
+LABEL = re.compile(r"(?<= )\w+=")
 DECIDED = (ProofOutcome.CONFIRMED, ProofOutcome.REFUTED)
 
 
@@ -58,8 +61,10 @@ def sentence(comparison: Comparison) -> str:
     if comparison.worst is None:
         return f"nothing was measured in both; {runs}"
     row = comparison.worst
-    pairs = next(sum_of(each) for each in comparison.metrics if each.metric == row.metric)
-    name = subject_name(row, pairs)
+    metric = next(each for each in comparison.metrics if each.metric == row.metric)
+    if row.metric.main:
+        return "; ".join([*_of_main(comparison, metric, row), *_explained(comparison), runs])
+    name = subject_name(row, sum_of(metric))
     if comparison.outcome is Outcome.SAME:
         parts = [_within(comparison), f"largest change {name}: {change_text(row)} ({interval_text(row)})"]
         return "; ".join([*parts, *_not_shown(comparison), runs])
@@ -69,10 +74,39 @@ def sentence(comparison: Comparison) -> str:
         parts.append(others)
     if comparison.outcome is Outcome.INCONCLUSIVE:
         parts.append(needed_text(row))
-    parts += [f"{each.outcome.value}: {_where(each)}" for each in comparison.proofs if each.outcome in DECIDED]
+    parts += _explained(comparison)
     if comparison.outcome is Outcome.FASTER:
         parts += _not_measured(comparison)
     return "; ".join([*parts, runs])
+
+
+def _of_main(comparison: Comparison, metric: MetricChange, row: Changed) -> list[str]:
+    """The main figure of a benchmark before and after, how much that is, and how many of the others changed."""
+    benchmark, _, of = row.metric.name.removesuffix(f" [{row.metric.printed_unit}]").partition(" ")
+    name = " ".join((benchmark, *LABEL.sub("", of).split(" ")[1:]))
+    several = metric.nodes.slower + metric.nodes.faster + metric.nodes.same + metric.nodes.inconclusive > 1
+    whose = f"{metric.metric.whose(row.subject)}: " if several else ""
+    deviations = (metric.before_deviation, metric.after_deviation) if row is metric.together else (None, None)
+    values = " → ".join(units.with_deviations((row.before, row.after), deviations, row.metric.printed_unit))
+    same = f"within {share(comparison.threshold)}: " if comparison.outcome is Outcome.SAME else ""
+    parts = [f"{whose}{name} {values}, {same}{speed_text(row)} ({interval_text(row)})"]
+    if needed := needed_text(row):
+        parts.append(needed)
+    others = [each.together.outcome for each in comparison.metrics if not each.metric.main]
+    numbers = ((others.count(outcome), outcome.value) for outcome in (Outcome.SLOWER, Outcome.FASTER))
+    if changed := [f"{number} {word}" for number, word in numbers if number]:
+        parts.append(f"of {count(len(others), 'other figure')} {' and '.join(changed)}")
+    return [*parts, *_not_measured(comparison)]
+
+
+def _explained(comparison: Comparison) -> list[str]:
+    """What was proved; else what changed at the same time and is known to matter."""
+    proofs = [f"{each.outcome.value}: {_where(each)}" for each in comparison.proofs if each.outcome in DECIDED]
+    if proofs or comparison.outcome not in (Outcome.SLOWER, Outcome.FASTER) or not comparison.suspects:
+        return proofs
+    first = comparison.suspects[0]
+    where = "all nodes" if len(first.nodes) == first.of else some(list(first.nodes), MOST_NAMES)
+    return [f"{first.facts[0].fact.rpartition('.')[2]} changed on {where}"] if first.mechanism else []
 
 
 def _within(comparison: Comparison) -> str:

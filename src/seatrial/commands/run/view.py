@@ -19,7 +19,6 @@ from seatrial.render.benchmark_output import (
     NOTHING,
     OutputFields,
     main_number,
-    main_result,
     output_blocks,
     output_fields,
     output_sentence,
@@ -94,7 +93,7 @@ def _sentence(run: RunInfo, result: RunResult) -> str:
     if result.failure:
         return f"{result.failure.rstrip('.')}."
     plain = output_sentence(result.benchmark.name, result.benchmark, result.output, result.findings)
-    main = main_result(result.benchmark, result.output)
+    main = result.benchmark.main_result(result.output)
     if result.word not in (Verdict.PASS, Verdict.MEASURED) or main is None:
         return plain
     limit = result.limits.get(main.metric)

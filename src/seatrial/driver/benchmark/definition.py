@@ -6,9 +6,6 @@ from seatrial.archive.inputs import SCENARIO_BYTES, argument_text
 from seatrial.benchmarks import catalogue, generic
 from seatrial.benchmarks.declaration import AUTO, Benchmark
 from seatrial.model.benchmark import Output
-from seatrial.model.errors import UsageError
-from seatrial.model.run import RunInfo
-from seatrial.model.settings import RunSettings
 
 SUFFIX = ".toml"
 
@@ -24,16 +21,6 @@ def benchmark_and_text(name: str) -> tuple[Benchmark, str]:
         return catalogue.benchmark_named(name), ""
     text = argument_text(Path(name), SCENARIO_BYTES)
     return generic.generic_benchmark(text, name), text
-
-
-def declared_in(info: RunInfo) -> Benchmark:
-    """The benchmark of a recorded run, whose own file may be gone. Raises UsageError for one that is not known."""
-    settings = info.settings
-    if not isinstance(settings, RunSettings):
-        raise UsageError(f"The run {info.run} does not say of which benchmark it is.", "Another version wrote it.")
-    if settings.definition:
-        return generic.generic_benchmark(settings.definition, settings.benchmark)
-    return catalogue.benchmark_named(settings.benchmark)
 
 
 def parsed(name: str, text: str, largest_bytes: int = 0) -> tuple[Benchmark | None, Output]:

@@ -94,7 +94,17 @@ def _both(unlike: Unlike) -> str:
 
 
 def _conclusion(metrics: Sequence[MetricChange]) -> tuple[Outcome, Changed | None]:
-    """The outcome of everything, and the subject that the first line names: that which lost most, or changed most."""
+    """The outcome of everything, and the subject that the first line names: that which lost most, or changed most.
+
+    The main figures of benchmarks decide; where they stayed the same, another figure may be slower.
+    """
+    every = _conclusion_of(metrics)
+    main = _conclusion_of([metric for metric in metrics if metric.metric.main])
+    hidden = main[0] is Outcome.SAME and every[0] is Outcome.SLOWER
+    return every if main[1] is None or hidden else main
+
+
+def _conclusion_of(metrics: Sequence[MetricChange]) -> tuple[Outcome, Changed | None]:
     everything = [row for metric in metrics for row in (metric.together, *metric.changed)]
     for outcome in (Outcome.SLOWER, Outcome.FASTER):
         if chosen := [row for row in everything if row.outcome is outcome]:

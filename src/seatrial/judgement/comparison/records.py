@@ -83,6 +83,10 @@ class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
     """Standard deviation of the logarithm over iterations of a round; NaN where unknown."""
     round_spread: float
     """The same over the rounds of a pair in one run."""
+    before_deviation: float | None
+    """Standard deviation of what all have together over the runs of the first set, in base units; None: one run."""
+    after_deviation: float | None
+    """The same over those of the second set."""
 
     @property
     def rows(self) -> tuple[Changed, ...]:
