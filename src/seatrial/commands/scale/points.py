@@ -23,8 +23,15 @@ WORK = re.compile(
 SPEED = re.compile(r"(?i)throughput|rate|fom|figure.?of.?merit|per_s\b|/s\b|flops|bandwidth|speed")
 TIME = re.compile(r"(?i)time|seconds|elapsed|duration|_s$|wall")
 OWN = "own_rate_sum"
-ONE_OF = {"nodes": "node|host", "ranks": "rank", "cores": "core", "processes": "process", "procs": "proc|process"}
-"""What a figure is of that is divided by the size, as in gflops_per_node."""
+ONE_OF = {
+    "nodes": ("node", "host"), "ranks": ("rank",), "cores": ("core",), "processes": ("process",),
+    "procs": ("proc", "process"),
+}  # fmt: skip
+"""One of a column of sizes."""
+EACH = re.compile(
+    r"(?i)(?:(?<![a-z])(?:per|each|a)[\W_]{1,4}+|/[\W_]{0,4}+)(?P<one>node|host|rank|core|process|proc)(?![a-z])"
+)
+"""What a rate is of that is divided by the size, as in gflops_per_node."""
 MOST_ROWS = 200_000
 LONGEST_CELL = 20
 """Characters of a cell that a message shows."""
@@ -274,9 +281,7 @@ def _curves(measured: Sequence[_Row], over: str, metric: str, *, long: bool) -> 
 
 def of_each(metric: str, over: str) -> bool:
     """Whether a rate is that of one node (rank, core) of the size, so that the whole has as many times as much."""
-    one = ONE_OF.get(over, "")
-    words = rf"(?i)(?:(?<![a-z])(?:per|each|a)[\W_]+|/[\W_]*)(?:{one})(?![a-z])"
-    each = bool(one) and re.search(words, metric) is not None
+    each = any(match["one"].lower() in ONE_OF.get(over, ()) for match in EACH.finditer(metric))
     return each and (SPEED.search(metric) is not None or not TIME.search(metric))
 
 
