@@ -1,12 +1,13 @@
 """Judges a benchmark that was run: its programs, its output, the requested work, and the limits of the nodes."""
 
 import math
+from collections.abc import Mapping
 
 import msgspec
 
 from seatrial.benchmarks import gates, generic
 from seatrial.benchmarks.catalogue import BENCHMARKS, benchmark_named, detected
-from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.declaration import PAIR, Benchmark
 from seatrial.benchmarks.reading import plain
 from seatrial.failures.start_failure import explain
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
@@ -19,6 +20,7 @@ from seatrial.model import subject
 from seatrial.model.benchmark import Breach, Output
 from seatrial.model.benchmark_run import Plan, StepResult
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import ComputePeak, Limit, NoLimit
 from seatrial.model.placement import RankPlace, node_of
 from seatrial.model.run import Ending, RecordedRun, RunInfo
@@ -76,7 +78,9 @@ def declared_in(info: RunInfo) -> Benchmark:
 def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
     """The judgement, computed from what was recorded alone."""
     plan, steps = recorded.plan, recorded.steps
-    limits = {**_peak(recorded, benchmark), **_path(recorded, benchmark), **_given(recorded)}
+    facts = {node_of(name): known for name, known in recorded.facts.items()}
+    whole = facts.keys() == {node_of(name) for name in recorded.info.nodes}
+    limits = {**(limits_of_nodes(benchmark, facts) if whole else {}), **_given(recorded)}
     output = _output(benchmark, plan, steps)
     failure = _failure(recorded, output)
     if not failure:
@@ -87,7 +91,6 @@ def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
         missing=(failure, *output.missing) if failure and steps else output.missing,
         breaches=(*(_bad_exit(step) for step in steps if step.returncode and not failure), *output.breaches),
     )
-    facts = {node_of(name): known for name, known in recorded.facts.items()}
     after = {node_of(name): known for name, known in recorded.facts_after.items()}
     return RunResult(
         benchmark=benchmark,
@@ -151,22 +154,23 @@ def _given(recorded: RecordedRun) -> dict[str, float]:
     return settings.limits if isinstance(settings, RunSettings) else {}
 
 
-def _peak(recorded: RecordedRun, benchmark: Benchmark) -> dict[str, float]:
+def limits_of_nodes(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
+    """By metric, in base units, the most that these nodes together can do; nothing where it is not known."""
+    return {**_peak(benchmark, facts), **_path(benchmark, facts)}
+
+
+def _peak(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
     """Flop/s of all nodes at the highest frequency of any core; nothing where one of them is not known."""
-    if FLOPS not in {metric.name for metric in benchmark.metrics} or not recorded.facts:
+    if FLOPS not in {metric.name for metric in benchmark.metrics} or not facts:
         return {}
-    nodes = {node_of(name): facts for name, facts in recorded.facts.items()}
-    peaks = [max((_at_maximum(peak) for peak in compute_peaks(facts)), default=0.0) for facts in nodes.values()]
+    peaks = [max((_at_maximum(peak) for peak in compute_peaks(known)), default=0.0) for known in facts.values()]
     return {FLOPS: sum(peaks)} if all(peaks) else {}
 
 
-def _path(recorded: RecordedRun, benchmark: Benchmark) -> dict[str, float]:
+def _path(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
     """Bytes per second that the ports of two nodes can carry in one direction; nothing for more or fewer nodes."""
     names = [metric.name for metric in benchmark.metrics if metric.of_path]
-    facts = {node_of(name): known for name, known in recorded.facts.items()}
-    if not names or len(facts) != 2 or len({node_of(name) for name in recorded.info.nodes}) != 2:
-        return {}
-    limit = path_limit(*facts.values())
+    limit = path_limit(*facts.values()) if names and len(facts) == PAIR else None
     finite = isinstance(limit, Limit) and math.isfinite(limit.gate_bytes_per_s)
     return dict.fromkeys(names, limit.gate_bytes_per_s) if finite and isinstance(limit, Limit) else {}
 

@@ -43,7 +43,7 @@ def test_a_good_run_passes_and_shows_its_rate() -> None:
     run = recorded(ranks="32")
     report = run_report(run.info, judged(run))
     assert report.exit_code is ExitCode.PASS
-    assert report.headline.startswith("PASS  HPL on 2 nodes: 53.3 Gflop/s, 18 % of the limit")
+    assert report.headline.startswith("PASS  HPL on 2 nodes: 53.3 Gflop/s, 18 % of its limit 300.0 Gflop/s")
 
 
 def test_a_rate_far_below_its_limit_is_slow_and_one_without_a_limit_is_measured() -> None:

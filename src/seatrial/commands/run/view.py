@@ -19,6 +19,7 @@ from seatrial.render.benchmark_output import (
     NOTHING,
     OutputFields,
     main_number,
+    main_share,
     output_blocks,
     output_fields,
     output_sentence,
@@ -62,7 +63,6 @@ class RunFields(OutputFields, frozen=True, kw_only=True):
     failure: str
     nodes: tuple[str, ...]
     plan: InputPlan
-    limits: dict[str, float]
     steps: tuple[StepFields, ...]
     machine: tuple[MachineRemark, ...]
     phases: tuple[Phase, ...]
@@ -92,12 +92,11 @@ def _sentence(run: RunInfo, result: RunResult) -> str:
     """Its main number where all is well; else what failed, is missing or wrong."""
     if result.failure:
         return f"{result.failure.rstrip('.')}."
-    plain = output_sentence(result.benchmark.name, result.benchmark, result.output, result.findings)
+    plain = output_sentence(result.benchmark.name, result.benchmark, result.output, result.findings, result.limits)
     main = result.benchmark.main_result(result.output)
     if result.word not in (Verdict.PASS, Verdict.MEASURED) or main is None:
         return plain
-    limit = result.limits.get(main.metric)
-    of = f", {units.share(main.value / limit)} of the limit of its nodes" if limit else ""
+    of = main_share(result.benchmark, result.output, result.limits)
     where = count(len(run.nodes), "rank" if all(":" in name for name in run.nodes) else "node")
     number = main_number(result.benchmark, result.output)
     nothing = NOTHING if result.word == Verdict.MEASURED else ""
@@ -108,7 +107,7 @@ def run_fields(run: RunInfo, result: RunResult) -> RunFields:
     """What programs read of one run of a benchmark."""
     return filled(
         RunFields,
-        output_fields(f"{result.benchmark.name}.out", result.benchmark, result.output),
+        output_fields(f"{result.benchmark.name}.out", result.benchmark, result.output, result.limits),
         result,
         result.job,
         nodes=run.nodes,
