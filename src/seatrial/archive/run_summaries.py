@@ -1,5 +1,6 @@
 """What a run was and under which conditions it measured, from its description and the first start of its probe."""
 
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -61,6 +62,8 @@ def _benchmark(info: RunInfo) -> str:
     words = [Path(settings.benchmark).stem, *(f"--set {name}={value}" for name, value in settings.parameters.items())]
     if settings.case is not None:
         words.append(f"--case {settings.case}")
+    if settings.prepare:
+        words.append(f"--prepare {shlex.quote(shlex.join(settings.prepare))}")
     ranks = f"{count(settings.ranks, 'rank')} on " if settings.ranks else ""
     return f"{' '.join(words)}, {ranks}{count(len({node_of(name) for name in info.nodes}), 'node')}"
 

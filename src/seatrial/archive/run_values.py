@@ -20,13 +20,11 @@ from seatrial.archive.node_values import trial_rows
 from seatrial.archive.reader import read_entries, read_info, read_run
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.samples import opened, parquet, read_errors, system_errors
-from seatrial.benchmarks.catalogue import values_of
-from seatrial.judgement.benchmark_result import declared_in, judge_run
+from seatrial.judgement.benchmark_result import declared_in, judge_run, run_values
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.imported import ALL_NODES, ImportedValue, Sense
+from seatrial.model.imported import ImportedValue, Sense
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.node_trials import Measure
-from seatrial.model.placement import node_of
 from seatrial.model.run import RunKind, run_kind
 from seatrial.model.run_values import Compared, Metric, MetricTable
 from seatrial.model.words import some
@@ -218,7 +216,7 @@ def _load(connection: "duckdb.DuckDBPyConnection", number: int, file: ValuesFile
     if isinstance(file.path, SeatrialError):
         raise file.path
     if file.printed:
-        _insert(connection, [_printed_row(number, one) for one in printed_values(file.path)])
+        _insert(connection, [_printed_row(number, value) for value in printed_values(file.path)])
     elif _load_samples(connection, number, file, file.path) and file.trials_of is not None:
         _insert(connection, trial_rows(number, file.trials_of))
 
@@ -254,14 +252,12 @@ def printed_values(folder: Path) -> Sequence[ImportedValue]:
     if not result.output.valid:
         why = [*result.output.missing, *(breach.reason for breach in result.output.breaches), result.failure]
         raise SeatrialError(f"its output is {result.word}: {why[0]}.", f"Leave it out; see seatrial report {info.run}.")
-    nodes = {node_of(name) for name in info.nodes}
-    return tuple(values_of(result.benchmark, result.output, nodes.pop() if len(nodes) == 1 else ALL_NODES))
+    return tuple(run_values(info, result.benchmark, result.output))
 
 
-def _printed_row(number: int, one: ImportedValue) -> tuple[object, ...]:
-    phase = Phase.MAIN if one.main else Phase.IMPORTED
-    name = f"{one.metric} [{one.unit}]" if one.unit else one.metric
-    return (number, phase.value, name, one.sense.value, 0, one.node, one.node, one.value, None)
+def _printed_row(number: int, value: ImportedValue) -> tuple[object, ...]:
+    phase = Phase.MAIN if value.main else Phase.IMPORTED
+    return (number, phase.value, value.name, value.sense.value, 0, value.node, value.node, value.value, None)
 
 
 def _reduce(connection: "duckdb.DuckDBPyConnection", number: int) -> None:

@@ -1,18 +1,19 @@
 """Judges a benchmark that was run: its programs, its output, the requested work, and the limits of the nodes."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from seatrial.benchmarks import gates, generic
-from seatrial.benchmarks.catalogue import BENCHMARKS, benchmark_named, detected
+from seatrial.benchmarks.catalogue import BENCHMARKS, benchmark_named, detected, values_of
 from seatrial.benchmarks.declaration import PAIR, Benchmark
 from seatrial.benchmarks.reading import plain
 from seatrial.failures.start_failure import explain
-from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
+from seatrial.judgement.benchmark_findings import CODES, INCOMPLETE, breach_finding, word_of_output
 from seatrial.judgement.job import Job, job_of
 from seatrial.judgement.outcome import failure_of
+from seatrial.judgement.past import past_of_figure, slower_benchmark
 from seatrial.judgement.rank_notes import first_ranks
 from seatrial.limits.path import path_limit
 from seatrial.limits.peak import compute_peaks
@@ -21,15 +22,19 @@ from seatrial.model.benchmark import Breach, Output
 from seatrial.model.benchmark_run import Plan, StepResult
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
+from seatrial.model.imported import ALL_NODES, ImportedValue
 from seatrial.model.limit import ComputePeak, Limit, NoLimit
+from seatrial.model.past import PastRatio
 from seatrial.model.placement import RankPlace, node_of
 from seatrial.model.run import Ending, RecordedRun, RunInfo
 from seatrial.model.settings import RunSettings
 from seatrial.model.units import duration
-from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
 
+BASELINE = "baseline"
+"""A reference, as those of `gates`."""
 FLOPS = "rate_flops_per_s"
 MAXIMUM = "maximum frequency"
 SIGNAL_BASE = 128
@@ -51,13 +56,22 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     limits: dict[str, float]
     job: Job
     """Its phases, and its nodes during it."""
+    past: PastRatio | None = None
+    """Its main figure compared with the named runs, or the last one that was made alike; None: there is none."""
     failure: str = ""
     """Why it did not come to its end; empty: it did."""
 
     @property
     def word(self) -> str:
         """PASS, MEASURED, SLOW, INVALID or INCOMPLETE; NOT_RUN where no program was started."""
-        return Verdict.NOT_RUN.value if self.failure and not self.steps else word_of_output(self.output)
+        if self.failure and not self.steps:
+            return Verdict.NOT_RUN.value
+        word = word_of_output(self.output)
+        return (
+            worst([finding.verdict for finding in self.findings]).value
+            if self.findings and word != INCOMPLETE
+            else word
+        )
 
     @property
     def exit_code(self) -> ExitCode:
@@ -92,18 +106,43 @@ def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
         breaches=(*(_bad_exit(step) for step in steps if step.returncode and not failure), *output.breaches),
     )
     after = {node_of(name): known for name, known in recorded.facts_after.items()}
+    ratio = _past_ratio(recorded, benchmark, output) if output.valid and not failure else None
+    findings = [breach_finding(breach, subject.output(benchmark.name)) for breach in output.breaches]
+    past, settings = recorded.info.past, recorded.info.settings
+    if past is not None and ratio is not None and isinstance(settings, RunSettings) and settings.baseline:
+        if ratio.slower:
+            findings.append(slower_benchmark(past, ratio, benchmark.name))
+        elif len(past.runs) > 1:
+            output = msgspec.structs.replace(output, references=(*output.references, BASELINE))
     return RunResult(
         benchmark=benchmark,
         output=output,
         plan=plan,
         steps=steps,
-        findings=tuple(breach_finding(breach, subject.output(benchmark.name)) for breach in output.breaches),
+        findings=tuple(findings),
+        past=ratio,
         machine=tuple(fact_findings(Readings(facts=facts, after=after, ranks=first_ranks(recorded)))),
         ranks=first_ranks(recorded),
         limits=limits,
         job=job_of(steps, output, first_ranks(recorded), facts, after),
         failure=failure,
     )
+
+
+def main_value(recorded: RecordedRun, benchmark: Benchmark, output: Output) -> ImportedValue | None:
+    """The main figure of a run; None where it printed none."""
+    return next((value for value in run_values(recorded.info, benchmark, output) if value.main), None)
+
+
+def run_values(info: RunInfo, benchmark: Benchmark, output: Output) -> Iterator[ImportedValue]:
+    """All that was printed: of one node under its name."""
+    nodes = {node_of(name) for name in info.nodes}
+    return values_of(benchmark, output, nodes.pop() if len(nodes) == 1 else ALL_NODES)
+
+
+def _past_ratio(recorded: RecordedRun, benchmark: Benchmark, output: Output) -> PastRatio | None:
+    main = main_value(recorded, benchmark, output) if recorded.info.past else None
+    return past_of_figure(recorded.info.past, main) if recorded.info.past and main else None
 
 
 def _output(benchmark: Benchmark, plan: Plan | None, steps: tuple[StepResult, ...]) -> Output:

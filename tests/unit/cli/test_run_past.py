@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,11 +49,14 @@ def archive(recorded: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial)
     return folder
 
 
-def measure(place: Path, seatrial: Seatrial, name: str, rate: object, *, code: int = 0) -> None:
+def measure(
+    place: Path, seatrial: Seatrial, name: str, rate: object, *words: str, code: int | None = 0
+) -> dict[str, Any]:
     (place / "heat.toml").write_text(HEAT.replace("PLACE", str(place)))
     setup = 2 if name.startswith("b") else 1
     program(place, "heat.sh", f"echo Heat; echo Setup {setup}.{len(str(rate))} s; echo Rate {rate}; echo Done")
-    seatrial("bench", "run", str(place / "heat.toml"), "--run", name, code=code)
+    ran = seatrial("bench", "run", str(place / "heat.toml"), "--run", name, "--json", *words, code=code)
+    return ran.data if ran.out else {"error": ran.err}
 
 
 def test_the_main_figure_makes_the_first_line(archive: Path, seatrial: Seatrial) -> None:
@@ -103,3 +107,49 @@ def test_other_numbers_of_nodes_are_another_condition(recorded: Path, archive: P
     refused = seatrial("compare", "a1,a2,a3", "two2", code=64).err
     assert "(benchmark: heat, 1 node and heat, 2 nodes)" in refused
     assert "--across benchmark" in refused
+
+
+def test_a_run_is_compared_with_the_last_one_that_was_made_alike(
+    recorded: Path, seatrial: Seatrial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
+    use_launcher(ProgramLauncher(Cluster(nodes=("n1", "n2"))))
+    first = measure(tmp_path, seatrial, "first", 100.0)
+    assert (first["verdict"], first["past"]) == ("MEASURED", None)
+    assert first["headline"] == "MEASURED  heat on 1 node: 100 1/s; compared with nothing"
+    measure(tmp_path, seatrial, "wrong", "nan", code=1)
+    measure(tmp_path, seatrial, "other", 500.0, "-N", "2")
+    second = measure(tmp_path, seatrial, "second", 95.0)
+    assert second["headline"] == "MEASURED  heat on 1 node: 95 1/s, 5.0 % slower than first"
+    assert second["past"]["runs"] == ["first"] and not second["past"]["slower"]
+    assert measure(tmp_path, seatrial, "third", 95.0)["headline"].endswith(": 95 1/s, as fast as second")
+
+
+def test_a_baseline_is_a_reference(recorded: Path, seatrial: Seatrial, archive: Path) -> None:
+    runs = ("--baseline", "a1,a2,a3")
+    good = measure(recorded, seatrial, "good", 765.0, *runs)
+    assert (good["verdict"], good["references"]) == ("PASS", ["baseline"])
+    assert good["headline"].startswith("PASS  heat on 1 node: 765 1/s, 0.3 % faster than 3 runs of a1,a2,a3, ")
+    slow = measure(recorded, seatrial, "slow", 610.0, *runs, code=1)
+    assert slow["verdict"] == "SLOW"
+    assert "heat on 1 node: 610 1/s, 20 % slower than 3 runs of a1,a2,a3" in slow["headline"]
+    assert [finding["kind"] for finding in slow["findings"]] == ["slower-than-before"]
+    again = seatrial("report", "slow", "--json", code=1).data
+    assert (again["headline"], again["past"]) == (slow["headline"], slow["past"])
+    other = measure(recorded, seatrial, "no", 1.0, "-N", "2", *runs, code=None)
+    assert "has no run of `seatrial bench run` of heat, 2 nodes" in other["error"]["what"]
+
+
+def test_a_command_prepares_each_node_before_the_programs(recorded: Path, seatrial: Seatrial, archive: Path) -> None:
+    program(recorded, "prepare.sh", f"echo prepared >> {recorded}/prepared")
+    found = measure(recorded, seatrial, "p1", 700.0, "-N", "2", "--prepare", f"'{recorded}/prepare.sh' now")
+    assert (recorded / "prepared").read_text() == "prepared\n" * 2
+    assert [step["name"] for step in found["steps"]] == ["prepare n1", "prepare n2", "run"]
+    assert found["past"] is None, "runs that were not prepared are no reference"
+    failed = measure(recorded, seatrial, "p2", 700.0, "--prepare", "false", code=2)
+    assert failed["headline"] == "INCOMPLETE  prepare n1 ended with exit code 1."
+    assert [step["name"] for step in failed["steps"]] == ["prepare n1"]
+    assert (
+        "cannot be divided into words"
+        in measure(recorded, seatrial, "p3", 1.0, "--prepare", "'x", code=64)["error"]["what"]
+    )

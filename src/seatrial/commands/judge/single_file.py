@@ -1,7 +1,6 @@
 """One output of a benchmark, or one file of series over time, is read and judged."""
 
-import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from seatrial.archive import run_sets
 from seatrial.benchmarks.declaration import PAIR, Benchmark
@@ -32,7 +31,7 @@ def output_judged(sources: Sources, wanted: Wanted) -> Report:
         declared, result = definition.parsed(wanted.benchmark, text, wanted.largest)
     if declared is None:
         return output_report(file.name, declared, result)
-    limits = limits_of(declared, wanted.limit)
+    limits = definition.limits_of(declared, wanted.limit)
     if wanted.facts:
         facts = facts_reading.read_named(wanted.facts, wanted.archive).facts
         if ":" not in wanted.facts and not _ran_on_all(declared, result, facts.values()):
@@ -48,22 +47,6 @@ def _ran_on_all(declared: Benchmark, result: Output, facts: Collection[NodeFacts
     cores = [known.cores for known in facts if known.cores]
     full = len(cores) == len(facts) and result.work("ranks") == sum(cores)
     return len(facts) == 1 or result.work("nodes") == len(facts) or pair or full
-
-
-def limits_of(declared: Benchmark, given: Sequence[tuple[str, str]]) -> dict[str, float]:
-    """Limits by metric. Raises UsageError for what is not a number, or not a metric of the benchmark."""
-    limits = {}
-    metrics = [metric.name for metric in declared.metrics]
-    for name, value in given:
-        if name not in metrics:
-            raise UsageError(f"--limit {name}: {declared.name} has no such metric.", f"It has {', '.join(metrics)}.")
-        try:
-            limits[name] = float(value)
-        except ValueError:
-            limits[name] = math.nan
-        if not math.isfinite(limits[name]) or "_" in value or not value.isascii():
-            raise UsageError(f"--limit {name}={value}: {value!r} is not a number.", "Write 12.5e9, in base units.")
-    return limits
 
 
 def series_judged(sources: Sources, wanted: Wanted) -> Report:

@@ -266,11 +266,11 @@ def _curves(measured: Sequence[_Row], over: str, metric: str, *, long: bool) -> 
             continue
         seen.add(identity)
         runs.append(_run(row, row.size, metric))
-    each = of_each(metric, over)
-    whole = f"{metric} times {over}" if each else metric
+    divided = of_each(metric, over)
+    whole = f"{metric} times {over}" if divided else metric
     for group, measured_runs in groups.items():
         runs = measured_runs
-        if each:
+        if divided:
             runs = [msgspec.structs.replace(run, value=run.value * run.size) for run in runs]
         better = Better.MORE if SPEED.search(metric) or not TIME.search(metric) else Better.LESS
         yield Curve(
@@ -281,8 +281,8 @@ def _curves(measured: Sequence[_Row], over: str, metric: str, *, long: bool) -> 
 
 def of_each(metric: str, over: str) -> bool:
     """Whether a rate is that of one node (rank, core) of the size, so that the whole has as many times as much."""
-    each = any(match["one"].lower() in ONE_OF.get(over, ()) for match in EACH.finditer(metric))
-    return each and (SPEED.search(metric) is not None or not TIME.search(metric))
+    divided = any(match["one"].lower() in ONE_OF.get(over, ()) for match in EACH.finditer(metric))
+    return divided and (SPEED.search(metric) is not None or not TIME.search(metric))
 
 
 def _run(row: _Row, size: float, metric: str) -> Run:
