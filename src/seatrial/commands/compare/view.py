@@ -152,8 +152,11 @@ def _blocks(comparison: Comparison) -> Iterable[Block]:
 
 
 def _changed_first(comparison: Comparison) -> list[MetricChange]:
-    """Metrics in which everything is the same come last."""
-    return sorted(comparison.metrics, key=lambda each: all(row.outcome is Outcome.SAME for row in each.rows))
+    """Main figures of benchmarks come first, and metrics in which everything is the same last."""
+    return sorted(
+        comparison.metrics,
+        key=lambda change: (not change.metric.main, all(row.outcome is Outcome.SAME for row in change.rows)),
+    )
 
 
 def _shortened(rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
@@ -170,7 +173,7 @@ def _numbered(items: Iterable[str]) -> tuple[str, ...]:
 
 
 def _rows(comparison: Comparison) -> Iterable[tuple[str, ...]]:
-    for metric in comparison.metrics:
+    for metric in _changed_first(comparison):
         undecided = (metric.undecided,) if metric.undecided else ()
         for row in (metric.together, *metric.changed[:MOST_SHOWN], *undecided):
             yield (
