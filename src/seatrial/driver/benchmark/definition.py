@@ -1,6 +1,7 @@
 """Which benchmark a name means: one that is known, or one that a site's own TOML file declares."""
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,8 +10,12 @@ from seatrial.benchmarks import catalogue, generic
 from seatrial.benchmarks.declaration import AUTO, Benchmark
 from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
+from seatrial.model.number_text import NUMBER, number_of
+from seatrial.model.unit_text import unit_of
 
 SUFFIX = ".toml"
+QUANTITY = re.compile(rf"(?P<number>{NUMBER}) ?(?P<unit>[^\d\s][^\s]{{0,20}})?")
+"""A number, and a unit if it has one."""
 
 
 def benchmark_of(name: str) -> Benchmark:
@@ -35,16 +40,20 @@ def parsed(name: str, text: str, largest_bytes: int = 0) -> tuple[Benchmark | No
 
 
 def limits_of(declared: Benchmark, given: Sequence[tuple[str, str]]) -> dict[str, float]:
-    """Limits by metric. Raises UsageError for what is not a number, or not a metric of the benchmark."""
+    """Limits by metric, from `12.5e9` in base units or with a unit: `100 Gb/s`. Raises UsageError for what is neither a
+    number nor a metric of the benchmark.
+    """
     limits = {}
-    metrics = [metric.name for metric in declared.metrics]
-    for name, value in given:
-        if name not in metrics:
-            raise UsageError(f"--limit {name}: {declared.name} has no such metric.", f"It has {', '.join(metrics)}.")
-        try:
-            limits[name] = float(value)
-        except ValueError:
-            limits[name] = math.nan
-        if not math.isfinite(limits[name]) or "_" in value or not value.isascii():
-            raise UsageError(f"--limit {name}={value}: {value!r} is not a number.", "Write 12.5e9, in base units.")
+    units = {metric.name: metric.unit for metric in declared.metrics}
+    for name, text in given:
+        if name not in units:
+            raise UsageError(f"--limit {name}: {declared.name} has no such metric.", f"It has {', '.join(units)}.")
+        match = QUANTITY.fullmatch(text)
+        unit = unit_of(match["unit"]) if match and match["unit"] else None
+        value = number_of(match["number"]) * (unit.factor if unit else 1.0) if match else math.nan
+        fits = match is not None and (not match["unit"] or (unit is not None and unit.base == units[name]))
+        if not fits or not math.isfinite(value):
+            remedy = f"Write 12.5e9, in {units[name] or 'its unit'}, or with a unit that fits: 100Gb/s."
+            raise UsageError(f"--limit {name}={text}: {text!r} is not a number.", remedy)
+        limits[name] = value
     return limits

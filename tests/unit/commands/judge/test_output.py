@@ -91,6 +91,25 @@ def test_facts_of_the_nodes_give_the_limit(
     assert found["limits"]["bandwidth_bytes_per_s"] == pytest.approx(megabits * 117.67e3, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("limit", "headline"),
+    [
+        ("10Gb/s", "PASS  run.out: NetPIPE 999.4 MB/s, 80 % of its limit 1.25 GB/s"),
+        ("1.25 GB/s", "PASS  run.out: NetPIPE 999.4 MB/s, 80 % of its limit 1.25 GB/s"),
+        ("4 Gbit/s", "INVALID  run.out: above-limit: "),
+    ],
+)
+def test_a_limit_may_be_the_rate_of_a_link(tmp_path: Path, seatrial: Seatrial, limit: str, headline: str) -> None:
+    words = ["judge", write(tmp_path, netpipe()), "--limit", f"bandwidth_bytes_per_s={limit}"]
+    assert seatrial(*words, "--json", code=None).data["headline"].startswith(headline)
+
+
+@pytest.mark.parametrize("limit", ["5s", "10 nodes", "Gb/s", "1_000", "inf", "10GB", "1e400"])
+def test_a_limit_of_another_kind_is_refused(tmp_path: Path, seatrial: Seatrial, limit: str) -> None:
+    words = ["judge", write(tmp_path, netpipe()), "--limit", f"bandwidth_bytes_per_s={limit}"]
+    assert "is not a number" in seatrial(*words, code=64).err
+
+
 def test_facts_of_more_nodes_than_ran_are_no_limit(tmp_path: Path, seatrial: Seatrial) -> None:
     cluster = recording(tmp_path, 10_000, nodes=4)
     refused = seatrial("judge", write(tmp_path, netpipe()), "--facts", cluster, code=64).err
