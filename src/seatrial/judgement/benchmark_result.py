@@ -11,7 +11,7 @@ from seatrial.benchmarks.declaration import PAIR, Benchmark
 from seatrial.benchmarks.reading import plain
 from seatrial.failures.start_failure import explain
 from seatrial.judgement.benchmark_findings import CODES, INCOMPLETE, breach_finding, word_of_output
-from seatrial.judgement.job import Job, job_of
+from seatrial.judgement.job import Job, job_of, with_carrying_ports
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.past import past_of_figure, slower_benchmark
 from seatrial.judgement.rank_notes import first_ranks
@@ -94,7 +94,9 @@ def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
     plan, steps = recorded.plan, recorded.steps
     facts = {node_of(name): known for name, known in recorded.facts.items()}
     whole = facts.keys() == {node_of(name) for name in recorded.info.nodes}
-    limits = {**(limits_of_nodes(benchmark, facts) if whole else {}), **_given(recorded)}
+    after = {node_of(name): known for name, known in recorded.facts_after.items()}
+    carrying = {name: with_carrying_ports(known, after.get(name)) for name, known in facts.items()}
+    limits = {**(limits_of_nodes(benchmark, carrying) if whole else {}), **_given(recorded)}
     output = _output(benchmark, plan, steps)
     failure = _failure(recorded, output)
     if not failure:
@@ -105,7 +107,6 @@ def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
         missing=(failure, *output.missing) if failure and steps else output.missing,
         breaches=(*(_bad_exit(step) for step in steps if step.returncode and not failure), *output.breaches),
     )
-    after = {node_of(name): known for name, known in recorded.facts_after.items()}
     ratio = _past_ratio(recorded, benchmark, output) if output.valid and not failure else None
     findings = [breach_finding(breach, subject.output(benchmark.name)) for breach in output.breaches]
     past, settings = recorded.info.past, recorded.info.settings
