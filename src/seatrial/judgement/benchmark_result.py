@@ -203,8 +203,13 @@ def _peak(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, flo
     """Flop/s of all nodes at the highest frequency of any core; nothing where one of them is not known."""
     if FLOPS not in {metric.name for metric in benchmark.metrics} or not facts:
         return {}
-    peaks = [max((_at_maximum(peak) for peak in compute_peaks(known)), default=0.0) for known in facts.values()]
+    peaks = [peak_of(known) for known in facts.values()]
     return {FLOPS: sum(peaks)} if all(peaks) else {}
+
+
+def peak_of(facts: NodeFacts) -> float:
+    """Flop/s of a node at the highest frequency of any core; 0: not known."""
+    return max((_at_maximum(peak) for peak in compute_peaks(facts)), default=0.0)
 
 
 def _path(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:

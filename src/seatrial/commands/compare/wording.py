@@ -102,7 +102,7 @@ def _of_main(comparison: Comparison, metric: MetricChange, row: Changed) -> list
 def _explained(comparison: Comparison) -> list[str]:
     """What was proved; else what changed at the same time and is known to matter."""
     proofs = [f"{each.outcome.value}: {_where(each)}" for each in comparison.proofs if each.outcome in DECIDED]
-    if proofs or comparison.outcome not in (Outcome.SLOWER, Outcome.FASTER) or not comparison.suspects:
+    if proofs or comparison.outcome is Outcome.SAME or not comparison.suspects:
         return proofs
     first = comparison.suspects[0]
     where = "all nodes" if len(first.nodes) == first.of else some(list(first.nodes), MOST_NAMES)
