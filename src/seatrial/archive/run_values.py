@@ -20,6 +20,7 @@ from seatrial.archive.node_values import trial_rows
 from seatrial.archive.reader import read_entries, read_info, read_run
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.samples import opened, parquet, read_errors, system_errors
+from seatrial.files.owners import is_own
 from seatrial.judgement.benchmark_result import declared_in, judge_run, run_values
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.imported import ImportedValue, Sense
@@ -28,6 +29,7 @@ from seatrial.model.node_trials import Measure
 from seatrial.model.run import RunKind, run_kind
 from seatrial.model.run_values import Compared, Metric, MetricTable
 from seatrial.model.words import some
+from seatrial.process.time_limit import PARSE_S, limited
 
 if TYPE_CHECKING:
     import duckdb
@@ -46,6 +48,8 @@ WHERE number = ? AND (
 """Whether a run has values that seatrial does not write: the file of somebody else may contain anything."""
 LEFT_OUT = "The run {} is left out: {}"
 MOST_NAMED = 6
+OTHERS_S = 1.0
+"""For the output of a run of somebody else, whose patterns may be made to take for ever."""
 MEMORY = "1GB"
 """For DuckDB; what does not fit goes to a temporary file."""
 COLUMNS = (
@@ -248,7 +252,8 @@ def printed_values(folder: Path) -> Sequence[ImportedValue]:
     info = read_info(folder)
     if run_kind(info) is RunKind.IMPORT:
         return [value for entry in of_type(read_entries(folder), ValuesImported) for value in entry.values]
-    result = judge_run(read_run(folder), declared_in(info))
+    with limited(PARSE_S if is_own(folder) else OTHERS_S, f"Reading the output of {info.run}"):
+        result = judge_run(read_run(folder), declared_in(info))
     if not result.output.valid:
         why = [*result.output.missing, *(breach.reason for breach in result.output.breaches), result.failure]
         raise SeatrialError(f"its output is {result.word}: {why[0]}.", f"Leave it out; see seatrial report {info.run}.")

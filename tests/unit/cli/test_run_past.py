@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from seatrial.archive import run_values
+from seatrial.model.errors import SeatrialError
 from tests.support.builders import Cluster
 from tests.support.collecting import program
 from tests.support.command_line import Seatrial
@@ -153,3 +155,16 @@ def test_a_command_prepares_each_node_before_the_programs(recorded: Path, seatri
         "cannot be divided into words"
         in measure(recorded, seatrial, "p3", 1.0, "--prepare", "'x", code=64)["error"]["what"]
     )
+
+
+def test_patterns_of_somebody_else_do_not_take_for_ever(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(archive / "b3", tmp_path / "b3")
+    info, journal = tmp_path / "b3" / "run.json", tmp_path / "b3" / "journal.jsonl"
+    info.write_text(info.read_text().replace(r"Rate (\\S+)", "Rate ((a|aa)+)x"))
+    journal.write_text(journal.read_text().replace("Rate 612", f"Rate {'a' * 80}"))
+    monkeypatch.setattr(run_values, "is_own", lambda _: False)
+    monkeypatch.setattr(run_values, "OTHERS_S", 0.3)
+    with pytest.raises(SeatrialError, match=r"Reading the output of b3 took more than 0\.3 s"):
+        run_values.printed_values(tmp_path / "b3")
