@@ -72,6 +72,10 @@ def test_the_main_figure_makes_the_first_line(archive: Path, seatrial: Seatrial)
 
 
 def test_they_are_planned_and_followed(archive: Path, seatrial: Seatrial) -> None:
+    planned = seatrial("compare", "--plan", "heat", "--runs", "a1,a2,a3", "--json").data["headline"]
+    assert planned.endswith("after show a change of 2.0 % in heat rate_per_s [1/s] with 90 % power")
+    fleet = seatrial("judge", "--runs", "a1,a2,a3", "--as", "fleet", "--json", code=None).err
+    assert "Several metrics" not in fleet
     needs = seatrial("compare", "--plan", "heat rate", "--runs", "a1,a2,a3", "--json").data["needs"]
     assert [(need["metric"], need["claim"]) for need in needs] == [("heat rate_per_s [1/s]", "everything")]
     assert needs[0]["runs_each"] <= 3
