@@ -11,6 +11,7 @@ from seatrial.commands.compare.wording import (
     needed_text,
     proof_text,
     sentence,
+    shares_text,
     subject_name,
     sum_of,
     suspect_text,
@@ -22,6 +23,7 @@ from seatrial.judgement.comparison.records import (
     Counts,
     MetricChange,
     ProofOutcome,
+    RankShare,
     Suspect,
     Unlike,
 )
@@ -119,6 +121,7 @@ class ComparisonFields(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[MetricFields, ...]
     suspects: tuple[Suspect, ...]
     proofs: tuple[ProofFields, ...]
+    rank_shares: tuple[RankShare, ...]
     new_problems: tuple[str, ...]
     across: tuple[Unlike, ...]
     notes: tuple[str, ...]
@@ -216,6 +219,8 @@ def _about(comparison: Comparison) -> Iterable[tuple[str, str]]:
     for metric in comparison.metrics:
         if alone := in_one_text(metric):
             yield "nodes" if metric.metric.of_nodes else "pairs", alone
+    if comparison.rank_shares:
+        yield "a rank has", shares_text(comparison)
     limit = share(comparison.threshold)
     yield "same", f"shown to have changed by less than {limit} (two one-sided tests, 5 %)"
     yield "slower, faster", "at most 1 % of those named are expected to be wrong (Benjamini and Hochberg)"

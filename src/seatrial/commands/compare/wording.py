@@ -63,7 +63,8 @@ def sentence(comparison: Comparison) -> str:
     row = comparison.worst
     metric = next(each for each in comparison.metrics if each.metric == row.metric)
     if row.metric.main:
-        return "; ".join([*_of_main(comparison, metric, row), *_explained(comparison), runs])
+        shares = [f"a rank has {shares_text(comparison)}"] if comparison.rank_shares else []
+        return "; ".join([*_of_main(comparison, metric, row), *shares, *_explained(comparison), runs])
     name = subject_name(row, sum_of(metric))
     if comparison.outcome is Outcome.SAME:
         parts = [_within(comparison), f"largest change {name}: {change_text(row)} ({interval_text(row)})"]
@@ -92,11 +93,20 @@ def _of_main(comparison: Comparison, metric: MetricChange, row: Changed) -> list
     parts = [f"{whose}{name} {values}, {same}{speed_text(row)} ({interval_text(row)})"]
     if needed := needed_text(row):
         parts.append(needed)
-    others = [each.together.outcome for each in comparison.metrics if not each.metric.main]
+    others = [other.together.outcome for other in comparison.metrics if not other.metric.main]
     numbers = ((others.count(outcome), outcome.value) for outcome in (Outcome.SLOWER, Outcome.FASTER))
     if changed := [f"{number} {word}" for number, word in numbers if number]:
         parts.append(f"of {count(len(others), 'other figure')} {' and '.join(changed)}")
     return [*parts, *_not_measured(comparison)]
+
+
+def shares_text(comparison: Comparison) -> str:
+    """7.68 GB/s → 15.36 GB/s of memory, 443 MB/s → 886 MB/s of the link; empty where that did not change."""
+    return ", ".join(
+        f"{units.bandwidth(part.before_bytes_per_s)} → {units.bandwidth(part.after_bytes_per_s)} of "
+        f"{'the link' if part.of == 'link' else part.of}"
+        for part in comparison.rank_shares
+    )
 
 
 def _explained(comparison: Comparison) -> list[str]:

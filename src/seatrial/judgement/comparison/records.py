@@ -165,6 +165,15 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """Runs."""
 
 
+class RankShare(msgspec.Struct, frozen=True, kw_only=True):
+    """What one rank has of a node's limit, where the sets ran with unlike numbers of ranks a node."""
+
+    of: str
+    """`memory`, or `link`: to another node."""
+    before_bytes_per_s: float
+    after_bytes_per_s: float
+
+
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is known of the second set compared with the first."""
 
@@ -185,3 +194,4 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     threshold: float
     notes: tuple[str, ...]
     proofs: tuple[Proof, ...] = ()
+    rank_shares: tuple[RankShare, ...] = ()
