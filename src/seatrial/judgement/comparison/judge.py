@@ -104,9 +104,9 @@ def _node_limits(facts: Facts) -> dict[str, float]:
     nodes = list(facts.values())[:2]
     memory = memory_limits(nodes[0]) if nodes else ()
     packages = [limit.limit_bytes_per_s for limit in memory if isinstance(limit, Limit)]
-    found = {"memory": sum(packages)} if packages and len(packages) == len(memory) else {}
+    limits = {"memory": sum(packages)} if packages and len(packages) == len(memory) else {}
     link = path_limit(*nodes) if len(nodes) > 1 else None
-    return {**found, "link": link.limit_bytes_per_s} if isinstance(link, Limit) else found
+    return {**limits, "link": link.limit_bytes_per_s} if isinstance(link, Limit) else limits
 
 
 def refuse(unlike: Sequence[Unlike], first: str, second: str) -> None:
