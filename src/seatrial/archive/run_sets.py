@@ -18,6 +18,8 @@ from seatrial.model.run import RunKind
 from seatrial.model.run_values import MetricTable, RunSummary
 from seatrial.model.words import count, verb
 
+PRINTED = (RunKind.IMPORT, RunKind.RUN)
+"""Kinds of runs whose values are numbers that programs printed, and not samples."""
 MOST_NOTES = 5
 """On runs that are left out: whoever may write to an archive can put thousands of bad ones there."""
 
@@ -59,7 +61,7 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
         """Where the values of each run are. `trials`: also those of the trials of nodes at the end of a check, which
         `seatrial nodes` has anyway. Raises NoDuckdb.
         """
-        sampled = [run.folder for run in self.runs if not run.in_baseline and run.summary.kind != RunKind.IMPORT]
+        sampled = [run.folder for run in self.runs if not run.in_baseline and run.summary.kind not in PRINTED]
         samples = samples_or_problems(sampled)
         return [_values(run, samples, trials=trials) for run in self.runs]
 
@@ -86,8 +88,8 @@ def _values(run: StoredRun, samples: Mapping[Path, Path | SeatrialError], *, tri
     if run.in_baseline:
         path = run.folder / baselines.VALUES_FILE
         return ValuesFile(path=path, run=run.summary.run, in_baseline=True, trials_of=trials_of)
-    if run.summary.kind == RunKind.IMPORT:
-        return ValuesFile(path=run.folder, run=run.summary.run, imported=True, by_date=run.by_date)
+    if run.summary.kind in PRINTED:
+        return ValuesFile(path=run.folder, run=run.summary.run, printed=True, by_date=run.by_date)
     return ValuesFile(path=samples[run.folder], run=run.summary.run, trials_of=trials_of, by_date=run.by_date)
 
 

@@ -1,5 +1,6 @@
 """What a run was and under which conditions it measured, from its description and the first start of its probe."""
 
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from seatrial.archive.journal import SessionStarted, decode
 from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.run_files import DamagedRun, damage, opened_inside
 from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.placement import node_of
 from seatrial.model.run import RunInfo, run_kind
 from seatrial.model.run_values import RunSummary
-from seatrial.model.settings import CheckSettings, PlacementSettings, SiteSettings
+from seatrial.model.settings import CheckSettings, PlacementSettings, RunSettings, SiteSettings
+from seatrial.model.words import count
 
 SESSION = b'"entry":"session"'
 RANGE = ".."
@@ -47,7 +50,22 @@ def summary_of(info: RunInfo, ranks_per_node: float | None = None) -> RunSummary
         wrap=info.wrap,
         ranks_per_node=ranks_per_node,
         seconds=_seconds(info.started, info.ended),
+        benchmark=_benchmark(info),
     )
+
+
+def _benchmark(info: RunInfo) -> str:
+    """`hpl --set order=40000, 64 ranks on 2 nodes`; empty for what is not a benchmark."""
+    settings = info.settings
+    if not isinstance(settings, RunSettings):
+        return ""
+    words = [Path(settings.benchmark).stem, *(f"--set {name}={value}" for name, value in settings.parameters.items())]
+    if settings.case is not None:
+        words.append(f"--case {settings.case}")
+    if settings.prepare:
+        words.append(f"--prepare {shlex.quote(shlex.join(settings.prepare))}")
+    ranks = f"{count(settings.ranks, 'rank')} on " if settings.ranks else ""
+    return f"{' '.join(words)}, {ranks}{count(len({node_of(name) for name in info.nodes}), 'node')}"
 
 
 def _site(info: RunInfo) -> SiteSettings | None:
@@ -77,7 +95,7 @@ def _ranks_per_node(folder: Path) -> float | None:
 
 def _seconds(started: str, ended: str) -> float | None:
     try:
-        return (_moment(ended) - _moment(started)).total_seconds()
+        return max((_moment(ended) - _moment(started)).total_seconds(), 0.0)  # the end is in whole seconds
     except ValueError:
         return None
 

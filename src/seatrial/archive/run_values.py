@@ -17,14 +17,19 @@ import numpy as np
 
 from seatrial.archive.journal import ValuesImported, of_type
 from seatrial.archive.node_values import trial_rows
-from seatrial.archive.reader import read_entries
+from seatrial.archive.reader import read_entries, read_info, read_run
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.samples import opened, parquet, read_errors, system_errors
-from seatrial.model.errors import SeatrialError
-from seatrial.model.imported import Sense
+from seatrial.files.owners import is_own
+from seatrial.judgement.benchmark_result import declared_in, judge_run, run_values
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.imported import ImportedValue, Sense
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.node_trials import Measure
+from seatrial.model.run import RunKind, run_kind
 from seatrial.model.run_values import Compared, Metric, MetricTable
+from seatrial.model.words import some
+from seatrial.process.time_limit import PARSE_S, limited
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,6 +47,9 @@ WHERE number = ? AND (
 """
 """Whether a run has values that seatrial does not write: the file of somebody else may contain anything."""
 LEFT_OUT = "The run {} is left out: {}"
+MOST_NAMED = 6
+OTHERS_S = 1.0
+"""For the output of a run of somebody else, whose patterns may be made to take for ever."""
 MEMORY = "1GB"
 """For DuckDB; what does not fit goes to a temporary file."""
 COLUMNS = (
@@ -123,14 +131,16 @@ class ValuesFile(msgspec.Struct, frozen=True, kw_only=True):
     in_baseline: bool = False
     by_date: bool = False
     """Nobody named the run: it is one of a range of dates."""
-    imported: bool = False
-    """Then the path is that of the run's folder."""
+    printed: bool = False
+    """Its values are numbers that programs printed: imported, or those of a benchmark that was run. Then the path is
+    that of the run's folder.
+    """
     trials_of: Path | None = None
     """The folder of the run (or baseline) whose figures of trials of nodes are wanted, too; None: they are not."""
 
 
 def read_tables(files: Sequence[ValuesFile], note: Callable[[str], None] | None = None) -> tuple[MetricTable, ...]:
-    """All metrics of these runs, sorted; rows in the order of `files`.
+    """All metrics of these runs, main figures of benchmarks first, then sorted; rows in the order of `files`.
 
     `note` gets a sentence on each run of a range of dates that cannot be read, whose row then has no values. Without
     it, and for a run that was named, raises DamagedRun, SeatrialError; always TooLittleMemory.
@@ -156,15 +166,24 @@ def read_tables(files: Sequence[ValuesFile], note: Callable[[str], None] | None 
             ): number
             for number, phase, variant, kernel, size, many in connection.execute("SELECT * FROM metrics").fetchall()
         }
-    return tuple(values.table(metric, keys[metric], len(files)) for metric in sorted(keys))
+    in_order = sorted(keys, key=lambda metric: (not metric.main, metric))
+    return tuple(values.table(metric, keys[metric], len(files)) for metric in in_order)
 
 
 def write_values(files: Sequence[ValuesFile], target: Path) -> None:
-    """One Parquet file with the values of these runs, by name of the run. Raises OSError, DamagedRun.
+    """One Parquet file with the values of these runs, by name of the run.
+
+    Raises OSError, DamagedRun, and UsageError where a run has no value, so that nothing could be compared with it.
 
     `target`: the path of an open file's descriptor, see `files.writing.descriptor_path`.
     """
     with _loaded(files) as connection, system_errors():
+        numbers = {number for (number,) in connection.execute("SELECT DISTINCT number FROM run_values").fetchall()}
+        if empty := [file.run for place, file in enumerate(files) if place not in numbers]:
+            raise UsageError(
+                f"Nothing can be compared with {some(empty, MOST_NAMED)}: no value was measured.",
+                "Leave such runs out.",
+            )
         connection.execute("CREATE TEMP TABLE names (number INTEGER, run VARCHAR)")
         connection.executemany("INSERT INTO names VALUES (?, ?)", [(n, file.run) for n, file in enumerate(files)])
         named = "SELECT names.run, * EXCLUDE (run, number) FROM run_values JOIN names USING (number) ORDER BY ALL"
@@ -189,7 +208,8 @@ def _loaded(
                         raise DamagedRun("its values are not what seatrial writes.")
             except SeatrialError as error:
                 if note is None or not file.by_date:
-                    raise DamagedRun(f"The run {file.run} cannot be read: {error.what}", error.remedy) from error
+                    how = "read" if isinstance(error, DamagedRun) else "used"
+                    raise DamagedRun(f"The run {file.run} cannot be {how}: {error.what}", error.remedy) from error
                 connection.execute("DELETE FROM run_values WHERE number = ?", [number])
                 note(LEFT_OUT.format(file.run, error.what))
         yield connection
@@ -199,8 +219,8 @@ def _load(connection: "duckdb.DuckDBPyConnection", number: int, file: ValuesFile
     """The values of one run. Raises DamagedRun, SeatrialError."""
     if isinstance(file.path, SeatrialError):
         raise file.path
-    if file.imported:
-        _insert(connection, _imported(number, file.path))
+    if file.printed:
+        _insert(connection, [_printed_row(number, value) for value in printed_values(file.path)])
     elif _load_samples(connection, number, file, file.path) and file.trials_of is not None:
         _insert(connection, trial_rows(number, file.trials_of))
 
@@ -224,13 +244,25 @@ def _insert(connection: "duckdb.DuckDBPyConnection", rows: Sequence[tuple[object
         connection.executemany(OF_NODE, rows)
 
 
-def _imported(number: int, folder: Path) -> list[tuple[object, ...]]:
-    """Imported values, from the journal."""
-    return [
-        (number, Phase.IMPORTED.value, f"{one.metric} [{one.unit}]" if one.unit else one.metric, one.sense.value, 0,
-         one.node, one.node, one.value, None)
-        for entry in of_type(read_entries(folder), ValuesImported) for one in entry.values
-    ]  # fmt: skip
+def printed_values(folder: Path) -> Sequence[ImportedValue]:
+    """What programs printed: values that were imported, or those of a benchmark that was run, if they can be used.
+
+    Raises DamagedRun, and SeatrialError for a run that is not valid or not complete.
+    """
+    info = read_info(folder)
+    if run_kind(info) is RunKind.IMPORT:
+        return [value for entry in of_type(read_entries(folder), ValuesImported) for value in entry.values]
+    with limited(PARSE_S if is_own(folder) else OTHERS_S, f"Reading the output of {info.run}"):
+        result = judge_run(read_run(folder), declared_in(info))
+    if not result.output.valid:
+        why = [*result.output.missing, *(breach.reason for breach in result.output.breaches), result.failure]
+        raise SeatrialError(f"its output is {result.word}: {why[0]}.", f"Leave it out; see seatrial report {info.run}.")
+    return tuple(run_values(info, result.benchmark, result.output))
+
+
+def _printed_row(number: int, value: ImportedValue) -> tuple[object, ...]:
+    phase = Phase.MAIN if value.main else Phase.IMPORTED
+    return (number, phase.value, value.name, value.sense.value, 0, value.node, value.node, value.value, None)
 
 
 def _reduce(connection: "duckdb.DuckDBPyConnection", number: int) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -29,7 +29,7 @@ from seatrial.benchmarks.gates import judge
 from seatrial.benchmarks.reading import SHARE, plain
 from seatrial.importers.fleets import OUTPUT_NAME
 from seatrial.importers.other_outputs import recognised
-from seatrial.model.benchmark import Output
+from seatrial.model.benchmark import Label, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source
 
@@ -208,26 +208,42 @@ def output_batch(source: Source, text: str) -> Batch:
     conditions = {name: str(output.work(name)) for name in CONDITIONS if output.work(name) is not None}
     if output.version:
         conditions["version"] = output.version
-    values = tuple(_of_results(benchmark, output, match["node"] if match else ALL_NODES))
+    values = tuple(values_of(benchmark, output, match["node"] if match else ALL_NODES))
     if not values:
         raise UsageError("The output has no positive number of any metric.", "Leave this file out.")
     source = msgspec.structs.replace(source, form=benchmark.name, conditions=conditions)
     return Batch(label=f"run {match['run']}" if match else source.file, source=source, values=values)
 
 
-def _of_results(benchmark: Benchmark, output: Output, node: str) -> Iterator[ImportedValue]:
+def values_of(benchmark: Benchmark, output: Output, node: str) -> Iterator[ImportedValue]:
+    """Positive numbers of each metric and what it belongs to, the median of several; the main figure first.
+
+    Numbers in the name of the main figure are left out: they say how large the problem was, words say of what it is.
+    """
     metrics = {metric.name: metric for metric in benchmark.metrics}
     groups: defaultdict[str, list[float]] = defaultdict(list)
     of_name = {}
     for result in output.results:
         if result.metric in metrics and result.value > 0 and not metrics[result.metric].of_result:
-            labels = " ".join(f"{name}={value}" for name, value in result.labels.items() if value != "")
-            name = " ".join(filter(None, (benchmark.name, result.metric, labels)))
+            name = _name(benchmark, result.metric, result.labels)
             groups[name].append(result.value)
             of_name[name] = metrics[result.metric]
+    best = benchmark.main_result(output)
+    if best is not None and (whole := _name(benchmark, best.metric, best.labels)) in groups:
+        words = {label: value for label, value in best.labels.items() if isinstance(value, str)}
+        numbers = [best.value] if "bytes" in best.labels else groups.pop(whole)
+        yield _median(_name(benchmark, best.metric, words), of_name[whole], node, numbers, main=True)
     for name, numbers in groups.items():
-        middle = sorted(numbers)[(len(numbers) - 1) // 2]
-        yield ImportedValue(metric=name, unit=of_name[name].unit, sense=of_name[name].sense, node=node, value=middle)
+        yield _median(name, of_name[name], node, numbers)
+
+
+def _name(benchmark: Benchmark, metric: str, labels: Mapping[str, Label]) -> str:
+    return " ".join((benchmark.name, metric, *(f"{name}={value}" for name, value in labels.items() if value != "")))
+
+
+def _median(name: str, metric: Metric, node: str, numbers: Sequence[float], *, main: bool = False) -> ImportedValue:
+    middle = sorted(numbers)[(len(numbers) - 1) // 2]
+    return ImportedValue(metric=name, unit=metric.unit, sense=metric.sense, node=node, value=middle, main=main)
 
 
 def last_number(source: Source, text: str, sense: Sense) -> Batch:

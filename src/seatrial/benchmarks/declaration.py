@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from seatrial.model.benchmark import Metric, Output
+from seatrial.model.benchmark import Better, Metric, Output, Result
 from seatrial.model.benchmark_run import Plan, Request
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import FindingKind
@@ -97,6 +97,15 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     def main(self) -> Metric:
         """The metric called `main_metric`."""
         return next(metric for metric in self.metrics if metric.name == self.main_metric)
+
+    def main_result(self, output: Output) -> Result | None:
+        """The best value of the main metric over message sizes; of several parts the main one, else the first."""
+        every = [item for item in output.results if item.metric == self.main_metric]
+        values = [item for item in every if self.main_labels.items() <= item.labels.items()] or every
+        if not values:
+            return None
+        best = (max if self.main.better is Better.MORE else min)(values, key=lambda item: item.value)
+        return best if "bytes" in best.labels else values[0]
 
 
 def completed(given: Mapping[str, str], declared: tuple[Parameter, ...]) -> dict[str, str]:

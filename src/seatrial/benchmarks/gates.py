@@ -28,7 +28,7 @@ LEAST_BYTES = 1024
 MOST_OF_A_KIND = 10
 LIMIT, REQUESTED = "limit", "requested work"
 """What an output is compared with."""
-BOTH_WAYS = ("bi-directional", "bibw", "exchange", "sendrecv", "bidir")
+BOTH_WAYS = ("bi-directional", "bibw", "biband", "exchange", "sendrecv", "bidir")
 """Words in the names of tests (OSU, IMB) that count what flows in both directions."""
 KINDS = {
     "iterations": FindingKind.ITERATIONS_DIFFER,
@@ -58,7 +58,7 @@ def judge(
     for result in output.results:
         metric = metrics.get(result.metric)
         if metric is not None:
-            breaches += _of_number(result, metric, _bound(result, metric, bounds))
+            breaches += _of_number(result, metric, bound(result, metric, bounds))
     counted: dict[FindingKind, int] = {}
     kept = []
     for breach in breaches:
@@ -71,12 +71,12 @@ def judge(
     return msgspec.structs.replace(output, breaches=(*output.breaches, *kept), references=tuple(references))
 
 
-def _bound(result: Result, metric: Metric, bounds: Mapping[str, float]) -> float | None:
+def bound(result: Result, metric: Metric, bounds: Mapping[str, float]) -> float | None:
     """The limit of one number. What flows both ways at once may be twice the limit of a path in one direction."""
-    bound = bounds.get(metric.name)
+    limit = bounds.get(metric.name)
     test = str(result.labels.get("test", "")).lower()
     both_ways = metric.of_path and any(word in test for word in BOTH_WAYS)
-    return 2 * bound if bound is not None and both_ways else bound
+    return 2 * limit if limit is not None and both_ways else limit
 
 
 def _of_best(benchmark: Benchmark, output: Output, bounds: Mapping[str, float]) -> list[Breach]:
@@ -91,7 +91,7 @@ def _of_best(benchmark: Benchmark, output: Output, bounds: Mapping[str, float]) 
         if metric.name not in bounds or not metric.least_share or not main:
             continue
         best = max(main, key=lambda result: result.value)
-        part = best.value / bounds[metric.name]
+        part = best.value / (bound(best, metric, bounds) or best.value)
         if 0 < part < metric.least_share:
             least = units.share(metric.least_share)
             reason = f"{metric.name} is at best {units.share(part)} of its limit, below {least}"

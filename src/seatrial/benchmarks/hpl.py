@@ -11,6 +11,7 @@ from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
 from seatrial.model.benchmark_run import Plan, Request, Step
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
+from seatrial.model.units import duration
 from seatrial.model.verdict import FindingKind
 
 RESULT = re.compile(
@@ -34,6 +35,14 @@ CLOCK_S = 3.0
 
 
 WORD_BYTES = 8
+FLOPS_OF_CUBE = 2 / 3
+"""HPL does 2/3 N^3 operations, and less than 1 % more for the orders that are run."""
+LIKELY_OF_PEAK = 0.4
+"""What HPL reaches at least on most machines, for the time that it will take; lists of the TOP500 begin there."""
+LIKELY_FLOPS_PER_S = 2e9
+"""Of a rank on a machine whose peak is not known: what a slow virtual machine does."""
+HPL_PART, HPCC_PART = 0.6, 0.2
+"""Of the time limit: the rest is for the start, the check of the result, and the other parts of HPCC."""
 LEAST_ORDER, MOST_ORDER = 64, 100_000_000
 PARAMETERS = (
     Parameter(name="order", default=AUTO, meaning="order N of the matrix; auto: from memory", grows=0.5),
@@ -103,7 +112,7 @@ def input_text(order: int, block: int, ranks: int, device: str = "6") -> str:
 
 def hpl_plan(request: Request) -> Plan:
     """xhpl with HPL.dat. Raises UsageError for a parameter, and where memory is not known."""
-    order, block, notes = _sizes(request)
+    order, block, notes = _sizes(request, HPL_PART)
     step = Step(name="hpl", argv=(request.program,))
     return Plan(
         steps=(step,),
@@ -115,7 +124,7 @@ def hpl_plan(request: Request) -> Plan:
 
 def hpcc_plan(request: Request) -> Plan:
     """hpcc with hpccinf.txt; its results are in hpccoutf.txt. Errors as of `hpl_plan`."""
-    order, block, notes = _sizes(request)
+    order, block, notes = _sizes(request, HPCC_PART)
     step = Step(name="hpcc", argv=(request.program,), output="hpccoutf.txt")
     return Plan(
         steps=(step,),
@@ -125,8 +134,21 @@ def hpcc_plan(request: Request) -> Plan:
     )
 
 
-def _sizes(request: Request) -> tuple[int, int, tuple[str, ...]]:
-    """Order, block size, and a sentence on how they were chosen."""
+def _order_in_time(request: Request, part: float) -> float:
+    """The order of which HPL takes this part of the time limit; infinite without a limit.
+
+    Weak scaling keeps the memory of a node, and the largest point takes longest: smaller ones are planned after it.
+    """
+    if not request.budget_s:
+        return math.inf
+    largest = max(request.largest_nodes, request.nodes)
+    of_node = request.peak_flops_per_s * LIKELY_OF_PEAK or request.ranks_per_node * LIKELY_FLOPS_PER_S
+    order = math.cbrt(part * request.budget_s * of_node * largest / request.sharing / FLOPS_OF_CUBE)
+    return order * math.sqrt(request.nodes / largest)
+
+
+def _sizes(request: Request, part: float) -> tuple[int, int, tuple[str, ...]]:
+    """Order, block size, and a sentence on how they were chosen. `part`: of the time limit, that HPL may take."""
     block = whole(request.parameters, "block", 1, 4096)
     p, q = grid(request.ranks)
     memory = request.memory_bytes * request.nodes
@@ -142,14 +164,18 @@ def _sizes(request: Request) -> tuple[int, int, tuple[str, ...]]:
     if not memory:
         raise UsageError("The memory of the nodes is not known.", "Give the order: --set order=20000.")
     order = order_of(int(share(request.parameters, "memory") * memory), block)
-    if order < LEAST_ORDER:
+    in_time = _order_in_time(request, part)
+    cut = in_time < order
+    order = max(math.floor(min(in_time, order)) // block * block, block) if cut else order
+    if order < LEAST_ORDER and not cut:
         raise UsageError(f"The memory is too small for blocks of {block}.", "Give a smaller one: --set block=64.")
     taken = order**2 * WORD_BYTES / request.nodes
     sentence = (
         f"Order {order}: {taken / 1e9:.1f} GB of the {request.memory_bytes / 1e9:.1f} GB of each node; "
         f"process grid {p} x {q}."
     )
-    return order, block, (sentence,)
+    shorter = f"Memory permits a larger order, which would probably not end within {duration(request.budget_s)}: give "
+    return order, block, (sentence, f"{shorter}a longer --budget.") if cut else (sentence,)
 
 
 HPL = Launch(programs=("xhpl",), package="", plan=hpl_plan, parameters=PARAMETERS)

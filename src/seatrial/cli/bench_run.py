@@ -1,22 +1,33 @@
 """seatrial bench run: a benchmark, its output judged and kept."""
 
+import shlex
 import sys
 from typing import Any
 
 import click
 from msgspec.structs import replace
 
-from seatrial.cli.options import FOLDER, NAMED_VALUE, NODES, time_text
+from seatrial.cli.options import FOLDER, NAMED_VALUE, NODES, baseline_option, time_text
 from seatrial.cli.outcome import OutputForms, output_options
-from seatrial.cli.parameters import argument, option
+from seatrial.cli.parameters import Text, argument, option
 from seatrial.cli.progress import progress_on
-from seatrial.cli.site import SiteCommand, site_options
-from seatrial.commands.judge import single_file
+from seatrial.cli.site import SiteCommand, known_baseline, site_options
 from seatrial.commands.run import dry_run as run_dry_run
 from seatrial.commands.run import view as run_view
 from seatrial.driver.benchmark import definition
 from seatrial.driver.benchmark import run as benchmark_run
+from seatrial.model.errors import UsageError
+from seatrial.model.run import RunKind
 from seatrial.model.settings import RUN_BUDGET_S, RunSettings, SiteSettings
+
+
+def words_of(text: str, what: str) -> tuple[str, ...]:
+    """A command as words, divided as a shell divides them. Raises UsageError."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"{what} {text!r} cannot be divided into words: {error}.", "Close all quotes.") from error
+
 
 parameter_option = option(
     "--set",
@@ -30,6 +41,15 @@ program_option = option("--program", help="The benchmark's program.  [default: t
 case_option = option("--case", type=FOLDER, help="Folder with the input of the benchmark; it is copied.", metavar="DIR")
 scratch_option = option(
     "--scratch", type=FOLDER, help="Where it runs; all nodes must see it.  [default: in the archive]", metavar="DIR"
+)
+
+
+prepare_option = option(
+    "--prepare",
+    type=Text(words_of),
+    default="",
+    help="Run this command on each node before the programs of each run; no shell sees it.",
+    metavar="COMMAND",
 )
 
 
@@ -56,6 +76,8 @@ scratch_option = option(
 @program_option
 @case_option
 @scratch_option
+@prepare_option
+@baseline_option()
 @option("--keep", is_flag=True, help="Leave the scratch folder as it is at the end.")
 @option(
     "--limit",
@@ -73,6 +95,7 @@ def run(
     nodes: tuple[str, ...],
     parameter: tuple[tuple[str, str], ...],
     limit: tuple[tuple[str, str], ...],
+    baseline: str,
     dry_run: bool,
     output: OutputForms,
     **given: Any,
@@ -84,7 +107,8 @@ def run(
         benchmark=benchmark,
         definition=text,
         parameters=dict(parameter),
-        limits=single_file.limits_of(declared, limit),
+        baseline=known_baseline(site, baseline, RunKind.RUN),
+        limits=definition.limits_of(declared, limit),
         **given,
     )
     with progress_on(sys.stderr) as progress:

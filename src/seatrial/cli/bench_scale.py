@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from seatrial.cli.bench_run import case_option, parameter_option, program_option, scratch_option
+from seatrial.cli.bench_run import case_option, parameter_option, prepare_option, program_option, scratch_option
 from seatrial.cli.options import NODES, part_of, time_text
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Text, argument, option
@@ -79,6 +79,7 @@ SIZES = Text(sizes_of)
 @program_option
 @case_option
 @scratch_option
+@prepare_option
 @option("--metric", help="Which number makes the curve.  [default: the benchmark's main one]", metavar="NAME")
 @option("--weak", is_flag=True, help="Weak scaling: the work grows with the size.")
 @option("--dry-run", is_flag=True, help="Print the runs in their order; start nothing.")

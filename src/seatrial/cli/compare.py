@@ -26,6 +26,7 @@ from seatrial.commands.plan import run as plan_run
 from seatrial.commands.plan import view as plan_view
 from seatrial.driver import node_selection
 from seatrial.judgement.comparison import records
+from seatrial.judgement.comparison.proof import FEWEST_BLOCKS
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.imported import SENSES
 from seatrial.model.settings import PRACTICAL, SiteSettings
@@ -125,8 +126,7 @@ PROOF = ("launcher", *HOSTS, "partition", *JOB)
 @option(
     "--blocks",
     type=click.IntRange(min=1),
-    default=3,
-    help="With --toggle and --prove: blocks of four runs.",
+    help="With --toggle and --prove: blocks of four runs.  [default: 3; with --prove what decides, at most 10]",
     metavar="N",
     modes=(Mode.TOGGLE, Mode.PROVE),
 )
@@ -155,7 +155,7 @@ def compare(
     plan: bool,
     detect: float,
     runs: str,
-    blocks: int,
+    blocks: int | None,
     better: str,
     archive: Path,
     output: OutputForms,
@@ -171,7 +171,7 @@ def compare(
     if restore:
         return _restored(words)
     if toggle is not None:
-        wanted = compare_toggle.toggle_of(*toggle, words, blocks, SENSES[better])
+        wanted = compare_toggle.toggle_of(*toggle, words, blocks or FEWEST_BLOCKS, SENSES[better])
         return _toggled(archive, wanted, time_of_run(words), effect, across, output)
     if len(words) != 2 and not (prove and len(words) > 2):
         raise UsageError(f"{count(len(words), 'set')} of runs are named; compare takes two.", "Write compare A B.")
@@ -183,7 +183,7 @@ def compare(
             second=second,
             benchmark=words[2:],
             run_s=time_of_run(words[2:]),
-            blocks=blocks,
+            blocks=blocks or 0,
             dry_run=dry_run,
             site=site,
         )

@@ -159,12 +159,13 @@ def option_of(*kinds: Kind) -> Callable[..., Callable[..., Any]]:
     help="Column of a part of a node: a GPU, a socket.  [default: by contents]",
     metavar="COLUMN",
 )
-@option_of(Kind.FLEET)(
+@option_of(Kind.OUTPUT, Kind.FLEET)(
     "--facts",
     type=RUN,
     default="",
-    help="Facts of the nodes: a recording, or a run of the archive.  [default: those of --runs]",
-    metavar="RUN|PATH",
+    help="Facts of the nodes: a recording, or a run of the archive; of some nodes of it: cluster.tar.gz:n[1-2].  "
+    "[default: those of --runs]",
+    metavar="RUN|PATH[:NODES]",
 )
 @option_of(Kind.SERIES)(
     "--error-rate",

@@ -29,7 +29,6 @@ from seatrial.commands.placement import view as placement_view
 from seatrial.commands.run import view as run_view
 from seatrial.commands.soak import judge as soak_judge
 from seatrial.commands.soak import view as soak_view
-from seatrial.driver.benchmark import definition
 from seatrial.judgement import benchmark_result
 from seatrial.model.errors import ExitCode
 from seatrial.model.run import RunKind, run_kind
@@ -73,7 +72,7 @@ def report_of(folder: Path) -> "Report":
         case RunKind.SOAK:
             made = soak_view.soak_report(info, soak_judge.judge_soak(recorded))
         case RunKind.RUN:
-            made = run_view.run_report(info, benchmark_result.judge_run(recorded, definition.declared_in(info)))
+            made = run_view.run_report(info, benchmark_result.judge_run(recorded, benchmark_result.declared_in(info)))
         case RunKind.IMPORT:
             made = import_view.imported_run_report(info, of_type(reader.read_entries(folder), ValuesImported))
         case RunKind.CHECK:

@@ -19,7 +19,7 @@ from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import LaunchError, NoRun, SeatrialError, UsageError
 from seatrial.model.fabric import NO_FABRIC, Fabric
 from seatrial.model.facts import NodeFacts
-from seatrial.model.node_list import node_list
+from seatrial.model.node_list import node_list, parse_nodes
 from seatrial.model.run import NodeState
 from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
@@ -200,6 +200,14 @@ def read_earlier(name: str, archive: Path) -> FactsRead:
         raise UsageError(f"The run {folder} has no facts.", "Name another run or a recording.")
     info = read_info(folder)
     return msgspec.structs.replace(read, features=info.features, cluster=info.cluster)
+
+
+def read_named(words: str, archive: Path) -> FactsRead:
+    """A recording or a run, or some of its nodes: `cluster.tar.gz:n[1-2]`. Raises UsageError."""
+    name, colon, nodes = words.partition(":")
+    if not colon or Path(words).exists():
+        return read_earlier(words, archive)
+    return only(read_earlier(name, archive), parse_nodes(nodes, "--facts"), name)
 
 
 def only(read: FactsRead, nodes: Sequence[str], label: object) -> FactsRead:

@@ -1,18 +1,22 @@
 """The runs of a baseline as the reference of a check: what each node did then, and which facts have changed since."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from seatrial.archive import samples
-from seatrial.archive.reader import parse_all, read_info
+from seatrial.archive import layout, samples
+from seatrial.archive.reader import parse_all, read_info, run_folders
 from seatrial.archive.run_sets import StoredSet, find_runs, load_tables
 from seatrial.archive.run_summaries import summary_of
+from seatrial.archive.run_values import printed_values
 from seatrial.drift.changes import THE_NODE, changes
+from seatrial.files.owners import is_own
 from seatrial.judgement.comparison.conditions import unlike_runs
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
+from seatrial.model.imported import ALL_NODES
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.node_trials import Measure
 from seatrial.model.own_job import EarlierRun
@@ -20,15 +24,17 @@ from seatrial.model.past import FactChange, Past
 from seatrial.model.placement import node_of
 from seatrial.model.run import RunInfo, run_kind
 from seatrial.model.run_values import MetricTable, Reals, RunSummary
-from seatrial.model.settings import CheckSettings, NodesSettings
+from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings
 
 NOT_YET_KNOWN = ("mpi-library", "ranks-per-node")
 """Conditions that the start of the probe decides; of these the report says whether they differ."""
 MOST_CHANGES = 500
+MOST_RUNS = 100
+"""How many of the newest runs are looked at for one that was made alike."""
 KERNELS = (Kernel.ONEWAY, Kernel.PINGPONG)
 
 
-def find_past(settings: CheckSettings | NodesSettings, info: RunInfo) -> StoredSet | None:
+def find_past(settings: CheckSettings | NodesSettings | RunSettings, info: RunInfo) -> StoredSet | None:
     """The runs that `--baseline` names, before anything is measured; None without it.
 
     Raises UsageError where there are none, or they were measured under other conditions or on other nodes; DamagedRun,
@@ -38,13 +44,20 @@ def find_past(settings: CheckSettings | NodesSettings, info: RunInfo) -> StoredS
         return None
     samples.require()
     kind = run_kind(info)
-    stored = find_runs(settings.site.archive, settings.baseline)
-    runs = tuple(run for run in stored.runs if run.summary.kind == kind and run.summary.run != info.run)
-    if not runs:
-        raise UsageError(f"--baseline: {settings.baseline} has no run of `{kind.command}`.", "Name other runs.")
-    stored = msgspec.structs.replace(stored, runs=runs)
     replay = settings.site.replay
     own = summary_of(read_info(replay)) if replay else summary_of(info)
+    stored = find_runs(settings.site.archive, settings.baseline)
+    runs = tuple(
+        run
+        for run in stored.runs
+        if (run.summary.kind, run.summary.benchmark) == (kind, own.benchmark) and run.summary.run != info.run
+    )
+    if not runs and "--baseline" in settings.site.from_site:
+        return None
+    if not runs:
+        what = f" of {own.benchmark}" if own.benchmark else ""
+        raise UsageError(f"--baseline: {settings.baseline} has no run of `{kind.command}`{what}.", "Name other runs.")
+    stored = msgspec.structs.replace(stored, runs=runs)
     unlike = [each for each in unlike_runs(stored.summaries, [own]) if each.condition not in NOT_YET_KNOWN]
     if unlike:
         named = "; ".join(f"{each.condition}: {each.first} and {each.second}" for each in unlike)
@@ -68,6 +81,23 @@ def with_past(
     return msgspec.structs.replace(info, past=read_past(stored, nodes, facts, note))
 
 
+def last_alike(archive: Path, info: RunInfo) -> Past | None:
+    """The main figure of this user's newest run of the same benchmark on the same nodes, under the same conditions."""
+    own = summary_of(info)
+    for folder in [folder for folder in reversed(run_folders(archive)) if is_own(folder)][:MOST_RUNS]:
+        try:
+            then = summary_of(read_info(folder))
+            if layout.is_open(folder) or set(then.nodes) != set(own.nodes) or unlike_runs([then], [own]):
+                continue
+            main = next((value for value in printed_values(folder) if value.main), None)
+        except SeatrialError:  # damaged or not valid: nothing to compare with
+            continue
+        if main is not None:
+            run = EarlierRun(run=then.run, started=then.started, figures={main.name: {main.node: main.value}})
+            return Past(name=then.run, runs=(run,), mpi_library=then.mpi_library)
+    return None
+
+
 def read_past(
     stored: StoredSet,
     nodes: Sequence[str],
@@ -81,7 +111,7 @@ def read_past(
     metrics = load_tables([stored], trials=True, note=note)
     tables = {kernel: _survey(metrics, kernel) for kernel in KERNELS}
     wanted = frozenset(nodes)
-    figures = [table for table in metrics if isinstance(table.metric.kernel, Measure)]
+    figures = [table for table in metrics if isinstance(table.metric.kernel, Measure) or table.metric.main]
     facts_run, texts = stored.newest_facts()
     before = parse_all({node: text for node, text in texts.items() if node in facts})
     return Past(
@@ -124,7 +154,7 @@ def _values(
             else:
                 for name in (source, target):
                     late[name] = min(late.get(name, value), value)
-    hosts = {node_of(name) for name in nodes}
+    hosts = {ALL_NODES, *map(node_of, nodes)}
     tried = {
         table.metric.name: {name: value for (name, _), value in _pairs(table, row) if name in hosts}
         for table in figures

@@ -4,14 +4,18 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from seatrial.model.errors import UsageError
+from seatrial.model.number_text import NUMBER
 from seatrial.model.words import count
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})
+DEVIATION = re.compile(rf"(?P<mean>{NUMBER}) ?(?:±|\+/-|\+-) ?{NUMBER}")
+"""A mean with its deviation, 0.6096±0.0052: the mean is the value."""
 DELIMITERS = ",;\t| "
 MOST_ROWS = 5_000_000
 LARGEST = 1e100
@@ -78,7 +82,7 @@ def csv_columns(text: str) -> tuple[TableColumn, ...]:
     delimiter = max(DELIMITERS, key=lambda one: (lines[0].count(one) > 0, one != " ", lines[0].count(one)))
     reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter, skipinitialspace=True)
     try:
-        rows = [[cell.strip() for cell in row] for row in reader]
+        rows = [[without_deviation(cell.strip()) for cell in row] for row in reader]
     except csv.Error as error:
         raise UsageError(f"The file cannot be read as CSV: {error}.", REMEDY) from error
     if len(rows) > MOST_ROWS:
@@ -165,4 +169,10 @@ def _cell(value: object, name: str) -> str:
             return ""
         case float() | int():
             return repr(value)
-    return str(value)
+    return without_deviation(str(value))
+
+
+def without_deviation(cell: str) -> str:
+    """The mean alone of a mean with its deviation; any other text as it is."""
+    match = DEVIATION.fullmatch(cell) if "±" in cell or "+" in cell else None
+    return match["mean"] if match else cell

@@ -36,6 +36,8 @@ REMEDIES = {
     FindingKind.WORK_DIFFERS: "Compare its input with that of a correct run; all sizes of a curve need the same one.",
     FindingKind.SUPERLINEAR: "Prove that each size did the same work: give the outputs instead of a table, and compare "
     "iterations, cells and results.",
+    FindingKind.SLOWER_WITH_MORE: "Use the smaller size, or find what the larger one waits for: seatrial placement, "
+    "nodes and link show ranks, memory and network.",
     FindingKind.BIMODAL: "Find what differs between the runs of the two kinds (nodes, placement, other jobs), and do "
     "not average them.",
     FindingKind.DATA_CORRUPT: "Test memory and network of these nodes: seatrial check --verify names the pair.",

@@ -1,33 +1,40 @@
 """Judges a benchmark that was run: its programs, its output, the requested work, and the limits of the nodes."""
 
 import math
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from seatrial.benchmarks import gates
-from seatrial.benchmarks.catalogue import BENCHMARKS, detected
-from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks import gates, generic
+from seatrial.benchmarks.catalogue import BENCHMARKS, benchmark_named, detected, values_of
+from seatrial.benchmarks.declaration import PAIR, Benchmark
 from seatrial.benchmarks.reading import plain
 from seatrial.failures.start_failure import explain
-from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
-from seatrial.judgement.job import Job, job_of
+from seatrial.judgement.benchmark_findings import CODES, INCOMPLETE, breach_finding, word_of_output
+from seatrial.judgement.job import Job, job_of, with_carrying_ports
 from seatrial.judgement.outcome import failure_of
+from seatrial.judgement.past import past_of_figure, slower_benchmark
 from seatrial.judgement.rank_notes import first_ranks
 from seatrial.limits.path import path_limit
 from seatrial.limits.peak import compute_peaks
 from seatrial.model import subject
 from seatrial.model.benchmark import Breach, Output
 from seatrial.model.benchmark_run import Plan, StepResult
-from seatrial.model.errors import ExitCode
+from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.facts import NodeFacts
+from seatrial.model.imported import ALL_NODES, ImportedValue
 from seatrial.model.limit import ComputePeak, Limit, NoLimit
+from seatrial.model.past import PastRatio
 from seatrial.model.placement import RankPlace, node_of
-from seatrial.model.run import Ending, RecordedRun
+from seatrial.model.run import Ending, RecordedRun, RunInfo
 from seatrial.model.settings import RunSettings
 from seatrial.model.units import duration
-from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
 
+BASELINE = "baseline"
+"""A reference, as those of `gates`."""
 FLOPS = "rate_flops_per_s"
 MAXIMUM = "maximum frequency"
 SIGNAL_BASE = 128
@@ -49,13 +56,22 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     limits: dict[str, float]
     job: Job
     """Its phases, and its nodes during it."""
+    past: PastRatio | None = None
+    """Its main figure compared with the named runs, or the last one that was made alike; None: there is none."""
     failure: str = ""
     """Why it did not come to its end; empty: it did."""
 
     @property
     def word(self) -> str:
         """PASS, MEASURED, SLOW, INVALID or INCOMPLETE; NOT_RUN where no program was started."""
-        return Verdict.NOT_RUN.value if self.failure and not self.steps else word_of_output(self.output)
+        if self.failure and not self.steps:
+            return Verdict.NOT_RUN.value
+        word = word_of_output(self.output)
+        return (
+            worst([finding.verdict for finding in self.findings]).value
+            if self.findings and word != INCOMPLETE
+            else word
+        )
 
     @property
     def exit_code(self) -> ExitCode:
@@ -63,10 +79,24 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         return CODES.get(self.word, ExitCode.INCOMPLETE)
 
 
+def declared_in(info: RunInfo) -> Benchmark:
+    """The benchmark of a recorded run, whose own file may be gone. Raises UsageError for one that is not known."""
+    settings = info.settings
+    if not isinstance(settings, RunSettings):
+        raise UsageError(f"The run {info.run} does not say of which benchmark it is.", "Another version wrote it.")
+    if settings.definition:
+        return generic.generic_benchmark(settings.definition, settings.benchmark)
+    return benchmark_named(settings.benchmark)
+
+
 def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
     """The judgement, computed from what was recorded alone."""
     plan, steps = recorded.plan, recorded.steps
-    limits = {**_peak(recorded, benchmark), **_path(recorded, benchmark), **_given(recorded)}
+    facts = {node_of(name): known for name, known in recorded.facts.items()}
+    whole = facts.keys() == {node_of(name) for name in recorded.info.nodes}
+    after = {node_of(name): known for name, known in recorded.facts_after.items()}
+    carrying = {name: with_carrying_ports(known, after.get(name)) for name, known in facts.items()}
+    limits = {**(limits_of_nodes(benchmark, carrying) if whole else {}), **_given(recorded)}
     output = _output(benchmark, plan, steps)
     failure = _failure(recorded, output)
     if not failure:
@@ -77,20 +107,43 @@ def judge_run(recorded: RecordedRun, benchmark: Benchmark) -> RunResult:
         missing=(failure, *output.missing) if failure and steps else output.missing,
         breaches=(*(_bad_exit(step) for step in steps if step.returncode and not failure), *output.breaches),
     )
-    facts = {node_of(name): known for name, known in recorded.facts.items()}
-    after = {node_of(name): known for name, known in recorded.facts_after.items()}
+    ratio = _past_ratio(recorded, benchmark, output) if output.valid and not failure else None
+    findings = [breach_finding(breach, subject.output(benchmark.name)) for breach in output.breaches]
+    past, settings = recorded.info.past, recorded.info.settings
+    if past is not None and ratio is not None and isinstance(settings, RunSettings) and settings.baseline:
+        if ratio.slower:
+            findings.append(slower_benchmark(past, ratio, benchmark.name))
+        elif len(past.runs) > 1:
+            output = msgspec.structs.replace(output, references=(*output.references, BASELINE))
     return RunResult(
         benchmark=benchmark,
         output=output,
         plan=plan,
         steps=steps,
-        findings=tuple(breach_finding(breach, subject.output(benchmark.name)) for breach in output.breaches),
+        findings=tuple(findings),
+        past=ratio,
         machine=tuple(fact_findings(Readings(facts=facts, after=after, ranks=first_ranks(recorded)))),
         ranks=first_ranks(recorded),
         limits=limits,
         job=job_of(steps, output, first_ranks(recorded), facts, after),
         failure=failure,
     )
+
+
+def main_value(recorded: RecordedRun, benchmark: Benchmark, output: Output) -> ImportedValue | None:
+    """The main figure of a run; None where it printed none."""
+    return next((value for value in run_values(recorded.info, benchmark, output) if value.main), None)
+
+
+def run_values(info: RunInfo, benchmark: Benchmark, output: Output) -> Iterator[ImportedValue]:
+    """All that was printed: of one node under its name."""
+    nodes = {node_of(name) for name in info.nodes}
+    return values_of(benchmark, output, nodes.pop() if len(nodes) == 1 else ALL_NODES)
+
+
+def _past_ratio(recorded: RecordedRun, benchmark: Benchmark, output: Output) -> PastRatio | None:
+    main = main_value(recorded, benchmark, output) if recorded.info.past else None
+    return past_of_figure(recorded.info.past, main) if recorded.info.past and main else None
 
 
 def _output(benchmark: Benchmark, plan: Plan | None, steps: tuple[StepResult, ...]) -> Output:
@@ -141,22 +194,28 @@ def _given(recorded: RecordedRun) -> dict[str, float]:
     return settings.limits if isinstance(settings, RunSettings) else {}
 
 
-def _peak(recorded: RecordedRun, benchmark: Benchmark) -> dict[str, float]:
+def limits_of_nodes(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
+    """By metric, in base units, the most that these nodes together can do; nothing where it is not known."""
+    return {**_peak(benchmark, facts), **_path(benchmark, facts)}
+
+
+def _peak(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
     """Flop/s of all nodes at the highest frequency of any core; nothing where one of them is not known."""
-    if FLOPS not in {metric.name for metric in benchmark.metrics} or not recorded.facts:
+    if FLOPS not in {metric.name for metric in benchmark.metrics} or not facts:
         return {}
-    nodes = {node_of(name): facts for name, facts in recorded.facts.items()}
-    peaks = [max((_at_maximum(peak) for peak in compute_peaks(facts)), default=0.0) for facts in nodes.values()]
+    peaks = [peak_of(known) for known in facts.values()]
     return {FLOPS: sum(peaks)} if all(peaks) else {}
 
 
-def _path(recorded: RecordedRun, benchmark: Benchmark) -> dict[str, float]:
+def peak_of(facts: NodeFacts) -> float:
+    """Flop/s of a node at the highest frequency of any core; 0: not known."""
+    return max((_at_maximum(peak) for peak in compute_peaks(facts)), default=0.0)
+
+
+def _path(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
     """Bytes per second that the ports of two nodes can carry in one direction; nothing for more or fewer nodes."""
     names = [metric.name for metric in benchmark.metrics if metric.of_path]
-    facts = {node_of(name): known for name, known in recorded.facts.items()}
-    if not names or len(facts) != 2 or len({node_of(name) for name in recorded.info.nodes}) != 2:
-        return {}
-    limit = path_limit(*facts.values())
+    limit = path_limit(*facts.values()) if names and len(facts) == PAIR else None
     finite = isinstance(limit, Limit) and math.isfinite(limit.gate_bytes_per_s)
     return dict.fromkeys(names, limit.gate_bytes_per_s) if finite and isinstance(limit, Limit) else {}
 

@@ -18,6 +18,10 @@ from seatrial.node.hcas import BOTH_WAYS, PORT_UNIT_BYTES
 SECTIONS = "section_time_s"
 PARTS = "time_s"
 """The metric of phases, and that of parts of a suite, which have the label `part`."""
+LEAST_COUNTED_BYTES = 64 << 20
+"""That the ports of a node together counted, before they say which of them a benchmark used: others speak on them."""
+LEAST_CARRIED = 0.01
+"""Share of all bytes of a port that carried data; what management sends is far less."""
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,6 +143,23 @@ def _port_bytes(before: NodeFacts, after: NodeFacts) -> dict[str, int]:
             if growths:
                 passed[f"{hca.name}/{port.number}"] = max(growths) * PORT_UNIT_BYTES
     return passed
+
+
+def with_carrying_ports(before: NodeFacts, after: NodeFacts | None) -> NodeFacts:
+    """The node with only the ports that carried the data of a run, if its ports counted enough of it to say so.
+
+    A port that does not count is kept.
+    """
+    passed = _port_bytes(before, after) if after else {}
+    total = sum(passed.values())
+    if total < LEAST_COUNTED_BYTES:
+        return before
+    kept = []
+    for hca in before.hcas:
+        ports = [port for port in hca.ports if passed.get(f"{hca.name}/{port.number}", total) >= LEAST_CARRIED * total]
+        if ports or not hca.ports:
+            kept.append(msgspec.structs.replace(hca, ports=tuple(ports)))
+    return msgspec.structs.replace(before, hcas=tuple(kept))
 
 
 def _interface_errors(before: NodeFacts, after: NodeFacts) -> int:

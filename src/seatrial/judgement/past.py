@@ -16,6 +16,7 @@ from seatrial.drift.peer_groups import one_kernel
 from seatrial.judgement.comparison.records import ERROR_RATE
 from seatrial.judgement.nodes.run_values import node_values
 from seatrial.model.facts import NodeFacts
+from seatrial.model.imported import ImportedValue, Sense
 from seatrial.model.judgement import NodeVerdict
 from seatrial.model.measurement import Estimate
 from seatrial.model.node_trials import Measure, NodeTrials
@@ -24,7 +25,8 @@ from seatrial.model.past import Past, PastRatio
 from seatrial.model.placement import node_of
 from seatrial.model.run import RecordedRun, RunInfo
 from seatrial.model.run_values import Reals
-from seatrial.model.subject import CLUSTER, Subject, SubjectKind, node
+from seatrial.model.settings import PRACTICAL
+from seatrial.model.subject import CLUSTER, Subject, SubjectKind, node, output
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, natural_sorted, some
@@ -129,6 +131,36 @@ def compare_past(
             metric, names, columns, comparison, _certain(comparison, p_values, relative), lines[metric]
         )
     )
+
+
+def past_of_figure(past: Past, figure: ImportedValue) -> PastRatio | None:
+    """The main figure of a benchmark, now over then, both as speeds: of a time its inverse. None: not measured then."""
+
+    def speed(value: float) -> float:
+        return 1 / value if figure.sense is Sense.LOWER else value
+
+    runs = tuple(
+        msgspec.structs.replace(run, figures={figure.name: {figure.node: speed(value)}})
+        for run in past.runs
+        if 0 < (value := run.figures.get(figure.name, {}).get(figure.node, 0.0)) < math.inf
+    )
+    latest = {figure.name: {figure.node: speed(figure.value)}}
+    line = {figure.name: Line(PRACTICAL)}
+    return next(iter(compare_past(msgspec.structs.replace(past, runs=runs), latest, {}, line)), None)
+
+
+def slower_benchmark(past: Past, ratio: PastRatio, benchmark: str) -> Finding:
+    """The finding on a benchmark whose main figure is slower than in the runs that it was to be compared with."""
+    how = f"{share(ratio.loss)} slower than in {past_text(past)}"
+    interval = f" ({share(ratio.ratio.confidence)} CI {ends(ratio.ratio)})" if len(past.runs) > 1 else ""
+    statement = f"{how}{interval}. {_changed(past, [name for change in past.changed for name in change.nodes])}"
+    finding = _finding(past, ratio, output(benchmark), statement)
+    return msgspec.structs.replace(finding, brief=f"{FindingKind.SLOWER_THAN_BEFORE}: {how}")
+
+
+def ends(ratio: Estimate) -> str:
+    """`-9.2 to -7.0 %`: the ends of an interval of a ratio."""
+    return f"{100 * (ratio.low - 1):+.1f} to {100 * (ratio.high - 1):+.1f} %"
 
 
 def _judged(
@@ -238,7 +270,7 @@ def _how_much(past_ratio: PastRatio, *, brief: bool = False) -> str:
         return text
     if not math.isfinite(ratio.high):
         return f"{text} (one run, no interval)"
-    return f"{text} ({share(ratio.confidence)} CI {100 * (ratio.low - 1):+.1f} to {100 * (ratio.high - 1):+.1f} %)"
+    return f"{text} ({share(ratio.confidence)} CI {ends(ratio)})"
 
 
 def past_text(past: Past) -> str:

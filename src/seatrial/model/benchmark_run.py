@@ -14,6 +14,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Of the node that has least, shared by the nodes of one kernel; 0: not known."""
     cache_bytes: int = 0
     """Last-level caches of a node together; 0: not known."""
+    budget_s: float = 0.0
+    """Time limit of all programs together; 0: none."""
+    peak_flops_per_s: float = 0.0
+    """Of one node; 0: not known."""
+    sharing: int = 1
+    """Nodes that share the processors of one kernel."""
+    largest_nodes: int = 0
+    """Nodes of the largest point of its weak scaling series; 0: it is of none."""
     free_bytes: int = 0
     """In the scratch folder."""
     parameters: dict[str, str] = {}

@@ -83,6 +83,13 @@ class ImportedValue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     sense: Sense
     node: str
     value: float
+    main: bool = False
+    """The main figure of its benchmark."""
+
+    @property
+    def name(self) -> str:
+        """The name of its metric in comparisons: `hpl rate_flops_per_s [flop/s]`."""
+        return f"{self.metric} [{self.unit}]" if self.unit else self.metric
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):

@@ -89,6 +89,8 @@ class Phase(enum.StrEnum):
     """Links between nodes that are kept busy."""
     IMPORTED = "imported"
     """Measured by another program."""
+    MAIN = "main"
+    """The same, and the main figure of a benchmark: the first line of a comparison is about it."""
     VARIANT = "variant"
     """Under one of several settings that are compared: transports, placements, rails."""
 

@@ -46,8 +46,13 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
         if isinstance(self.kernel, Measure):
             return "" if self.kernel.metric == SHARE else self.kernel.metric
         if isinstance(self.kernel, Sense):
-            return UNITS.get(self.variant.rpartition(" [")[2].removesuffix("]"), "")
+            return UNITS.get(self.printed_unit, "")
         return LATENCY if self.kernel is Kernel.PINGPONG else BANDWIDTH
+
+    @property
+    def printed_unit(self) -> str:
+        """Of a number that a program printed, as it is declared: `flop/s`; empty where it is not known."""
+        return self.variant.rpartition(" [")[2].removesuffix("]") if self.variant.endswith("]") else ""
 
     @property
     def name(self) -> str:
@@ -68,6 +73,11 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
         if isinstance(self.kernel, Measure):
             return -1 if self.kernel.more_is_better else 1
         return 1 if self.kernel in (Kernel.PINGPONG, Sense.LOWER) else -1
+
+    @property
+    def main(self) -> bool:
+        """Whether it is the main figure of a benchmark."""
+        return self.phase is Phase.MAIN
 
     @property
     def of_nodes(self) -> bool:
@@ -151,3 +161,5 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """None: the run does not say."""
     seconds: float | None = None
     """From start to end; None where it did not end."""
+    benchmark: str = ""
+    """What was run, with which parameters, on how many nodes; empty for what is not a benchmark."""

@@ -266,6 +266,12 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     """Where the programs run; None: beside the archive."""
     keep: bool = False
     """Leave the scratch folder as it is."""
+    largest_nodes: int = 0
+    """Of a point of a weak scaling series: nodes of the largest one, since all keep the memory that fits its time."""
+    prepare: tuple[str, ...] = ()
+    """A command that runs once on each node before the programs; empty: none."""
+    baseline: str = ""
+    """As of a check; empty: the last run that was made alike."""
 
 
 Settings = (

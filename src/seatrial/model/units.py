@@ -1,6 +1,7 @@
 """The only place that scales: base units in, text for people out. GB = 10⁹ bytes; message sizes are binary."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from seatrial.model.measurement import Estimate
@@ -27,6 +28,7 @@ _BASE_UNITS = {"B/s": _BANDWIDTHS, "s": _TIMES, "flop/s": _FLOPS}
 """The same by the unit that a benchmark declares."""
 
 
+MOST_DECIMALS = 6
 PLAIN = (0.1, 9999.5)
 """Numbers without a unit in between are given without a prefix."""
 
@@ -139,6 +141,18 @@ def in_unit(value: float, unit: str) -> str:
     if unit in _BASE_UNITS:
         return _text(value, _BASE_UNITS[unit])
     return f"{value:.6g} {unit}".strip()
+
+
+def with_deviations(values: Sequence[float], deviations: Sequence[float | None], unit: str) -> tuple[str, ...]:
+    """0.610 ± 0.005, 0.764 ± 0.001 Tflop/s: values of a benchmark in the unit of the first, which the last names."""
+    scale = _scale(values[0], _BASE_UNITS[unit]) if unit in _BASE_UNITS else Scale(1.0, unit, 2)
+    digits = 2 - math.floor(math.log10(values[0] / scale.per_unit)) if values[0] > 0 else 0
+    scale = scale._replace(decimals=min(max(digits, 0), MOST_DECIMALS))
+    texts = [
+        scale.number(value) + ("" if deviation is None else f" ± {scale.number(deviation)}")
+        for value, deviation in zip(values, deviations, strict=True)
+    ]
+    return (*texts[:-1], f"{texts[-1]} {scale.unit}".strip())
 
 
 def two_in_unit(first: float, second: float, unit: str) -> tuple[str, str]:

@@ -195,6 +195,7 @@ class FindingKind(enum.StrEnum):
     WORK_DIFFERS = "work-differs", INVALID, "did other work than the rest of the curve", "benchmarks"
     FAR_BELOW_LIMIT = "far-below-limit", SLOW, "is far below its limit", "benchmarks"
     BIMODAL = "bimodal-point", UNSTABLE, "has runs of two kinds", "benchmarks"
+    SLOWER_WITH_MORE = "slower-with-more", SLOW, "is slower than a smaller size", "benchmarks"
     SUPERLINEAR = "superlinear-speedup", INVALID, "is faster than linear, and nothing explains it", "benchmarks"
 
     # Of an acceptance.

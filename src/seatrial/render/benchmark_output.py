@@ -1,11 +1,12 @@
 """The report of one output of a benchmark, and its parts for others: first line, JSON fields, blocks."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import msgspec
 
+from seatrial.benchmarks import gates
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
 from seatrial.model import units
@@ -57,24 +58,33 @@ class OutputFields(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
     notes: tuple[str, ...]
     references: tuple[str, ...]
+    limits: dict[str, float]
 
 
-def output_report(file: str, benchmark: Benchmark | None, output: Output) -> Report:
+def output_report(
+    file: str, benchmark: Benchmark | None, output: Output, limits: Mapping[str, float] | None = None
+) -> Report:
     """The whole report: verdict, gates, numbers and evidence of work."""
     word = word_of_output(output)
     findings = tuple(breach_finding(breach, output_subject(file)) for breach in output.breaches)
     return Report(
         word=word,
-        sentence=output_sentence(file, benchmark, output, findings),
+        sentence=output_sentence(file, benchmark, output, findings, limits or {}),
         exit_code=CODES[word],
-        payload=lambda: output_fields(file, benchmark, output),
+        payload=lambda: output_fields(file, benchmark, output, limits),
         terminal=lambda _: output_blocks(benchmark, output, findings),
         page=lambda: output_blocks(benchmark, output, findings),
         findings=findings,
     )
 
 
-def output_sentence(file: str, benchmark: Benchmark | None, output: Output, findings: tuple[Finding, ...]) -> str:
+def output_sentence(
+    file: str,
+    benchmark: Benchmark | None,
+    output: Output,
+    findings: tuple[Finding, ...],
+    limits: Mapping[str, float] | None = None,
+) -> str:
     """What is missing, else what is wrong, else the main number."""
     title = f"{file}: {benchmark.title.partition(' (')[0] if benchmark else 'unknown benchmark'}"
     if not output.complete:
@@ -82,34 +92,41 @@ def output_sentence(file: str, benchmark: Benchmark | None, output: Output, find
         return f"{title}: {output.missing[0]}{more}."
     if findings:
         kinds = Counter(finding.kind for finding in findings)
+        share = main_share(benchmark, output, limits or {}) if benchmark else ""
+        if benchmark and share and kinds.keys() == {FindingKind.FAR_BELOW_LIMIT}:
+            return f"{title} {main_number(benchmark, output)}{share}: {FindingKind.FAR_BELOW_LIMIT}"
         if len(findings) == 1:
             return sentence_of(findings)
         first = findings[0].brief
         return f"{file}: {first}; {count(len(findings), 'finding')} of {count(len(kinds), 'gate')}"
     number = main_number(benchmark, output) if benchmark else ""
-    return f"{title} {number or count(len(output.results), 'number')}{'' if output.references else NOTHING}"
-
-
-def main_result(benchmark: Benchmark, output: Output) -> Result | None:
-    """The best value of the main metric over message sizes; of several parts the main one, else the first."""
-    every = [item for item in output.results if item.metric == benchmark.main_metric]
-    values = [item for item in every if benchmark.main_labels.items() <= item.labels.items()] or every
-    if not values:
-        return None
-    best = (max if benchmark.main.better is Better.MORE else min)(values, key=lambda item: item.value)
-    return best if "bytes" in best.labels else values[0]
+    of = main_share(benchmark, output, limits or {}) if benchmark else ""
+    nothing = "" if output.references else NOTHING
+    return f"{title} {number or count(len(output.results), 'number')}{of}{nothing}"
 
 
 def main_number(benchmark: Benchmark, output: Output) -> str:
-    """The value of `main_result` with its unit, and the part that it is of; empty if there is none."""
-    result = main_result(benchmark, output)
+    """The main value with its unit, and the part that it is of; empty if there is none."""
+    result = benchmark.main_result(output)
     if result is None:
         return ""
     part = "".join(f"{result.labels[name]} " for name in benchmark.main_labels if name in result.labels)
     return f"{part}{units.in_unit(result.value, benchmark.main.unit)}"
 
 
-def output_fields(file: str, benchmark: Benchmark | None, output: Output) -> OutputFields:
+def main_share(benchmark: Benchmark, output: Output, limits: Mapping[str, float]) -> str:
+    """`, 71 % of its limit 1.13 Tflop/s`; empty without a limit of the main metric."""
+    result = benchmark.main_result(output)
+    limit = gates.bound(result, benchmark.main, limits) if result else None
+    if result is None or not limit:
+        return ""
+    part = result.value / limit if benchmark.main.better is Better.MORE else limit / result.value
+    return f", {units.share(part)} of its limit {units.in_unit(limit, benchmark.main.unit)}"
+
+
+def output_fields(
+    file: str, benchmark: Benchmark | None, output: Output, limits: Mapping[str, float] | None = None
+) -> OutputFields:
     """What programs read of one output."""
     metrics = {metric.name: metric for metric in benchmark.metrics} if benchmark else {}
     results = [
@@ -121,7 +138,7 @@ def output_fields(file: str, benchmark: Benchmark | None, output: Output) -> Out
         )
         for result in output.results
     ]
-    return filled(OutputFields, output, file=file, results=results)
+    return filled(OutputFields, output, file=file, results=results, limits=dict(limits or {}))
 
 
 def output_blocks(benchmark: Benchmark | None, output: Output, findings: tuple[Finding, ...]) -> Iterator[Block]:
@@ -137,7 +154,8 @@ def output_blocks(benchmark: Benchmark | None, output: Output, findings: tuple[F
         rows = tuple((item.name, f"{item.value} (line {item.line})") for item in evidence.values())
         yield Lines(title="Evidence of work", rows=rows)
     if output.complete and not findings and not output.references:
-        yield Lines(rows=(("compare", "with --limit METRIC=VALUE; the evidence of work with --expect NAME=VALUE"),))
+        how = "with --facts RUN|PATH or --limit METRIC=VALUE; the evidence of work with --expect NAME=VALUE"
+        yield Lines(rows=(("compare", how),))
     if output.notes:
         yield Items(title="Notes", items=output.notes[:MOST_MISSING])
 

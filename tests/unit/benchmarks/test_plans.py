@@ -67,6 +67,35 @@ def test_hpl_takes_the_share_of_the_memory_of_all_nodes() -> None:
     assert made.expected == {"ranks": "8", "order": str(order), "tests": "1"}
 
 
+def hpl_in(budget_s: float, nodes: int, *, largest: int = 0, peak: float = 0.0, sharing: int = 1) -> tuple[int, Plan]:
+    launch = launch_of("hpl")
+    request = Request(
+        program="xhpl", nodes=nodes, ranks_per_node=4, memory_bytes=64 * GB, budget_s=budget_s, largest_nodes=largest,
+        peak_flops_per_s=peak, sharing=sharing, parameters=completed({}, launch.parameters),
+    )  # fmt: skip
+    made = launch.plan(request)
+    return int(made.expected["order"]), made
+
+
+def test_an_order_that_would_not_end_in_time_is_planned_smaller() -> None:
+    order, made = hpl_in(60.0, 2)
+    assert 0.9 * 0.6 * 60 < 2 / 3 * order**3 / (8 * 2e9) <= 0.6 * 60
+    assert "would probably not end within 60.0 s: give a longer --budget" in made.notes[1]
+    fast, _ = hpl_in(60.0, 2, peak=2e12)
+    assert fast > 4 * order
+    whole, plenty = hpl_in(1e6, 2, peak=2e12)
+    assert 0.79 * 128 * GB < 8 * whole**2 <= 0.8 * 128 * GB and len(plenty.notes) == 1
+    assert hpl_in(60.0, 2, sharing=2)[0] < order
+    assert hpl_in(0.001, 2)[0] == 192
+
+
+def test_points_of_weak_scaling_keep_the_memory_with_which_the_largest_ends_in_time() -> None:
+    orders = [hpl_in(60.0, nodes, largest=8)[0] for nodes in (1, 2, 4, 8)]
+    assert 2 / 3 * orders[-1] ** 3 / (32 * 2e9) <= 0.6 * 60
+    memory = [order**2 / nodes for order, nodes in zip(orders, (1, 2, 4, 8), strict=True)]
+    assert min(memory) > 0.9 * max(memory)
+
+
 def test_hpcc_reads_the_same_lines_and_those_of_ptrans() -> None:
     made = plan("hpcc", given={"order": "1000", "block": "80"})
     text = made.files["hpccinf.txt"].splitlines()

@@ -36,6 +36,7 @@ def test_the_slow_node_is_in_the_first_line_and_its_setting_is_the_first_suspect
     code, found = compared(archive, "h1,h2,h3", "s1,s2,s3", capsys=capsys)
     assert (code, found["outcome"]) == (1, "slower")
     assert found["headline"].startswith("SLOWER  n3: bandwidth 1 MiB x 4 ")
+    assert "; mtu_bytes changed on n3; " in found["headline"]
     assert found["worst"]["subject"] == "node:n3"
     assert found["worst"]["ratio"]["low"] < 0.8 < found["worst"]["ratio"]["high"]
     first = found["suspects"][0]

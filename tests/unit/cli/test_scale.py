@@ -147,6 +147,30 @@ def test_weak_scaling(tmp_path: Path, seatrial: Seatrial) -> None:
     assert [point["efficiency"]["value"] for point in item["points"]] == pytest.approx([1, 10 / 10.5, 0.8])
 
 
+@pytest.mark.parametrize("column", ["gflops_per_node", "GF/s a node", "Gflop/s/node", "HPL Gflop/s per node"])
+def test_a_rate_of_one_node_is_not_that_of_all(tmp_path: Path, seatrial: Seatrial, column: str) -> None:
+    file = tmp_path / "grid.csv"
+    file.write_text(f"nodes,{column}\n1,300\n2,300\n4,280\n8,250\n")
+    found = seatrial("judge", str(file), "--weak", "--json").data
+    assert [point["value"]["value"] for point in found["curves"][0]["points"]] == [300, 600, 1120, 2000]
+    assert "efficiency 83 %" in found["headline"]
+    file.write_text("nodes,data_nodes_rate\n1,300\n2,600\n")
+    assert "efficiency 100 %" in seatrial("judge", str(file), "--as", "scaling", "--json").data["headline"]
+
+
+@pytest.mark.parametrize(("last", "code"), [(28.0, 1), (22.5, 0), (21.0, 0)])
+def test_a_curve_that_becomes_slower_with_more_is_slow(
+    tmp_path: Path, seatrial: Seatrial, last: float, code: int
+) -> None:
+    file = tmp_path / "cores.csv"
+    file.write_text(f"cores,time_s\n1,100\n2,52\n4,30\n8,22\n16,{last}\n")
+    found = seatrial("judge", str(file), "--json", code=code).data
+    assert (found["verdict"] == "SLOW") == bool(code)
+    assert [finding["kind"] for finding in found["findings"]] == ["slower-with-more"] * code
+    if code:
+        assert "speed-up 3.57 with 16 cores, 4.55 with 8" in found["headline"]
+
+
 def test_efficiency_of_the_nodes_own_rates(tmp_path: Path, seatrial: Seatrial) -> None:
     files = written(tmp_path, curve())
     (tmp_path / "own.csv").write_text("node,value\nhost0,40\nhost1,80\nhost2,80\nhost3,80\n")
@@ -181,7 +205,7 @@ def test_own_rates_that_are_none(tmp_path: Path, seatrial: Seatrial, value: str)
 
 
 def test_numbers_that_nobody_measured_are_left_out(tmp_path: Path, seatrial: Seatrial) -> None:
-    rows = [(1, 10.0), (2, 5.0), (4, 1e308), (8, 5e-324), (1e308, 5.0), (5e-324, 5.0)]
+    rows = [(1, 10.0), (2, 20.0), (4, 1e308), (8, 5e-324), (1e308, 5.0), (5e-324, 5.0)]
     found = report(seatrial, written(tmp_path, {"a.csv": table(rows)}), ExitCode.INCOMPLETE)
     assert "no run has a positive number at" in found["headline"]
     (item,) = found["data"]["curves"]

@@ -132,9 +132,11 @@ def test_own_rates_of_different_nodes_give_the_fair_efficiency(heat: Path, capsy
     count = heat / "slow"
     slow = f'[ "$1" = 2 ] && t=1200; [ "$1" = 1 ] && {{ [ -e "{count}" ] && t=1200 || t=600; }}'
     logged(heat, f'{slow}; echo "Heat, 1000 cells"; echo "Solved in ${{t}} s"; echo Done')
-    scaled(heat, capsys, "--node-count", "1,2", "--run", "up")
+    scaled(heat, capsys, "--node-count", "1,2", "--run", "up", code=1)
     count.touch()
-    points = scaled(heat, capsys, "--node-count", "1,2", "--own", "--run", "up")["data"]["curves"][0]["points"]
+    found = scaled(heat, capsys, "--node-count", "1,2", "--own", "--run", "up", code=1)
+    assert found["verdict"] == "SLOW", "two nodes take twice as long as the first alone"
+    points = found["data"]["curves"][0]["points"]
     assert points[1]["of_own"] == pytest.approx((1 / 1200) / (1 / 600 + 1 / 1200))
     assert points[1]["own_bound"] == pytest.approx(2 / 3)
 

@@ -10,10 +10,12 @@ from seatrial.commands.run.view import run_report
 from seatrial.judgement.benchmark_result import RunResult, judge_run
 from seatrial.model.benchmark_run import Plan, Step, StepResult
 from seatrial.model.errors import ExitCode
+from seatrial.model.facts import NodeFacts
 from seatrial.model.run import Ending, RecordedRun, RunKind
 from seatrial.model.settings import RunSettings, SiteSettings
-from tests.support.benchmark_outputs import hpl
+from tests.support.benchmark_outputs import hpl, netpipe
 from tests.support.builders import Cluster, info_of
+from tests.support.limits_examples import hca, node, port
 
 KILLED = "srun: error: n2: task 1: Killed\nsrun: Terminating StepId=7.0\n"
 
@@ -43,7 +45,7 @@ def test_a_good_run_passes_and_shows_its_rate() -> None:
     run = recorded(ranks="32")
     report = run_report(run.info, judged(run))
     assert report.exit_code is ExitCode.PASS
-    assert report.headline.startswith("PASS  HPL on 2 nodes: 53.3 Gflop/s, 18 % of the limit")
+    assert report.headline.startswith("PASS  HPL on 2 nodes: 53.3 Gflop/s, 18 % of its limit 300.0 Gflop/s")
 
 
 def test_a_rate_far_below_its_limit_is_slow_and_one_without_a_limit_is_measured() -> None:
@@ -85,3 +87,29 @@ def test_each_way_to_be_wrong_has_its_word_and_code(run: RecordedRun, code: int,
 def test_what_another_program_printed_is_no_result() -> None:
     run = recorded(output="# OSU MPI Latency Test v5.6.2\n# Size          Latency (us)\n0 1.0\n")
     assert "it printed what OSU" in run_report(run.info, judged(run)).headline
+
+
+def counted(name: str, *data_bytes: int) -> NodeFacts:
+    """A node with a rail of EDR for each number of bytes that its port has sent."""
+    adapters = tuple(
+        hca(port(counters={"port_rcv_data": 0, "port_xmit_data": sent // 4}), name=f"mlx5_{rail}", address="")
+        for rail, sent in enumerate(data_bytes)
+    )
+    return node(name, hcas=adapters)
+
+
+@pytest.mark.parametrize(
+    ("sent", "rails"),
+    [((8 << 30, 0), 1), ((8 << 30, 4 << 20), 1), ((4 << 30, 4 << 30), 2), ((1 << 20, 0), 2)],
+)
+def test_the_limit_is_that_of_the_ports_that_carried_the_data(sent: tuple[int, int], rails: int) -> None:
+    """Two rails permit twice as much only where both were used; ports that counted little do not say."""
+    run = recorded(output=netpipe())
+    run = msgspec.structs.replace(
+        run,
+        info=msgspec.structs.replace(run.info, settings=None),
+        facts={name: counted(name, 0, 0) for name in ("n1", "n2")},
+        facts_after={name: counted(name, *sent) for name in ("n1", "n2")},
+    )
+    limits = judge_run(run, BENCHMARKS["netpipe"]).limits
+    assert limits["bandwidth_bytes_per_s"] == pytest.approx(rails * 12.4e9, rel=0.02)

@@ -109,5 +109,5 @@ def baselines_of(item: "Item", archive: Path) -> "dict[str, Output]":
             recorded = reader.read_run(reader.find_run(archive, name))
         except NoRun:
             continue
-        outputs[name] = benchmark_result.judge_run(recorded, definition.declared_in(recorded.info)).output
+        outputs[name] = benchmark_result.judge_run(recorded, benchmark_result.declared_in(recorded.info)).output
     return outputs

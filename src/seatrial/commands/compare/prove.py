@@ -21,7 +21,7 @@ from seatrial.commands.compare.toggle import UNKNOWN_RUN_S, Toggle, Unrestored, 
 from seatrial.driver.clock import new_run_name
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
-from seatrial.judgement.comparison.proof import judge_proof, lost_row, slowest_node, worth_testing
+from seatrial.judgement.comparison.proof import blocks_to_decide, judge_proof, lost_row, slowest_node, worth_testing
 from seatrial.judgement.comparison.records import Comparison, Proof, ProofOutcome, Suspect
 from seatrial.judgement.comparison.reversible import Reversal, reversal_of
 from seatrial.model.errors import SeatrialError, UsageError
@@ -50,6 +50,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     run_s: float = UNKNOWN_RUN_S
     """For which nodes are held for each run of it."""
     blocks: int
+    """0: as many as the variance of the compared runs asks for."""
     dry_run: bool
     site: SiteSettings
     """How the caller reaches nodes; an archive does not decide it for somebody else."""
@@ -87,6 +88,7 @@ def prove_suspects(
     if lost_row(comparison) is None:
         note = "Nothing lost speed, so --prove had nothing to explain."
         return Proved(comparison=msgspec.structs.replace(comparison, notes=(*comparison.notes, note)))
+    request = msgspec.structs.replace(request, blocks=request.blocks or blocks_to_decide(comparison))
     benchmark = request.benchmark or benchmark_of(info)
     reach = reach_of(info)
     proofs: list[Proof] = []

@@ -11,6 +11,7 @@ from seatrial.commands.compare.wording import (
     needed_text,
     proof_text,
     sentence,
+    shares_text,
     subject_name,
     sum_of,
     suspect_text,
@@ -22,6 +23,7 @@ from seatrial.judgement.comparison.records import (
     Counts,
     MetricChange,
     ProofOutcome,
+    RankShare,
     Suspect,
     Unlike,
 )
@@ -90,6 +92,8 @@ class MetricFields(msgspec.Struct, frozen=True, kw_only=True):
     only_in_first: int
     only_in_second: int
     spread: Spread
+    before_deviation: float | None
+    after_deviation: float | None
 
 
 class ProofFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +121,7 @@ class ComparisonFields(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[MetricFields, ...]
     suspects: tuple[Suspect, ...]
     proofs: tuple[ProofFields, ...]
+    rank_shares: tuple[RankShare, ...]
     new_problems: tuple[str, ...]
     across: tuple[Unlike, ...]
     notes: tuple[str, ...]
@@ -150,8 +155,11 @@ def _blocks(comparison: Comparison) -> Iterable[Block]:
 
 
 def _changed_first(comparison: Comparison) -> list[MetricChange]:
-    """Metrics in which everything is the same come last."""
-    return sorted(comparison.metrics, key=lambda each: all(row.outcome is Outcome.SAME for row in each.rows))
+    """Main figures of benchmarks come first, and metrics in which everything is the same last."""
+    return sorted(
+        comparison.metrics,
+        key=lambda change: (not change.metric.main, all(row.outcome is Outcome.SAME for row in change.rows)),
+    )
 
 
 def _shortened(rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
@@ -168,7 +176,7 @@ def _numbered(items: Iterable[str]) -> tuple[str, ...]:
 
 
 def _rows(comparison: Comparison) -> Iterable[tuple[str, ...]]:
-    for metric in comparison.metrics:
+    for metric in _changed_first(comparison):
         undecided = (metric.undecided,) if metric.undecided else ()
         for row in (metric.together, *metric.changed[:MOST_SHOWN], *undecided):
             yield (
@@ -211,6 +219,8 @@ def _about(comparison: Comparison) -> Iterable[tuple[str, str]]:
     for metric in comparison.metrics:
         if alone := in_one_text(metric):
             yield "nodes" if metric.metric.of_nodes else "pairs", alone
+    if comparison.rank_shares:
+        yield "a rank has", shares_text(comparison)
     limit = share(comparison.threshold)
     yield "same", f"shown to have changed by less than {limit} (two one-sided tests, 5 %)"
     yield "slower, faster", "at most 1 % of those named are expected to be wrong (Benjamini and Hochberg)"

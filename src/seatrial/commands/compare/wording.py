@@ -1,10 +1,11 @@
 """The results of a comparison in words."""
 
 import math
+import re
 from collections.abc import Sequence
 
 from seatrial.drift.fact_words import value_text
-from seatrial.judgement.comparison.change_words import amount, change_text, estimate_text, interval_text
+from seatrial.judgement.comparison.change_words import amount, change_text, estimate_text, interval_text, speed_text
 from seatrial.judgement.comparison.records import (
     Changed,
     ChangedFact,
@@ -15,6 +16,7 @@ from seatrial.judgement.comparison.records import (
     ProofOutcome,
     Suspect,
 )
+from seatrial.model import units
 from seatrial.model.run_values import RunSummary
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import share
@@ -22,6 +24,7 @@ from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, natural_sorted, some
 
 MOST_NAMES = 4
+LABEL = re.compile(r"(?<= )\w+=")
 DECIDED = (ProofOutcome.CONFIRMED, ProofOutcome.REFUTED)
 
 
@@ -58,8 +61,11 @@ def sentence(comparison: Comparison) -> str:
     if comparison.worst is None:
         return f"nothing was measured in both; {runs}"
     row = comparison.worst
-    pairs = next(sum_of(each) for each in comparison.metrics if each.metric == row.metric)
-    name = subject_name(row, pairs)
+    metric = next(each for each in comparison.metrics if each.metric == row.metric)
+    if row.metric.main:
+        shares = [f"a rank has {shares_text(comparison)}"] if comparison.rank_shares else []
+        return "; ".join([*_of_main(comparison, metric, row), *shares, *_explained(comparison), runs])
+    name = subject_name(row, sum_of(metric))
     if comparison.outcome is Outcome.SAME:
         parts = [_within(comparison), f"largest change {name}: {change_text(row)} ({interval_text(row)})"]
         return "; ".join([*parts, *_not_shown(comparison), runs])
@@ -69,10 +75,48 @@ def sentence(comparison: Comparison) -> str:
         parts.append(others)
     if comparison.outcome is Outcome.INCONCLUSIVE:
         parts.append(needed_text(row))
-    parts += [f"{each.outcome.value}: {_where(each)}" for each in comparison.proofs if each.outcome in DECIDED]
+    parts += _explained(comparison)
     if comparison.outcome is Outcome.FASTER:
         parts += _not_measured(comparison)
     return "; ".join([*parts, runs])
+
+
+def _of_main(comparison: Comparison, metric: MetricChange, row: Changed) -> list[str]:
+    """The main figure of a benchmark before and after, how much that is, and how many of the others changed."""
+    benchmark, _, of = row.metric.name.removesuffix(f" [{row.metric.printed_unit}]").partition(" ")
+    name = " ".join((benchmark, *LABEL.sub("", of).split(" ")[1:]))
+    several = metric.nodes.slower + metric.nodes.faster + metric.nodes.same + metric.nodes.inconclusive > 1
+    whose = f"{metric.metric.whose(row.subject)}: " if several else ""
+    deviations = (metric.before_deviation, metric.after_deviation) if row is metric.together else (None, None)
+    values = " → ".join(units.with_deviations((row.before, row.after), deviations, row.metric.printed_unit))
+    same = f"within {share(comparison.threshold)}: " if comparison.outcome is Outcome.SAME else ""
+    parts = [f"{whose}{name} {values}, {same}{speed_text(row)} ({interval_text(row)})"]
+    if needed := needed_text(row):
+        parts.append(needed)
+    others = [other.together.outcome for other in comparison.metrics if not other.metric.main]
+    numbers = ((others.count(outcome), outcome.value) for outcome in (Outcome.SLOWER, Outcome.FASTER))
+    if changed := [f"{number} {word}" for number, word in numbers if number]:
+        parts.append(f"of {count(len(others), 'other figure')} {' and '.join(changed)}")
+    return [*parts, *_not_measured(comparison)]
+
+
+def shares_text(comparison: Comparison) -> str:
+    """7.68 GB/s → 15.36 GB/s of memory, 443 MB/s → 886 MB/s of the link; empty where that did not change."""
+    return ", ".join(
+        f"{units.bandwidth(part.before_bytes_per_s)} → {units.bandwidth(part.after_bytes_per_s)} of "
+        f"{'the link' if part.of == 'link' else part.of}"
+        for part in comparison.rank_shares
+    )
+
+
+def _explained(comparison: Comparison) -> list[str]:
+    """What was proved; else what changed at the same time and is known to matter."""
+    proofs = [f"{each.outcome.value}: {_where(each)}" for each in comparison.proofs if each.outcome in DECIDED]
+    if proofs or comparison.outcome is Outcome.SAME or not comparison.suspects:
+        return proofs
+    first = comparison.suspects[0]
+    where = "all nodes" if len(first.nodes) == first.of else some(list(first.nodes), MOST_NAMES)
+    return [f"{first.facts[0].fact.rpartition('.')[2]} changed on {where}"] if first.mechanism else []
 
 
 def _within(comparison: Comparison) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from seatrial.benchmarks.catalogue import detected, output_batch
 from seatrial.importers.column_roles import NODE_NAMES
-from seatrial.importers.columns import json_value
+from seatrial.importers.columns import DEVIATION, json_value
 from seatrial.importers.fleets import Stratum, read_fleet_table
 from seatrial.importers.other_outputs import refuse_listing
 from seatrial.importers.reframe import ReframeRow, is_perflog, read_perflog
@@ -114,6 +114,7 @@ def _is_table(text: str) -> bool:
 
 
 def _cells_to_number(line: str) -> bool:
+    line = DEVIATION.sub(r"\g<mean>", line)
     return " " not in line and line[-1] in "0123456789.eE+-"
 
 

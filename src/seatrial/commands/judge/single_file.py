@@ -1,19 +1,23 @@
 """One output of a benchmark, or one file of series over time, is read and judged."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from seatrial.archive import run_sets
-from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.declaration import PAIR, Benchmark
 from seatrial.benchmarks.gates import judge
 from seatrial.commands.judge.kinds import Wanted
 from seatrial.commands.judge.series_view import changes_report
 from seatrial.commands.judge.sources import Sources
+from seatrial.driver import facts_reading
 from seatrial.driver.benchmark import definition
 from seatrial.importers.series import ValueSeries, read_series
+from seatrial.judgement.benchmark_result import limits_of_nodes
 from seatrial.judgement.comparison import node_values
 from seatrial.judgement.series_changes import Better, judge_series
+from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
+from seatrial.model.facts import NodeFacts
+from seatrial.model.words import count
 from seatrial.process.time_limit import PARSE_S, limited
 from seatrial.render.benchmark_output import output_report
 from seatrial.render.report import Report
@@ -25,25 +29,24 @@ def output_judged(sources: Sources, wanted: Wanted) -> Report:
     text = sources.text(file)
     with limited(PARSE_S, f"Reading {file}"):
         declared, result = definition.parsed(wanted.benchmark, text, wanted.largest)
-    if declared is not None:
-        result = judge(declared, result, limits_of(declared, wanted.limit), dict(wanted.expect))
-    return output_report(file.name, declared, result)
+    if declared is None:
+        return output_report(file.name, declared, result)
+    limits = definition.limits_of(declared, wanted.limit)
+    if wanted.facts:
+        facts = facts_reading.read_named(wanted.facts, wanted.archive).facts
+        if ":" not in wanted.facts and not _ran_on_all(declared, result, facts.values()):
+            what = f"The facts are of {count(len(facts), 'node')}, and the output does not show that it ran on all."
+            raise UsageError(what, f"Name those that it ran on: --facts {wanted.facts}:n[1-2].")
+        limits = {**limits_of_nodes(declared, facts), **limits}
+    return output_report(file.name, declared, judge(declared, result, limits, dict(wanted.expect)), limits)
 
 
-def limits_of(declared: Benchmark, given: Sequence[tuple[str, str]]) -> dict[str, float]:
-    """Limits by metric. Raises UsageError for what is not a number, or not a metric of the benchmark."""
-    limits = {}
-    metrics = [metric.name for metric in declared.metrics]
-    for name, value in given:
-        if name not in metrics:
-            raise UsageError(f"--limit {name}: {declared.name} has no such metric.", f"It has {', '.join(metrics)}.")
-        try:
-            limits[name] = float(value)
-        except ValueError:
-            limits[name] = math.nan
-        if not math.isfinite(limits[name]) or "_" in value or not value.isascii():
-            raise UsageError(f"--limit {name}={value}: {value!r} is not a number.", "Write 12.5e9, in base units.")
-    return limits
+def _ran_on_all(declared: Benchmark, result: Output, facts: Collection[NodeFacts]) -> bool:
+    """Whether an output is of all of these nodes: it says how many, has a rank on each core, or is of a pair."""
+    pair = len(facts) == PAIR and any(metric.of_path for metric in declared.metrics)
+    cores = [known.cores for known in facts if known.cores]
+    full = len(cores) == len(facts) and result.work("ranks") == sum(cores)
+    return len(facts) == 1 or result.work("nodes") == len(facts) or pair or full
 
 
 def series_judged(sources: Sources, wanted: Wanted) -> Report:

@@ -62,7 +62,8 @@ def _sentence(plan: Plan) -> str:
         )
     first = plan.needs[0]
     needed = f"{first.runs} runs before and {first.runs} after" if first.runs else "More than 1000 runs"
-    shown = f"a change of {share(plan.effect)} of {first.metric.together} in {first.metric.name}"
+    whose = "" if first.metric.main else f" of {first.metric.together}"
+    shown = f"a change of {share(plan.effect)}{whose} in {first.metric.name}"
     return f"{needed} show {shown} with 90 % power"
 
 

@@ -9,8 +9,10 @@ import msgspec
 from seatrial.commands.run.job_view import JobNode, job_blocks, job_nodes, phases_text
 from seatrial.judgement.benchmark_result import RunResult
 from seatrial.judgement.job import Phase
+from seatrial.judgement.past import past_text
 from seatrial.model import units
 from seatrial.model.benchmark_run import Plan, StepResult
+from seatrial.model.measurement import Estimate
 from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import FindingKind, Verdict
@@ -19,7 +21,7 @@ from seatrial.render.benchmark_output import (
     NOTHING,
     OutputFields,
     main_number,
-    main_result,
+    main_share,
     output_blocks,
     output_fields,
     output_sentence,
@@ -30,6 +32,7 @@ from seatrial.render.report import Block, Case, Copy, Findings, Items, Lines, Pa
 
 MOST_RANKS = 32
 LAST_LINES = 12
+LEAST_SHOWN = 0.0005
 
 
 class InputPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,17 +60,27 @@ class MachineRemark(msgspec.Struct, frozen=True, kw_only=True):
     statement: str
 
 
+class PastFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The main figure compared with earlier runs."""
+
+    name: str
+    runs: tuple[str, ...]
+    metric: str
+    ratio: Estimate
+    slower: bool
+
+
 class RunFields(OutputFields, frozen=True, kw_only=True):
     """One run of a benchmark: its output, its programs and its nodes; docs/run.md describes each field."""
 
     failure: str
     nodes: tuple[str, ...]
     plan: InputPlan
-    limits: dict[str, float]
     steps: tuple[StepFields, ...]
     machine: tuple[MachineRemark, ...]
     phases: tuple[Phase, ...]
     job_nodes: tuple[JobNode, ...]
+    past: PastFields | None
     ranks: dict[str, tuple[tuple[int, ...], ...]]
 
 
@@ -93,26 +106,46 @@ def _sentence(run: RunInfo, result: RunResult) -> str:
     """Its main number where all is well; else what failed, is missing or wrong."""
     if result.failure:
         return f"{result.failure.rstrip('.')}."
-    plain = output_sentence(result.benchmark.name, result.benchmark, result.output, result.findings)
-    main = main_result(result.benchmark, result.output)
-    if result.word not in (Verdict.PASS, Verdict.MEASURED) or main is None:
+    plain = output_sentence(result.benchmark.name, result.benchmark, result.output, result.findings, result.limits)
+    main = result.benchmark.main_result(result.output)
+    if result.word not in (Verdict.PASS, Verdict.MEASURED, Verdict.SLOW) or main is None:
         return plain
-    limit = result.limits.get(main.metric)
-    of = f", {units.share(main.value / limit)} of the limit of its nodes" if limit else ""
+    of = main_share(result.benchmark, result.output, result.limits)
     where = count(len(run.nodes), "rank" if all(":" in name for name in run.nodes) else "node")
     number = main_number(result.benchmark, result.output)
-    nothing = NOTHING if result.word == Verdict.MEASURED else ""
-    return f"{result.benchmark.title.partition(' (')[0]} on {where}: {number}{of}{nothing}"
+    then = _then(run, result)
+    gates = (
+        f": {', '.join(dict.fromkeys(finding.kind.value for finding in result.findings))}" if result.findings else ""
+    )
+    nothing = NOTHING if result.word == Verdict.MEASURED and not then else ""
+    return f"{result.benchmark.title.partition(' (')[0]} on {where}: {number}{of}{then}{nothing}{gates}"
+
+
+def _then(run: RunInfo, result: RunResult) -> str:
+    """`, 1.2 % slower than a22`; empty where there is nothing from the past."""
+    if run.past is None or result.past is None:
+        return ""
+    loss = result.past.loss
+    how = (
+        f"{units.share(abs(loss))} {'slower' if loss > 0 else 'faster'} than"
+        if abs(loss) > LEAST_SHOWN
+        else "as fast as"
+    )
+    name = past_text(run.past) if len(run.past.runs) > 1 else run.past.name
+    return f", {how} {name}"
 
 
 def run_fields(run: RunInfo, result: RunResult) -> RunFields:
     """What programs read of one run of a benchmark."""
     return filled(
         RunFields,
-        output_fields(f"{result.benchmark.name}.out", result.benchmark, result.output),
+        output_fields(f"{result.benchmark.name}.out", result.benchmark, result.output, result.limits),
         result,
         result.job,
         nodes=run.nodes,
+        past=filled(PastFields, result.past, name=run.past.name, runs=[earlier.run for earlier in run.past.runs])
+        if run.past and result.past
+        else None,
         plan=result.plan or Plan(steps=()),
         job_nodes=job_nodes(result.job),
         ranks={node: [rank.cpus for rank in ranks] for node, ranks in result.ranks.items()},

@@ -23,6 +23,7 @@ PAYS = 0.5
 GAP = 0.08
 """Two modes: the largest gap is this share of the median, and wider than the runs on either side of it."""
 FEWEST_MODES = 4
+FEWEST_OF_INTERVAL = 2
 MOST_LEFT_OUT = 8
 """Rows that a note lists; the JSON object has all."""
 LEAST, MOST = 1e-100, 1e100
@@ -91,6 +92,7 @@ def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | No
                     (f"{curve.name} at {point.size:g}", Breach(kind=FindingKind.SUPERLINEAR, reason=reason))
                 )
         points.append(msgspec.structs.replace(point, marks=tuple(marks), explanation=explanation))
+    breaches += _slower_with_more(curve, points)
     left_out = [*curve.left_out, *(_without_value(curve, run) for run in curve.runs if run not in usable)]
     left_out.sort(key=lambda item: natural_key(item.source))
     sizes = [point.size for point in points]
@@ -108,6 +110,23 @@ def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | No
     )
 
 
+def _slower_with_more(curve: Curve, points: Sequence[Point]) -> list[tuple[str, Breach]]:
+    """The largest size, where a smaller one is faster: beyond both intervals, or beyond the scatter of single runs."""
+    last = points[-1] if points else None
+    best = max(points, key=lambda point: point.speedup.value, default=None)
+    if last is None or best is None:
+        return []
+    alone = last.value.runs < FEWEST_OF_INTERVAL or best.value.runs < FEWEST_OF_INTERVAL
+    single = best.speedup.value / last.speedup.value > SUPERLINEAR_SINGLE
+    if best is last or not (single if alone else best.speedup.low > last.speedup.high):
+        return []
+    reason = (
+        f"speed-up {last.speedup.value:.3g} with {last.size:g} {curve.over}, "
+        f"{best.speedup.value:.3g} with {best.size:g}"
+    )
+    return [(f"{curve.name} at {last.size:g}", Breach(kind=FindingKind.SLOWER_WITH_MORE, reason=reason))]
+
+
 def _point(curve: Curve, runs: Sequence[Run], base: Sequence[Run], weak: bool, own_rates: Mapping[str, float]) -> Point:
     value = median_estimate([run.value for run in runs])
     start = median_estimate([run.value for run in base])
@@ -119,7 +138,7 @@ def _point(curve: Curve, runs: Sequence[Run], base: Sequence[Run], weak: bool, o
     if runs[0].size == first:
         gain = msgspec.structs.replace(gain, value=1.0, low=1.0, high=1.0)  # by definition
     efficiency = _times(gain, 1 / grown)
-    alone = len(runs) < 2 or len(base) < 2
+    alone = len(runs) < FEWEST_OF_INTERVAL or len(base) < FEWEST_OF_INTERVAL
     faster = efficiency.value > SUPERLINEAR_SINGLE if alone else efficiency.low > SUPERLINEAR
     return Point(
         size=size,

@@ -23,6 +23,15 @@ WORK = re.compile(
 SPEED = re.compile(r"(?i)throughput|rate|fom|figure.?of.?merit|per_s\b|/s\b|flops|bandwidth|speed")
 TIME = re.compile(r"(?i)time|seconds|elapsed|duration|_s$|wall")
 OWN = "own_rate_sum"
+ONE_OF = {
+    "nodes": ("node", "host"), "ranks": ("rank",), "cores": ("core",), "processes": ("process",),
+    "procs": ("proc", "process"),
+}  # fmt: skip
+"""One of a column of sizes."""
+EACH = re.compile(
+    r"(?i)(?:(?<![a-z])(?:per|each|a)[\W_]{1,4}+|/[\W_]{0,4}+)(?P<one>node|host|rank|core|process|proc)(?![a-z])"
+)
+"""What a rate is of that is divided by the size, as in gflops_per_node."""
 MOST_ROWS = 200_000
 LONGEST_CELL = 20
 """Characters of a cell that a message shows."""
@@ -257,12 +266,23 @@ def _curves(measured: Sequence[_Row], over: str, metric: str, *, long: bool) -> 
             continue
         seen.add(identity)
         runs.append(_run(row, row.size, metric))
-    for group, runs in groups.items():
+    divided = of_each(metric, over)
+    whole = f"{metric} times {over}" if divided else metric
+    for group, measured_runs in groups.items():
+        runs = measured_runs
+        if divided:
+            runs = [msgspec.structs.replace(run, value=run.value * run.size) for run in runs]
         better = Better.MORE if SPEED.search(metric) or not TIME.search(metric) else Better.LESS
         yield Curve(
-            name=group or metric, over=over, metric=metric, better=better, runs=tuple(runs), others=others,
+            name=group or metric, over=over, metric=whole, better=better, runs=tuple(runs), others=others,
             repeated=repeated.get(group, 0), left_out=tuple(left_out.get(group, ())),
         )  # fmt: skip
+
+
+def of_each(metric: str, over: str) -> bool:
+    """Whether a rate is that of one node (rank, core) of the size, so that the whole has as many times as much."""
+    divided = any(match["one"].lower() in ONE_OF.get(over, ()) for match in EACH.finditer(metric))
+    return divided and (SPEED.search(metric) is not None or not TIME.search(metric))
 
 
 def _run(row: _Row, size: float, metric: str) -> Run:

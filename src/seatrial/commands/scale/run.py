@@ -18,6 +18,8 @@ from seatrial.model.settings import RunSettings
 from seatrial.model.words import count, verb
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from seatrial.benchmarks.declaration import Benchmark
     from seatrial.commands.scale.measured import Measured, Series
     from seatrial.commands.scale.series import Place, Planned, Wanted
@@ -83,7 +85,7 @@ def carried_out(preview: Preview, settings: RunSettings, benchmark: "Benchmark",
     used = 0.0
     for number, item in enumerate(preview.planned, 1):
         name = item.name(preview.name)
-        own = settings_of(settings, benchmark, item)
+        own = settings_of(settings, benchmark, item, preview.planned)
         kept = benchmark_series.kept_run(settings.site.archive, name, own, benchmark)
         if kept is None:
             if item.place.label in left or (not runs and len(left) >= MOST_FAILURES):
@@ -123,13 +125,16 @@ def continuation(preview: Preview) -> str:
     return f"The same command with --run {preview.name}{where} measures what is missing."
 
 
-def settings_of(settings: RunSettings, benchmark: "Benchmark", item: "Planned") -> RunSettings:
+def settings_of(
+    settings: RunSettings, benchmark: "Benchmark", item: "Planned", planned: "Sequence[Planned]"
+) -> RunSettings:
     """How `seatrial bench run` carries out this point. The node-hours of the series are not those of a run."""
     return replace(
         settings,
         site=replace(settings.site, nodes=item.place.nodes, node_hours=0.0, run=""),
         node_count=len(item.place.nodes),
         ranks=item.place.ranks,
+        largest_nodes=max(len(other.place.nodes) for other in planned),
         parameters=scale_series.grown_parameters(benchmark, settings.parameters, item.grown),
     )
 

@@ -8,6 +8,7 @@ import msgspec
 from seatrial.benchmarks.declaration import Launch, completed
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.node_selection import grouped
+from seatrial.judgement.benchmark_result import peak_of
 from seatrial.launch.contract import Hosts
 from seatrial.model.benchmark_run import Request
 from seatrial.model.errors import SeatrialError, UsageError
@@ -82,6 +83,10 @@ def request_of(
         nodes=1 if by_places(nodes) else len(nodes),
         ranks_per_node=ranks_per_node(settings, launch, nodes, facts),
         memory_bytes=memory // sharing,
+        budget_s=settings.site.budget_s,
+        peak_flops_per_s=min((peak_of(known) for known in facts.values()), default=0.0),
+        sharing=sharing,
+        largest_nodes=settings.largest_nodes,
         cache_bytes=min((_last_level_bytes(known) for known in facts.values()), default=0),
         free_bytes=free_bytes,
         parameters=completed(settings.parameters, launch.parameters),

@@ -9,6 +9,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import BenchmarkPlanned, StepEnded
+from seatrial.archive.run_sets import StoredSet
 from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.benchmarks.declaration import Benchmark, Launch, completed
 from seatrial.driver.benchmark.nodes import by_places, chosen_nodes, request_of, site_of
@@ -25,12 +26,15 @@ from seatrial.driver.benchmark.scratch import (
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.opening import find_hosts, open_run
+from seatrial.driver.past import find_past, last_alike, read_past
 from seatrial.driver.progress import Progress, Silent
-from seatrial.driver.run import Run
+from seatrial.driver.run import Run, describe
 from seatrial.judgement.benchmark_result import RunResult, judge_run
 from seatrial.launch.contract import Launcher, StartManner, StartsPrograms
 from seatrial.model.benchmark_run import Plan, Request, Step, StepResult
 from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.past import Past
+from seatrial.model.placement import node_of
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.settings import RunSettings
 from seatrial.model.words import count
@@ -61,9 +65,10 @@ def run_benchmark(settings: RunSettings, benchmark: Benchmark, progress: Progres
     site = site_of(settings, launch)
     launcher, hosts = find_hosts(site, progress)
     nodes = chosen_nodes(settings, launch, hosts)
+    past = find_past(settings, describe(settings, launcher, hosts, nodes))
     opening = open_run(settings, site, launcher, hosts, nodes, fewest=len(nodes))
     frame = opening.frame(progress, fewest=len(nodes))
-    work = BenchmarkRun(settings, launch, launcher, frame, opening.writer)
+    work = BenchmarkRun(settings, launch, launcher, frame, opening.writer, past)
     folder = frame.carry_out(lambda: work.carry_out(opening.nodes, hosts.asleep))
     recorded = work.recorded()
     return RunOutcome(folder=folder, recorded=recorded, result=judge_run(recorded, benchmark))
@@ -104,13 +109,20 @@ class BenchmarkRun:
     """The work inside a run."""
 
     def __init__(
-        self, settings: RunSettings, launch: Launch, launcher: Launcher, frame: Run, writer: RunWriter
+        self,
+        settings: RunSettings,
+        launch: Launch,
+        launcher: Launcher,
+        frame: Run,
+        writer: RunWriter,
+        past: StoredSet | None,
     ) -> None:
         self._settings = settings
         self._launch = launch
         self._launcher = launcher
         self._frame = frame
         self._writer = writer
+        self._past = past
         self._plan: Plan | None = None
         self._steps: list[StepResult] = []
 
@@ -126,7 +138,17 @@ class BenchmarkRun:
             remark = scratch.close()
         frame.progress.stage("Reading the facts again")
         frame.facts_after = frame.read_facts(granted, layout.AFTER, "did not answer after the benchmark")
+        self._keep_past(granted)
         return remark
+
+    def _keep_past(self, nodes: Sequence[str]) -> None:
+        """Keep in the run what it is compared with: the named runs, else the last one that was made alike."""
+        info, facts = self._frame.recorded().info, self._frame.facts
+        if self._past is not None:
+            past: Past | None = read_past(self._past, nodes, facts, self._frame.measurer.remarks.append)
+        else:
+            past = last_alike(self._settings.site.archive, info)
+        self._writer.describe(msgspec.structs.replace(self._writer.info, past=past))
 
     def recorded(self) -> RecordedRun:
         """The run as its judge sees it."""
@@ -157,8 +179,13 @@ class BenchmarkRun:
         write_files(scratch.place, plan.files)
         for name in plan.files:
             self._writer.write_log(name.replace("/", "-"), scratch.place / name)
-        for step in plan.steps:
-            result = self._step(step, nodes, request, scratch, deadline)
+        prepare = [
+            (Step(name=f"prepare {node}", argv=self._settings.prepare, mpi=False, judged=False), (node,))
+            for node in dict.fromkeys(map(node_of, nodes) if not by_places(nodes) else nodes[:1])
+            if self._settings.prepare
+        ]
+        for step, places in (*prepare, *((step, nodes) for step in plan.steps)):
+            result = self._step(step, places, request, scratch, deadline)
             if result.interrupted:
                 raise KeyboardInterrupt
             if not result.ok:

@@ -56,6 +56,7 @@ def _differing(made: RunSettings, wanted: RunSettings) -> str:
         "benchmark": (made.benchmark if not made.definition else "", wanted.benchmark if not wanted.definition else ""),
         "definition": (made.definition, wanted.definition),
         "parameters": (made.parameters, wanted.parameters),
+        "prepare": (made.prepare, wanted.prepare),
         "program": (made.program, wanted.program),
         "ranks": (made.ranks, wanted.ranks),
         "node_count": (made.node_count, wanted.node_count),

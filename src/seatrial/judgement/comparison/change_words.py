@@ -16,6 +16,13 @@ def change_text(row: Changed) -> str:
     return f"{row.metric.name} {amount(row.ratio.value)}"
 
 
+def speed_text(row: Changed) -> str:
+    """25.3 % faster, of a rate; 8.3 % longer, of a time."""
+    words = ("shorter", "longer") if row.metric.sign > 0 else ("slower", "faster")
+    text = amount(row.ratio.value)
+    return text.replace("lower", words[0]).replace("higher", words[1])
+
+
 def amount(ratio: float) -> str:
     """10.1 % lower, 3.2 times as high."""
     if ratio >= 3:

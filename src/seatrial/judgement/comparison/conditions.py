@@ -15,6 +15,7 @@ CROWDED = 2.0
 COMMAND = "command"
 OF_RUNS: dict[str, Callable[[RunSummary], str]] = {
     COMMAND: lambda run: run.kind,
+    "benchmark": lambda run: run.benchmark,
     "cluster": lambda run: run.cluster,
     "launcher": lambda run: run.launcher,
     "mpi-library": lambda run: run.mpi_library,

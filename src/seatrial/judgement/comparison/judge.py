@@ -9,19 +9,24 @@ from seatrial.judgement.comparison.records import (
     Changed,
     Comparison,
     MetricChange,
+    RankShare,
     Suspect,
     Unlike,
 )
 from seatrial.judgement.comparison.subjects import compare_subjects
 from seatrial.judgement.comparison.suspects import find_suspects, new_problems
 from seatrial.judgement.comparison.verdicts import judge_metrics
+from seatrial.limits.memory import memory_limits
+from seatrial.limits.path import path_limit
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
+from seatrial.model.limit import Limit
 from seatrial.model.run_values import MetricTable, RunSummary
 from seatrial.model.settings import PRACTICAL
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, some
+from seatrial.statistics.estimates import median
 
 Facts = Mapping[str, NodeFacts]
 ITERATIONS_APART = 4.0
@@ -74,7 +79,34 @@ def compare(
         across=tuple(each for each in unlike if each.condition in across),
         threshold=threshold,
         notes=_notes(first, second, tables, metrics),
+        rank_shares=_rank_shares(first, second),
     )
+
+
+def _rank_shares(first: RunSet, second: RunSet) -> tuple[RankShare, ...]:
+    """Of memory and link, where the numbers of ranks a node differ and facts give the limits."""
+    ranks = [[run.ranks_per_node for run in runs.runs if run.ranks_per_node] for runs in (first, second)]
+    if not all(ranks) or median(ranks[0]) == median(ranks[1]):
+        return ()
+    before, after = (
+        {name: limit / median(numbers) for name, limit in _node_limits(side.facts).items()}
+        for side, numbers in zip((first, second), ranks, strict=True)
+    )
+    return tuple(
+        RankShare(of=name, before_bytes_per_s=before[name], after_bytes_per_s=after[name])
+        for name in before
+        if name in after
+    )
+
+
+def _node_limits(facts: Facts) -> dict[str, float]:
+    """Bytes per second of the memory of the first node, and of its path to the second."""
+    nodes = list(facts.values())[:2]
+    memory = memory_limits(nodes[0]) if nodes else ()
+    packages = [limit.limit_bytes_per_s for limit in memory if isinstance(limit, Limit)]
+    limits = {"memory": sum(packages)} if packages and len(packages) == len(memory) else {}
+    link = path_limit(*nodes) if len(nodes) > 1 else None
+    return {**limits, "link": link.limit_bytes_per_s} if isinstance(link, Limit) else limits
 
 
 def refuse(unlike: Sequence[Unlike], first: str, second: str) -> None:
@@ -94,7 +126,17 @@ def _both(unlike: Unlike) -> str:
 
 
 def _conclusion(metrics: Sequence[MetricChange]) -> tuple[Outcome, Changed | None]:
-    """The outcome of everything, and the subject that the first line names: that which lost most, or changed most."""
+    """The outcome of everything, and the subject that the first line names: that which lost most, or changed most.
+
+    The main figures of benchmarks decide; where they stayed the same, another figure may be slower.
+    """
+    every = _conclusion_of(metrics)
+    main = _conclusion_of([metric for metric in metrics if metric.metric.main])
+    hidden = main[0] is Outcome.SAME and every[0] is Outcome.SLOWER
+    return every if main[1] is None or hidden else main
+
+
+def _conclusion_of(metrics: Sequence[MetricChange]) -> tuple[Outcome, Changed | None]:
     everything = [row for metric in metrics for row in (metric.together, *metric.changed)]
     for outcome in (Outcome.SLOWER, Outcome.FASTER):
         if chosen := [row for row in everything if row.outcome is outcome]:

@@ -12,10 +12,11 @@ from seatrial.model.words import natural_sorted
 
 
 def metric_named(tables: Sequence[MetricTable], name: str) -> MetricTable:
-    """The only metric whose name begins so. Raises UsageError."""
+    """The only metric whose name begins so, or the only main figure of a benchmark among them. Raises UsageError."""
     fitting = [table for table in tables if table.metric.name.startswith(name)]
     exact = [table for table in fitting if table.metric.name == name]
-    chosen = exact or fitting
+    main = [table for table in fitting if table.metric.main]
+    chosen = exact or (main if len(main) == 1 else fitting)
     if len(chosen) == 1:
         return chosen[0]
     names = ", ".join(dict.fromkeys(table.metric.name for table in (chosen or tables)))

@@ -85,7 +85,7 @@ def _needs(table: MetricTable, effect: float, leaf_of: Mapping[str, str], hours:
     levels = compare_runs(pairs.first, pairs.second).levels
     needs = [_need(table.metric, Claim.EVERYTHING, levels.run, CONFIDENCE, effect, hours, existing)]
     nodes = node_columns(doubled, count, leaf_of)
-    if nodes is not None and len(nodes.first) >= FEWEST_RUNS:
+    if nodes is not None and len(nodes.names) > 1 and len(nodes.first) >= FEWEST_RUNS:
         deviation = compare_runs(nodes.first, nodes.second).levels.one_run
         for claim, confidence in (
             (Claim.THIS_NODE, CONFIDENCE), (Claim.ANY_NODE, 1 - ERROR_RATE / len(nodes.names)),

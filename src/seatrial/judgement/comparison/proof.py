@@ -11,10 +11,13 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import MetricTable
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.verdict import Outcome
+from seatrial.statistics.estimates import runs_to_detect
 from seatrial.statistics.run_comparison import CONFIDENCE, SubjectChange
 
 EXPLAINS = 0.5
 """A cause explains at least this part of the loss."""
+FEWEST_BLOCKS, MOST_BLOCKS = 3, 10
+"""Of four runs each. Fewer leave an interval too wide for most losses; more take longer than anybody waits."""
 
 
 def worth_testing(comparison: Comparison) -> tuple[Suspect, ...]:
@@ -32,13 +35,30 @@ def lost_row(comparison: Comparison) -> Changed | None:
 
     Great are those that surely are at least half as large as the one whose interval ends farthest from no loss. The
     greatest of many losses is mostly chance, and of a restless metric: a proof that measures it again cannot decide.
-    Where nothing is slower, the loss that is the surest.
+    Where nothing is slower, the loss that is the surest. If a benchmark's main figure is slower, that is it.
     """
     rows = [row for metric in comparison.metrics for row in metric.rows if row.loss > 0]
+    rows = [row for row in rows if row.metric.main and row.outcome is Outcome.SLOWER] or rows
     slower = [row for row in rows if row.outcome is Outcome.SLOWER]
     greatest = max(map(_least_loss, slower), default=0.0)
     great = [row for row in slower if _least_loss(row) >= EXPLAINS * greatest]
     return max(great or slower or rows, key=lambda row: (_certainty(row.ratio), row.loss), default=None)
+
+
+def blocks_to_decide(comparison: Comparison) -> int:
+    """Blocks of A B B A that most likely decide whether the whole loss or less than half of it comes from a change.
+
+    From how much the compared runs vary; at least `FEWEST_BLOCKS`, and at most `MOST_BLOCKS`.
+    """
+    row = lost_row(comparison)
+    levels = next(
+        (metric.levels for metric in comparison.metrics if row is not None and metric.metric == row.metric), None
+    )
+    if row is None or levels is None or levels.one_run == 0:  # one run each shows nothing
+        return FEWEST_BLOCKS
+    half = -math.expm1(-(1 - EXPLAINS) * abs(math.log(row.ratio.value)))
+    runs = runs_to_detect(half, levels.one_run)
+    return MOST_BLOCKS if runs is None else min(max(math.ceil(runs / 2), FEWEST_BLOCKS), MOST_BLOCKS)
 
 
 def _least_loss(row: Changed) -> float:

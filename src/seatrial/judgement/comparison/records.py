@@ -83,6 +83,10 @@ class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
     """Standard deviation of the logarithm over iterations of a round; NaN where unknown."""
     round_spread: float
     """The same over the rounds of a pair in one run."""
+    before_deviation: float | None
+    """Standard deviation of what all have together over the runs of the first set, in base units; None: one run."""
+    after_deviation: float | None
+    """The same over those of the second set."""
 
     @property
     def rows(self) -> tuple[Changed, ...]:
@@ -161,6 +165,15 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """Runs."""
 
 
+class RankShare(msgspec.Struct, frozen=True, kw_only=True):
+    """What one rank has of a node's limit, where the sets ran with unlike numbers of ranks a node."""
+
+    of: str
+    """`memory`, or `link`: to another node."""
+    before_bytes_per_s: float
+    after_bytes_per_s: float
+
+
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is known of the second set compared with the first."""
 
@@ -181,3 +194,4 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     threshold: float
     notes: tuple[str, ...]
     proofs: tuple[Proof, ...] = ()
+    rank_shares: tuple[RankShare, ...] = ()

@@ -53,8 +53,15 @@ def judge_metrics(
     """Every metric that both sets have. The first `first` rows of each table are the first set.
 
     The family of tests is all pairs and nodes of all metrics; the tests of all pairs together are a family of their
-    own, one a metric.
+    own, one a metric. Main figures of benchmarks are families apart, since they are chosen before any run.
     """
+    families = ([table for table in tables if table.metric.main is main] for main in (True, False))
+    return tuple(change for family in families for change in _family(family, first, threshold, leaf_of))
+
+
+def _family(
+    tables: Sequence[MetricTable], first: int, threshold: float, leaf_of: Mapping[str, str]
+) -> tuple[MetricChange, ...]:
     both = [(table, compare_subjects(table, first, leaf_of)) for table in tables]
     both = [(table, kinds) for table, kinds in both if any(kinds)]
     compared = [(table.metric, each) for table, kinds in both for each in kinds if each]
@@ -134,7 +141,17 @@ def _metric_change(
         levels=leading.comparison.levels,
         iteration_spread=_middle(table.iteration_spread),
         round_spread=_middle(table.round_spread),
+        before_deviation=_deviation(leading.columns.first, together.before),
+        after_deviation=_deviation(leading.columns.second, together.after),
     )
+
+
+def _deviation(values: NDArray[np.float64], level: float) -> float | None:
+    """Over whole runs, each subject relative to its own mean."""
+    if len(values) < FEWEST_RUNS:
+        return None
+    logs = np.log(values)
+    return level * float(np.nanstd(np.nanmean(logs - np.nanmean(logs, axis=0), axis=1), ddof=1))
 
 
 def _middle(numbers: NDArray[np.float64]) -> float:

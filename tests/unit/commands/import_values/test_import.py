@@ -13,6 +13,7 @@ import pytest
 
 from seatrial.archive import closing
 from seatrial.archive.lease import parse
+from seatrial.archive.run_values import printed_values
 from seatrial.files.writing import rename_folder
 from seatrial.frame.command_line import run
 from tests.support.benchmark_outputs import hpl, imb, osu, stream
@@ -114,7 +115,7 @@ def test_another_residual_at_the_same_rate_is_not_slower(tmp_path: Path, capsys:
         assert imported(archive, file, "--name", f"r{number}") == 0
     assert "hpl residual" not in capsys.readouterr().out
     assert run(["compare", "r0-0001,r1-0001", "r2-0001,r3-0001", "--archive", str(archive)]) == 0
-    assert capsys.readouterr().out.startswith("SAME  all within 2.0 % in every metric; ")
+    assert capsys.readouterr().out.startswith("SAME  hpl WR11C2R4 53.3 ± 0.0 → 53.3 ± 0.0 Gflop/s, within 2.0 %: ")
 
 
 def test_the_json_of_fio_is_recognised_as_an_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -331,3 +332,22 @@ def test_conditions_and_parts_of_a_table_are_metrics_and_not_runs(
     assert "Parts of a node: 'gpu'." in " ".join(out.split())
     assert imported(archive, file, "--column", "G", "--name", "c") == 64
     assert "'G' is a condition, not a measurement" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("kernel,HPL TFLOP/s\nold,0.7636±0.0008\nnew,0.6096±0.0052\n", [0.7636, 0.6096]),
+        ("date,HPL TFLOP/s\n2016-01-01,0.7636 ± 0.0008\n2016-02-01,6.096e-1+-0.0052\n", [0.7636, 0.6096]),
+        ("date,HPL TFLOP/s\n2016-01-01,0.7636 +/- 0.0008\n2016-02-01,\n", [0.7636]),
+    ],
+)
+def test_of_a_mean_with_its_deviation_the_mean_is_the_value(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, values: list[float]
+) -> None:
+    archive = tmp_path / "archive"
+    assert imported(archive, written(tmp_path, "hpl.csv", text), "--name", "r") == 0
+    read = [value.value for folder in sorted(archive.glob("r-*")) for value in printed_values(folder)]
+    assert read == values
+    capsys.readouterr()
+    assert imported(archive, written(tmp_path, "bad.csv", "date,HPL\na,0.76±x\nb,0.6\n")) == 64

@@ -7,7 +7,8 @@ import pytest
 
 from seatrial.frame.command_line import run
 from seatrial.model.errors import ExitCode
-from tests.support.benchmark_outputs import hpl, imb, openfoam, osu, stream
+from tests.support.benchmark_outputs import hpl, imb, netpipe, openfoam, osu, stream
+from tests.support.builders import Cluster, names
 from tests.support.command_line import Seatrial
 from tests.support.paths import ROOT
 
@@ -62,6 +63,67 @@ def test_json_has_numbers_in_base_units_with_their_lines(tmp_path: Path, seatria
 def test_limits_and_expectations(tmp_path: Path, seatrial: Seatrial, options: list[str], gate: str) -> None:
     ran = seatrial("judge", write(tmp_path, hpl()), *options, "--json", code=ExitCode.FINDINGS)
     assert [item["gate"] for item in ran.object["data"]["gates"]] == [gate]
+
+
+def recording(folder: Path, megabits: int, nodes: int = 2) -> str:
+    place = folder / f"cluster-{megabits}"
+    place.mkdir()
+    made = Cluster(nodes=names(nodes), megabits=megabits)
+    for node in made.nodes:
+        (place / f"{node}.facts").write_text(made.facts_text(node))
+    return str(place)
+
+
+@pytest.mark.parametrize(
+    ("megabits", "code", "headline"),
+    [
+        (10_000, 0, "PASS  np.out: NetPIPE 999.4 MB/s, 85 % of its limit 1.18 GB/s"),
+        (1000, 1, "INVALID  np.out: above-limit: line "),
+        (100_000, 1, "SLOW  np.out: NetPIPE 999.4 MB/s, 8.5 % of its limit 11.8 GB/s: far-below-limit"),
+    ],
+)
+def test_facts_of_the_nodes_give_the_limit(
+    tmp_path: Path, seatrial: Seatrial, megabits: int, code: int, headline: str
+) -> None:
+    file = write(tmp_path, netpipe(), "np.out")
+    found = seatrial("judge", file, "--facts", recording(tmp_path, megabits), "--json", code=code).data
+    assert found["headline"].startswith(headline)
+    assert found["limits"]["bandwidth_bytes_per_s"] == pytest.approx(megabits * 117.67e3, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("limit", "headline"),
+    [
+        ("10Gb/s", "PASS  run.out: NetPIPE 999.4 MB/s, 80 % of its limit 1.25 GB/s"),
+        ("1.25 GB/s", "PASS  run.out: NetPIPE 999.4 MB/s, 80 % of its limit 1.25 GB/s"),
+        ("4 Gbit/s", "INVALID  run.out: above-limit: "),
+    ],
+)
+def test_a_limit_may_be_the_rate_of_a_link(tmp_path: Path, seatrial: Seatrial, limit: str, headline: str) -> None:
+    words = ["judge", write(tmp_path, netpipe()), "--limit", f"bandwidth_bytes_per_s={limit}"]
+    assert seatrial(*words, "--json", code=None).data["headline"].startswith(headline)
+
+
+@pytest.mark.parametrize("limit", ["5s", "10 nodes", "Gb/s", "1_000", "inf", "10GB", "1e400"])
+def test_a_limit_of_another_kind_is_refused(tmp_path: Path, seatrial: Seatrial, limit: str) -> None:
+    words = ["judge", write(tmp_path, netpipe()), "--limit", f"bandwidth_bytes_per_s={limit}"]
+    assert "is not a number" in seatrial(*words, code=64).err
+
+
+def test_facts_of_more_nodes_than_ran_are_no_limit(tmp_path: Path, seatrial: Seatrial) -> None:
+    cluster = recording(tmp_path, 10_000, nodes=4)
+    refused = seatrial("judge", write(tmp_path, netpipe()), "--facts", cluster, code=64).err
+    assert "The facts are of 4 nodes" in refused
+    chosen = seatrial("judge", write(tmp_path, netpipe()), "--facts", f"{cluster}:n[2-3]").out
+    assert chosen.startswith("PASS  run.out: NetPIPE 999.4 MB/s, 85 % of its limit")
+    assert "has no node 'n9'" in seatrial("judge", write(tmp_path, hpl()), "--facts", f"{cluster}:n9", code=64).err
+
+
+def test_a_test_of_both_directions_may_have_twice_the_limit(tmp_path: Path, seatrial: Seatrial) -> None:
+    text = imb("2019 Update 5").replace("Benchmarking PingPong", "Benchmarking Biband")
+    assert "Biband" in text
+    found = seatrial("judge", write(tmp_path, text), "--limit", "bandwidth_bytes_per_s=2e9", "--json", code=None).data
+    assert "above-limit" not in [gate["gate"] for gate in found["gates"]]
 
 
 def test_what_was_requested_and_done_passes(tmp_path: Path) -> None:

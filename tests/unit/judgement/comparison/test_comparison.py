@@ -4,12 +4,17 @@ import msgspec
 import numpy as np
 import pytest
 
+from seatrial.commands.compare.wording import sentence
 from seatrial.judgement.comparison.judge import RunSet, compare
 from seatrial.judgement.comparison.records import Comparison
 from seatrial.model.errors import UsageError
-from seatrial.model.run_values import Compared, MetricTable
+from seatrial.model.imported import Sense
+from seatrial.model.measurement import Phase
+from seatrial.model.run_values import Compared, Metric, MetricTable
 from seatrial.model.verdict import Outcome
+from tests.support.builders import names
 from tests.support.facts_examples import server
+from tests.support.limits_examples import hca, intel
 from tests.support.run_tables import BANDWIDTH, LATENCY, complete_pairs, summaries, table, table_of
 
 
@@ -220,3 +225,29 @@ def test_two_modes_of_a_latency_are_no_change_of_a_node() -> None:
     found = compared([microseconds(rows)], (2, 2))
     assert found.outcome is Outcome.INCONCLUSIVE
     assert named(found) == set()
+
+
+def test_forty_ranks_on_two_and_on_four_nodes_have_unlike_shares_of_memory_and_link() -> None:
+    rate = Metric(phase=Phase.MAIN, variant="hpl r [flop/s]", kernel=Sense.HIGHER, message_bytes=0, window_messages=0)
+    values = table_of(rate, (("all", "all"),), np.array([[1.0], [1.01], [1.02], [1.3], [1.31], [1.32]]) * 1e12)
+    two, four = (
+        RunSet(
+            name=name,
+            runs=summaries(1 + 3 * place, 3, ranks_per_node=each, benchmark=f"hpl, 40 ranks on {nodes} nodes"),
+            facts={
+                node: intel(node, "Intel(R) Xeon(R) CPU E5-2683 v4 @ 2.10GHz", 79, hcas=(hca(address=""),))
+                for node in names(nodes)
+            },
+        )
+        for place, (name, nodes, each) in enumerate((("two", 2, 20.0), ("four", 4, 10.0)))
+    )
+    found = compare(two, four, [values], across=("benchmark", "ranks-per-node"))
+    shares = {share.of: share for share in found.rank_shares}
+    assert set(shares) == {"memory", "link"}
+    for share in shares.values():
+        assert share.after_bytes_per_s == pytest.approx(2 * share.before_bytes_per_s)
+    assert shares["link"].before_bytes_per_s == pytest.approx(12.4e9 / 20, rel=0.02)
+    assert sentence(found).startswith("hpl 1.01 ± 0.01 → 1.31 ± 0.01 Tflop/s, 29.7 % faster (95 % CI ")
+    assert "a rank has 3.84 GB/s → 7.68 GB/s of memory, 621.1 MB/s → 1.24 GB/s of the link; " in sentence(found)
+    with pytest.raises(UsageError, match="benchmark: hpl, 40 ranks on 2 nodes and hpl, 40 ranks on 4 nodes"):
+        compare(two, four, [values])

@@ -1,12 +1,15 @@
 """What a proof measures again."""
 
 import msgspec
+import numpy as np
 import pytest
 
 from seatrial.judgement.comparison.judge import RunSet, compare
-from seatrial.judgement.comparison.proof import judge_proof, lost_row
+from seatrial.judgement.comparison.proof import MOST_BLOCKS, blocks_to_decide, judge_proof, lost_row
 from seatrial.judgement.comparison.records import Comparison, Proof, ProofOutcome
-from seatrial.model.run_values import MetricTable
+from seatrial.model.imported import Sense
+from seatrial.model.measurement import Phase
+from seatrial.model.run_values import Metric, MetricTable
 from seatrial.model.verdict import Outcome
 from tests.support.run_tables import BANDWIDTH, JUMPING_PAIRS, LATENCY, complete_pairs, summaries, table, table_of
 
@@ -86,3 +89,31 @@ def test_a_proof_is_no_surer_than_the_jumps_of_its_pairs_permit() -> None:
     assert proof.ratio.value == pytest.approx(1.024, abs=0.001)
     assert proof.ratio.low < 1 < proof.ratio.high
     assert proof.outcome is ProofOutcome.UNTESTABLE
+
+
+def printed(phase: Phase, before: list[float], after: list[float]) -> MetricTable:
+    rate = Metric(phase=phase, variant="hpl", kernel=Sense.HIGHER, message_bytes=0, window_messages=0)
+    return table_of(rate, (("all", "all"),), np.array([[value] for value in (*before, *after)]))
+
+
+def test_the_main_figure_of_a_benchmark_is_measured_again_whatever_else_became_slower() -> None:
+    main = printed(Phase.MAIN, [760, 763, 764], [605, 609, 615])
+    other = printed(Phase.IMPORTED, [500, 500.1, 499.9], [100, 100.1, 99.9])
+    row = lost_row(compared([main, other], 3))
+    assert row is not None
+    assert row.metric.main
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "blocks"),
+    [
+        ([760, 763, 764], [605, 609, 615], 3),
+        ([760, 700, 800], [640, 690, 600], 9),
+        ([760, 600, 900], [740, 580, 890], MOST_BLOCKS),
+        ([760], [600], 3),
+    ],
+)
+def test_a_proof_has_as_many_blocks_as_the_variance_of_the_runs_asks_for(
+    before: list[float], after: list[float], blocks: int
+) -> None:
+    assert blocks_to_decide(compared([printed(Phase.MAIN, before, after)], len(before))) == blocks

@@ -53,7 +53,7 @@ def fleet_judged(sources: Sources, wanted: Wanted) -> Report:
 def _facts(wanted: Wanted) -> Mapping[str, NodeFacts]:
     """Facts of the run or recording that is named, or of the newest run that has any. Raises UsageError."""
     if wanted.facts:
-        return facts_reading.read_earlier(wanted.facts, wanted.archive).facts
+        return facts_reading.read_named(wanted.facts, wanted.archive).facts
     return run_sets.find_runs(wanted.archive, wanted.runs).parsed_facts() if wanted.runs else {}
 
 
