@@ -20,7 +20,7 @@ STEPS = 5
 """Ticks of a linear axis, about."""
 ROWS = 12
 LEAST_COLUMNS = 20
-COLOURS = 4
+COLOURS = 8
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
