@@ -80,12 +80,11 @@ def _row(reading: Reading, table: Table, line: OutputLine) -> None:
     labels: dict[str, str | int] = {"test": table.test, "bytes": size}
     rate = messages = rounding = 0.0
     for (what, unit), printed in zip(table.columns, fields[2:], strict=False):
-        known = is_number(printed)
         if what == "BW average" and unit in RATES:
-            rate, rounding = number_of(printed) * RATES[unit] if known else 0.0, RATES[unit] / 100
+            rate, rounding = number_of(printed) * RATES[unit] if is_number(printed) else 0.0, RATES[unit] / 100
             reading.result(BANDWIDTH, printed, line, RATES[unit], labels=labels)
         elif what == "MsgRate":
-            messages = number_of(printed) * MILLION if known else 0.0
+            messages = number_of(printed) * MILLION if is_number(printed) else 0.0
             reading.result(MESSAGES, printed, line, MILLION, labels=labels)
         elif unit == "usec" and what.replace(" ", "_") in STATISTICS:
             statistic = STATISTICS[what.replace(" ", "_")]

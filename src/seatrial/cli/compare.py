@@ -164,7 +164,7 @@ PROOF = ("launcher", *HOSTS, "partition", *JOB)
 @option(
     "--better",
     type=BETTER,
-    help="With --toggle and --side-by-side: which numbers are good.  [default: higher, of tables by names and units]",
+    help="With --toggle and --side-by-side: which numbers are good.  [default: higher, of tables by name and unit]",
     metavar="WHICH",
     modes=(Mode.TOGGLE, *SIDE),
 )
@@ -178,7 +178,8 @@ PROOF = ("launcher", *HOSTS, "partition", *JOB)
     "--label",
     "labels",
     multiple=True,
-    help="With --side-by-side: name of each file or run, in their order; the same one for repetitions.",
+    help="With --side-by-side: name of each file or run, in their order; the same one for repetitions.  "
+    "[default: by names of files, columns and runs]",
     metavar="NAME",
     modes=SIDE,
 )

@@ -54,8 +54,8 @@ def read_table(name: str, text: str, words: TableWords) -> ConfigurationTable:
     """The values of a table in CSV or JSON. Raises UsageError, which begins with the name of the file."""
     try:
         refuse_listing(text)
-        if (other := recognised(text)) is not None and text.lstrip()[:1] not in "[{":
-            raise UsageError(f"This looks like {other.name}, which is no table of configurations.", other.remedy)
+        if (tool := recognised(text)) is not None and text.lstrip()[:1] not in "[{":
+            raise UsageError(f"This looks like {tool.name}, not like a table of configurations.", tool.remedy)
         return _table(read_columns(_with_names(text)), words)
     except UsageError as error:
         raise UsageError(f"{name}: {error.what}", error.remedy) from error
@@ -71,20 +71,20 @@ def _with_names(text: str) -> str:
 
 def labelled(table: ConfigurationTable, label: str, *, alone: bool) -> Iterator[Measured]:
     """The values under the label of the file before that of the table. `alone`: the table is the only file."""
-    for each in table.values:
+    for value in table.values:
         if table.wide and alone:  # the columns are the configurations
-            figure = msgspec.structs.replace(each.figure, name=VALUE)
-            yield msgspec.structs.replace(each, label=each.figure.name, figure=figure)
+            figure = msgspec.structs.replace(value.figure, name=VALUE)
+            yield msgspec.structs.replace(value, label=value.figure.name, figure=figure)
         else:
-            parts = (each.label,) if alone else (label, each.label)
-            yield msgspec.structs.replace(each, label=" ".join(filter(None, parts)))
+            parts = (value.label,) if alone else (label, value.label)
+            yield msgspec.structs.replace(value, label=" ".join(filter(None, parts)))
 
 
 def _table(columns: Sequence[TableColumn], words: TableWords) -> ConfigurationTable:
     by_name = {column.name: column for column in columns}
-    for given in (*words.columns, *words.by, words.over, words.per):
-        if given and given not in by_name:
-            raise UsageError(f"There is no column {given!r}.", f"It has {some(list(by_name), 12)}.")
+    for name in (*words.columns, *words.by, words.over, words.per):
+        if name and name not in by_name:
+            raise UsageError(f"There is no column {name!r}.", f"It has {some(list(by_name), 12)}.")
     over = words.over or next((name for known in SIZE_NAMES for name in by_name if name.strip().lower() == known), "")
     taken = {over, words.per, *words.columns, *words.by}
     for column in columns:
@@ -134,7 +134,7 @@ def _mostly_numbers(column: TableColumn) -> bool:
 
 
 def _refuse_units_in_cells(labels: Sequence[TableColumn]) -> None:
-    """Raise UsageError for a column that was taken for labels because a unit stands in its cells, or one word."""
+    """Raise UsageError for a column that was taken for labels because its cells have units."""
     for column in labels:
         written = [cell for cell in column.cells if cell.strip().lower() not in MISSING]
         valued = [

@@ -303,7 +303,7 @@ def _trusted(pairs: Mapping[str, Pair], stems: Iterable[Pieces], readings: int) 
     """Similar ends, or names that occur on both sides; with no other way to read them also one node with many others.
 
     Two words of a file that occur on one side each, as QDR and single, name a configuration, unless a strong separator
-    stands between them.
+    is between them.
     """
     left, right = ({pair[side] for pair in pairs.values()} for side in (0, 1))
     if left & right or all(_alike(*pair) for pair in pairs.values()):

@@ -11,7 +11,7 @@ import numpy as np
 
 from seatrial.locate.thresholds import GATE_TOLERANCE
 from seatrial.model.benchmark import Better
-from seatrial.model.configuration import BYTES, Figure, Measured
+from seatrial.model.configuration import Figure, Measured
 from seatrial.model.measurement import Estimate
 from seatrial.model.verdict import Outcome, Verdict
 from seatrial.statistics.change_errors import variance_of
@@ -54,8 +54,8 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     better_at: tuple[float, ...]
     """Sizes, beside each other and with the compared one among them, at which the best one is better."""
-    of_sizes: int
-    """How many sizes both have."""
+    sizes: tuple[float, ...]
+    """All sizes that both have."""
 
 
 class Scatter(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,9 +101,9 @@ def judge_side_by_side(
 ) -> tuple[FigureJudged, ...]:
     """Every figure that two configurations have at a common size. `limits`: of rates in B/s, label -> most."""
     by_figure: dict[Figure, dict[str, dict[float, list[float]]]] = {}
-    for each in measured:
-        of_label = by_figure.setdefault(each.figure, {}).setdefault(each.label, {})
-        of_label.setdefault(each.size, []).append(each.value)
+    for value in measured:
+        of_label = by_figure.setdefault(value.figure, {}).setdefault(value.label, {})
+        of_label.setdefault(value.size, []).append(value.value)
     return tuple(
         _judged(figure, [_curve(figure, label, values, limits) for label, values in labels.items()], effect)
         for figure, labels in by_figure.items()
@@ -132,8 +132,7 @@ def _curve(figure: Figure, label: str, values: Mapping[float, Sequence[float]], 
 
 def _judged(figure: Figure, curves: Sequence[Curve], effect: float) -> FigureJudged:
     sizes = _shared_sizes([curve.points for curve in curves])
-    small = figure.over == BYTES and figure.better is Better.LESS
-    size = sizes[0] if small else sizes[-1]
+    size = sizes[0] if figure.small_first else sizes[-1]
     sign = -1 if figure.better is Better.MORE else 1
     having = sorted((curve for curve in curves if size in curve.points), key=lambda one: sign * one.points[size].value)
     missing = [curve for curve in curves if size not in curve.points]
@@ -151,7 +150,7 @@ def _judged(figure: Figure, curves: Sequence[Curve], effect: float) -> FigureJud
                 ratio=ratio,
                 outcome=_outcome(ratio, float(chance), same=within <= effect),
                 better_at=_better_at(figure, best, other, size, effect),
-                of_sizes=len(best.points.keys() & other.points.keys()),
+                sizes=tuple(sorted(best.points.keys() & other.points.keys())),
             )
             for other, (ratio, _, within), chance in zip(others, tests, chances, strict=True)
         ),
@@ -160,9 +159,9 @@ def _judged(figure: Figure, curves: Sequence[Curve], effect: float) -> FigureJud
     )
 
 
-def _compared(figure: Figure, best: Curve, other: Curve, size: float) -> tuple[Estimate, float, float]:
+def _compared(figure: Figure, best: Curve, beside: Curve, size: float) -> tuple[Estimate, float, float]:
     """How many times as good the best one is, the chance of that without a difference, and what it is surely within."""
-    pair = [np.array(curve.runs[size])[:, None] for curve in (best, other)]
+    pair = [np.array(curve.runs[size])[:, None] for curve in (best, beside)]
     first, second = reversed(pair) if figure.better is Better.MORE else pair
     change = compare_runs(first, second).together
     logs = (float(change.change[0]), float(change.low[0]), float(change.high[0]))
@@ -181,12 +180,12 @@ def _outcome(ratio: Estimate, chance: float, *, same: bool) -> Outcome:
     return Outcome.FASTER if chance <= 1 - CONFIDENCE and ratio.low > 1 else Outcome.INCONCLUSIVE
 
 
-def _better_at(figure: Figure, best: Curve, other: Curve, size: float, effect: float) -> tuple[float, ...]:
+def _better_at(figure: Figure, best: Curve, beside: Curve, size: float, effect: float) -> tuple[float, ...]:
     """The sizes around the compared one, without a gap, at which the interval, or the ratio of single runs, says so."""
-    sizes = sorted(best.points.keys() & other.points.keys())
+    sizes = sorted(best.points.keys() & beside.points.keys())
     shown = []
-    for each in sizes:
-        ratio, _, _ = _compared(figure, best, other, each)
+    for length in sizes:
+        ratio, _, _ = _compared(figure, best, beside, length)
         bounded = math.isfinite(ratio.high)
         shown.append(ratio.low > 1 if bounded else ratio.value > 1 / (1 - effect))
     place = sizes.index(size)
@@ -199,16 +198,16 @@ def _better_at(figure: Figure, best: Curve, other: Curve, size: float, effect: f
 
 def _scatter(curves: Sequence[Curve]) -> Scatter | None:
     """None: there are too few repetitions."""
-    known = [(curve.label, *curve.deviation) for curve in curves if curve.deviation[1] >= FEWEST_TO_SCATTER]
-    if len(known) < 2:
+    repeated = [(curve.label, *curve.deviation) for curve in curves if curve.deviation[1] >= FEWEST_TO_SCATTER]
+    if len(repeated) < 2:
         return None
-    most, least = max(known, key=lambda one: one[1]), min(known, key=lambda one: one[1])
+    most, least = max(repeated, key=lambda one: one[1]), min(repeated, key=lambda one: one[1])
     return Scatter(
         most=most[0],
         most_deviation=most[1],
         least=least[0],
         least_deviation=least[1],
-        chance=ratio_tails((most[1] / least[1]) ** 2, most[2], least[2]) * math.comb(len(known), 2),
+        chance=ratio_tails((most[1] / least[1]) ** 2, most[2], least[2]) * math.comb(len(repeated), 2),
     )
 
 

@@ -21,6 +21,11 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, order=True):
     """What it depends on: bytes, nodes, ranks, a column; empty: nothing, each configuration is one number."""
 
     @property
+    def small_first(self) -> bool:
+        """Whether the smallest size shows most: of latencies of messages; of everything else the largest does."""
+        return self.over == BYTES and self.better is Better.LESS
+
+    @property
     def text(self) -> str:
         """`bandwidth over bytes`."""
         return f"{self.name} over {self.over}" if self.over else self.name

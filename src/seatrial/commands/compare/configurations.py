@@ -27,11 +27,13 @@ SIZES = ("nodes", "ranks", "threads")
 """Evidence of outputs that a curve can run over, if no number has a message size."""
 MOST_FILES = 1000
 MOST_CONFIGURATIONS = 24
-"""More are no table that anybody reads."""
+"""Nobody reads a table of more."""
 IN_NAME = re.compile(r" ?\bbytes=(?P<bytes>\d{1,15})\b")
 """Message size in the name of an imported metric."""
 BINARY = "\0"
 SUFFIX = re.compile(r"\.(?:txt|out|log|dat|csv|json|tsv|res)\b", re.IGNORECASE)
+USUAL = "average"
+"""The statistic of latencies that has no name of its own."""
 UNITS_IN_NAME = re.compile(r"_(?:bytes|flops)?_?per_s$|_s$|_share$")
 
 
@@ -77,11 +79,11 @@ def read_configurations(wanted: Wanted, waiting: Callable[[str], None] | None = 
     measured, main, notes = _of_files(labels, wanted, waiting)
     if runs:
         measured += _of_runs(runs, given, wanted.archive, notes.append)
-    found = list(dict.fromkeys(each.label for each in measured))
-    if not 1 < len(found) <= MOST_CONFIGURATIONS:
-        only = f": {found[0]}" if found and found[0] else ""
+    names = list(dict.fromkeys(each.label for each in measured))
+    if not 1 < len(names) <= MOST_CONFIGURATIONS:
+        only = f": {names[0]}" if names and names[0] else ""
         raise UsageError(
-            f"There {'is' if len(found) == 1 else 'are'} {count(len(found), 'configuration')}{only}.",
+            f"There {'is' if len(names) == 1 else 'are'} {count(len(names), 'configuration')}{only}.",
             f"Compare 2 to {MOST_CONFIGURATIONS}; --label names each file or run, --by a column of a table.",
         )
     return Read(measured=tuple(measured), main=main, notes=tuple(notes))
@@ -118,12 +120,14 @@ def labels_of(paths: Sequence[Path]) -> dict[Path, str]:
     Bare numbers at the end are repetitions, too, where each label then has the same ones, from 0 or 1 on.
     """
     words = {path: _words(path) for path in paths}
-    common = set.intersection(*map(set, words.values())) if len(words) > 1 else set()
+    if len(paths) == 1:
+        return {path: " ".join(each[1:] or each) for path, each in words.items()}
+    common = set.intersection(*map(set, words.values())) if words else set()
     own = {path: [word for word in each if word not in common] for path, each in words.items()}
     numbers: dict[tuple[str, ...], list[str]] = {}
-    for each in own.values():
-        if len(each) > 1 and each[-1].isdecimal() and len(each[-1]) <= 3:
-            numbers.setdefault(tuple(each[:-1]), []).append(each[-1])
+    for kept in own.values():
+        if len(kept) > 1 and kept[-1].isdecimal() and len(kept[-1]) <= 3:
+            numbers.setdefault(tuple(kept[:-1]), []).append(kept[-1])
     sets = {tuple(sorted(map(int, each))) for each in numbers.values()}
     repeated = len(sets) == 1 and sum(map(len, numbers.values())) == len(own) and len(numbers) > 1
     if repeated and (only := next(iter(sets))) in (tuple(range(len(only))), tuple(range(1, len(only) + 1))):
@@ -182,6 +186,12 @@ def _plain_name(metric: str) -> str:
     return UNITS_IN_NAME.sub("", metric).replace("_", " ")
 
 
+def _figure_name(metric: str, labels: Sequence[str]) -> str:
+    """`bandwidth`, `latency max`: without labels that repeat the metric, or name what every tool prints first."""
+    plain = _plain_name(metric)
+    return " ".join((plain, *(label for label in labels if label not in ("", plain, USUAL))))
+
+
 def _of_outputs(outputs: Sequence[tuple[str, str, Output]]) -> Iterator[Measured]:
     """One value for each metric, its labels and its size in each output: the median of what it printed."""
     over = next((name for name in SIZES if len({output.work(name) for _, _, output in outputs} - {None}) > 1), "")
@@ -192,11 +202,7 @@ def _of_outputs(outputs: Sequence[tuple[str, str, Output]]) -> Iterator[Measured
             metric = declared.get(result.metric)
             if metric is None or metric.of_result or not 0 < result.value < float("inf"):
                 continue
-            plain = _plain_name(metric.name)
-            others = [
-                str(value) for label, value in result.labels.items() if label != BYTES and value not in ("", plain)
-            ]
-            name = " ".join((plain, *others))
+            name = _figure_name(metric.name, [str(value) for label, value in result.labels.items() if label != BYTES])
             message = result.labels.get(BYTES)
             work = output.work(over) if over else None
             sized = isinstance(message, int)
@@ -235,16 +241,21 @@ def _figure_of(metric: Metric) -> tuple[Figure, float]:
     """The figure without its message size, and the size."""
     better = Better.LESS if metric.sign > 0 else Better.MORE
     if isinstance(metric.kernel, Sense):
-        name, _, unit = metric.variant.rpartition(" [")
-        unit = unit.removesuffix("]") if name else ""
-        match = IN_NAME.search(name or metric.variant)
-        plain = IN_NAME.sub("", name or metric.variant)
-        size = float(match["bytes"]) if match else 0.0
-        return Figure(name=plain, unit=unit, better=better, over=BYTES if match else ""), size
+        before, _, unit = metric.variant.rpartition(" [")
+        name = before or metric.variant
+        match = IN_NAME.search(name)
+        benchmark, *words = IN_NAME.sub("", name).split()
+        if benchmark in catalogue.BENCHMARKS and words:
+            name = _figure_name(words[0], [word.partition("=")[2] for word in words[1:]])
+        figure = Figure(
+            name=name, unit=unit.removesuffix("]") if before else "", better=better, over=BYTES if match else ""
+        )
+        return figure, float(match["bytes"]) if match else 0.0
     if isinstance(metric.kernel, Kernel):
         window = metric.window_messages if metric.phase is Phase.SURVEY else 0
-        words = "latency" if metric.kernel is Kernel.PINGPONG else "bandwidth"
-        name = " ".join(filter(None, (words, f"x {window}" if window > 1 else "", metric.variant)))
+        kind = "latency" if metric.kernel is Kernel.PINGPONG else "bandwidth"
+        several = f"x {window}" if window > 1 else ""
+        name = " ".join(filter(None, (kind, several, metric.variant)))
         unit = "s" if metric.kernel is Kernel.PINGPONG else "B/s"
         return Figure(name=name, unit=unit, better=better, over=BYTES), float(metric.message_bytes)
     return Figure(name=metric.name, unit=UNIT_OF.get(metric.unit, ""), better=better, over=""), 0.0

@@ -65,7 +65,7 @@ class BesideFields(msgspec.Struct, frozen=True, kw_only=True):
     ratio: Estimate
     outcome: Outcome
     better_at: tuple[float, ...]
-    of_sizes: int
+    sizes: tuple[float, ...]
 
 
 class ScatterFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,17 +129,17 @@ def _sentence(judged: FigureJudged) -> str:
         label, limited, part = judged.impossible[0]
         where = f" at {_size(figure, limited)}" if figure.over else ""
         return f"{_name(label)}: {share(part)} of its limit{where}: faster than physics permits"
-    other = judged.others[0]
+    second = judged.others[0]
     at = f" at {_size(figure, judged.size)}" if figure.over else ""
     if judged.outcome in (Outcome.SAME, Outcome.INCONCLUSIVE):
-        known = "alike" if judged.outcome is Outcome.SAME else "no difference shown"
-        parts = [f"{_name(best.label)} and {_name(other.label)}: {known}{at}"]
+        answer = "alike" if judged.outcome is Outcome.SAME else "no difference shown"
+        parts = [f"{_name(best.label)} and {_name(second.label)}: {answer}{at}"]
         if (scatter := judged.scatter) is not None and scatter.chance < SURE:
             parts.append(f"; {_name(scatter.most)} varies more")
     else:
         value = _value(figure, best.points[judged.size].value)
-        parts = [f"{_name(best.label)}: {value}{at}, {_amount(figure, other.ratio.value)}{_name(other.label)}"]
-        parts.append(_where(figure, other))
+        parts = [f"{_name(best.label)}: {value}{at}, {_amount(figure, second.ratio.value)}{_name(second.label)}"]
+        parts.append(_where(figure, second))
     line, *further = parts
     for more in further:
         line = line + more if len(line + more) <= room else line
@@ -153,18 +153,19 @@ def _amount(figure: Figure, ratio: float) -> str:
     return f"{amount(ratio if figure.better is Better.MORE else 1 / ratio)} than "
 
 
-def _where(figure: Figure, other: Beside) -> str:
+def _where(figure: Figure, row: Beside) -> str:
     """`, from 16 KiB on`: the sizes at which the best one is better."""
-    if not other.better_at or other.of_sizes < 2:
+    if not row.better_at or len(row.sizes) < 2:
         return ""
-    if len(other.better_at) == other.of_sizes:
+    if row.better_at == row.sizes:
         return ", at all sizes"
-    first, last = other.better_at[0], other.better_at[-1]
+    first, last = row.better_at[0], row.better_at[-1]
     if first == last:
         return ", only there"
-    if other.size == first:
+    if first == row.sizes[0]:
         return f", up to {_size(figure, last)}"
-    return f", from {_size(figure, first)} on" if other.size == last else ""
+    to = "on" if last == row.sizes[-1] else f"to {_size(figure, last)}"
+    return f", from {_size(figure, first)} {to}"
 
 
 def _name(label: str) -> str:
@@ -209,17 +210,17 @@ def _heading(judged: FigureJudged) -> str:
 def _summary(judged: FigureJudged) -> Table:
     """A row for each configuration: its value, its limit, and the best one beside it."""
     limited = any(curve.limit for curve in judged.curves)
-    beside = {other.label: other for other in judged.others}
+    beside = {row.label: row for row in judged.others}
     rows = []
     for curve in judged.curves:
         value = curve.points.get(judged.size)
-        other = beside.get(curve.label)
+        row = beside.get(curve.label)
         cells = [curve.label, _value(judged.figure, value.value) if value else "—", _ends(judged.figure, value)]
         cells.append(str(value.runs) if value else "0")
         if limited:
             cells += [_value(judged.figure, curve.limit) if curve.limit else "—", share(_of_limit(curve, value))]
-        cells.append("best" if curve is judged.best else _beside(other) if other else "")
-        cells.append(_where(judged.figure, other).removeprefix(", ") if other else "")
+        cells.append("best" if curve is judged.best else _beside(row) if row else "")
+        cells.append(_where(judged.figure, row).removeprefix(", ") if row else "")
         rows.append(tuple(cells))
     limit = ("#limit", "#of limit") * limited
     titles = ("configuration", "#value", "#interval", "#runs", *limit, "the best is", "where")
@@ -239,12 +240,12 @@ def _ends(figure: Figure, value: Estimate | None) -> str:
     return f"{low}{few}" if low == high else f"{low}–{high}{few}"
 
 
-def _beside(other: Beside) -> str:
+def _beside(row: Beside) -> str:
     """How much better the best one is, with its interval; what is not shown is said."""
-    ratio = other.ratio
+    ratio = row.ratio
     if not math.isfinite(ratio.high):
         return f"{ratio.value:.3g} times as good"
-    shown = {Outcome.INCONCLUSIVE: ", not shown", Outcome.SAME: ", the same"}.get(other.outcome, "")
+    shown = {Outcome.INCONCLUSIVE: ", not shown", Outcome.SAME: ", the same"}.get(row.outcome, "")
     return f"{ratio.value:.3g} times as good ({ratio.low:.3g}–{ratio.high:.3g}{shown})"
 
 

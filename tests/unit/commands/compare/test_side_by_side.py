@@ -9,6 +9,7 @@ from seatrial.commands.compare.configurations import labels_of
 from seatrial.importers.configuration_tables import column_unit
 from seatrial.model.unit_text import Unit
 from tests.support.benchmark_outputs import perftest
+from tests.support.builders import Cluster, names, record, slow_part
 from tests.support.command_line import Seatrial
 
 SIZES = tuple(1 << power for power in range(23))
@@ -122,8 +123,25 @@ def test_outputs_of_perftest_have_labels_of_the_command_line(tmp_path: Path, sea
     assert "message rate" in ran.out
 
 
+def test_runs_of_the_archive_are_configurations_beside_files(
+    rails: Path, tmp_path: Path, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
+    own, published = rails / "results_bw_QDR_single.txt", rails / "results_bw_FDR_dual.txt"
+    seatrial("import", str(own), "--name", "own")
+    words = ("compare", "--side-by-side", "own-0001", str(published), "--label", "ours", "--label", "published")
+    assert seatrial(*words).out.startswith("MEASURED  published: 11.6 GB/s at 4 MiB, 3.6")
+    cluster = Cluster(nodes=names(4))
+    slower = Cluster(nodes=names(4), parts=slow_part("node", "n2", 0.6))
+    for run, made in {"a1": cluster, "a2": cluster, "b1": slower, "b2": slower}.items():
+        record(made, tmp_path / "archive", run)
+    data = seatrial("compare", "--side-by-side", "a1,a2", "b1,b2", "--json", code=None).object["data"]
+    assert {each["label"] for each in data["figures"][0]["configurations"]} == {"a1,a2", "b1,b2"}
+    assert data["figures"][0]["configurations"][0]["points"][0]["value"]["runs"] == 2
+
+
 @pytest.mark.parametrize(
-    ("names", "labels"),
+    ("files", "labels"),
     [
         (("bw_QDR_run1.txt", "bw_QDR_run2.txt", "bw_FDR_run1.txt"), ["QDR", "QDR", "FDR"]),
         (("mpich-1.out", "mpich-2.out", "openmpi-1.out", "openmpi-2.out"), ["mpich", "mpich", "openmpi", "openmpi"]),
@@ -132,8 +150,8 @@ def test_outputs_of_perftest_have_labels_of_the_command_line(tmp_path: Path, sea
         (("k-3.10.0-327.txt", "k-4.8.10.txt"), ["3.10.0 327", "4.8.10"]),
     ],
 )
-def test_labels_are_what_distinguishes_names_of_files(names: tuple[str, ...], labels: list[str]) -> None:
-    assert list(labels_of([Path("runs") / name for name in names]).values()) == labels
+def test_labels_are_what_distinguishes_names_of_files(files: tuple[str, ...], labels: list[str]) -> None:
+    assert list(labels_of([Path("runs") / name for name in files]).values()) == labels
 
 
 @pytest.mark.parametrize(
