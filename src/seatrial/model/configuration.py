@@ -3,11 +3,11 @@
 import msgspec
 
 from seatrial.model.benchmark import Better
-from seatrial.model.units import BANDWIDTH, FLOP_RATE, LATENCY
+from seatrial.model.units import BANDWIDTH, CELSIUS, FLOP_RATE, LATENCY
 
 BYTES = "bytes"
 """What figures of messages are over."""
-UNIT_OF = {BANDWIDTH: "B/s", LATENCY: "s", FLOP_RATE: "flop/s"}
+UNIT_OF = {BANDWIDTH: "B/s", LATENCY: "s", FLOP_RATE: "flop/s", CELSIUS: "°C"}
 """Base units by the metrics of reports."""
 
 

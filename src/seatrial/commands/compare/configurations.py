@@ -19,6 +19,7 @@ from seatrial.model.configuration import BYTES, UNIT_OF, Figure, Measured
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense
 from seatrial.model.measurement import Kernel, Phase
+from seatrial.model.node_trials import Measure
 from seatrial.model.run_values import Metric
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.process.time_limit import PARSE_S, limited
@@ -78,6 +79,7 @@ def read_configurations(wanted: Wanted, waiting: Callable[[str], None] | None = 
     labels = {path: given.get(word, own[path]) for path, word in files.items()}
     measured, main, notes = _of_files(labels, wanted, waiting)
     if runs:
+        main = main or Measure.HEAT.label  # of soaks the temperature is what nothing else shows
         measured += _of_runs(runs, given, wanted.archive, notes.append)
     names = list(dict.fromkeys(each.label for each in measured))
     if not 1 < len(names) <= MOST_CONFIGURATIONS:

@@ -26,6 +26,7 @@ EXIT_CODES = {Verdict.INVALID: ExitCode.FINDINGS, Outcome.INCONCLUSIVE: ExitCode
 MEASURED = "MEASURED"
 """Single runs: nothing shows that a difference is one."""
 BASE_UNITS = ("B/s", "s", "flop/s")
+CELSIUS = "°C"
 LEAST_PREFIXED = 1e4
 """Numbers without such a unit are printed plainly below it."""
 LINE = 80
@@ -137,8 +138,9 @@ def _sentence(judged: FigureJudged) -> str:
         if (scatter := judged.scatter) is not None and scatter.chance < SURE:
             parts.append(f"; {_name(scatter.most)} varies more")
     else:
-        value = _value(figure, best.points[judged.size].value)
-        parts = [f"{_name(best.label)}: {value}{at}, {_amount(figure, second.ratio.value)}{_name(second.label)}"]
+        value = best.points[judged.size].value
+        amount_text = _amount(figure, value, second.ratio.value)
+        parts = [f"{_name(best.label)}: {_value(figure, value)}{at}, {amount_text}{_name(second.label)}"]
         parts.append(_where(figure, second))
     line, *further = parts
     for more in further:
@@ -146,8 +148,10 @@ def _sentence(judged: FigureJudged) -> str:
     return line
 
 
-def _amount(figure: Figure, ratio: float) -> str:
-    """`12.3 % higher than `, `1.86 times `."""
+def _amount(figure: Figure, best: float, ratio: float) -> str:
+    """`12.3 % higher than `, `1.86 times `; of temperatures the difference: `6.0 °C lower than `."""
+    if figure.unit == CELSIUS:
+        return f"{best * abs(ratio - 1):.1f} {CELSIUS} {'lower' if figure.better is Better.LESS else 'higher'} than "
     if figure.better is Better.MORE and ratio >= AS_FACTOR:
         return f"{ratio:.3g} times "
     return f"{amount(ratio if figure.better is Better.MORE else 1 / ratio)} than "
@@ -178,6 +182,8 @@ def _size(figure: Figure, size: float) -> str:
 
 
 def _value(figure: Figure, value: float) -> str:
+    if figure.unit == CELSIUS:
+        return f"{value:.1f} {CELSIUS}"
     if figure.unit in BASE_UNITS:
         return in_unit(value, figure.unit)
     number = prefixed(value) if value >= LEAST_PREFIXED else f"{value:.4g}"
