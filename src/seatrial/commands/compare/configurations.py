@@ -21,10 +21,13 @@ from seatrial.model.imported import Sense
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.node_trials import Measure
 from seatrial.model.run_values import Metric
+from seatrial.model.units import size as size_text
 from seatrial.model.words import count, natural_sorted, some
+from seatrial.pairs.rank_pairs import LATENCY_BYTES
 from seatrial.process.time_limit import PARSE_S, limited
 
-SIZES = ("nodes", "ranks", "threads")
+RANKS = "ranks"
+SIZES = ("nodes", RANKS, "threads")
 """Evidence of outputs that a curve can run over, if no number has a message size."""
 MOST_FILES = 1000
 MOST_CONFIGURATIONS = 24
@@ -33,6 +36,7 @@ IN_NAME = re.compile(r" ?\bbytes=(?P<bytes>\d{1,15})\b")
 """Message size in the name of an imported metric."""
 BINARY = "\0"
 SUFFIX = re.compile(r"\.(?:txt|out|log|dat|csv|json|tsv|res)\b", re.IGNORECASE)
+RATE = "message rate"
 USUAL = "average"
 """The statistic of latencies that has no name of its own."""
 UNITS_IN_NAME = re.compile(r"_(?:bytes|flops)?_?per_s$|_s$|_share$")
@@ -228,15 +232,25 @@ def _of_runs(
     measured = []
     for table in tables:
         figure, size = _figure_of(table.metric)
+        messages = table.metric.message_bytes if figure.name == RATE else 1
         logs = np.log(np.where(table.values > 0, table.values, np.nan))
         having = [np.any(~np.isnan(logs[own]), axis=0) for _, own in rows if np.any(~np.isnan(logs[own]))]
         common = np.logical_and.reduce(having) if having else np.zeros(logs.shape[1], bool)
         for word, own in rows:
             for row in logs[own][:, common] if common.any() else ():
                 if not np.all(np.isnan(row)):
-                    value = float(np.exp(np.nanmean(row)))
+                    value = float(np.exp(np.nanmean(row))) / messages
                     measured.append(Measured(label=labels.get(word, word), figure=figure, size=size, value=value))
     return measured
+
+
+def _of_ranks(metric: Metric, better: Better) -> tuple[Figure, float]:
+    """What k ranks of a node do at once, over k: of small messages in flight their rate."""
+    ranks = float(metric.variant.partition(" ")[0])
+    if metric.kernel is Kernel.ONEWAY and metric.message_bytes == LATENCY_BYTES:
+        return Figure(name=RATE, unit="1/s", better=better, over=RANKS), ranks
+    kind, unit = ("latency", "s") if metric.kernel is Kernel.PINGPONG else ("bandwidth", "B/s")
+    return Figure(name=f"{kind} {size_text(metric.message_bytes)}", unit=unit, better=better, over=RANKS), ranks
 
 
 def _figure_of(metric: Metric) -> tuple[Figure, float]:
@@ -253,6 +267,8 @@ def _figure_of(metric: Metric) -> tuple[Figure, float]:
             name=name, unit=unit.removesuffix("]") if before else "", better=better, over=BYTES if match else ""
         )
         return figure, float(match["bytes"]) if match else 0.0
+    if metric.phase is Phase.SATURATION and isinstance(metric.kernel, Kernel):
+        return _of_ranks(metric, better)
     if isinstance(metric.kernel, Kernel):
         window = metric.window_messages if metric.phase is Phase.SURVEY else 0
         kind = "latency" if metric.kernel is Kernel.PINGPONG else "bandwidth"
