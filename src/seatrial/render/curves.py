@@ -9,6 +9,8 @@ from seatrial.render.plots import Axis, Plot, Point, Series, log_steps, powers
 MOST_LETTERS = 14
 """Of a name beside its curve."""
 FEWEST_SIZES = 2
+ABOVE_LIMIT = 1.5
+"""How far the axis goes beyond the highest limit, for its label."""
 
 Named = tuple[str, Mapping[float, Estimate]]
 """A curve: its name, and its values by size."""
@@ -23,6 +25,7 @@ def overlaid(
     ends_text: Callable[[Estimate], str],
     over: str = "",
     levels: Sequence[tuple[float, str]] = (),
+    marks: Sequence[float] = (),
 ) -> Plot | None:
     """The plot of all curves of two sizes or more; None: nothing to draw.
 
@@ -33,7 +36,7 @@ def overlaid(
     heights = [*(value.low for value in values), *(value.high for value in values), *(level for level, _ in levels)]
     if not drawn or not 0 < min(heights) < max(heights):
         return None
-    least, most = min(heights), max(heights)
+    least, most = min(heights), max(*heights, *(level * ABOVE_LIMIT for level, _ in levels))
     sizes = sorted({size for _, points in drawn for size in points if size > 0})
     ticks = powers(max(sizes[0], 1), max(sizes[-1], 2), 2)
     return Plot(
@@ -55,7 +58,7 @@ def overlaid(
                         high=value.high,
                         x_text=size_text(size),
                         y_text=value_text(value.value),
-                        hover=f"{name}, {size_text(size)}{over and ' '}{over}: {value_text(value.value)}"
+                        hover=f"{name and f'{name}, '}{size_text(size)}{over and ' '}{over}: {value_text(value.value)}"
                         + (f" [{ends_text(value)}]" if value.low != value.high else ""),
                     )
                     for size, value in sorted(points.items())
@@ -66,4 +69,5 @@ def overlaid(
             for name, points in drawn
         ),
         levels=tuple(levels),
+        marks=tuple(marks),
     )

@@ -237,11 +237,17 @@ def _of_runs(
         having = [np.any(~np.isnan(logs[own]), axis=0) for _, own in rows if np.any(~np.isnan(logs[own]))]
         common = np.logical_and.reduce(having) if having else np.zeros(logs.shape[1], bool)
         for word, own in rows:
+            names = [labels.get(word, word)] if len(words) > 1 else []
             for row in logs[own][:, common] if common.any() else ():
                 if not np.all(np.isnan(row)):
                     value = float(np.exp(np.nanmean(row))) / messages
-                    measured.append(Measured(label=labels.get(word, word), figure=figure, size=size, value=value))
+                    measured.append(Measured(label=_label(table.metric, names), figure=figure, size=size, value=value))
     return measured
+
+
+def _label(metric: Metric, names: Sequence[str]) -> str:
+    """The names of the run, and of a run that compared settings (rails, transports, placements) that of the setting."""
+    return " ".join((*names, metric.variant) if metric.phase is Phase.VARIANT else names)
 
 
 def _of_ranks(metric: Metric, better: Better) -> tuple[Figure, float]:
@@ -273,7 +279,8 @@ def _figure_of(metric: Metric) -> tuple[Figure, float]:
         window = metric.window_messages if metric.phase is Phase.SURVEY else 0
         kind = "latency" if metric.kernel is Kernel.PINGPONG else "bandwidth"
         several = f"x {window}" if window > 1 else ""
-        name = " ".join(filter(None, (kind, several, metric.variant)))
+        setting = "" if metric.phase is Phase.VARIANT else metric.variant
+        name = " ".join(filter(None, (kind, several, setting)))
         unit = "s" if metric.kernel is Kernel.PINGPONG else "B/s"
         return Figure(name=name, unit=unit, better=better, over=BYTES), float(metric.message_bytes)
     return Figure(name=metric.name, unit=UNIT_OF.get(metric.unit, ""), better=better, over=""), 0.0

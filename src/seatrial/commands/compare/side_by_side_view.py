@@ -191,6 +191,8 @@ def _value(figure: Figure, value: float) -> str:
 
 
 def _blocks(figures: Sequence[FigureJudged], notes: Sequence[str]) -> Iterator[Block]:
+    if scatters := tuple(filter(None, map(_scatter_text, figures))):
+        yield Items(items=scatters)
     for place, judged in enumerate(figures):
         yield Paragraph(text=_heading(judged), strong=True)
         yield _summary(judged)
@@ -269,14 +271,20 @@ def _by_size(judged: FigureJudged) -> Table | None:
     return Table(columns=columns(*titles), rows=tuple(rows), tight=True)
 
 
+def _scatter_text(judged: FigureJudged) -> str:
+    """Which configuration varies more; empty where there are too few repetitions."""
+    scatter = judged.scatter
+    if scatter is None:
+        return ""
+    verb = "varies more" if scatter.chance < SURE else "does not surely vary more"
+    deviations = f"{share(scatter.most_deviation)} and {share(scatter.least_deviation)}"
+    return f"{judged.figure.name}: from run to run {scatter.most} {verb} than {scatter.least} ({deviations}, F test)."
+
+
 def _remarks(figures: Sequence[FigureJudged]) -> Iterator[str]:
-    """What scatters more, what is missing, and what would decide."""
+    """What is missing, and what would decide."""
     for judged in figures:
-        name, scatter = judged.figure.name, judged.scatter
-        if scatter is not None:
-            verb = "varies more" if scatter.chance < SURE else "does not surely vary more"
-            deviations = f"{share(scatter.most_deviation)} and {share(scatter.least_deviation)}"
-            yield f"{name}: from run to run {scatter.most} {verb} than {scatter.least} ({deviations}, F test)."
+        name = judged.figure.name
         if missing := [curve.label for curve in judged.curves if judged.size not in curve.points]:
             yield f"{name}: {some(missing, MOST_NAMED)} has no value at {_size(judged.figure, judged.size)}."
     values = [value for judged in figures for curve in judged.curves for value in curve.points.values()]
