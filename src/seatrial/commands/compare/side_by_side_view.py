@@ -19,7 +19,7 @@ from seatrial.model.words import some
 from seatrial.render.curves import overlaid
 from seatrial.render.escape import shorten
 from seatrial.render.json import filled
-from seatrial.render.plots import Plot
+from seatrial.render.plots import Bar, Bars, Plot
 from seatrial.render.report import Block, Items, Paragraph, Report, Table, columns
 
 EXIT_CODES = {Verdict.INVALID: ExitCode.FINDINGS, Outcome.INCONCLUSIVE: ExitCode.INCOMPLETE}
@@ -205,8 +205,9 @@ def _blocks(figures: Sequence[FigureJudged], notes: Sequence[str]) -> Iterator[B
 
 def _page(figures: Sequence[FigureJudged], notes: Sequence[str]) -> Iterator[Block]:
     for judged in figures:
-        if (plot := _plot(judged)) is not None:
-            yield plot
+        drawn = _plot(judged) if judged.figure.over else _bars(judged)
+        if drawn is not None:
+            yield drawn
     yield from _blocks(figures, notes)
 
 
@@ -311,6 +312,26 @@ def _plot(judged: FigureJudged) -> Plot | None:
         ends_text=partial(_ends, figure),
         over="" if figure.over == BYTES else figure.over,
         levels=tuple((limit, f"limit of {some(labels, MOST_NAMED)}") for limit, labels in limits.items()),
+    )
+
+
+def _bars(judged: FigureJudged) -> Bars:
+    """One number for each configuration."""
+    values = {curve.label: curve.points[judged.size] for curve in judged.curves if judged.size in curve.points}
+    scale = 100 / max(value.high for value in values.values())
+    return Bars(
+        caption=judged.figure.name,
+        alike=True,
+        bars=tuple(
+            Bar(
+                name=label,
+                low=scale * value.low,
+                value=scale * value.value,
+                high=scale * value.high,
+                text=_value(judged.figure, value.value),
+            )
+            for label, value in values.items()
+        ),
     )
 
 
