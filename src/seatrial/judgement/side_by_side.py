@@ -20,6 +20,7 @@ from seatrial.statistics.rank_sum import adjusted
 from seatrial.statistics.run_comparison import CONFIDENCE, compare_runs
 from seatrial.statistics.student import ratio_tails
 
+SINGLE = "ratio of single runs, without an interval"
 FEWEST_TO_SCATTER = 4
 """Values beyond one a size; of fewer nobody says which of two configurations scatters more."""
 
@@ -161,6 +162,10 @@ def _judged(figure: Figure, curves: Sequence[Curve], effect: float) -> FigureJud
 
 def _compared(figure: Figure, best: Curve, beside: Curve, size: float) -> tuple[Estimate, float, float]:
     """How many times as good the best one is, the chance of that without a difference, and what it is surely within."""
+    if max(len(curve.runs[size]) for curve in (best, beside)) == 1:
+        good, other = best.runs[size][0], beside.runs[size][0]
+        alone = good / other if figure.better is Better.MORE else other / good
+        return Estimate(value=alone, low=0.0, high=math.inf, confidence=0.0, runs=1, method=SINGLE), math.nan, 1.0
     pair = [np.array(curve.runs[size])[:, None] for curve in (best, beside)]
     first, second = reversed(pair) if figure.better is Better.MORE else pair
     change = compare_runs(first, second).together

@@ -22,7 +22,7 @@ from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.node_trials import Measure
 from seatrial.model.run_values import Metric
 from seatrial.model.units import size as size_text
-from seatrial.model.words import count, natural_sorted, some
+from seatrial.model.words import count, natural_sorted, some, verb
 from seatrial.pairs.rank_pairs import LATENCY_BYTES
 from seatrial.process.time_limit import PARSE_S, limited
 
@@ -32,6 +32,7 @@ SIZES = ("nodes", RANKS, "threads")
 MOST_FILES = 1000
 MOST_CONFIGURATIONS = 24
 """Nobody reads a table of more."""
+MOST_SIZES = 2000
 IN_NAME = re.compile(r" ?\bbytes=(?P<bytes>\d{1,15})\b")
 """Message size in the name of an imported metric."""
 BINARY = "\0"
@@ -87,11 +88,13 @@ def read_configurations(wanted: Wanted, waiting: Callable[[str], None] | None = 
         measured += _of_runs(runs, given, wanted.archive, notes.append)
     names = list(dict.fromkeys(each.label for each in measured))
     if not 1 < len(names) <= MOST_CONFIGURATIONS:
-        only = f": {names[0]}" if names and names[0] else ""
+        only = f": {names[0]}" if len(names) == 1 and names[0] else ""
         raise UsageError(
-            f"There {'is' if len(names) == 1 else 'are'} {count(len(names), 'configuration')}{only}.",
+            " ".join((f"There {verb(len(names))} {count(len(names), 'configuration')}{only}.", *notes[:1])),
             f"Compare 2 to {MOST_CONFIGURATIONS}; --label names each file or run, --by a column of a table.",
         )
+    if len({each.size for each in measured}) > MOST_SIZES:
+        raise UsageError(f"There are more than {MOST_SIZES} sizes.", "Choose what curves run over with --over.")
     return Read(measured=tuple(measured), main=main, notes=tuple(notes))
 
 
@@ -237,7 +240,7 @@ def _of_runs(
         having = [np.any(~np.isnan(logs[own]), axis=0) for _, own in rows if np.any(~np.isnan(logs[own]))]
         common = np.logical_and.reduce(having) if having else np.zeros(logs.shape[1], bool)
         for word, own in rows:
-            names = [labels.get(word, word)] if len(words) > 1 else []
+            names = [labels.get(word, word.rstrip("/").rpartition("/")[2])] if len(words) > 1 else []
             for row in logs[own][:, common] if common.any() else ():
                 if not np.all(np.isnan(row)):
                     value = float(np.exp(np.nanmean(row))) / messages

@@ -12,7 +12,7 @@ from seatrial.model.pair_table import PairTable, Reals
 from seatrial.model.subject import Direction, SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY, quantity, share
 from seatrial.model.verdict import Verdict
-from seatrial.model.words import natural_sorted
+from seatrial.model.words import count, natural_sorted
 from seatrial.render.matrix import Key, Matrix, MatrixCell, shade_of
 
 MOST_ROWS = 128
@@ -69,9 +69,9 @@ def _map(
                     else "",
                 )
             )
-    left_out = f"; the {len(order)} of {len(nodes)} nodes with the worst pairs" if len(order) < len(nodes) else ""
+    kept = f"; the {len(order)} of {count(len(nodes), 'node')} with the worst pairs"
     return Matrix(
-        caption=f"{WORDS[metric].capitalize()} in % of the median{left_out}",
+        caption=f"{WORDS[metric].capitalize()} in % of the median{kept if len(order) < len(nodes) else ''}",
         labels=tuple(order),
         groups=tuple(group_of.get(name, "") for name in order),
         cells=tuple(cells),
