@@ -284,7 +284,7 @@ def compare(
 def _side_by_side(wanted: "configurations.Wanted", limits: Sequence[tuple[str, float]], effect: float) -> Report:
     """The report on configurations beside each other. Raises UsageError."""
     read = configurations.read_configurations(wanted, say_waiting)
-    of_label = configurations.limits_of(read.measured, limits)
+    of_label = configurations.limits_of(read, limits)
     judged = side_by_side_judge.judge_side_by_side(read.measured, of_label, effect)
     if not judged:
         raise UsageError("No two configurations have the same figure at the same size.", "Compare others.")

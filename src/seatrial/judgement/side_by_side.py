@@ -11,7 +11,7 @@ import numpy as np
 
 from seatrial.locate.thresholds import GATE_TOLERANCE
 from seatrial.model.benchmark import Better
-from seatrial.model.configuration import Figure, Measured
+from seatrial.model.configuration import Figure, Measured, RateLimit
 from seatrial.model.measurement import Estimate
 from seatrial.model.verdict import Outcome, Verdict
 from seatrial.statistics.change_errors import variance_of
@@ -33,6 +33,8 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     """Size -> median over its runs."""
     runs: dict[float, tuple[float, ...]]
     limit: float | None = None
+    gate: float | None = None
+    """Rates, both, in B/s: what it can carry, and what is impossible."""
 
     @property
     def deviation(self) -> tuple[float, int]:
@@ -98,9 +100,9 @@ class FigureJudged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_side_by_side(
-    measured: Sequence[Measured], limits: Mapping[str, float], effect: float
+    measured: Sequence[Measured], limits: Mapping[str, RateLimit], effect: float
 ) -> tuple[FigureJudged, ...]:
-    """Every figure that two configurations have at a common size. `limits`: of rates in B/s, label -> most."""
+    """Every figure that two configurations have at a common size. `limits`: of rates, by label."""
     by_figure: dict[Figure, dict[str, dict[float, list[float]]]] = {}
     for value in measured:
         of_label = by_figure.setdefault(value.figure, {}).setdefault(value.label, {})
@@ -122,12 +124,16 @@ def _shared_sizes(curves: Sequence[Mapping[float, object]]) -> list[float]:
     return sorted(size for size, number in counts.items() if number == most) if most > 1 else []
 
 
-def _curve(figure: Figure, label: str, values: Mapping[float, Sequence[float]], limits: Mapping[str, float]) -> Curve:
+def _curve(
+    figure: Figure, label: str, values: Mapping[float, Sequence[float]], limits: Mapping[str, RateLimit]
+) -> Curve:
+    rate = limits.get(label) if figure.unit == "B/s" else None
     return Curve(
         label=label,
         points={size: median_estimate(values[size]) for size in sorted(values)},
         runs={size: tuple(values[size]) for size in sorted(values)},
-        limit=limits.get(label) if figure.unit == "B/s" else None,
+        limit=rate.limit if rate else None,
+        gate=rate.gate if rate else None,
     )
 
 
@@ -218,7 +224,7 @@ def _scatter(curves: Sequence[Curve]) -> Scatter | None:
 
 def _impossible(curves: Sequence[Curve]) -> Iterator[tuple[str, float, float]]:
     for curve in curves:
-        if curve.limit is not None:
+        if curve.limit is not None and curve.gate is not None:
             for size, values in curve.runs.items():
-                if (part := median(values) / curve.limit) > GATE_TOLERANCE:
-                    yield curve.label, size, part
+                if (middle := median(values)) > GATE_TOLERANCE * curve.gate:
+                    yield curve.label, size, middle / curve.limit

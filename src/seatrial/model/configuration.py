@@ -1,5 +1,7 @@
 """Values of configurations: measured under a label that names a setting, an adapter or a version, never a node."""
 
+from typing import NamedTuple
+
 import msgspec
 
 from seatrial.model.benchmark import Better
@@ -9,6 +11,13 @@ BYTES = "bytes"
 """What figures of messages are over."""
 UNIT_OF = {BANDWIDTH: "B/s", LATENCY: "s", FLOP_RATE: "flop/s", CELSIUS: "°C"}
 """Base units by the metrics of reports."""
+
+
+class RateLimit(NamedTuple):
+    """What a configuration can carry, bytes per second, and what all its ports together can: more is impossible."""
+
+    limit: float
+    gate: float
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True, order=True):

@@ -182,3 +182,16 @@ def test_message_rates_of_two_adapters_are_compared(capsys: pytest.CaptureFixtur
     assert (rate["best"], rate["over"], rate["unit"], rate["size"]) == ("edr", "ranks", "1/s", 4)
     assert rate["configurations"][0]["points"][0]["value"]["value"] == pytest.approx(1.95e6, rel=0.05)
     assert {"bandwidth 4 MiB", "latency 8 B"} <= figures.keys()
+
+
+def test_limits_of_runs_are_those_of_their_facts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        use_launcher(ScriptedLauncher(Shared(nodes=names(2), one=1e9)))
+        link("n1", "n2", archive=tmp_path, ranks_per_node="1,2", run=name)
+    capsys.readouterr()
+    assert run(["compare", "--side-by-side", "a", "b", "--archive", str(tmp_path), "--json"]) == 0
+    figures = {each["figure"]: each for each in parsed(capsys.readouterr().out)["figures"]}
+    (first, second) = figures["bandwidth 4 MiB"]["configurations"]
+    assert first["limit"] == second["limit"] == pytest.approx(117.7e6, rel=0.01)
+    assert 0.9 < first["points"][0]["of_limit"] < 1.01
+    assert figures["latency 8 B"]["configurations"][0]["limit"] is None

@@ -14,10 +14,13 @@ from seatrial.benchmarks import catalogue
 from seatrial.benchmarks.gates import judge
 from seatrial.importers.configuration_tables import TableWords, labelled, read_table
 from seatrial.importers.osu import COUNTED, TOOL_WORDS
+from seatrial.judgement.pair_limit import limit_between
 from seatrial.model.benchmark import Better, Output
-from seatrial.model.configuration import BYTES, UNIT_OF, Figure, Measured
+from seatrial.model.configuration import BYTES, UNIT_OF, Figure, Measured, RateLimit
 from seatrial.model.errors import UsageError
+from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
+from seatrial.model.limit import Limit
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.node_trials import Measure
 from seatrial.model.run_values import Metric
@@ -33,9 +36,12 @@ MOST_FILES = 1000
 MOST_CONFIGURATIONS = 24
 """Nobody reads a table of more."""
 MOST_SIZES = 2000
+MOST_LIMITS = 1000
+"""Pairs whose limits are computed; of more none is known."""
 IN_NAME = re.compile(r" ?\bbytes=(?P<bytes>\d{1,15})\b")
 """Message size in the name of an imported metric."""
 BINARY = "\0"
+LABEL_IN_NAME = re.compile(r"\w+=(.*?)(?= \w+=|$)")
 SUFFIX = re.compile(r"\.(?:txt|out|log|dat|csv|json|tsv|res)\b", re.IGNORECASE)
 RATE = "message rate"
 USUAL = "average"
@@ -61,6 +67,8 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     main: str = ""
     """Name of the benchmark's main figure; empty: the files do not say."""
     notes: tuple[str, ...] = ()
+    limits: dict[str, RateLimit] = {}
+    """By label what facts of runs permit between their nodes."""
 
 
 def read_configurations(wanted: Wanted, waiting: Callable[[str], None] | None = None) -> Read:
@@ -83,9 +91,11 @@ def read_configurations(wanted: Wanted, waiting: Callable[[str], None] | None = 
     own = labels_of(list(files))
     labels = {path: given.get(word, own[path]) for path, word in files.items()}
     measured, main, notes = _of_files(labels, wanted, waiting)
+    limits: dict[str, RateLimit] = {}
     if runs:
         main = main or Measure.HEAT.label  # of soaks the temperature is what nothing else shows
-        measured += _of_runs(runs, given, wanted.archive, notes.append)
+        of_runs, limits = _of_runs(runs, given, wanted.archive, notes.append, alone=len(files) + len(runs) == 1)
+        measured += of_runs
     names = list(dict.fromkeys(each.label for each in measured))
     if not 1 < len(names) <= MOST_CONFIGURATIONS:
         only = f": {names[0]}" if len(names) == 1 and names[0] else ""
@@ -95,21 +105,22 @@ def read_configurations(wanted: Wanted, waiting: Callable[[str], None] | None = 
         )
     if len({each.size for each in measured}) > MOST_SIZES:
         raise UsageError(f"There are more than {MOST_SIZES} sizes.", "Choose what curves run over with --over.")
-    return Read(measured=tuple(measured), main=main, notes=tuple(notes))
+    return Read(measured=tuple(measured), main=main, notes=tuple(notes), limits=limits)
 
 
-def limits_of(measured: Sequence[Measured], limits: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """Bytes per second by label. A limit without a name is that of all; a name is a label, or a part of several.
+def limits_of(read: Read, limits: Sequence[tuple[str, float]]) -> dict[str, RateLimit]:
+    """Limits by label, before those of facts. One without a name is that of all; a name is a label, or words
+    of several.
 
     Raises UsageError.
     """
-    labels = list(dict.fromkeys(each.label for each in measured))
-    of_label: dict[str, float] = {}
+    labels = list(dict.fromkeys(each.label for each in read.measured))
+    of_label = dict(read.limits)
     for name, rate in sorted(limits, key=lambda one: (one[0] in labels, bool(one[0]))):
         chosen = [name] if name in labels else [label for label in labels if set(name.split()) <= set(label.split())]
         if not chosen:
             raise UsageError(f"--limit {name}: there is no such configuration.", f"There are {some(labels, 12)}.")
-        of_label |= dict.fromkeys(chosen, rate)
+        of_label |= dict.fromkeys(chosen, RateLimit(rate, rate))
     return of_label
 
 
@@ -225,27 +236,47 @@ def _of_outputs(outputs: Sequence[tuple[str, str, Output]]) -> Iterator[Measured
 
 
 def _of_runs(
-    words: Sequence[str], labels: Mapping[str, str], archive: Path, note: Callable[[str], None]
-) -> list[Measured]:
-    """One value a run: the geometric mean over the pairs or nodes that all sets have in that metric."""
+    words: Sequence[str], labels: Mapping[str, str], archive: Path, note: Callable[[str], None], *, alone: bool
+) -> tuple[list[Measured], dict[str, RateLimit]]:
+    """One value a run: the geometric mean over the pairs or nodes that all sets have in that metric; and limits.
+
+    `alone`: the settings of one run are compared.
+    """
     sets = [find_runs(archive, word) for word in words]
     tables = load_tables(sets, note=note)
     ends = np.cumsum([len(each.runs) for each in sets])
     rows = list(zip(words, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
-    measured = []
+    measured: list[Measured] = []
+    limits: dict[str, RateLimit] = {}
+    facts = [each.parsed_facts() for each in sets]
     for table in tables:
         figure, size = _figure_of(table.metric)
         messages = table.metric.message_bytes if figure.name == RATE else 1
         logs = np.log(np.where(table.values > 0, table.values, np.nan))
         having = [np.any(~np.isnan(logs[own]), axis=0) for _, own in rows if np.any(~np.isnan(logs[own]))]
         common = np.logical_and.reduce(having) if having else np.zeros(logs.shape[1], bool)
-        for word, own in rows:
-            names = [labels.get(word, word.rstrip("/").rpartition("/")[2])] if len(words) > 1 else []
+        pairs = [pair for pair, shared in zip(table.pairs, common, strict=True) if shared]
+        for (word, own), of_run in zip(rows, facts, strict=True):
+            names = [labels.get(word, word.rstrip("/").rpartition("/")[2])] if not alone else []
             for row in logs[own][:, common] if common.any() else ():
                 if not np.all(np.isnan(row)):
                     value = float(np.exp(np.nanmean(row))) / messages
-                    measured.append(Measured(label=_label(table.metric, names), figure=figure, size=size, value=value))
-    return measured
+                    label = _label(table.metric, names)
+                    measured.append(Measured(label=label, figure=figure, size=size, value=value))
+                    if figure.unit == "B/s" and label not in limits and (limit := _limit(table.metric, pairs, of_run)):
+                        limits[label] = limit
+    return measured, limits
+
+
+def _limit(metric: Metric, pairs: Sequence[tuple[str, str]], facts: Mapping[str, NodeFacts]) -> RateLimit | None:
+    """What the facts permit on the best of these pairs; None where they do not say, or a setting took rails away."""
+    if metric.of_nodes or metric.phase is Phase.VARIANT or not facts:
+        return None
+    limits = [limit_between(facts, pair) for pair in pairs[:MOST_LIMITS]]
+    limited = [limit for limit in limits if isinstance(limit, Limit)]
+    if not limited or len(limited) < len(pairs):
+        return None
+    return RateLimit(max(one.limit_bytes_per_s for one in limited), max(one.gate_bytes_per_s for one in limited))
 
 
 def _label(metric: Metric, names: Sequence[str]) -> str:
@@ -269,9 +300,10 @@ def _figure_of(metric: Metric) -> tuple[Figure, float]:
         before, _, unit = metric.variant.rpartition(" [")
         name = before or metric.variant
         match = IN_NAME.search(name)
-        benchmark, *words = IN_NAME.sub("", name).split()
-        if benchmark in catalogue.BENCHMARKS and words:
-            name = _figure_name(words[0], [word.partition("=")[2] for word in words[1:]])
+        benchmark, _, rest = IN_NAME.sub("", name).partition(" ")
+        if benchmark in catalogue.BENCHMARKS and rest:
+            metric_name, _, labels = rest.partition(" ")
+            name = _figure_name(metric_name, LABEL_IN_NAME.findall(labels))
         figure = Figure(
             name=name, unit=unit.removesuffix("]") if before else "", better=better, over=BYTES if match else ""
         )

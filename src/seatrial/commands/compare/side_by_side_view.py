@@ -109,7 +109,7 @@ def side_by_side_report(figures: Sequence[FigureJudged], effect: float, notes: S
     outcome = first.outcome
     return Report(
         word=_word(first),
-        sentence=_sentence(first),
+        sentence=_sentence(first, effect),
         exit_code=EXIT_CODES.get(outcome, ExitCode.PASS) if outcome else ExitCode.PASS,
         kind="side-by-side",
         payload=partial(_fields, figures, effect, notes),
@@ -122,7 +122,7 @@ def _word(judged: FigureJudged) -> str:
     return judged.outcome.value.upper() if judged.outcome else MEASURED
 
 
-def _sentence(judged: FigureJudged) -> str:
+def _sentence(judged: FigureJudged, effect: float) -> str:
     """The answer, as many of its parts as fit into one line."""
     room = LINE - len(_word(judged)) - 2
     figure, best = judged.figure, judged.best
@@ -137,6 +137,9 @@ def _sentence(judged: FigureJudged) -> str:
         parts = [f"{_name(best.label)} and {_name(second.label)}: {answer}{at}"]
         if (scatter := judged.scatter) is not None and scatter.chance < SURE:
             parts.append(f"; {_name(scatter.most)} varies more")
+    elif judged.outcome is None and second.ratio.value < 1 / (1 - effect):
+        apart = f"less than {share(effect)} apart{at}, single runs"
+        parts = [f"{_name(best.label)} and {_name(second.label)}: {apart}"]
     else:
         value = best.points[judged.size].value
         amount_text = _amount(figure, value, second.ratio.value)

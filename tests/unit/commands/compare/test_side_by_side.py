@@ -126,6 +126,12 @@ def test_outputs_of_perftest_have_labels_of_the_command_line(tmp_path: Path, sea
     assert "message rate" in ran.out
 
 
+def test_single_runs_that_hardly_differ_have_no_best_one(tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "t.csv").write_text("config,time_s\na,1.200\nb,1.201\n")
+    ran = seatrial("compare", "--side-by-side", str(tmp_path / "t.csv"))
+    assert ran.out.startswith("MEASURED  a and b: less than 2.0 % apart, single runs\n")
+
+
 def test_runs_of_the_archive_are_configurations_beside_files(
     rails: Path, tmp_path: Path, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
