@@ -297,6 +297,44 @@ def netpipe(largest: int = 8388611) -> str:
     return f"Sending output to np.out\n0: n1\n1: n2\nNow starting the main loop\n{rows}"
 
 
+PERFTEST_HEAD = """\
+---------------------------------------------------------------------------------------
+                    {title} Test
+ Dual-port       : OFF\t\tDevice         : mlx5_0
+ Number of qps   : 1\t\tTransport type : IB
+ Connection type : RC\t\tUsing SRQ      : OFF
+ Mtu             : 4096[B]
+ Link type       : IB
+---------------------------------------------------------------------------------------
+ local address: LID 0x01 QPN 0x0127 PSN 0x9a3a1e RKey 0x1fff00 VAddr 0x007f5bd95e2000
+ remote address: LID 0x02 QPN 0x0128 PSN 0x7a35c6 RKey 0x00624f VAddr 0x007f746bc41000
+---------------------------------------------------------------------------------------
+"""
+PERFTEST_RULE = f"{'-' * 87}\n"
+
+
+def perftest(unit: str = "MB/sec", most: float = 12e9, sizes: tuple[int, ...] = (2, 4096, 65536, 1048576)) -> str:
+    """ib_write_bw -a, shortened: it calls 2²⁰ bytes MB, in later versions MiB; --report_gbits prints 10⁹ bits."""
+    rows = ""
+    for size in sizes:
+        rate = size / (0.5e-6 + size / most)
+        shown = rate * 8 / 1e9 if unit == "Gb/sec" else rate / 2**20
+        rows += f" {size:<10d} 5000  {shown * 1.001:.2f}  {shown:.2f} \t\t   {rate / size / 1e6:.6f}\n"
+    columns = f" #bytes     #iterations    BW peak[{unit}]    BW average[{unit}]   MsgRate[Mpps]\n"
+    return f"{PERFTEST_HEAD.format(title='RDMA_Write BW')}{columns}{rows}{PERFTEST_RULE}"
+
+
+def perftest_latency() -> str:
+    """ib_send_lat with what it says of the clock of the processor."""
+    columns = (
+        " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   "
+        "99% percentile[usec]   99.9% percentile[usec] \n"
+    )
+    clock = "Conflicting CPU frequency values detected: 2200.000000 != 1040.353000. CPU Frequency is not max.\n"
+    row = " 2       1000          1.76   6.12     1.79     \t  1.80     \t0.06   \t\t1.88    \t\t6.12   \n"
+    return f"{PERFTEST_HEAD.format(title='Send Latency')}{columns}{clock}{row}{PERFTEST_RULE}"
+
+
 def openfoam(
     ranks: int = 4, iterations: int = 20, seconds: float = 2.0, drag: float = 0.4, cells: int = 0, extra: str = ""
 ) -> str:
@@ -354,6 +392,7 @@ OUTPUTS: dict[str, tuple[Callable[[], str], ...]] = {
     "mdtest": (mdtest,),
     "fio": (fio_text, fio_json),
     "netpipe": (netpipe,),
+    "perftest": (perftest, lambda: perftest("Gb/sec"), perftest_latency),
     "openfoam": (openfoam, lambda: openfoam(ranks=1)),
     "gromacs": (gromacs,),
     "espresso": (espresso,),

@@ -32,6 +32,7 @@ MOST_FILES = {
 TERMS = [
     "allocation",
     "baseline",
+    "configuration",
     "finding",
     "keeper",
     "limit",

@@ -83,7 +83,7 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _values(run: StoredRun, samples: Mapping[Path, Path | SeatrialError], *, trials: bool) -> ValuesFile:
-    wanted = run.summary.kind == RunKind.NODES or (trials and run.summary.kind == RunKind.CHECK)
+    wanted = run.summary.kind in (RunKind.NODES, RunKind.SOAK) or (trials and run.summary.kind == RunKind.CHECK)
     trials_of = run.folder if wanted else None
     if run.in_baseline:
         path = run.folder / baselines.VALUES_FILE

@@ -22,6 +22,7 @@ from seatrial.benchmarks import (
     netpipe,
     openfoam,
     osu,
+    perftest,
     stream,
 )
 from seatrial.benchmarks.declaration import Benchmark
@@ -48,6 +49,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         mdtest,
         fio,
         netpipe,
+        perftest,
         openfoam,
         lammps,
         gromacs,

@@ -2,21 +2,25 @@
 
 Exit code 1 means that something became slower, so that a script can stop an upgrade. Runs come from the archive; with
 --toggle a benchmark is measured first, under two settings in turn; --restore takes back what that left changed. With
---plan nothing is compared, and exit code 2 means that there are too few runs.
+--plan nothing is compared, and exit code 2 means that there are too few runs. With --side-by-side any number of
+configurations are compared, also files of other tools.
 """
 
 import enum
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from seatrial.cli.options import BETTER, RUN, SHARE, archive_option, seconds
+from seatrial.cli.options import BETTER, RUN, SHARE, archive_option, say_waiting, seconds
 from seatrial.cli.outcome import OutputForms, output_options, say
-from seatrial.cli.parameters import argument, option, refuse_options_of_other_modes
+from seatrial.cli.parameters import Text, argument, option, refuse_options_of_other_modes
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import HOSTS, JOB, SiteCommand, site_options
+from seatrial.commands.compare import configurations, side_by_side_view
 from seatrial.commands.compare import prove as compare_prove
 from seatrial.commands.compare import restoration as compare_restoration
 from seatrial.commands.compare import run as compare_run
@@ -25,16 +29,38 @@ from seatrial.commands.compare import view as compare_view
 from seatrial.commands.plan import run as plan_run
 from seatrial.commands.plan import view as plan_view
 from seatrial.driver import node_selection
+from seatrial.importers import configuration_tables
+from seatrial.judgement import side_by_side as side_by_side_judge
 from seatrial.judgement.comparison import records
 from seatrial.judgement.comparison.proof import FEWEST_BLOCKS
 from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.hca import data_bits_per_s
 from seatrial.model.imported import SENSES
 from seatrial.model.settings import PRACTICAL, SiteSettings
+from seatrial.model.unit_text import unit_of
 from seatrial.model.words import count
 from seatrial.render.escape import clean
+from seatrial.render.report import Report
 
 RUNS = "a run, `last`, a folder, several joined by commas, dates (2026-11-01..2026-11-10), or a baseline"
 """What both arguments may be."""
+
+
+def limit_of(text: str, what: str) -> tuple[str, float]:
+    """`FDR dual=FDR+FDR` to its label and bytes per second: numbers, or ports of four lanes by the name of their speed.
+
+    Raises UsageError.
+    """
+    label, _, rate = text.rpartition("=")
+    total = 0.0
+    for part in rate.split("+"):
+        bits = data_bits_per_s(LANES, part.strip().upper())
+        number = RATE.fullmatch(part.strip())
+        unit = unit_of(number["unit"] or "B/s") if number else None
+        if bits is None and (number is None or unit is None or unit.base != "B/s" or not float(number["value"])):
+            raise UsageError(f"{what} {text!r} is not a rate.", "Write 12.5e9, 12.5GB/s, 100Gbit/s, FDR or FDR+FDR.")
+        total += bits / 8 if bits else float(number["value"]) * unit.factor if number and unit else 0.0
+    return label.strip(), total
 
 
 class Mode(enum.StrEnum):
@@ -45,10 +71,15 @@ class Mode(enum.StrEnum):
     PROVE = "--prove"
     RESTORE = "--restore"
     PLAN = "--plan"
+    SIDE_BY_SIDE = "--side-by-side"
 
 
+SIDE = (Mode.SIDE_BY_SIDE,)
 COMPARED = (Mode.COMPARE, Mode.TOGGLE, Mode.PROVE)
 FORMS = ("html", "markdown")
+LANES = 4
+"""Of a port that is named by its speed alone, as FDR."""
+RATE = re.compile(r"(?P<value>\d{1,18}(?:\.\d{1,18})?(?:[eE]\d{1,2})?) ?(?P<unit>\S{0,12})")
 PROOF = ("launcher", *HOSTS, "partition", *JOB)
 """How a proof reaches nodes."""
 
@@ -69,7 +100,7 @@ PROOF = ("launcher", *HOSTS, "partition", *JOB)
     default=f"{PRACTICAL:.0%}",
     help="Practical threshold: a smaller change does not matter.",
     metavar="SHARE",
-    modes=COMPARED,
+    modes=(*COMPARED, *SIDE),
 )
 @option(
     "--across",
@@ -133,13 +164,63 @@ PROOF = ("launcher", *HOSTS, "partition", *JOB)
 @option(
     "--better",
     type=BETTER,
-    default="higher",
-    help="With --toggle: which numbers of an unknown benchmark are good.",
+    help="With --toggle and --side-by-side: which numbers are good.  [default: higher, of tables by name and unit]",
     metavar="WHICH",
-    modes=(Mode.TOGGLE,),
+    modes=(Mode.TOGGLE, *SIDE),
+)
+@option(
+    "--side-by-side",
+    is_flag=True,
+    help="Compare any number of configurations: runs, outputs of benchmarks, tables.",
+    modes=SIDE,
+)
+@option(
+    "--label",
+    "labels",
+    multiple=True,
+    help="With --side-by-side: name of each file or run, in their order; the same one for repetitions.  "
+    "[default: by names of files, columns and runs]",
+    metavar="NAME",
+    modes=SIDE,
+)
+@option(
+    "--limit",
+    "limits",
+    type=Text(limit_of),
+    multiple=True,
+    help="With --side-by-side: most bytes per second of a configuration, or of all: QDR=QDR, dual=FDR+FDR, 12.5e9.",
+    metavar="[LABEL=]RATE",
+    modes=SIDE,
+)
+@option(
+    "--column",
+    "columns",
+    multiple=True,
+    help="With --side-by-side: column of values of a table.  [default: all columns of numbers]",
+    metavar="NAME",
+    modes=SIDE,
+)
+@option(
+    "--by",
+    multiple=True,
+    help="With --side-by-side: column of a table that names configurations.  [default: those of words]",
+    metavar="COLUMN",
+    modes=SIDE,
+)
+@option(
+    "--over",
+    help="With --side-by-side: column of a table that a curve runs over.  [default: the first of sizes, nodes, ranks]",
+    metavar="COLUMN",
+    modes=SIDE,
+)
+@option(
+    "--per",
+    help="With --side-by-side: column of a table by which values are divided: dollar, watt.",
+    metavar="COLUMN",
+    modes=SIDE,
 )
 @archive_option
-@output_options(*FORMS, modes={"json": (*COMPARED, Mode.PLAN), **dict.fromkeys(FORMS, COMPARED)})
+@output_options(*FORMS, modes={"json": (*COMPARED, *SIDE, Mode.PLAN), **dict.fromkeys(FORMS, (*COMPARED, *SIDE))})
 @site_options(only=PROOF, modes=dict.fromkeys(PROOF, (Mode.PROVE,)))
 def compare(
     site: SiteSettings,
@@ -156,14 +237,23 @@ def compare(
     detect: float,
     runs: str,
     blocks: int | None,
-    better: str,
+    better: str | None,
+    side_by_side: bool,
+    labels: tuple[str, ...],
+    limits: tuple[tuple[str, float], ...],
     archive: Path,
     output: OutputForms,
+    **table: Any,
 ) -> int:
     """Say what became slower, faster or stayed the same between two sets of runs, and which facts changed with it."""
     words = (*filter(None, (first, second)), *rest)
-    asked = {Mode.PLAN: plan, Mode.RESTORE: restore, Mode.TOGGLE: toggle is not None, Mode.PROVE: prove}
+    asked = {Mode.PLAN: plan, Mode.RESTORE: restore, Mode.TOGGLE: toggle is not None, Mode.PROVE: prove,
+             Mode.SIDE_BY_SIDE: side_by_side}  # fmt: skip
     refuse_options_of_other_modes(next((mode for mode, given in asked.items() if given), Mode.COMPARE))
+    if side_by_side:
+        of_table = configuration_tables.TableWords(better=better or "", **table)
+        wanted = configurations.Wanted(words=words, labels=labels, table=of_table, archive=archive)
+        return output.show(_side_by_side(wanted, limits, effect))
     if plan:
         if len(words) != 1:
             raise UsageError("--plan takes one kind of run or one metric.", "Write compare --plan check.")
@@ -171,8 +261,8 @@ def compare(
     if restore:
         return _restored(words)
     if toggle is not None:
-        wanted = compare_toggle.toggle_of(*toggle, words, blocks or FEWEST_BLOCKS, SENSES[better])
-        return _toggled(archive, wanted, time_of_run(words), effect, across, output)
+        change = compare_toggle.toggle_of(*toggle, words, blocks or FEWEST_BLOCKS, SENSES[better or "higher"])
+        return _toggled(archive, change, time_of_run(words), effect, across, output)
     if len(words) != 2 and not (prove and len(words) > 2):
         raise UsageError(f"{count(len(words), 'set')} of runs are named; compare takes two.", "Write compare A B.")
     comparison = compare_run.run_comparison(archive, first, second, threshold=effect, across=across)
@@ -189,6 +279,17 @@ def compare(
         )
         return _proved(request, comparison, output)
     return output.show(compare_view.comparison_report(comparison))
+
+
+def _side_by_side(wanted: "configurations.Wanted", limits: Sequence[tuple[str, float]], effect: float) -> Report:
+    """The report on configurations beside each other. Raises UsageError."""
+    read = configurations.read_configurations(wanted, say_waiting)
+    of_label = configurations.limits_of(read, limits)
+    judged = side_by_side_judge.judge_side_by_side(read.measured, of_label, effect)
+    if not judged:
+        raise UsageError("No two configurations have the same figure at the same size.", "Compare others.")
+    main_first = sorted(judged, key=lambda each: (not each.figure.name.startswith(read.main), -len(each.curves)))
+    return side_by_side_view.side_by_side_report(main_first, effect, read.notes)
 
 
 def time_of_run(words: Sequence[str]) -> float:

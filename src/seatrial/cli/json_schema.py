@@ -19,6 +19,7 @@ from seatrial.commands.baseline.view import BaselineListFields, BaselineSetField
 from seatrial.commands.benchmarks.view import BenchmarkFields, BenchmarkListFields
 from seatrial.commands.check.dry_run import Request, SubmittedCheck
 from seatrial.commands.check.fields import CheckFields
+from seatrial.commands.compare.side_by_side_view import SideBySideFields
 from seatrial.commands.compare.view import ComparisonFields
 from seatrial.commands.doctor.view import DoctorFields
 from seatrial.commands.fabric.view import FabricFields
@@ -93,6 +94,7 @@ KINDS: Mapping[str, Any] = {
     "runs show": RunShowFields,
     "saturate": SaturationFields | CheckFields,
     "scale": ScalingFields,
+    "side-by-side": SideBySideFields,
     "soak": SoakFields,
     "submitted": SubmittedCheck | SubmittedFacts,
     "swap record": SwapFields,

@@ -29,7 +29,11 @@ name_argument = argument("name", help="Name of the search.", metavar="NAME")
 @swap.command()
 @name_argument
 @argument("places", nargs=-1, help="Parts by place: node=n1,card=c1,cable=k1.", metavar="[PLACE]...")
-@option("--fixed", help="Kinds of parts that cannot be moved: node,slot.  [default: the first]", metavar="KINDS")
+@option(
+    "--fixed",
+    help="Kinds of parts that cannot be moved: node,slot.  [default: the first; of one place node, slot and the like]",
+    metavar="KINDS",
+)
 @option("--from", "table", type=PATH, help="A table of earlier exchanges in place of PLACE.", metavar="FILE")
 @option("--miss", type=SHARE, default="5%", help="How often a faulty part measures good.", metavar="SHARE")
 @option("--false-alarm", type=SHARE, default="1%", help="How often good parts measure bad.", metavar="SHARE")

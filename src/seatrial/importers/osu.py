@@ -233,7 +233,7 @@ def pairs_of_names(files: Sequence[str]) -> dict[str, Pair]:
     if (
         not best_pairs
         or any(pairs != best_pairs[0] for pairs in best_pairs)
-        or not _trusted(best_pairs[0], len(readings))
+        or not _trusted(best_pairs[0], stems.values(), len(readings))
     ):
         raise UsageError(
             f"The file names ({len(stems)}) do not show which two nodes each file belongs to, such as {files[0]!r}.",
@@ -299,7 +299,20 @@ def _alike(left: str, right: str) -> bool:
     return re.sub(r"\d+", "0", left) == re.sub(r"\d+", "0", right)
 
 
-def _trusted(pairs: Mapping[str, Pair], readings: int) -> bool:
-    """Similar ends, or names that occur on both sides, or no other way to read them."""
+def _trusted(pairs: Mapping[str, Pair], stems: Iterable[Pieces], readings: int) -> bool:
+    """Similar ends, or names that occur on both sides; with no other way to read them also one node with many others.
+
+    Two words of a file that occur on one side each, as QDR and single, name a configuration, unless a strong separator
+    is between them.
+    """
     left, right = ({pair[side] for pair in pairs.values()} for side in (0, 1))
-    return readings == 1 or bool(left & right) or all(_alike(*pair) for pair in pairs.values())
+    if left & right or all(_alike(*pair) for pair in pairs.values()):
+        return True
+    strong = all(any(STRONG.fullmatch(piece) for piece in stem[1::2]) for stem in stems)
+    star = len(pairs) > 1 and min(len(left), len(right)) == 1 and _of_one_pattern(left if len(left) > 1 else right)
+    return readings == 1 and (strong or star)
+
+
+def _of_one_pattern(names: Iterable[str]) -> bool:
+    """Whether the names differ in their digits only."""
+    return len({re.sub(r"\d+", "0", name) for name in names}) == 1

@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.model.measurement import Estimate, Kernel
 from seatrial.model.settings import Trial
-from seatrial.model.units import BANDWIDTH, FLOP_RATE, LATENCY, SHARE
+from seatrial.model.units import BANDWIDTH, CELSIUS, FLOP_RATE, LATENCY, SHARE
 from seatrial.model.verdict import Finding, FindingKind
 
 USEFUL = 0.25
@@ -79,6 +79,8 @@ class Measure(enum.StrEnum):
         "stint", Trial.SCHEDULER, FindingKind.SLOW_SCHEDULER, LATENCY, "time of a thread on a shared core at once",
         0.25,
     )  # fmt: skip
+    HEAT = "temperature", Trial.ARITHMETIC, FindingKind.HOTTER_THAN_PEERS, CELSIUS, "hottest reading of a soak", 0.05
+    """Compared between soaks only: short trials warm no node as their predecessors did."""
     LATE = (
         "late", Trial.COLLECTIVES, FindingKind.DELAYS_OTHERS, SHARE, "delay at a barrier, of the work before it", 0.05,
     )  # fmt: skip

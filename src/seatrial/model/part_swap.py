@@ -39,6 +39,8 @@ class SwapHistory(msgspec.Struct, frozen=True, kw_only=True):
     false_alarm_rate: float
     """Probability that a measurement without a faulty part is bad."""
     steps: tuple[Step, ...]
+    shelves: tuple[str, ...] = ()
+    """Names of places with spare parts, where nothing is measured however many parts they have."""
 
     @property
     def movable(self) -> tuple[str, ...]:
@@ -50,8 +52,8 @@ class SwapHistory(msgspec.Struct, frozen=True, kw_only=True):
         return "/".join(place[kind] for kind in self.fixed)
 
     def is_shelf(self, place: Place) -> bool:
-        """Whether it lacks a part, so that nothing can be measured there."""
-        return any(kind not in place for kind in self.kinds)
+        """Whether it is a shelf, or lacks a part, so that nothing can be measured there."""
+        return self.place_name(place) in self.shelves or any(kind not in place for kind in self.kinds)
 
     def named(self, step: Step) -> dict[str, dict[str, str]]:
         """The places of a step by name."""

@@ -9,6 +9,7 @@ from seatrial.model.measurement import Estimate
 BANDWIDTH = "bandwidth_bytes_per_s"
 LATENCY = "latency_s"
 FLOP_RATE = "flops_per_s"
+CELSIUS = "celsius"
 SHARE = "share"
 UNKNOWN = "unknown"
 LEAST_CONFIDENCE = 0.95
@@ -133,6 +134,8 @@ def quantity(value: float | None, metric: str) -> str:
         return flops(value)
     if metric == SHARE:
         return share(value)
+    if metric == CELSIUS and value is not None:
+        return f"{value:.1f} °C"
     return UNKNOWN if value is None else f"{value:g}"
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.pairs.rounds import Pair
-from seatrial.pairs.sizes import Pace, as_many_as_last, latency_shape, seconds_of
+from seatrial.pairs.sizes import MOST_IN_FLIGHT, Pace, as_many_as_last, latency_shape, seconds_of
 
 SIZES = (64 << 10, 256 << 10, 1 << 20, 4 << 20)
 WINDOW = 4
@@ -15,6 +15,7 @@ WINDOW = 4
 ROUND_S = 0.1
 """Wanted length of the timed part of a round."""
 LATENCY_BYTES = 8
+"""Message size of latency, and of the message rate."""
 
 
 MESSAGE_BYTES = 1 << 20
@@ -49,11 +50,28 @@ def window_shape(message_bytes: int, ranks: int, pace: Pace) -> Shape:
     )
 
 
+def rate_shape(ranks: int, pace: Pace) -> Shape:
+    """Many small messages in flight, as osu_mbw_mr counts them: windows that fill half of `ROUND_S`, 5 to 200.
+
+    A message in flight is taken to cost a tenth of a latency, as far as the ranks do not share it.
+    """
+    took_s = pace.latency_s * (1 + ranks * MOST_IN_FLIGHT / 10)
+    iterations = as_many_as_last(ROUND_S / 2, took_s, 5, 200)
+    return Shape(
+        kernel=Kernel.ONEWAY,
+        message_bytes=LATENCY_BYTES,
+        window=MOST_IN_FLIGHT,
+        warmup=max(iterations // 5, 1),
+        iterations=iterations,
+    )
+
+
 def saturation_rounds(pair: Pair, counts: Sequence[int], repetitions: int, pace: Pace, seed: int) -> tuple[Round, ...]:
-    """Latency and, at every size, bandwidth for each number of ranks, in a new random order each repetition."""
+    """Latency, message rate and, at every size, bandwidth for each number of ranks; a new random order each time."""
     rounds = []
     for repetition in range(repetitions):
         some = [(latency_shape(LATENCY_BYTES, pace), ranks) for ranks in counts]
+        some += [(rate_shape(ranks, pace), ranks) for ranks in counts]
         some += [(window_shape(size, ranks, pace), ranks) for size in SIZES for ranks in counts]
         random.Random(f"{seed} {repetition}").shuffle(some)
         rounds += [

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
+from seatrial.model.verdict import Verdict
 from seatrial.render.escape import shorten
 from seatrial.render.report import Block
 
@@ -23,6 +24,9 @@ MOST_NAMED = 24
 """Groups (leaves) that are named beside the matrix."""
 MOST_UPRIGHT = 8
 """Columns whose labels may be horizontal."""
+GOOD = (0.98, 0.94)
+BAD = (0.5, 0.75)
+"""Shares of the peers' value at which the shade of a cell that passed, or did not, changes."""
 MOST_HOVERS = 400
 """Cells with a text of their own to point at; the gravest ones first. Each takes about 100 bytes."""
 
@@ -114,6 +118,15 @@ class Matrix(Block, frozen=True, kw_only=True):
     def svg(self) -> MatrixPlaces:
         """Where everything is on the page."""
         return places(self)
+
+
+def shade_of(verdict: Verdict, quality: float | None) -> int:
+    """What passed is weaker where it is worse, what is slow where it is better; anything else has one colour."""
+    if quality is None or verdict not in (Verdict.PASS, Verdict.SLOW):
+        return 0
+    if verdict is Verdict.PASS:
+        return sum(quality < least for least in GOOD)
+    return sum(quality >= most for most in BAD)
 
 
 def places(matrix: Matrix) -> MatrixPlaces:

@@ -1,7 +1,7 @@
 """Plots as records, which a terminal draws with characters and a page as SVG."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -20,7 +20,7 @@ STEPS = 5
 """Ticks of a linear axis, about."""
 ROWS = 12
 LEAST_COLUMNS = 20
-COLOURS = 4
+COLOURS = 8
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,9 +141,25 @@ def places(plot: Plot) -> PlotPlaces:
         x_ticks=tuple((x(value), label) for value, label in plot.x.ticks),
         y_ticks=tuple((y(value), label) for value, label in plot.y.ticks),
         marks=tuple(x(value) for value in plot.marks),
-        levels=tuple((y(value), shorten(label, MOST_LETTERS)) for value, label in plot.levels),
+        levels=tuple(_levels([(y(value), label) for value, label in plot.levels])),
         curves=_labels_apart(curves),
     )
+
+
+def _levels(levels: Sequence[tuple[float, str]]) -> Iterator[tuple[float, str]]:
+    """The lines from above; those that are too close for a label each share one, at the first of them."""
+    near: list[tuple[float, str]] = []
+    for height, label in sorted(levels):
+        if near and height - near[-1][0] >= LABEL_HEIGHT:
+            yield from _with_one_label(near)
+            near = []
+        near.append((height, label))
+    yield from _with_one_label(near)
+
+
+def _with_one_label(near: Sequence[tuple[float, str]]) -> Iterator[tuple[float, str]]:
+    joined = shorten("; ".join(label for _, label in near), MOST_LETTERS)
+    yield from ((height, "" if number else joined) for number, (height, _) in enumerate(near))
 
 
 def _labels_apart(curves: Sequence[Curve]) -> tuple[Curve, ...]:

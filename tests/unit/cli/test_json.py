@@ -31,6 +31,7 @@ PRINTING = [
     ["baseline", "show", "kept"],
     ["compare", "run", "second"],
     ["compare", "--plan", "check"],
+    ["compare", "--side-by-side", "run", "second"],
     ["history", "bandwidth"],
     ["check", "--replay", "run", "--run", "again"],
     ["facts", "--from", "facts.txt"],

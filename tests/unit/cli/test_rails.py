@@ -189,7 +189,7 @@ def test_replay_report_text_and_page_say_the_same(capsys: pytest.CaptureFixture[
     assert "gain" in said
     assert max(len(line) for line in said.splitlines() if "Archive" not in line and "Page" not in line) <= 100
     text = page.read_text()
-    assert text.count("<svg") == 3
+    assert (text.count("<svg"), text.count('class="curve"')) == (1, 3), "all rails over each other"
     assert "<script" not in text
     assert FindingKind.SLOW_RAIL in text
 
@@ -212,3 +212,10 @@ def test_lists_of_rails_are_read() -> None:
 def test_lists_that_are_none_are_shown(text: str) -> None:
     with pytest.raises(UsageError, match="--rails"):
         rail_names(text, "--rails")
+
+
+def test_the_rails_of_a_run_are_configurations_side_by_side(capsys: pytest.CaptureFixture[str], archive: Path) -> None:
+    measured(capsys, archive, pair_of(), run="r")
+    assert run(["compare", "--side-by-side", "r", "--archive", str(archive)]) == 0
+    line = capsys.readouterr().out.partition("\n")[0]
+    assert line.startswith("MEASURED  eth0+eth1: ")

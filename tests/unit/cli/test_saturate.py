@@ -66,11 +66,14 @@ def test_ranks_that_cannot_drive_the_port_alone_are_a_finding(
     cluster = Shared(nodes=names(2))
     code, found = measured(capsys, tmp_path, cluster, ranks_per_node="1,2,4,8", run="before")
     assert (code, found["verdict"], found["ranks_needed"]) == (1, "SLOW", 4)
-    assert found["finding"].startswith("One rank of n1 cannot drive its port: it carries 40.0 MB/s, 34 %")
+    assert found["finding"].startswith("One rank of n1 cannot drive its port: it carries 39.9 MB/s, 34 %")
     assert found["model"]["node_bytes_per_s"]["value"] == pytest.approx(HEALTHY, rel=0.02)
     assert found["model"]["rank_bytes_per_s"]["value"] == pytest.approx(40e6, rel=0.02)
     assert [one["ranks"] for one in found["by_ranks"]] == [1, 2, 4, 8]
     assert found["by_ranks"][1]["latency_s"]["value"] == pytest.approx(20e-6, rel=0.02)
+    rates = [one["message_rate_per_s"]["value"] for one in found["by_ranks"]]
+    assert rates[0] == pytest.approx(64 / (20e-6 + 64 * 8 / 40e6), rel=0.02)
+    assert rates[3] == pytest.approx(8 * 64 / (20e-6 + 8 * 64 * 8 / HEALTHY), rel=0.02)
     assert run(["report", "before", "--archive", str(tmp_path), "--json"]) == 1
     assert parsed(capsys.readouterr().out) == found
     assert run(["report", "before", "--archive", str(tmp_path), "--html", str(tmp_path / "x.html")]) == 1
@@ -166,3 +169,29 @@ def test_ticks_are_few_and_round(top: float) -> None:
     assert found[0] == 0
     assert len(found) <= 6
     assert max(found) <= top
+
+
+def test_message_rates_of_two_adapters_are_compared(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name, one in (("edr", 40e6), ("opa", 20e6)):
+        use_launcher(ScriptedLauncher(Shared(nodes=names(2), one=one)))
+        link("n1", "n2", archive=tmp_path, ranks_per_node="1,2,4", run=name)
+    capsys.readouterr()
+    assert run(["compare", "--side-by-side", "edr", "opa", "--archive", str(tmp_path), "--json"]) == 0
+    figures = {each["figure"]: each for each in parsed(capsys.readouterr().out)["figures"]}
+    rate = figures["message rate"]
+    assert (rate["best"], rate["over"], rate["unit"], rate["size"]) == ("edr", "ranks", "1/s", 4)
+    assert rate["configurations"][0]["points"][0]["value"]["value"] == pytest.approx(1.95e6, rel=0.05)
+    assert {"bandwidth 4 MiB", "latency 8 B"} <= figures.keys()
+
+
+def test_limits_of_runs_are_those_of_their_facts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        use_launcher(ScriptedLauncher(Shared(nodes=names(2), one=1e9)))
+        link("n1", "n2", archive=tmp_path, ranks_per_node="1,2", run=name)
+    capsys.readouterr()
+    assert run(["compare", "--side-by-side", "a", "b", "--archive", str(tmp_path), "--json"]) == 0
+    figures = {each["figure"]: each for each in parsed(capsys.readouterr().out)["figures"]}
+    (first, second) = figures["bandwidth 4 MiB"]["configurations"]
+    assert first["limit"] == second["limit"] == pytest.approx(117.7e6, rel=0.01)
+    assert 0.9 < first["points"][0]["of_limit"] < 1.01
+    assert figures["latency 8 B"]["configurations"][0]["limit"] is None

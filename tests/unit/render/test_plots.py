@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from seatrial.render.plots import (
     BOTTOM,
@@ -74,3 +75,10 @@ def test_powers(low: float, high: float, base: int, found: list[float]) -> None:
 )
 def test_a_logarithmic_axis_has_ticks_also_within_a_decade(low: float, high: float, found: list[float]) -> None:
     assert log_steps(low, high) == pytest.approx(found)
+
+
+def test_levels_that_are_close_share_one_label() -> None:
+    plot = replace(curve(1.0, 10.0, 100.0), levels=((10.0, "b"), (99.0, "a"), (10.1, "c"), (9.9, "d")))
+    drawn = places(plot).levels
+    assert [label for _, label in drawn] == ["a", "c; b; d", "", ""]
+    assert [height for height, _ in drawn] == sorted(height for height, _ in drawn)

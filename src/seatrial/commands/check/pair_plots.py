@@ -12,15 +12,12 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.distribution import Distribution, Reference
-from seatrial.render.matrix import Key, Matrix, MatrixCell
+from seatrial.render.matrix import Key, Matrix, MatrixCell, shade_of
 
 MOST_NUMBERED = 20
 """Rows of a matrix whose cells have room for numbers."""
 MOST_LIMITS = 3
 """Different limits that a distribution draws; of more the least and the greatest."""
-GOOD = (0.98, 0.94)
-BAD = (0.5, 0.75)
-"""Shares of the peers' value at which the shade of a cell that passed, or did not, changes."""
 
 
 def matrices(heat: HeatMap, judgement: Judgement) -> Iterator[Matrix]:
@@ -71,7 +68,7 @@ def _matrix(
                 row=row,
                 column=column,
                 style=of.value,
-                shade=_shade(of, quality(cell)),
+                shade=shade_of(of, quality(cell)),
                 gravity=of.gravity,
                 texts=(number(cell), letter) if numbered else (),
                 hover=_hover(cell, heat, (row, column), of, details) if numbered or of is not Verdict.PASS else "",
@@ -84,15 +81,6 @@ def _matrix(
         cells=tuple(cells),
         key=_key(Counter(Verdict(cell.style) for cell in cells), letters=numbered, blank=heat.blank),
     )
-
-
-def _shade(verdict: Verdict, quality: float | None) -> int:
-    """What passed is weaker where it is worse, what is slow where it is better; anything else has one colour."""
-    if quality is None or verdict not in (Verdict.PASS, Verdict.SLOW):
-        return 0
-    if verdict is Verdict.PASS:
-        return sum(quality < least for least in GOOD)
-    return sum(quality >= most for most in BAD)
 
 
 def _key(seen: Counter[Verdict], *, letters: bool, blank: int) -> tuple[Key, ...]:

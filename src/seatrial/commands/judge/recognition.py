@@ -4,6 +4,7 @@ A reading that fits surely decides. Where several are possible, the command line
 """
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -14,6 +15,7 @@ from seatrial.commands.judge.sources import Sources
 from seatrial.importers.column_roles import NODE_NAMES, RUN_NAMES, are_moments
 from seatrial.importers.columns import TableColumn, json_value, read_columns
 from seatrial.importers.fields import pieces
+from seatrial.importers.fleets import OUTPUT_NAME
 from seatrial.importers.formats import FORMATS
 from seatrial.importers.linktest import LIST
 from seatrial.importers.osu import pairs_of_names, size_tables
@@ -28,6 +30,7 @@ from seatrial.importers.pair_lines import RANK_COLUMNS, names_columns, parse_col
 from seatrial.importers.reframe import is_perflog
 from seatrial.model.benchmark import Label
 from seatrial.model.errors import UsageError
+from seatrial.model.words import count
 
 SIZES_OF_OUTPUTS = ("nodes", "ranks")
 TABLE_SIZES = ("nodes", "ranks", "cores", "processes", "procs", "tasks", "threads")
@@ -66,7 +69,7 @@ def _kinds(sources: Sources) -> tuple[Kind, ...]:
     if not paths:  # runs of the archive
         return Kind.FLEET, Kind.SERIES
     if len(paths) > 1:
-        return _kinds_of_outputs([sources.text(path) for path in paths if not path.is_dir()])
+        return _kinds_of_outputs({str(path): sources.text(path) for path in paths if not path.is_dir()})
     (path,) = paths
     if path.is_dir():
         return (Kind.RUN,) if (path / RUN_FILE).is_file() else (_kind_of_folder(sources.folder(path)),)
@@ -77,20 +80,33 @@ def _kinds(sources: Sources) -> tuple[Kind, ...]:
     return _kinds_of_text(sources.text(path))
 
 
-def _kinds_of_outputs(texts: Sequence[str]) -> tuple[Kind, ...]:
-    """Several files: the kinds that the sizes in outputs of one benchmark permit, or the columns of tables.
+def _kinds_of_outputs(texts: Mapping[str, str]) -> tuple[Kind, ...]:
+    """Several files by name: the kinds that the sizes in outputs of one benchmark permit, or the columns of tables.
 
     Sizes that occur about equally often are those of a scaling curve; else a run may have lost ranks.
     """
-    if not any(catalogue.detected(text) for text in texts):
-        scaling = bool(texts) and all(Kind.SCALING in kinds for kinds in map(_kinds_of_text, texts))
+    if not any(catalogue.detected(text) for text in texts.values()):
+        scaling = bool(texts) and all(Kind.SCALING in kinds for kinds in map(_kinds_of_text, texts.values()))
         return (Kind.SCALING,) if scaling else (Kind.FLEET,)
     for name in SIZES_OF_OUTPUTS:
-        sizes = Counter(size for text in texts if (size := _size_of(text, name)) is not None)
+        sizes = Counter(size for text in texts.values() if (size := _size_of(text, name)) is not None)
         if len(sizes) > 1 and sizes.total() == len(texts):
             even = 2 * min(sizes.values()) >= max(sizes.values())
             return (Kind.SCALING,) if even else (Kind.FLEET, Kind.SCALING)
+    _refuse_configurations(texts)
     return (Kind.FLEET,)
+
+
+def _refuse_configurations(texts: Mapping[str, str]) -> None:
+    """Raise UsageError for outputs of tests between two nodes whose files have unlike names: no nodes, but settings."""
+    outputs = {name: found for name, text in texts.items() if (found := catalogue.detected(text))}
+    named = any(OUTPUT_NAME.fullmatch(name.rpartition("/")[2]) for name in outputs)
+    patterns = {re.sub(r"\d+", "0", name) for name in outputs}
+    if len(patterns) > 1 and not named and all(benchmark.main.of_path for benchmark in outputs.values()):
+        raise UsageError(
+            f"These are {count(len(outputs), 'output')} of tests between two nodes, and nothing says between which.",
+            "seatrial compare --side-by-side FILE... compares configurations; --as fleet takes each file for a node.",
+        )
 
 
 def _size_of(text: str, name: str) -> Label | None:
@@ -106,6 +122,7 @@ def _kind_of_folder(texts: Mapping[str, str]) -> Kind:
     if LIST in texts or _has_pairs(texts):
         return Kind.PAIRS
     if any(catalogue.detected(text) for text in texts.values()):
+        _refuse_configurations(texts)
         return Kind.FLEET
     reason = UsageError("No file of this folder is the output of a known benchmark.", MEASURES)
     raise refusal_of_folder(texts, "outputs of a known benchmark", reason)

@@ -8,15 +8,13 @@ from seatrial.commands.scale.comparison import Beside, Difference, Pair
 from seatrial.commands.scale.judge import Judged
 from seatrial.model.measurement import Estimate
 from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
+from seatrial.render.curves import FEWEST_SIZES, overlaid
 from seatrial.render.escape import shorten
 from seatrial.render.json import filled
-from seatrial.render.plots import Axis, Plot, Point, Series, log_steps, powers
+from seatrial.render.plots import Plot
 from seatrial.render.report import Block, Items, Paragraph, Table, columns
 
-MOST_LETTERS = 14
-"""Of a name beside its curve."""
 MOST_IN_HEADINGS = 20
-FEWEST_SIZES = 2
 
 
 class ScalingPair(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,44 +104,16 @@ def beside_fields(both: Beside) -> ScalingBeside:
 
 
 def curves_plot(judged: Sequence[Judged]) -> Plot | None:
-    """Curves of the same metric over the same sizes in one plot, both axes logarithmic; None: nothing to draw."""
+    """Curves of the same metric over the same sizes in one plot; None: nothing to draw."""
     drawn = [item for item in judged if len(item.points) >= FEWEST_SIZES]
     if not drawn or len({(item.curve.over, item.curve.metric) for item in drawn}) > 1:
         return None
-    points = [point for item in drawn for point in item.points]
-    least, most = min(point.value.low for point in points), max(point.value.high for point in points)
-    if not 0 < least < most:
-        return None
     over, metric = drawn[0].curve.over, drawn[0].curve.metric
-    sizes = sorted({point.size for point in points})
-    ticks = powers(max(sizes[0], 1), max(sizes[-1], 2), 2)
-    return Plot(
-        title=f"{metric} over {over}",
-        x=Axis(low=sizes[0], high=sizes[-1], logarithmic=True, ticks=tuple((size, f"{size:g}") for size in ticks)),
-        y=Axis(
-            low=least,
-            high=most,
-            logarithmic=True,
-            ticks=tuple((value, prefixed(value)) for value in log_steps(least, most)),
-        ),
-        series=tuple(_series(item, label=len(drawn) > 1) for item in drawn),
+    return overlaid(
+        f"{metric} over {over}",
+        [(item.curve.name, {point.size: point.value for point in item.points}) for item in drawn],
+        size_text=lambda size: f"{size:g}",
+        value_text=prefixed,
+        ends_text=lambda value: prefixed(value.value, value.low, value.high),
+        over=over,
     )
-
-
-def _series(item: Judged, *, label: bool) -> Series:
-    points = []
-    for point in item.points:
-        value = point.value
-        interval = f" [{prefixed(value.value, value.low, value.high)}]" if value.low != value.high else ""
-        points.append(
-            Point(
-                x=point.size,
-                y=value.value,
-                low=value.low,
-                high=value.high,
-                x_text=f"{point.size:g}",
-                y_text=prefixed(value.value),
-                hover=f"{item.curve.name}, {point.size:g} {item.curve.over}: {prefixed(value.value)}{interval}",
-            )
-        )
-    return Series(points=tuple(points), label=shorten(item.curve.name, MOST_LETTERS) if label else "")

@@ -8,7 +8,6 @@ import msgspec
 
 from seatrial.commands.scale.comparison import Beside
 from seatrial.commands.scale.comparison_view import (
-    FEWEST_SIZES,
     ScalingBeside,
     beside_blocks,
     beside_fields,
@@ -28,6 +27,7 @@ from seatrial.model.subject import output as output_subject
 from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, some
+from seatrial.render.curves import FEWEST_SIZES
 from seatrial.render.headline import word_of
 from seatrial.render.json import filled
 from seatrial.render.plots import COLOURS

@@ -146,7 +146,7 @@ def _blocks(judged: SwapJudgement) -> Iterator[Block]:
     shown = [one for one in judged.weighed if one.probability >= LEAST_SHOWN]
     yield from first_rows(SUSPECTS, [(fault_text(one.hypothesis), _sure(one.probability)) for one in shown])
     if judged.prospects:
-        rows = [_exchange_row(one) for one in judged.exchanges[:MOST_EXCHANGES]]
+        rows = [_exchange_row(judged.history, one) for one in judged.exchanges[:MOST_EXCHANGES]]
         yield from first_rows(EXCHANGES, rows)
     yield from first_rows(
         STEPS, [row for place, step in enumerate(judged.history.steps, 1) for row in _rows(judged, place, step)]
@@ -168,7 +168,9 @@ def _next(judged: SwapJudgement) -> Iterator[Block]:
         yield Copy(lines=(f"seatrial swap record {name} {results}",))
     elif judged.prospects:
         best = judged.exchanges[0]
-        yield Paragraph(text=f"Next: {_exchange_text(best)}{', and measure' if best.kinds else ''}.", strong=True)
+        yield Paragraph(
+            text=f"Next: {_exchange_text(judged.history, best)}{', and measure' if best.kinds else ''}.", strong=True
+        )
         yield Paragraph(text=" ".join(_prospect_text(each) for each in judged.prospects))
         option = f" --exchange {shlex.quote(best.words)}" if best.kinds else ""
         results = " ".join(f"{shlex.quote(subject)}=good|bad" for subject in judged.prospects[0].results)
@@ -177,14 +179,19 @@ def _next(judged: SwapJudgement) -> Iterator[Block]:
         yield Paragraph(text=f"No exchange is expected to reveal more than {LEAST_BITS} bits: add places or parts.")
 
 
-def _exchange_text(exchange: Exchange) -> str:
+def _exchange_text(history: SwapHistory, exchange: Exchange) -> str:
     if not exchange.kinds:
         return "measure again without an exchange"
-    return f"exchange the {' and the '.join(exchange.kinds)} of {exchange.first} and {exchange.second}"
+    if exchange.second not in history.shelves:
+        return f"exchange the {' and the '.join(exchange.kinds)} of {exchange.first} and {exchange.second}"
+    named = history.named(history.steps[-1])
+    used, spare = named[exchange.first], named[exchange.second]
+    parts = (f"{kind} {used.get(kind, 'none')} by {spare.get(kind, 'none')}" for kind in exchange.kinds)
+    return f"in {exchange.first}, replace {' and '.join(parts)}"
 
 
-def _exchange_row(exchange: Exchange) -> tuple[str, ...]:
-    return _exchange_text(exchange), f"{exchange.information_bits:.2f}", str(2 * len(exchange.kinds))
+def _exchange_row(history: SwapHistory, exchange: Exchange) -> tuple[str, ...]:
+    return _exchange_text(history, exchange), f"{exchange.information_bits:.2f}", str(2 * len(exchange.kinds))
 
 
 def _prospect_text(prospect: Prospect) -> str:
@@ -196,6 +203,8 @@ def _prospect_text(prospect: Prospect) -> str:
 def _rows(judged: SwapJudgement, number: int, step: Step) -> Iterator[tuple[str, ...]]:
     history = judged.history
     for name, place in history.named(step).items():
+        if name in history.shelves or not (place.keys() - {*history.fixed} or name in step.results):
+            continue
         parts = ", ".join(f"{kind} {place[kind]}" for kind in history.movable if kind in place)
         yield str(number), step.run, name, parts, _result_text(step, name)
     for subject in step.results:

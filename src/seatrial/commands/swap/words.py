@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from seatrial.commands.swap.exchanges import Exchange, carried_out
 from seatrial.importers.columns import MISSING, TableColumn, read_columns
 from seatrial.model import formats
@@ -15,6 +17,11 @@ MOST_PLACES = 8
 PLACE_EXAMPLE = "Write each place as node=n1,card=c1,cable=k1."
 RESULT_EXAMPLE = "Write n1=bad n2=good; for a measurement between two places n1+n2=bad."
 EXCHANGE_EXAMPLE = "Write card:n1,n2, or card,cable:n1,n2 for several kinds at once."
+PLACE, HERE, SHELF = "machine", "here", "shelf"
+"""The name of a place of which everything was exchanged, and that of its spare parts, with a number."""
+UNMOVABLE = ("node", "host", "machine", "slot", "port")
+"""Kinds of parts that stay where they are in the history of one place, unless --fixed names others."""
+MOST_SHELVES = 4 * MOST_PLACES
 RESERVED = frozenset("=,:+/")
 ROW_WORDS = ("run", "result")
 
@@ -46,17 +53,22 @@ def _place(word: str) -> dict[str, str]:
 def imported(name: str, text: str, fixed: Sequence[str], *, miss_rate: float, false_alarm_rate: float) -> SwapHistory:
     """A history from a table: columns `run` and `result`, and one for each kind of part. Raises UsageError.
 
-    One row for each place and run, runs in their order. An empty result: nothing was measured there.
+    One row for each place and run, runs in their order. An empty result: nothing was measured there. A table with one
+    row for each run is the history of one place; `_spares` adds where the other parts were.
     """
     columns = {column.name.strip().lower(): column for column in read_columns(text)}
     if missing := [word for word in ROW_WORDS if word not in columns]:
         raise UsageError(f"The table has no column {missing[0]!r}: {', '.join(columns)}.", "Add it.")
     kinds = tuple(each for each in columns if each not in ROW_WORDS)
-    fixed = tuple(fixed) or kinds[:1]
     rows: dict[str, list[tuple[dict[str, str], str]]] = {}
     for row, run in enumerate(columns["run"].cells):
         parts = {kind: cell for kind in kinds if (cell := _cell(columns[kind], row))}
         rows.setdefault(run, []).append((parts, _cell(columns["result"], row)))
+    alone = len(rows) > 1 and all(len(lines) == 1 for lines in rows.values())
+    if alone and kinds and not fixed:
+        fixed = _named_place([lines[0][0] for lines in rows.values()], kinds)
+        kinds = tuple(dict.fromkeys((*fixed, *kinds)))
+    fixed = tuple(fixed) or kinds[:1]
     history = SwapHistory(
         format=formats.SWAP, name=name, fixed=fixed, kinds=kinds, miss_rate=miss_rate,
         false_alarm_rate=false_alarm_rate, steps=(),
@@ -66,7 +78,50 @@ def imported(name: str, text: str, fixed: Sequence[str], *, miss_rate: float, fa
         _refuse_nameless(history, [parts for parts, _ in lines])
         results = {history.place_name(parts): _is_good(word) for parts, word in lines if word}
         steps.append(Step(places=tuple(parts for parts, _ in lines), results=results, run=run))
-    return checked(_with(history, steps))
+    history = _with(history, steps)
+    return checked(_spares(history) if alone and history.movable else history)
+
+
+def _named_place(runs: Sequence[dict[str, str]], kinds: tuple[str, ...]) -> tuple[str, ...]:
+    """The kinds that name the one place: those that nobody can move, or the first if it never changed, else PLACE."""
+    fixed = tuple(kind for kind in kinds if kind in UNMOVABLE)
+    if fixed or len({parts.get(kinds[0]) for parts in runs}) == 1:
+        return fixed or kinds[:1]
+    for parts in runs:
+        parts[PLACE] = HERE
+    return (PLACE,)
+
+
+def _spares(history: SwapHistory) -> SwapHistory:
+    """The history of one place with its shelves: other places that are empty in a run, and spare parts of each kind.
+
+    Each shelf has at most one part of a kind, as every place has.
+    """
+    places = list(dict.fromkeys(name for step in history.steps for name in history.named(step)))
+    fixed_of = {history.place_name(place): {kind: place[kind] for kind in history.fixed}
+                for step in history.steps for place in step.places}  # fmt: skip
+    parts = {kind: list(dict.fromkeys(place[kind] for step in history.steps for place in step.places if kind in place))
+             for kind in history.movable}  # fmt: skip
+    shelves = max(len(names) - 1 for names in parts.values())
+    if len(places) + shelves > MOST_SHELVES:
+        raise UsageError(
+            f"The table has {shelves + 1} parts of one kind in one place.", f"Keep {MOST_SHELVES} of them."
+        )
+    steps = []
+    for step in history.steps:
+        (used,) = step.places
+        empty = [fixed_of[name] for name in places if name != history.place_name(used)]
+        spare = {kind: [name for name in names if name != used.get(kind)] for kind, names in parts.items()}
+        stored = [
+            {**dict.fromkeys(history.fixed, f"{SHELF}{number}"),
+             **{kind: names[number - 1] for kind, names in spare.items() if number <= len(names)}}
+            for number in range(1, shelves + 1)
+        ]  # fmt: skip
+        steps.append(msgspec.structs.replace(step, places=(used, *empty, *stored)))
+    names = [f"{SHELF}{number}" for number in range(1, shelves + 1)]
+    return msgspec.structs.replace(
+        _with(history, steps), shelves=tuple("/".join([name] * len(history.fixed)) for name in names)
+    )
 
 
 def _cell(column: TableColumn, row: int) -> str:
@@ -147,10 +202,7 @@ def _refuse_nameless(history: SwapHistory, places: Sequence[dict[str, str]]) -> 
 
 
 def _with(history: SwapHistory, steps: Sequence[Step]) -> SwapHistory:
-    return SwapHistory(
-        format=history.format, name=history.name, fixed=history.fixed, kinds=history.kinds,
-        miss_rate=history.miss_rate, false_alarm_rate=history.false_alarm_rate, steps=tuple(steps),
-    )  # fmt: skip
+    return msgspec.structs.replace(history, steps=tuple(steps))
 
 
 def checked(history: SwapHistory) -> SwapHistory:
@@ -173,10 +225,12 @@ def checked(history: SwapHistory) -> SwapHistory:
 def _check_step(history: SwapHistory, step: Step) -> None:
     _refuse_nameless(history, step.places)
     names = [history.place_name(place) for place in step.places]
-    if not 2 <= len(names) <= MOST_PLACES:
+    measured = [name for name, place in history.named(step).items() if not history.is_shelf(place)]
+    if not 2 <= len(names) <= MOST_SHELVES or len(measured) > MOST_PLACES:
         raise UsageError(
             f"There {verb(len(names))} {count(len(names), 'place')}.",
-            f"Name 2 to {MOST_PLACES}; at least one that is good.",
+            f"Name 2 to {MOST_PLACES}; at least one that is good. Of one place the table has a row for each run, with "
+            "the parts that were in it then.",
         )
     moved = [(kind, place[kind]) for place in step.places for kind in history.movable if kind in place]
     twice = next((each for each in [*names, *moved] if [*names, *moved].count(each) > 1), None)

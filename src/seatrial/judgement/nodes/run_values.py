@@ -11,8 +11,9 @@ from seatrial.judgement.nodes.limits import limits_of
 from seatrial.judgement.nodes.storage import impossible, without
 from seatrial.model.measurement import GroupMeasurement, Kernel, Phase
 from seatrial.model.node_trials import Measure, NodeFigures
+from seatrial.model.placement import node_of
 from seatrial.model.run_values import Metric
-from seatrial.model.settings import CheckSettings, NodesSettings, Settings, Trial
+from seatrial.model.settings import CheckSettings, NodesSettings, Settings, SoakSettings, Trial
 from seatrial.model.units import SHARE
 from seatrial.pairs.node_rounds import CORE, NODE
 from seatrial.statistics.estimates import median
@@ -51,6 +52,8 @@ def node_values(measurements: Sequence[GroupMeasurement], settings: Settings | N
     storage = settings.storage if isinstance(settings, CheckSettings | NodesSettings) else None
     folder = f"in {storage}" if storage else IN_ARCHIVE
     sizes = _array_bytes(measurements)
+    if isinstance(settings, SoakSettings):
+        yield from _hottest(measurements)
     for figures in sustained(measurements):
         for measure, values in _comparable_runs(figures).items():
             metric = Metric(
@@ -63,6 +66,18 @@ def node_values(measurements: Sequence[GroupMeasurement], settings: Settings | N
             logs = [math.log(value) for value in values]
             spread = statistics.stdev(logs) if len(logs) > 1 else None
             yield NodeValue(metric=metric, node=figures.node, value=median(values), spread=spread)
+
+
+def _hottest(measurements: Sequence[GroupMeasurement]) -> Iterator[NodeValue]:
+    """The hottest reading of each node, of those that have sensors."""
+    hottest: dict[str, int] = {}
+    for group in measurements:
+        if group.conditions is not None and group.conditions.millicelsius:
+            name = node_of(group.nodes[0])
+            hottest[name] = max(hottest.get(name, 0), group.conditions.millicelsius)
+    heat = Metric(phase=Phase.NODES, variant="", kernel=Measure.HEAT, message_bytes=0, window_messages=0)
+    for name, millicelsius in hottest.items():
+        yield NodeValue(metric=heat, node=name, value=millicelsius / 1e3, spread=None)
 
 
 def _comparable_runs(figures: NodeFigures) -> Mapping[Measure, list[float]]:

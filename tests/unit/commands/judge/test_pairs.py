@@ -265,3 +265,18 @@ def test_what_is_no_matrix_is_refused(text: str, tmp_path: Path) -> None:
     assert run(["judge", "--as", "pairs", str(tmp_path / "x")]) == 64
     assert run(["judge", str(tmp_path / "x"), "--format", "nonsense"]) == 64
     assert run(["judge", str(tmp_path / "nowhere")]) == 64
+
+
+def test_the_page_has_a_map_of_the_table(tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "table.csv").write_text(csv(8, slow="n3"))
+    page = tmp_path / "map.html"
+    seatrial("judge", str(tmp_path / "table.csv"), "--html", str(page), code=1)
+    drawn = page.read_text()
+    assert "Bandwidth in % of the median" in drawn and "Latency in % of the median" in drawn
+    assert "SLOW: 14, paler: less slow" in drawn and "PASS: 42" in drawn
+    assert "n3&gt;n1; 600.0 MB/s; 60 % of the median" in drawn
+    names = [f"n{number}" for number in range(140)]
+    rows = [f"{a},{b},{500 if 'n7' in (a, b) else 1000}" for a in names for b in names if a != b]
+    (tmp_path / "large.csv").write_text("\n".join(["source,target,bandwidth_mb_s", *rows, ""]))
+    seatrial("judge", str(tmp_path / "large.csv"), "--html", str(page), code=1)
+    assert "the 128 of 140 nodes with the worst pairs" in page.read_text()

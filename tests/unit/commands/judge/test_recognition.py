@@ -149,3 +149,11 @@ def test_runs_are_asked_for_too(tmp_path: Path, seatrial: Seatrial) -> None:
 
 def test_every_kind_has_its_words() -> None:
     assert list(WORDS) == list(Kind)
+
+
+def test_files_of_configurations_are_no_nodes(tmp_path: Path, seatrial: Seatrial) -> None:
+    for name in ("QDR_single", "QDR_dual", "FDR10_single", "FDR_dual"):
+        (tmp_path / f"results_bw_{name}.txt").write_text(osu())
+    for words in ([str(tmp_path)], [str(file) for file in sorted(tmp_path.iterdir())]):
+        assert "compare --side-by-side" in seatrial("judge", *words, code=64).err
+    assert "QDR" not in seatrial("judge", "--as", "pairs", str(tmp_path), code=64).err

@@ -111,3 +111,43 @@ def test_a_damaged_history_is_refused(archive: Path, seatrial: Seatrial) -> None
     history["steps"][0]["results"] = {"elsewhere": True}
     path.write_text(json.dumps(history))
     assert "there is no place 'elsewhere'" in seatrial("swap", "status", "gpu", code=64).err
+
+
+ONE_PLACE = """run,driver,card,clock,slot,result
+r1,388.13,gtx1080,1900,slot3,bad
+r2,384.94,gtx1080,1900,slot3,bad
+r3,384.94,gtx1060,1700,slot3,bad
+r4,384.94,gtx1060,1700,slot1,good
+r5,388.13,gtx1080,1900,slot1,good
+"""
+
+
+def test_the_history_of_one_place_names_the_part(seatrial: Seatrial) -> None:
+    Path("one.csv").write_text(ONE_PLACE)
+    ran = seatrial("swap", "start", "gpu", "--from", "one.csv", code=1)
+    assert ran.out.startswith("SLOW  slot slot3 is at fault, 99 % after 4 exchanges\n")
+    assert "shelf" not in ran.out
+
+
+def test_in_one_place_a_part_is_replaced_by_a_spare_one(seatrial: Seatrial) -> None:
+    Path("one.csv").write_text("run,kernel,card,result\nr1,k1,c1,bad\nr2,k2,c1,bad\nr3,k2,c2,good\n")
+    ran = seatrial("swap", "start", "gpu", "--from", "one.csv", code=2)
+    assert "\nNext: in here, replace card c2 by c1, and measure.\n" in ran.out
+    line = next(line for line in ran.out.splitlines() if line.startswith("seatrial swap record"))
+    assert line == "seatrial swap record gpu --exchange card:here,shelf1 here=good|bad"
+    ran = seatrial("swap", "record", "gpu", "--exchange", "card:here,shelf1", "here=bad", code=2)
+    assert ran.out.startswith("INCONCLUSIVE  not decided after 3 exchanges; most probable: card c1, ")
+    data = seatrial("swap", "status", "gpu", "--json", code=2).object["data"]
+    assert data["steps"][0]["results"] == {"here": "bad"}
+
+
+def test_too_many_parts_of_one_place_are_refused(seatrial: Seatrial) -> None:
+    rows = "".join(f"r{number},c{number},bad\n" for number in range(40))
+    Path("one.csv").write_text(f"run,card,result\n{rows}")
+    assert "40 parts of one kind" in seatrial("swap", "start", "gpu", "--from", "one.csv", code=64).err
+
+
+def test_nothing_is_measured_on_a_shelf(seatrial: Seatrial) -> None:
+    Path("one.csv").write_text(ONE_PLACE)
+    seatrial("swap", "start", "gpu", "--from", "one.csv", code=1)
+    assert "lacks a part" in seatrial("swap", "record", "gpu", "shelf1=good", code=64).err

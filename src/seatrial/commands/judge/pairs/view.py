@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from seatrial.commands.judge.pairs.drawing import pair_maps
 from seatrial.commands.judge.pairs.findings import WORDS, table_findings
 from seatrial.judgement.wording import WAYS
 from seatrial.locate.classes import Classes
@@ -125,7 +126,7 @@ def located_report(
         exit_code=exit_code,
         payload=lambda: located_fields(table, located, groups, classes),
         terminal=lambda _: _terminal(located, groups, classes),
-        page=lambda: _terminal(located, groups, classes),
+        page=lambda: (*pair_maps(table, located, groups), *_terminal(located, groups, classes)),
         findings=table_findings(located),
         wrapped=False,
     )

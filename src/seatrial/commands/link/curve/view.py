@@ -1,7 +1,7 @@
 """Latency and bandwidth over message sizes: the report of `seatrial link`."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -13,6 +13,7 @@ from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.node.processor_sets import numbers
+from seatrial.render.curves import overlaid
 from seatrial.render.json import filled
 from seatrial.render.pair_view import (
     PairOutcome,
@@ -23,7 +24,7 @@ from seatrial.render.pair_view import (
     pair_sentence,
     run_line,
 )
-from seatrial.render.plots import Axis, Plot, Point, Series, characters, log_steps, powers
+from seatrial.render.plots import Plot, characters
 from seatrial.render.report import Block, Drawing, Findings, Lines, Paragraph, Report, Table, columns
 from seatrial.statistics.segments import CONFIRMED, FEWEST_RUNS, Break, Interval, Segment, Segmentation
 
@@ -36,12 +37,8 @@ POINTS_HEAD = columns(
 TOOLS_HEAD = columns("#size", "#median", "#mean", "#P99", "#median bw", "#mean bw")
 TOOLS_TITLE = "To compare: osu_latency, IMB PingPong and osu_bw print the mean; osu_latency -z also P50 and P99"
 MOST_COLUMNS = 100
-ABOVE_LIMIT = 1.5
-"""How far the axis reaches above the limit, for its label."""
 NOT_POSITIVE = "none"
 """Instead of a start-up time below zero, which the straight line of a piece can have, and no message."""
-FEWEST_POINTS = 2
-"""For a plot."""
 
 
 class SizeBreak(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,48 +151,36 @@ def _page(run: RunInfo, curve: Curve) -> Iterator[Block]:
 
 
 def plot_of(
-    points: Sequence[CurvePoint],
-    what: str,
-    switches: Sequence[float] = (),
-    over: str = "",
-    limit: Limit | NoLimit | None = None,
+    points: Sequence[CurvePoint], what: str, switches: Sequence[float] = (), limit: Limit | NoLimit | None = None
 ) -> Plot | None:
     """ "Latency" or "Bandwidth" over message sizes, both axes logarithmic; None for fewer than two points above 0."""
     latency = what == "Latency"
-    known = [(point.message_bytes, point.latency_s if latency else point.bandwidth_bytes_per_s) for point in points]
-    found = [(size, value) for size, value in known if value is not None and size > 0 and value.low > 0]
-    if len(found) < FEWEST_POINTS:
-        return None
-    say = units.duration if latency else units.bandwidth
-    least, most = min(value.low for _, value in found), max(value.high for _, value in found)
     levels = ((limit.limit_bytes_per_s, f"limit {limit_text(limit)}"),) if isinstance(limit, Limit) else ()
-    most = max(most, *(value * ABOVE_LIMIT for value, _ in levels), 0.0)
-    first, last = found[0][0], found[-1][0]
-    sizes = tuple((size, units.size(int(size))) for size in powers(first, last, 2))
-    return Plot(
-        title=f"{what} over message size{over}",
-        x=Axis(low=first, high=last, logarithmic=True, ticks=sizes),
-        y=Axis(
-            low=least,
-            high=most,
-            logarithmic=True,
-            ticks=tuple((value, say(value)) for value in log_steps(least, most)),
-        ),
-        series=(Series(points=tuple(_point(size, value, say) for size, value in found)),),
-        marks=tuple(switches),
+    values = {point.message_bytes: point.latency_s if latency else point.bandwidth_bytes_per_s for point in points}
+    return sizes_plot(f"{what} over message size", [("", values)], levels, switches, latency=latency)
+
+
+def sizes_plot(
+    title: str,
+    curves: Sequence[tuple[str, Mapping[int, Estimate | None]]],
+    levels: Sequence[tuple[float, str]],
+    switches: Sequence[float] = (),
+    *,
+    latency: bool = False,
+) -> Plot | None:
+    """Curves over message sizes; values that are missing, or not above 0, are left out."""
+    text = units.duration if latency else units.bandwidth
+    return overlaid(
+        title,
+        [
+            (name, {size: value for size, value in values.items() if value is not None and value.low > 0})
+            for name, values in curves
+        ],
+        size_text=lambda size: units.size(int(size)),
+        value_text=text,
+        ends_text=lambda value: f"{text(value.low)}–{text(value.high)}",
         levels=levels,
-    )
-
-
-def _point(size: int, value: Estimate, say: Callable[[float | None], str]) -> Point:
-    return Point(
-        x=size,
-        y=value.value,
-        low=value.low,
-        high=value.high,
-        x_text=units.size(size),
-        y_text=say(value.value),
-        hover=f"{units.size(size)}: {say(value.value)} [{say(value.low)}–{say(value.high)}]",
+        marks=switches,
     )
 
 

@@ -18,6 +18,7 @@ from seatrial.model.run import RecordedRun
 from seatrial.model.subject import Direction, node
 from seatrial.model.units import BANDWIDTH, bandwidth, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.pairs.rank_pairs import LATENCY_BYTES
 from seatrial.statistics.concurrent_flows import together_s
 from seatrial.statistics.estimates import median, median_estimate
 from seatrial.statistics.max_rate import MaxRate, Point, fit_max_rate
@@ -34,6 +35,8 @@ class AtOnce(msgspec.Struct, frozen=True, kw_only=True):
     ranks: int
     bandwidth_bytes_per_s: Estimate
     latency_s: Estimate | None = None
+    message_rate_per_s: Estimate | None = None
+    """Small messages of all ranks together, many in flight; None: an earlier run did not measure it."""
 
 
 class AtSize(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,10 +67,12 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
     pair, delivered = pair_of(recorded), recorded
     recorded = sound(recorded)
     rounds = _rounds(recorded.measurements)
-    times = _times(rounds)
+    times, small = _times(rounds), _times(rounds, small=True)
     largest = max((size for _, size in times), default=0)
     by_ranks = tuple(
-        _at_once(ranks, size, values, rounds) for (ranks, size), values in times.items() if size == largest
+        _at_once(ranks, size, values, rounds, small.get((ranks, LATENCY_BYTES), ()))
+        for (ranks, size), values in times.items()
+        if size == largest
     )
     best = max(by_ranks, key=lambda one: one.bandwidth_bytes_per_s.value, default=None)
     needed = next(
@@ -112,21 +117,35 @@ def _rounds(measurements: Iterable[Measurement]) -> Rounds:
     return {key: pairs for key, pairs in sorted(found.items()) if len(pairs) == key[2]}
 
 
-def _times(rounds: Rounds) -> dict[Point, list[float]]:
-    """Seconds of a window by (ranks, message size), one a repetition, NaN where one is missing."""
+def _times(rounds: Rounds, *, small: bool = False) -> dict[Point, list[float]]:
+    """Seconds of a window by (ranks, message size), one a repetition, NaN where one is missing.
+
+    `small`: of the messages whose rate counts, else of those whose bandwidth does.
+    """
     repetitions = 1 + max((repetition for *_, repetition in rounds), default=-1)
     found: dict[Point, list[float]] = {}
     for (kernel, size, ranks, repetition), pairs in rounds.items():
-        if kernel is Kernel.ONEWAY:
+        if kernel is Kernel.ONEWAY and (size == LATENCY_BYTES) == small:
             found.setdefault((ranks, size), [math.nan] * repetitions)[repetition] = together_s(pairs)
     return dict(sorted(found.items()))
 
 
-def _window(rounds: Rounds) -> int:
-    return next((pairs[0].shape.window for (kernel, *_), pairs in rounds.items() if kernel is Kernel.ONEWAY), 1)
+def _window(rounds: Rounds, *, small: bool = False) -> int:
+    """Messages in flight of one rank."""
+    return next(
+        (
+            pairs[0].shape.window
+            for (kernel, size, *_), pairs in rounds.items()
+            if kernel is Kernel.ONEWAY and (size == LATENCY_BYTES) == small
+        ),
+        1,
+    )
 
 
-def _at_once(ranks: int, size: int, times: Sequence[float], rounds: Rounds) -> AtOnce:
+def _at_once(ranks: int, size: int, times: Sequence[float], rounds: Rounds, rated: Sequence[float]) -> AtOnce:
+    """`rated`: seconds of a window of small messages, by repetition."""
+    messages = ranks * _window(rounds, small=True)
+    rates = [messages / time_s for time_s in rated if not math.isnan(time_s)]
     small = [
         median([run_value(one) for one in pairs])
         for (kernel, _, count, _), pairs in rounds.items()
@@ -136,6 +155,7 @@ def _at_once(ranks: int, size: int, times: Sequence[float], rounds: Rounds) -> A
         ranks=ranks,
         bandwidth_bytes_per_s=_carried(ranks, size, times, _window(rounds)),
         latency_s=median_estimate(small) if small else None,
+        message_rate_per_s=median_estimate(rates) if rates else None,
     )
 
 

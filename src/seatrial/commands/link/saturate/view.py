@@ -25,7 +25,7 @@ from seatrial.statistics.max_rate import MaxRate
 from seatrial.statistics.segments import Interval
 
 HEAD = columns("#size", "#ranks at once", "#bandwidth", "#range")
-LATENCY_HEAD = columns("#ranks at once", "#latency", "#range")
+LATENCY_HEAD = columns("#ranks at once", "#latency", "#range", "#messages/s")
 
 
 class SaturationFields(PairOutcome, frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ def _page(run: RunInfo, saturation: Saturation) -> Iterator[Block]:
         yield bandwidth_plot(saturation)
         yield Table(title="All sizes", columns=HEAD, rows=tuple(map(_row, saturation.by_size)))
     if latencies := tuple(_latencies(saturation)):
-        yield Table(title="Latency while all of these ranks communicate", columns=LATENCY_HEAD, rows=latencies)
+        yield Table(title="Small messages while all of these ranks communicate", columns=LATENCY_HEAD, rows=latencies)
     yield from design_note(run)
 
 
@@ -90,7 +90,8 @@ def summary(saturation: Saturation) -> Iterator[tuple[str, str]]:
         yield "limit", limit_text(saturation.limit)
     for one in saturation.by_ranks:
         latency = f"; latency {units.estimate(one.latency_s, units.LATENCY)}" if one.latency_s else ""
-        yield rank_count(one.ranks), f"{units.estimate(one.bandwidth_bytes_per_s, units.BANDWIDTH)}{latency}"
+        rate = f"; {message_rate(one.message_rate_per_s)}" if one.message_rate_per_s else ""
+        yield rank_count(one.ranks), f"{units.estimate(one.bandwidth_bytes_per_s, units.BANDWIDTH)}{latency}{rate}"
     if saturation.by_ranks:
         yield "at", f"messages of {units.size(saturation.message_bytes)}"
     if saturation.ranks_needed:
@@ -99,6 +100,12 @@ def summary(saturation: Saturation) -> Iterator[tuple[str, str]]:
         yield "model", _model(saturation.model)
     for note in saturation.notes:
         yield "note", note
+
+
+def message_rate(rate: Estimate) -> str:
+    """3.2 M messages/s, range 3.1-3.3."""
+    spread = f", {units.prefixed(rate.value, rate.low, rate.high)}" if rate.runs > 1 else ""
+    return f"{units.prefixed(rate.value)} messages/s{spread}"
 
 
 def rank_count(ranks: int) -> str:
@@ -181,4 +188,5 @@ def _latencies(saturation: Saturation) -> Iterator[tuple[str, ...]]:
     for one in saturation.by_ranks:
         if (took := one.latency_s) is not None:
             spread = units.ends(took.value, took.low, took.high, units.LATENCY) if took.runs > 1 else ""
-            yield str(one.ranks), units.duration(took.value), spread
+            rate = one.message_rate_per_s
+            yield str(one.ranks), units.duration(took.value), spread, units.prefixed(rate.value) if rate else ""

@@ -8,7 +8,7 @@ from seatrial.commands.link.curve.judge import Plateau
 from seatrial.commands.link.curve.points import CurvePoint
 from seatrial.commands.link.curve.rails.curves import RailRatio
 from seatrial.commands.link.curve.rails.judge import RailComparison
-from seatrial.commands.link.curve.view import plot_of, points_table
+from seatrial.commands.link.curve.view import points_table, sizes_plot
 from seatrial.model import units
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
@@ -25,6 +25,7 @@ from seatrial.render.pair_view import (
     pair_sentence,
     run_line,
 )
+from seatrial.render.plots import Plot
 from seatrial.render.report import Block, Findings, Lines, Report, Table, columns
 
 HEAD = columns("over", "#latency", "#plateau", "#of its limit", "verdict")
@@ -80,16 +81,30 @@ def _findings(comparison: RailComparison) -> Iterator[Findings]:
 def _page(run: RunInfo, comparison: RailComparison) -> Iterator[Block]:
     yield from _findings(comparison)
     yield Lines(title="What was found", rows=tuple(summary(comparison)))
-    plots = (
-        plot_of(curve.points, "Bandwidth", over=f", {curve.variant}", limit=curve.limit) for curve in comparison.curves
-    )
-    yield from filter(None, plots)
+    if (plot := _plot(comparison)) is not None:
+        yield plot
     if rows := tuple(table(comparison)):
         yield Table(title="The rails", columns=HEAD, rows=rows)
     for curve in comparison.curves:
         if curve.points:
             yield points_table(curve.points, f"All sizes, {curve.variant}")
     yield from design_note(run)
+
+
+def _plot(comparison: RailComparison) -> Plot | None:
+    """The bandwidth of all rails over each other, with their limits."""
+    return sizes_plot(
+        "Bandwidth over message size",
+        [
+            (curve.variant, {point.message_bytes: point.bandwidth_bytes_per_s for point in curve.points})
+            for curve in comparison.curves
+        ],
+        [
+            (curve.limit.limit_bytes_per_s, f"limit of {curve.variant}: {limit_text(curve.limit)}")
+            for curve in comparison.curves
+            if isinstance(curve.limit, Limit)
+        ],
+    )
 
 
 def summary(comparison: RailComparison) -> list[tuple[str, str]]:

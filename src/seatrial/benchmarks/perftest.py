@@ -1,0 +1,125 @@
+"""perftest (ib_write_bw, ib_send_lat and others): bandwidth, message rate or latency by message size."""
+
+import re
+
+import msgspec
+
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.reading import OutputLine, Reading
+from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
+from seatrial.model.number_text import is_number, is_row, number_of, whole_number
+from seatrial.model.verdict import FindingKind
+
+TITLE = re.compile(r"^\s*(?P<what>[A-Za-z][\w ]{1,60}? (?:BW|Bandwidth|Latency|Lat) ?(?:[\w ]{1,40} )?Test)\s*$")
+HEADING = re.compile(r"^\s*#bytes\s+#iterations\s+(?P<columns>\S.{2,300})$")
+COLUMN = re.compile(
+    r"(?P<what>BW[ _]peak|BW[ _]average|MsgRate|t_min|t_max|t_typical|t_avg|t_stdev|99%[ _]percentile|"
+    r"99\.9%[ _]percentile|tps average|CPU_Util)\[?(?P<unit>[^\]\s]{0,12})\]?"
+)
+RULE = re.compile(r"^\s*-{20,}\s*$")
+QUEUES = re.compile(r"\bNumber of qps\s*:\s*(\d{1,6})\b")
+BINARY_MEGABYTE = 1 << 20
+"""Bytes of what perftest calls MB, and in later versions MiB."""
+RATES = {"MB/sec": BINARY_MEGABYTE, "MiB/sec": BINARY_MEGABYTE, "Gb/sec": 1e9 / 8}
+MICROSECOND, MILLION = 1e-6, 1e6
+STATISTICS = {"t_min": "min", "t_max": "max", "t_typical": "p50", "t_avg": "average"}
+"""Columns of latencies, as the label `statistic` names them; percentiles name themselves."""
+BANDWIDTH, MESSAGES, LATENCY = "bandwidth_bytes_per_s", "message_rate_per_s", "latency_s"
+AGREEMENT = 0.01
+"""Bandwidth and message rate of one row agree this well, besides their rounding."""
+MOST_DIGITS = 15
+
+
+class Table(msgspec.Struct):
+    """One table while it is read."""
+
+    test: str
+    heading: OutputLine
+    columns: list[tuple[str, str]]
+    """What each column after the iterations is, and its unit."""
+    rows: int = 0
+    closed: bool = False
+    """Whether a rule ends it."""
+
+
+def parse(text: str) -> Output:
+    """All tables of one output: a rule of dashes ends each."""
+    reading = Reading("perftest", text)
+    test, begun, tables = "", list[OutputLine](), list[Table]()
+    for line in reading.whole_lines:
+        if title := TITLE.match(line.text):
+            test = title["what"].lower().removesuffix(" test")
+            reading.evidence("test", test, line)
+            begun.append(line)
+        elif queues := QUEUES.search(line.text):
+            reading.evidence("queue_pairs", whole_number(queues[1]), line)
+        elif heading := HEADING.match(line.text):
+            columns = [(each["what"].replace("_", " "), each["unit"]) for each in COLUMN.finditer(heading["columns"])]
+            tables.append(Table(test=test, heading=line, columns=columns))
+        elif tables and tables[-1].rows and RULE.match(line.text):
+            tables[-1].closed = True
+        elif tables and not tables[-1].closed and is_row(line.text):
+            _row(reading, tables[-1], line)
+    if len(tables) < max(len(begun), 1):
+        reading.lack("it has no table, or one of its tests has none (a line that begins with #bytes #iterations)")
+    for table in tables:
+        if not table.rows:
+            reading.lack(f"the table of line {table.heading.number} has no rows")
+        elif not table.closed:
+            reading.lack(f"the table of line {table.heading.number} has no rule of dashes at its end")
+    return reading.output()
+
+
+def _row(reading: Reading, table: Table, line: OutputLine) -> None:
+    """One message size. A peak of 0 is that of a run for a given time (-D), which has none."""
+    fields = line.text.split()
+    if len(fields) < 3 or not (fields[0].isdecimal() and len(fields[0]) <= MOST_DIGITS):
+        return
+    table.rows += 1
+    size = whole_number(fields[0])
+    labels: dict[str, str | int] = {"test": table.test, "bytes": size}
+    rate = messages = rounding = 0.0
+    for (what, unit), printed in zip(table.columns, fields[2:], strict=False):
+        if what == "BW average" and unit in RATES:
+            rate, rounding = number_of(printed) * RATES[unit] if is_number(printed) else 0.0, RATES[unit] / 100
+            reading.result(BANDWIDTH, printed, line, RATES[unit], labels=labels)
+        elif what == "MsgRate":
+            messages = number_of(printed) * MILLION if is_number(printed) else 0.0
+            reading.result(MESSAGES, printed, line, MILLION, labels=labels)
+        elif unit == "usec" and what.replace(" ", "_") in STATISTICS:
+            statistic = STATISTICS[what.replace(" ", "_")]
+            reading.result(LATENCY, printed, line, MICROSECOND, labels={"statistic": statistic, **labels})
+        elif unit == "usec" and "percentile" in what:
+            statistic = f"p{what.partition('%')[0]}"
+            reading.result(LATENCY, printed, line, MICROSECOND, labels={"statistic": statistic, **labels})
+    if rate and messages and abs(rate - size * messages) > AGREEMENT * rate + rounding + size:
+        reading.breach(FindingKind.NUMBERS_DISAGREE, "bandwidth is not message size times messages per second", line)
+
+
+BENCHMARK = Benchmark(
+    name="perftest",
+    title="perftest",
+    requires="perftest (ib_write_bw, ib_read_bw, ib_send_bw, ib_write_lat, ...)",
+    marks=(
+        r"^[ \t]*+#bytes\s+#iterations\s+(?:BW|t_)",
+        r"^[ \t]+(?:RDMA_\w{1,20}|Send|Atomic\w{0,20}) .{0,40}Test\s*$",
+    ),
+    beginnings=("RDMA_Write BW Test", "RDMA_Read BW Test", "Send BW Test", "RDMA_Write Latency Test"),
+    parse=parse,
+    metrics=(
+        Metric(
+            name=BANDWIDTH,
+            unit="B/s",
+            better=Better.MORE,
+            meaning="average; MB and MiB are 2²⁰",
+            of_path=True,
+            least_share=LEAST_OF_PATH,
+        ),
+        Metric(name=MESSAGES, unit="1/s", better=Better.MORE, meaning="messages in flight"),
+        Metric(name=LATENCY, unit="s", better=Better.LESS, meaning="one way"),
+    ),
+    main_metric=BANDWIDTH,
+    evidence=("test", "queue_pairs"),
+    gates=(FindingKind.NUMBERS_DISAGREE,),
+    complete="each table ends in a rule of dashes",
+)

@@ -1,0 +1,365 @@
+"""Configurations side by side: the report, for a terminal, as a page with all curves in one plot, and as JSON."""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import msgspec
+
+from seatrial.judgement.comparison.change_words import amount
+from seatrial.judgement.side_by_side import Beside, Curve, FigureJudged
+from seatrial.model.benchmark import Better
+from seatrial.model.configuration import BYTES, Figure
+from seatrial.model.errors import ExitCode
+from seatrial.model.measurement import Estimate
+from seatrial.model.units import LEAST_CONFIDENCE, in_unit, prefixed, share
+from seatrial.model.units import size as size_words
+from seatrial.model.verdict import Outcome, Verdict
+from seatrial.model.words import some
+from seatrial.render.curves import overlaid
+from seatrial.render.escape import shorten
+from seatrial.render.json import filled
+from seatrial.render.plots import Bar, Bars, Plot
+from seatrial.render.report import Block, Items, Paragraph, Report, Table, columns
+
+EXIT_CODES = {Verdict.INVALID: ExitCode.FINDINGS, Outcome.INCONCLUSIVE: ExitCode.INCOMPLETE}
+MEASURED = "MEASURED"
+"""Single runs: nothing shows that a difference is one."""
+BASE_UNITS = ("B/s", "s", "flop/s")
+CELSIUS = "°C"
+LEAST_PREFIXED = 1e4
+"""Numbers without such a unit are printed plainly below it."""
+LINE = 80
+MOST_FIGURES = 4
+"""Figures of which a terminal shows all sizes."""
+MOST_BESIDE = 8
+"""Configurations that fit beside each other."""
+MOST_NAME = 18
+MOST_NAMED = 4
+AS_FACTOR = 1.2
+"""Ratio of rates from which on it is said as a factor."""
+SURE = 0.05
+"""Chance below which a difference of scatter is said to be one."""
+
+
+class ConfigurationPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One size of a configuration."""
+
+    size: float
+    value: Estimate
+    of_limit: float | None
+
+
+class ConfigurationFields(msgspec.Struct, frozen=True, kw_only=True):
+    """One configuration in one figure."""
+
+    label: str
+    limit: float | None
+    run_deviation: float | None
+    points: tuple[ConfigurationPoint, ...]
+
+
+class BesideFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The best configuration beside another one."""
+
+    label: str
+    ratio: Estimate
+    outcome: Outcome
+    better_at: tuple[float, ...]
+    sizes: tuple[float, ...]
+
+
+class ScatterFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The configurations that vary most and least from run to run."""
+
+    most: str
+    most_deviation: float
+    least: str
+    least_deviation: float
+    chance: float
+
+
+class SideFigure(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure of all configurations."""
+
+    figure: str
+    unit: str
+    better: Better
+    over: str
+    verdict: str
+    size: float
+    best: str
+    configurations: tuple[ConfigurationFields, ...]
+    others: tuple[BesideFields, ...]
+    scatter: ScatterFields | None
+
+
+class SideBySideFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Configurations side by side; docs/compare.md describes each field."""
+
+    figures: tuple[SideFigure, ...]
+    effect: float
+    notes: tuple[str, ...]
+
+
+def side_by_side_report(figures: Sequence[FigureJudged], effect: float, notes: Sequence[str]) -> Report:
+    """The report; the first figure makes the first line."""
+    invalid = next((each for each in figures if each.impossible), None)
+    first = invalid or figures[0]
+    outcome = first.outcome
+    return Report(
+        word=_word(first),
+        sentence=_sentence(first, effect),
+        exit_code=EXIT_CODES.get(outcome, ExitCode.PASS) if outcome else ExitCode.PASS,
+        kind="side-by-side",
+        payload=partial(_fields, figures, effect, notes),
+        terminal=lambda _: _blocks(figures, notes),
+        page=lambda: _page(figures, notes),
+    )
+
+
+def _word(judged: FigureJudged) -> str:
+    return judged.outcome.value.upper() if judged.outcome else MEASURED
+
+
+def _sentence(judged: FigureJudged, effect: float) -> str:
+    """The answer, as many of its parts as fit into one line."""
+    room = LINE - len(_word(judged)) - 2
+    figure, best = judged.figure, judged.best
+    if judged.impossible:
+        label, limited, part = judged.impossible[0]
+        where = f" at {_size(figure, limited)}" if figure.over else ""
+        return f"{_name(label)}: {share(part)} of its limit{where}: faster than physics permits"
+    second = judged.others[0]
+    at = f" at {_size(figure, judged.size)}" if figure.over else ""
+    if judged.outcome in (Outcome.SAME, Outcome.INCONCLUSIVE):
+        answer = "alike" if judged.outcome is Outcome.SAME else "no difference shown"
+        parts = [f"{_name(best.label)} and {_name(second.label)}: {answer}{at}"]
+        if (scatter := judged.scatter) is not None and scatter.chance < SURE:
+            parts.append(f"; {_name(scatter.most)} varies more")
+    elif judged.outcome is None and second.ratio.value < 1 / (1 - effect):
+        apart = f"less than {share(effect)} apart{at}, single runs"
+        parts = [f"{_name(best.label)} and {_name(second.label)}: {apart}"]
+    else:
+        value = best.points[judged.size].value
+        amount_text = _amount(figure, value, second.ratio.value)
+        parts = [f"{_name(best.label)}: {_value(figure, value)}{at}, {amount_text}{_name(second.label)}"]
+        parts.append(_where(figure, second))
+    line, *further = parts
+    for more in further:
+        line = line + more if len(line + more) <= room else line
+    return line
+
+
+def _amount(figure: Figure, best: float, ratio: float) -> str:
+    """`12.3 % higher than `, `1.86 times `; of temperatures the difference: `6.0 °C lower than `."""
+    if figure.unit == CELSIUS:
+        return f"{best * abs(ratio - 1):.1f} {CELSIUS} {'lower' if figure.better is Better.LESS else 'higher'} than "
+    if figure.better is Better.MORE and ratio >= AS_FACTOR:
+        return f"{ratio:.3g} times "
+    return f"{amount(ratio if figure.better is Better.MORE else 1 / ratio)} than "
+
+
+def _where(figure: Figure, row: Beside) -> str:
+    """`, from 16 KiB on`: the sizes at which the best one is better."""
+    if not row.better_at or len(row.sizes) < 2:
+        return ""
+    if row.better_at == row.sizes:
+        return ", at all sizes"
+    first, last = row.better_at[0], row.better_at[-1]
+    if first == last:
+        return ", only there"
+    if first == row.sizes[0]:
+        return f", up to {_size(figure, last)}"
+    to = "on" if last == row.sizes[-1] else f"to {_size(figure, last)}"
+    return f", from {_size(figure, first)} {to}"
+
+
+def _name(label: str) -> str:
+    return shorten(label, MOST_NAME)
+
+
+def _size(figure: Figure, size: float) -> str:
+    """`64 KiB`, `64 ranks`."""
+    return size_words(int(size)) if figure.over == BYTES else f"{size:g} {figure.over}"
+
+
+def _value(figure: Figure, value: float) -> str:
+    if figure.unit == CELSIUS:
+        return f"{value:.1f} {CELSIUS}"
+    if figure.unit in BASE_UNITS:
+        return in_unit(value, figure.unit)
+    number = prefixed(value) if value >= LEAST_PREFIXED else f"{value:.4g}"
+    return f"{number} {figure.unit}".strip()
+
+
+def _blocks(figures: Sequence[FigureJudged], notes: Sequence[str]) -> Iterator[Block]:
+    if scatters := tuple(filter(None, map(_scatter_text, figures))):
+        yield Items(items=scatters)
+    for place, judged in enumerate(figures):
+        yield Paragraph(text=_heading(judged), strong=True)
+        yield _summary(judged)
+        if place < MOST_FIGURES and judged.figure.over and (table := _by_size(judged)) is not None:
+            yield table
+    sentences = [*_remarks(figures), *notes]
+    if sentences:
+        yield Items(items=tuple(sentences))
+
+
+def _page(figures: Sequence[FigureJudged], notes: Sequence[str]) -> Iterator[Block]:
+    for judged in figures:
+        drawn = _plot(judged) if judged.figure.over else _bars(judged)
+        if drawn is not None:
+            yield drawn
+    yield from _blocks(figures, notes)
+
+
+def _heading(judged: FigureJudged) -> str:
+    at = f", compared at {_size(judged.figure, judged.size)}" if judged.figure.over else ""
+    return f"{judged.figure.text}{at}"
+
+
+def _summary(judged: FigureJudged) -> Table:
+    """A row for each configuration: its value, its limit, and the best one beside it."""
+    limited = any(curve.limit for curve in judged.curves)
+    beside = {row.label: row for row in judged.others}
+    rows = []
+    for curve in judged.curves:
+        value = curve.points.get(judged.size)
+        row = beside.get(curve.label)
+        cells = [curve.label, _value(judged.figure, value.value) if value else "—", _ends(judged.figure, value)]
+        cells.append(str(value.runs) if value else "0")
+        if limited:
+            cells += [_value(judged.figure, curve.limit) if curve.limit else "—", share(_of_limit(curve, value))]
+        cells.append("best" if curve is judged.best else _beside(row) if row else "")
+        cells.append(_where(judged.figure, row).removeprefix(", ") if row else "")
+        rows.append(tuple(cells))
+    limit = ("#limit", "#of limit") * limited
+    titles = ("configuration", "#value", "#interval", "#runs", *limit, "the best is", "where")
+    return Table(columns=columns(*titles), rows=tuple(rows), tight=True)
+
+
+def _of_limit(curve: Curve, value: Estimate | None) -> float | None:
+    return value.value / curve.limit if curve.limit and value else None
+
+
+def _ends(figure: Figure, value: Estimate | None) -> str:
+    """`3.1–3.3 GB/s`; of one run nothing. A range of few runs has an asterisk."""
+    if value is None or value.runs < 2:
+        return ""
+    low, high = _value(figure, value.low), _value(figure, value.high)
+    few = "" if value.confidence >= LEAST_CONFIDENCE else "*"
+    return f"{low}{few}" if low == high else f"{low}–{high}{few}"
+
+
+def _beside(row: Beside) -> str:
+    """How much better the best one is, with its interval; what is not shown is said."""
+    ratio = row.ratio
+    if not math.isfinite(ratio.high):
+        return f"{ratio.value:.3g} times as good"
+    shown = {Outcome.INCONCLUSIVE: ", not shown", Outcome.SAME: ", the same"}.get(row.outcome, "")
+    return f"{ratio.value:.3g} times as good ({ratio.low:.3g}–{ratio.high:.3g}{shown})"
+
+
+def _by_size(judged: FigureJudged) -> Table | None:
+    """Values by size; None where there is only one size, or too many configurations for a line."""
+    sizes = sorted({size for curve in judged.curves for size in curve.points})
+    if len(sizes) < 2 or len(judged.curves) > MOST_BESIDE:
+        return None
+    rows = []
+    for size in sizes:
+        cells = [curve.points.get(size) for curve in judged.curves]
+        texts = (_value(judged.figure, value.value) if value else "—" for value in cells)
+        rows.append((_size(judged.figure, size), *texts))
+    titles = (f"#{judged.figure.over}", *(f"#{shorten(curve.label, MOST_NAME)}" for curve in judged.curves))
+    return Table(columns=columns(*titles), rows=tuple(rows), tight=True)
+
+
+def _scatter_text(judged: FigureJudged) -> str:
+    """Which configuration varies more; empty where there are too few repetitions."""
+    scatter = judged.scatter
+    if scatter is None:
+        return ""
+    verb = "varies more" if scatter.chance < SURE else "does not surely vary more"
+    deviations = f"{share(scatter.most_deviation)} and {share(scatter.least_deviation)}"
+    return f"{judged.figure.name}: from run to run {scatter.most} {verb} than {scatter.least} ({deviations}, F test)."
+
+
+def _remarks(figures: Sequence[FigureJudged]) -> Iterator[str]:
+    """What is missing, and what would decide."""
+    for judged in figures:
+        name = judged.figure.name
+        if missing := [curve.label for curve in judged.curves if judged.size not in curve.points]:
+            yield f"{name}: {some(missing, MOST_NAMED)} has no value at {_size(judged.figure, judged.size)}."
+    values = [value for judged in figures for curve in judged.curves for value in curve.points.values()]
+    if any(value.runs < 2 for value in values):
+        yield "Single runs have no interval: repeat each configuration to know whether a difference is one."
+    elif any(value.confidence < LEAST_CONFIDENCE for value in values):
+        yield "Intervals are of 95 %; with an asterisk the range of too few runs for that."
+    rates = [judged for judged in figures if judged.figure.unit == "B/s"]
+    if rates and not any(curve.limit for judged in rates for curve in judged.curves):
+        yield "No limit is known: --limit QDR=QDR or --limit 12.5e9 (B/s) gives one."
+
+
+def _plot(judged: FigureJudged) -> Plot | None:
+    figure = judged.figure
+    limits: dict[float, list[str]] = {}
+    for curve in judged.curves:
+        if curve.limit:
+            limits.setdefault(curve.limit, []).append(curve.label)
+    return overlaid(
+        figure.text,
+        [(curve.label, curve.points) for curve in judged.curves],
+        size_text=partial(_size, figure) if figure.over == BYTES else "{:g}".format,
+        value_text=partial(_value, figure),
+        ends_text=partial(_ends, figure),
+        over="" if figure.over == BYTES else figure.over,
+        levels=tuple((limit, f"limit of {some(labels, MOST_NAMED)}") for limit, labels in limits.items()),
+    )
+
+
+def _bars(judged: FigureJudged) -> Bars:
+    """One number for each configuration."""
+    values = {curve.label: curve.points[judged.size] for curve in judged.curves if judged.size in curve.points}
+    scale = 100 / max(value.high for value in values.values())
+    return Bars(
+        caption=judged.figure.name,
+        alike=True,
+        bars=tuple(
+            Bar(
+                name=label,
+                low=scale * value.low,
+                value=scale * value.value,
+                high=scale * value.high,
+                text=_value(judged.figure, value.value),
+            )
+            for label, value in values.items()
+        ),
+    )
+
+
+def _fields(figures: Sequence[FigureJudged], effect: float, notes: Sequence[str]) -> SideBySideFields:
+    return SideBySideFields(figures=tuple(map(_figure_fields, figures)), effect=effect, notes=tuple(notes))
+
+
+def _figure_fields(judged: FigureJudged) -> SideFigure:
+    return filled(
+        SideFigure,
+        judged,
+        judged.figure,
+        figure=judged.figure.name,
+        verdict=_word(judged),
+        best=judged.best.label,
+        configurations=[
+            ConfigurationFields(
+                label=curve.label,
+                limit=curve.limit,
+                run_deviation=curve.deviation[0] if curve.deviation[1] else None,
+                points=tuple(
+                    ConfigurationPoint(size=size, value=value, of_limit=_of_limit(curve, value))
+                    for size, value in curve.points.items()
+                ),
+            )
+            for curve in judged.curves
+        ],
+    )

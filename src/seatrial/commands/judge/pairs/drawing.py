@@ -1,0 +1,127 @@
+"""The page's map of a table of pairs: rows send, columns receive, one drawing for each metric."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from seatrial.commands.judge.pairs.findings import WORDS
+from seatrial.model.pair_faults import Located
+from seatrial.model.pair_table import PairTable, Reals
+from seatrial.model.subject import Direction, SubjectKind
+from seatrial.model.units import BANDWIDTH, LATENCY, quantity, share
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import count, natural_sorted
+from seatrial.render.matrix import Key, Matrix, MatrixCell, shade_of
+
+MOST_ROWS = 128
+"""Nodes of a drawing; of more, those with the worst pairs."""
+MOST_NUMBERED = 20
+"""Rows of a drawing whose cells have room for numbers."""
+
+
+def pair_maps(table: PairTable, located: Located, groups: Sequence[Sequence[str]]) -> Iterator[Matrix]:
+    """Bandwidth, then latency; a metric that no pair has is left out."""
+    for metric in (BANDWIDTH, LATENCY):
+        values = table.matrix(metric)
+        usual = float(np.nanmedian(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
+        if usual > 0:
+            with np.errstate(divide="ignore"):
+                quality = values / usual if metric == BANDWIDTH else usual / values
+            yield _map(table.nodes, located, groups, metric, values, quality)
+
+
+def _map(
+    nodes: Sequence[str],
+    located: Located,
+    groups: Sequence[Sequence[str]],
+    metric: str,
+    values: Reals,
+    quality: Reals,
+) -> Matrix:
+    """`quality`: over the table's median, 1 for as good; 0 where nothing arrived, NaN where nothing was measured."""
+    group_of = {name: f"group {number}" for number, group in enumerate(groups, 1) for name in group}
+    place = {name: number for number, name in enumerate(nodes)}
+    order = _shown(nodes, group_of, quality)
+    bad = _at_fault(located, metric)
+    numbered = len(order) <= MOST_NUMBERED
+    cells = []
+    for row, source in enumerate(order):
+        for column, target in enumerate(order):
+            good = float(quality[place[source], place[target]])
+            if math.isnan(good):
+                continue
+            verdict = _verdict(source, target, good, bad)
+            number = quantity(float(values[place[source], place[target]]), metric) if good else "nothing arrived"
+            cells.append(
+                MatrixCell(
+                    row=row,
+                    column=column,
+                    style=verdict.value,
+                    shade=shade_of(verdict, good),
+                    gravity=verdict.gravity,
+                    texts=(f"{100 * good:.0f}", "" if verdict is Verdict.PASS else verdict.value[0])
+                    if numbered
+                    else (),
+                    hover=f"{source}>{target}; {number}; {share(good)} of the median"
+                    if numbered or verdict is not Verdict.PASS
+                    else "",
+                )
+            )
+    kept = f"; the {len(order)} of {count(len(nodes), 'node')} with the worst pairs"
+    return Matrix(
+        caption=f"{WORDS[metric].capitalize()} in % of the median{kept if len(order) < len(nodes) else ''}",
+        labels=tuple(order),
+        groups=tuple(group_of.get(name, "") for name in order),
+        cells=tuple(cells),
+        key=_key(Counter(Verdict(cell.style) for cell in cells), len(order) * (len(order) - 1) - len(cells)),
+    )
+
+
+def _shown(nodes: Sequence[str], group_of: dict[str, str], quality: Reals) -> list[str]:
+    """By group and name; where nodes are too many, those with the worst pairs."""
+    kept = list(nodes)
+    if len(nodes) > MOST_ROWS:
+        worst = np.fmin(np.nanmin(quality, axis=1, initial=np.inf), np.nanmin(quality, axis=0, initial=np.inf))
+        kept = [nodes[number] for number in np.argsort(worst, kind="stable")[:MOST_ROWS]]
+    rank = {group: number for number, group in enumerate(natural_sorted({*group_of.values(), ""}))}
+    return sorted(natural_sorted(kept), key=lambda name: rank[group_of.get(name, "")])
+
+
+def _at_fault(located: Located, metric: str) -> dict[tuple[str, str], Verdict]:
+    """Ordered pairs -> verdict. A node is in the place of an end that may be any: ("n3", ""), ("", "n3")."""
+    bad: dict[tuple[str, str], Verdict] = {}
+    for unstable in located.unstable:
+        if unstable.metric == metric and unstable.subject.kind is SubjectKind.PAIR:
+            source, _, target = unstable.subject.name.partition(">")
+            bad[source, target] = Verdict.UNSTABLE
+    for fault in located.faults:
+        if fault.metric != metric:
+            continue
+        for pair in fault.evidence:
+            source, _, target = pair.partition(">")
+            bad[source, target] = Verdict.SLOW
+        if fault.subject.kind is SubjectKind.NODE:
+            name = fault.subject.name
+            bad |= dict.fromkeys([(name, "")] * (fault.direction is not Direction.IN), Verdict.SLOW)
+            bad |= dict.fromkeys([("", name)] * (fault.direction is not Direction.OUT), Verdict.SLOW)
+    return bad
+
+
+def _verdict(source: str, target: str, good: float, bad: dict[tuple[str, str], Verdict]) -> Verdict:
+    """The verdict on a pair: its own, or that of a node at its end, if the pair is worse than the median."""
+    own = bad.get((source, target))
+    if own is not None:
+        return own
+    of_node = (source, "") in bad or ("", target) in bad
+    return Verdict.SLOW if of_node and good < 1 else Verdict.PASS
+
+
+def _key(seen: Counter[Verdict], blank: int) -> tuple[Key, ...]:
+    shades = {Verdict.PASS: ", paler: less than the median", Verdict.SLOW: ", paler: less slow"}
+    keys = [
+        Key(style=verdict.value, text=f"{verdict.value}: {seen[verdict]}{shades.get(verdict, '')}")
+        for verdict in sorted(seen, key=lambda verdict: verdict.gravity)
+    ]
+    return (*keys, Key(style="absent", text=f"not measured: {blank}")) if blank > 0 else tuple(keys)

@@ -1,0 +1,180 @@
+"""Tables of configurations: a column of sizes, and values in a column for each configuration or beside their labels."""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from seatrial.importers.column_roles import RUN_WORDS, words_of
+from seatrial.importers.columns import MISSING, TableColumn, read_columns
+from seatrial.importers.other_outputs import recognised, refuse_listing
+from seatrial.model.benchmark import Better
+from seatrial.model.configuration import BYTES, Figure, Measured
+from seatrial.model.errors import UsageError
+from seatrial.model.imported import Sense, sense_of
+from seatrial.model.unit_text import Unit, unit_of
+from seatrial.model.words import some
+
+MESSAGE_SIZES = ("bytes", "size", "message_bytes", "message_size", "msg_size", "msgsize", "#bytes", "#size")
+SIZE_NAMES = (*MESSAGE_SIZES, "nodes", "ranks", "cores", "processes", "procs", "tasks", "threads", "gpus")
+"""Columns that a curve can run over, the first that a table has."""
+LABEL_NAMES = frozenset({
+    "label", "config", "configuration", "variant", "setting", "kernel", "mpi", "build", "compiler", "version", "driver",
+    "network", "adapter", "rail", "rails", "machine", "system", "cluster", "case", "name", "node", "host", "hostname",
+})  # fmt: skip
+"""Columns that name configurations even if their cells are numbers, such as the kernels 327 and 7.3."""
+BRACKETS = re.compile(r"[\[(](?P<unit>[^\])]{1,24})[\])]")
+VALUE_WITH_UNIT = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?\s*(?P<unit>[A-Za-zµ%][\w/%µ]*)")
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
+VALUE = "value"
+
+
+class TableWords(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line says of tables; empty: by contents and names."""
+
+    columns: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    over: str = ""
+    per: str = ""
+    """The column that values are divided by."""
+    better: str = ""
+    """`higher` or `lower`."""
+
+
+class ConfigurationTable(msgspec.Struct, frozen=True, kw_only=True):
+    """Values by the label that the table itself gives them; empty where it has none."""
+
+    values: tuple[Measured, ...]
+    wide: bool
+    """Each column of values is a configuration, unless the file is one."""
+
+
+def read_table(name: str, text: str, words: TableWords) -> ConfigurationTable:
+    """The values of a table in CSV or JSON. Raises UsageError, which begins with the name of the file."""
+    try:
+        refuse_listing(text)
+        if (tool := recognised(text)) is not None and text.lstrip()[:1] not in "[{":
+            raise UsageError(f"This looks like {tool.name}, not like a table of configurations.", tool.remedy)
+        return _table(read_columns(_with_names(text)), words)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error.what}", error.remedy) from error
+
+
+def _with_names(text: str) -> str:
+    """The text with its line of names, which tables for plots write as a comment."""
+    first, newline, rest = text.lstrip("\ufeff \n").partition("\n")
+    names = first.lstrip("# ").split()
+    is_heading = first.startswith("#") and len(names) > 1 and len(names) == len(rest.partition("\n")[0].split())
+    return f"{' '.join(names)}{newline}{rest}" if is_heading else text
+
+
+def labelled(table: ConfigurationTable, label: str, *, alone: bool) -> Iterator[Measured]:
+    """The values under the label of the file before that of the table. `alone`: the table is the only file."""
+    for value in table.values:
+        if table.wide and alone:  # the columns are the configurations
+            figure = msgspec.structs.replace(value.figure, name=VALUE)
+            yield msgspec.structs.replace(value, label=value.figure.name, figure=figure)
+        else:
+            parts = (value.label,) if alone else (label, value.label)
+            yield msgspec.structs.replace(value, label=" ".join(filter(None, parts)))
+
+
+def _table(columns: Sequence[TableColumn], words: TableWords) -> ConfigurationTable:
+    by_name = {column.name: column for column in columns}
+    for name in (*words.columns, *words.by, words.over, words.per):
+        if name and name not in by_name:
+            raise UsageError(f"There is no column {name!r}.", f"It has {some(list(by_name), 12)}.")
+    over = words.over or next((name for known in SIZE_NAMES for name in by_name if name.strip().lower() == known), "")
+    taken = {over, words.per, *words.columns, *words.by}
+    for column in columns:
+        if _mostly_numbers(column) and column.name not in words.by:
+            column.numbers()  # raises UsageError, which shows the cell
+    labels = [by_name[name] for name in words.by] or [
+        column
+        for column in columns
+        if column.name not in taken and (not column.numeric or column.name.strip().lower() in LABEL_NAMES)
+        and not RUN_WORDS.intersection(words_of(column.name))
+    ]  # fmt: skip
+    labels = [column for column in labels if len(set(column.cells)) > 1] or labels[:0]
+    values = [by_name[name] for name in words.columns] or [
+        column
+        for column in columns
+        if column.numeric and column.name not in taken and column not in labels
+        and not RUN_WORDS.intersection(words_of(column.name))
+        and column.name.strip().lower() not in LABEL_NAMES
+    ]  # fmt: skip
+    _refuse_units_in_cells(labels)
+    if not values:
+        raise UsageError("There is no column of numbers to compare.", "Name one with --column.")
+    sizes = by_name[over].numbers() if over else [0.0] * len(columns[0].cells)
+    divisors = by_name[words.per].numbers() if words.per else [1.0] * len(columns[0].cells)
+    named = [" ".join(filter(None, (_cell(column, row) for column in labels))) for row in range(len(sizes))]
+    return ConfigurationTable(
+        values=tuple(
+            each
+            for column in values
+            for each in _measured(column, words, over, list(zip(named, sizes, column.numbers(), divisors, strict=True)))
+        ),
+        wide=not labels and len(values) > 1,
+    )
+
+
+def _cell(column: TableColumn, row: int) -> str:
+    cell = column.cells[row].strip()
+    return "" if cell.lower() in MISSING else cell
+
+
+def _mostly_numbers(column: TableColumn) -> bool:
+    """Whether at least half of the cells are numbers, and some are words: a column of values with something else."""
+    if column.numeric or column.name.strip().lower() in LABEL_NAMES:
+        return False
+    written = [cell for cell in column.cells if cell.strip().lower() not in MISSING]
+    return bool(written) and 2 * sum(NUMBER.fullmatch(cell.strip()) is not None for cell in written) >= len(written)
+
+
+def _refuse_units_in_cells(labels: Sequence[TableColumn]) -> None:
+    """Raise UsageError for a column that was taken for labels because its cells have units."""
+    for column in labels:
+        written = [cell for cell in column.cells if cell.strip().lower() not in MISSING]
+        valued = [
+            cell for cell in written if (match := VALUE_WITH_UNIT.fullmatch(cell.strip())) and unit_of(match["unit"])
+        ]
+        if len(valued) > len(written) / 2:
+            raise UsageError(
+                f"Column {column.name!r} has units in its cells, as {valued[0]!r}.",
+                "Write the unit into the name of the column, as in bandwidth_MB/s.",
+            )
+
+
+def _measured(
+    column: TableColumn, words: TableWords, over: str, rows: Sequence[tuple[str, float, float, float]]
+) -> Iterator[Measured]:
+    """The values of one column; rows without a positive number of all that is needed are left out."""
+    plain, unit = column_unit(column.name)
+    sense = sense_of(column.name, unit.base)
+    less = words.better == "lower" or (not words.better and sense is Sense.LOWER)
+    figure = Figure(
+        name=f"{plain} per {words.per}" if words.per else plain,
+        unit=f"{unit.base}/{words.per}" if words.per and unit.base else unit.base,
+        better=Better.LESS if less else Better.MORE,
+        over=BYTES if over.strip().lower() in MESSAGE_SIZES else over,
+    )
+    for label, size, value, divisor in rows:
+        if value > 0 and divisor > 0 and not math.isnan(size):
+            yield Measured(label=label, figure=figure, size=size, value=value * unit.factor / divisor)
+
+
+def column_unit(name: str) -> tuple[str, Unit]:
+    """`bandwidth` and MB/s of `bandwidth_MB/s`, `bandwidth [MB/s]` or `bandwidth_MB_s`; without a unit the name alone.
+
+    A lower-case b may be a bit or a byte, and `_min` a minute or the least: neither is taken for a unit.
+    """
+    if (match := BRACKETS.search(name)) and (unit := unit_of(match["unit"])):
+        return BRACKETS.sub("", name).strip(" _-") or name, unit
+    words = re.split(r"[_ ]", name)
+    for start in range(max(len(words) - 3, 1), len(words)):
+        text = "_".join(words[start:])
+        if text != "min" and not re.search(r"b(?!yte|it)", text) and (unit := unit_of(text)):
+            return " ".join(words[:start]), unit
+    return name, Unit("", 1.0)
