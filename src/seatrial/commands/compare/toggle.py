@@ -17,12 +17,12 @@ from seatrial.archive.changed_settings import Changed, ChangedByCommand, Changed
 from seatrial.archive.closing import own_run
 from seatrial.archive.reader import read_info
 from seatrial.benchmarks.catalogue import detected, last_number, output_batch
-from seatrial.commands.compare.custody import OWN, Custody
-from seatrial.commands.compare.reach import Reach
-from seatrial.commands.compare.restoration import by_hand
 from seatrial.driver.clock import new_run_name, now_text
+from seatrial.driver.custody import OWN, Custody
 from seatrial.driver.imported_run import write_batch
 from seatrial.driver.progress import Progress
+from seatrial.driver.reach import Reach
+from seatrial.driver.restoration import by_hand
 from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.imported import Batch, Sense, Source
 from seatrial.model.node_list import node_list

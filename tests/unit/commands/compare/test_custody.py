@@ -13,13 +13,13 @@ from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import ChangedFile
 from seatrial.cli.compare import time_of_run
 from seatrial.commands.compare import prove
-from seatrial.commands.compare.custody import Custody
 from seatrial.commands.compare.prove import Request
-from seatrial.commands.compare.reach import Reach
-from seatrial.commands.compare.restoration import step_of
 from seatrial.commands.compare.toggle import Toggle, held_nodes, toggle_of, toggle_settings
+from seatrial.driver.custody import Custody
 from seatrial.driver.left_settings import changes_folder
 from seatrial.driver.progress import Silent
+from seatrial.driver.reach import Reach
+from seatrial.driver.restoration import step_of
 from seatrial.judgement.comparison.records import FileSetting
 from seatrial.judgement.comparison.reversible import Reversal
 from seatrial.launch.slurm import SlurmLauncher

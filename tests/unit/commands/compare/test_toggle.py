@@ -12,9 +12,9 @@ from unittest import mock
 import pytest
 
 from seatrial.commands.compare import toggle
-from seatrial.commands.compare.custody import Custody
-from seatrial.commands.compare.reach import Reach
 from seatrial.commands.compare.toggle import Toggle, order_of, toggle_of
+from seatrial.driver.custody import Custody
+from seatrial.driver.reach import Reach
 from seatrial.frame.command_line import run
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.imported import Sense

@@ -15,9 +15,9 @@ import msgspec
 
 from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import Changed
-from seatrial.commands.compare.reach import Reach
-from seatrial.commands.compare.restoration import restore, step_of
 from seatrial.driver.left_settings import changes_folder, refuse_left_settings
+from seatrial.driver.reach import Reach
+from seatrial.driver.restoration import restore, step_of
 from seatrial.launch.mpiexec import job_variables
 from seatrial.process.after_driver import end_bearers
 from seatrial.process.keeper import MARK, Duty, EndProcesses, Keeper, KeeperCommand

@@ -8,8 +8,8 @@ import msgspec
 
 from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import Changed, ChangedFile, ChangedSettings
-from seatrial.commands.compare.reach import Reach, why_not_ours, writing
 from seatrial.driver.left_settings import changes_folder
+from seatrial.driver.reach import Reach, why_not_ours, writing
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.after_driver import end_bearers
 from seatrial.process.keeper import MARK, Keeper
