@@ -158,7 +158,7 @@ def test_nodes_stay_held_while_a_setting_is_not_restored(slurm: SlurmScripts, lo
         custody.protect(wanted.changes)
         assert [done.ok for done in custody.switch(usual=True)] == [True]
         assert [done.ok for done in custody.switch(usual=False)] == [True]
-        assert "Setting A was NOT restored" in custody.restore()
+        assert "The usual setting was NOT restored" in custody.restore()
     assert lines(log) == []
     (left,) = changed_settings.read(changes_folder())
     assert (left.job, left.nodes) == ("42", ("n1",))

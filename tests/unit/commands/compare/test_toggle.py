@@ -82,7 +82,7 @@ def test_a_setting_that_cannot_be_restored_is_never_a_success(tmp_path: Path, se
     )
     words = toggled(tmp_path, setter(tmp_path / "state", "fast"), "--blocks", "1")
     words[2] = f"{sys.executable} {once} {tmp_path / 'state'}"
-    assert "Setting A was NOT restored" in seatrial(*words, code=2).err
+    assert "The usual setting was NOT restored" in seatrial(*words, code=2).err
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to own folders as two users")
