@@ -45,6 +45,7 @@ from seatrial.slurm.presence import (
     asked_settled,
     lacking,
     missing,
+    most_nodes,
     node_features,
     partition_told,
     reserved_nodes,
@@ -131,7 +132,13 @@ class SlurmLauncher:
             cluster=slurm_text.config_value(config.stdout, "ClusterName"),
             asleep=tuple(sorted(suspended.intersection(nodes))),
             features=node_features(),
+            most_nodes=0 if self._inside or self._wanted else most_nodes(self._partition_of(lines)),
         )
+
+    def _partition_of(self, lines: Sequence[slurm_text.NodeLine]) -> str:
+        """The partition whose nodes are taken; the cluster's default one where none is named."""
+        named = self._partition or partition_told({line.partition for line in lines})
+        return named or next((line.partition for line in lines if line.default), "")
 
     def _inside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
         of_job = self._of_job = self._nodes_of_job()

@@ -253,6 +253,11 @@ def report_step(
     return [*begun, *chosen, "--kill-on-bad-exit=0", "--input=0", "--label", *argv]
 
 
+def partition(name: str) -> list[str]:
+    """Ask for one partition."""
+    return ["scontrol", "--oneliner", "show", "partition", name]
+
+
 def reservation(name: str) -> list[str]:
     """Ask for one reservation."""
     return ["scontrol", "--oneliner", "show", "reservation", name]

@@ -129,9 +129,9 @@ def test_a_library_that_one_node_misses() -> None:
 
 
 def test_file_systems_and_devices_that_it_hides_are_named() -> None:
-    places = {"mounts": ("/home", "/work", "/scratch"), "devices": ("/dev/infiniband", "/dev/shm")}
-    control = (task("n1", **places), task("n2", mounts=("/home",)))
-    inside = (task("n1", mounts=("/home/me", "/opt/image"), devices=("/dev/shm",)), task("n2", mounts=("/home",)))
+    mounts, devices = ("/home", "/work", "/scratch"), ("/dev/infiniband", "/dev/kfd")
+    control = (task("n1", mounts=mounts, devices=devices), task("n2", mounts=("/home",)))
+    inside = (task("n1", mounts=("/home/me", "/opt/image"), devices=("/dev/kfd",)), task("n2", mounts=("/home",)))
     seen = msgspec.structs.replace(tried(*inside), plain=control)
     (fault,) = judge_environment(seen)
     assert fault.what == "script:/w hides /dev/infiniband, /scratch, /work on n1."
