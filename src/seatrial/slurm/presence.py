@@ -115,8 +115,10 @@ def node_features() -> dict[str, tuple[str, ...]]:
     return text.parse_features(run(slurm_argv.FEATURES, timeout_s=COMMAND_TIMEOUT_S).stdout)
 
 
-def most_nodes(partition: str) -> int:
-    """How many nodes the partition allows one job to have; 0: any number."""
+def most_nodes(named: str, lines: Sequence[text.NodeLine]) -> int:
+    """How many nodes the partition allows one job to have; 0: any number. None named: the cluster's default one."""
+    partition = named or partition_told({line.partition for line in lines})
+    partition = partition or next((line.partition for line in lines if line.default), "")
     done = run(slurm_argv.partition(partition), timeout_s=COMMAND_TIMEOUT_S) if partition else None
     limit = re.search(r"\bMaxNodes=(\d{1,9})\b", done.stdout) if done is not None else None
     return int(limit[1]) if limit else 0
