@@ -41,7 +41,8 @@ def may_return(name: str, judgement: Judgement) -> bool | None:
         return False
     pairs = _pairs_of([name], judgement)
     good = pairs and all(pair.verdict in GOOD for pair in pairs)
-    sound = judgement.complete and not judgement.unjudged and not judgement.withheld
+    explained = judgement.verdict in GOOD or any(finding.at_fault for finding in judgement.findings)
+    sound = judgement.complete and explained and not judgement.withheld
     return True if good and sound else None
 
 
@@ -52,7 +53,7 @@ def return_answer(names: Sequence[str], judgement: Judgement, otherwise: str) ->
     parts = [_stays_out(name, judgement) for name in names if answers[name] is False]
     parts += [f"{node_list(good)} may return: {_worth(good, judgement)}"] if good else []
     if undecided := [name for name in names if answers[name] is None]:
-        parts.append(f"{node_list(undecided)}: not decided whether to return: {otherwise}")
+        parts.append(f"{node_list(undecided)}: not decided: {_doubt(undecided, judgement) or otherwise}")
     named = {id(fault) for name in names for fault in faults_of(name, judgement.findings)}
     others = [finding for finding in judgement.findings if finding.at_fault and id(finding) not in named]
     return "; ".join([*parts, *([f"besides: {sentence_of(others)}"] if others and not undecided else [])])
@@ -62,6 +63,13 @@ def _stays_out(name: str, judgement: Judgement) -> str:
     lost = [state.reason for state in judgement.lost if state.node == name and state.fault]
     faults = lost or [brief(fault) for fault in faults_of(name, judgement.findings)]
     return f"{name} stays out: {some(faults, MOST_FAULTS)}"
+
+
+def _doubt(names: Sequence[str], judgement: Judgement) -> str:
+    """How many of their pairs did not pass; empty where all did."""
+    pairs = _pairs_of(names, judgement)
+    odd = sum(pair.verdict not in GOOD for pair in pairs)
+    return f"{odd} of {count(len(pairs), 'pair')} did not pass" if odd else ""
 
 
 def _worth(names: Sequence[str], judgement: Judgement) -> str:

@@ -73,7 +73,20 @@ def test_a_run_that_was_cut_off_decides_nothing() -> None:
     recorded = msgspec.structs.replace(asked("n3"), measurements=())
     line = headline(recorded.info, judge(recorded))
     assert line.word != Verdict.PASS
-    assert line.what.startswith("n3: not decided whether to return: ")
+    assert line.what.startswith("n3: not decided: 6 of 6 pairs did not pass")
+
+
+def test_odd_pairs_of_the_partners_leave_it_open_too() -> None:
+    recorded = asked("n3")
+    judged = judge(recorded)
+    pairs = tuple(
+        msgspec.structs.replace(pair, verdict=Verdict.INCONCLUSIVE)
+        if pair.source == "n1" and pair.target == "n2"
+        else pair
+        for pair in judged.pairs
+    )
+    line = headline(recorded.info, msgspec.structs.replace(judged, pairs=pairs))
+    assert (line.word, line.what[:16]) == (Verdict.INCONCLUSIVE, "n3: not decided:")
 
 
 @pytest.mark.parametrize("name", ['n3" State=RESUME Reason="', "n3;reboot", "$(reboot)", "`reboot`"])
