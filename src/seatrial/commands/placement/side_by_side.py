@@ -63,7 +63,7 @@ def _placed(placement: Placement, reference: Placement) -> PlacedLine:
 
 
 def side_by_side_report(compared: SideBySide) -> Report:
-    """The whole report. A difference is no fault: its verdict is NOTE."""
+    """The whole report. A difference is not a fault: its verdict is NOTE."""
     word = Verdict.INCONCLUSIVE if compared.alike is None else Verdict.PASS if compared.alike else Verdict.NOTE
     return Report(
         kind="placements",
