@@ -85,7 +85,8 @@ def sampled(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> tupl
     """The nodes that --sample, --one-per-leaf and the partition's MaxNodes choose, and a sentence on them; all and
     nothing where these leave none out.
 
-    They are drawn at random, by --seed, from each leaf switch in turn. Raises UsageError where no leaves are known.
+    They are drawn at random, by --seed, from each leaf switch in turn. Raises UsageError where no leaves are known,
+    SeatrialError for a partition of single nodes.
     """
     most = hosts.most_nodes if not settings.nodes else 0
     limited = 0 < most < (settings.sample or len(nodes))
@@ -106,7 +107,7 @@ def sampled(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> tupl
     option = f"The partition allows jobs of {count(most, 'node')} (MaxNodes)" if limited else option
     over = f" of {count(len(known), 'leaf switch', 'leaf switches')}" if known else ""
     if limited and most < FEWEST:
-        raise UsageError(f"{option}, and a pair needs two.", "Choose another by --partition.")
+        raise SeatrialError(f"{option}, and a pair needs two.", "Choose another by --partition.")
     if len(chosen) < FEWEST:
         raise UsageError(f"{option} leaves {count(len(chosen), 'node')}{over}, and a pair needs two.", "Leave it out.")
     remark = f"{option}: {len(chosen)} of {count(len(nodes), 'node')}{over} {verb(len(chosen))} measured."

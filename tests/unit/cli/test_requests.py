@@ -11,7 +11,7 @@ from seatrial.driver.submitted import read_settings
 from seatrial.frame import command_line
 from seatrial.launch.contract import Hosts
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.errors import LaunchError, SeatrialError, UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.settings import CheckSettings
 from tests.support.command_line import Seatrial
@@ -107,7 +107,7 @@ def test_no_more_nodes_are_taken_than_the_partition_allows_one_job() -> None:
     assert taken(3, sample=2)[0] == 2
     assert taken(3, nodes=NODES) == (len(NODES), "")
     assert taken(len(NODES)) == (len(NODES), "")
-    with pytest.raises(UsageError, match=r"jobs of 1 node \(MaxNodes\), and a pair needs two"):
+    with pytest.raises(SeatrialError, match=r"jobs of 1 node \(MaxNodes\), and a pair needs two"):
         taken(1)
 
 
