@@ -8,7 +8,8 @@ software() {
   run mpirun --version
   run ompi_info --version
   run mpichversion || run mpiexec --version
-  run_slow '/^mca:[a-z0-9]+:[^:]+:version:"component:/!d
+  run_slow '/^config:cli:/b
+/^mca:[a-z0-9]+:[^:]+:version:"component:/!d
 s/^(mca:[^:]*:[^:]*):.*/\1/
 /^mca:(btl|pml|mtl|osc|coll|pmix|ess|plm|ras|io|op):/!d' ompi_info --parsable
   run_slow '/[Vv]ersion/!d' ucx_info -v

@@ -158,7 +158,10 @@ def test_drained_and_down_nodes_and_a_partition_that_refuses(lab: LabPlan, tmp_p
     with partition(lab, "MaxNodes=1", "MaxNodes=UNLIMITED"):
         done = check(lab, tmp_path)
     assert done.returncode == 2, done.stdout
-    assert "the number of nodes is outside the partition's limits (PartitionNodeLimit)" in done.stderr
+    assert "The partition allows jobs of 1 node (MaxNodes), and a pair needs two." in done.stderr
+    with partition(lab, "MaxNodes=2", "MaxNodes=UNLIMITED"):
+        request = parsed(slurm(lab, *SEATRIAL, "check", "--dry-run", "--json"))
+    assert len(request["nodes"]) == 2
     stranger = ("unshare", "--user", "--map-user=65534", "--map-group=65534")
     with partition(lab, "AllowGroups=daemon", "AllowGroups=ALL"):
         found = doctor(lab, prefix=stranger)

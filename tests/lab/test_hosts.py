@@ -31,8 +31,8 @@ BOUNDED_S = 60.0
 MTU = "/sys/class/net/eth0/mtu"
 CHANGING = f"""
 import sys, time
-from seatrial.commands.compare.custody import Custody
-from seatrial.commands.compare.reach import Reach, locate
+from seatrial.driver.custody import Custody
+from seatrial.driver.reach import Reach, locate
 from seatrial.judgement.comparison.records import FileSetting
 reach = Reach(launcher="ssh")
 setting = FileSetting(fact="interfaces.eth0.mtu_bytes", places=(("{MTU}",),), present="1500", earlier="600")

@@ -87,7 +87,33 @@ class ChangedByCommand(msgspec.Struct, frozen=True, kw_only=True, tag="command")
         return f" of {node_list(self.nodes)}" if self.nodes else ""
 
 
-Changed = ChangedFile | ChangedByCommand
+class OutOfService(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that Slurm sends no jobs to."""
+
+    node: str
+    state: str
+    """As `scontrol update` takes it: DRAIN or DOWN."""
+    reason: str
+
+
+class ReadmittedNodes(msgspec.Struct, frozen=True, kw_only=True, tag="nodes"):
+    """Nodes that were out of service, and are in service for this user alone: inside a reservation of ours."""
+
+    nodes: tuple[OutOfService, ...]
+    reservation: str
+
+    @property
+    def text(self) -> str:
+        """Which nodes are in service, and what they were."""
+        return f"in the reservation {self.reservation}, in service in place of: {self.usual_text}"
+
+    @property
+    def usual_text(self) -> str:
+        """That they are out of service again."""
+        return ", ".join(f"{node.node} is {node.state} ({node.reason})" for node in self.nodes)
+
+
+Changed = ChangedFile | ChangedByCommand | ReadmittedNodes
 
 
 class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -56,6 +56,8 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[StoredRun, ...]
     left_out: tuple[str, ...] = ()
     """A sentence on each run of a range of dates that is damaged."""
+    label: str = ""
+    """As texts call the set; empty: by its name."""
 
     def values(self, *, trials: bool = False) -> list[ValuesFile]:
         """Where the values of each run are. `trials`: also those of the trials of nodes at the end of a check, which

@@ -13,6 +13,7 @@ from seatrial.cli.options import (
     FILE,
     FILE_OR_LIVE,
     FOLDER,
+    NODES,
     SHARE,
     baseline_option,
     nodes_option,
@@ -20,8 +21,8 @@ from seatrial.cli.options import (
     storage_option,
     time_text,
 )
-from seatrial.cli.outcome import Files, OutputForms, output_options
-from seatrial.cli.parameters import option
+from seatrial.cli.outcome import Files, OutputForms, output_options, say
+from seatrial.cli.parameters import argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, known_baseline, refuse_idle_only, site_options
 from seatrial.commands.check import dry_run as check_dry_run
@@ -35,6 +36,13 @@ from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings, S
 
 
 @click.command(cls=SiteCommand)
+@argument(
+    "returning",
+    type=NODES,
+    default="",
+    metavar="[NODES]",
+    help="Nodes of which to say whether they may return to service: n3.",
+)
 @nodes_option
 @option("--design", default=DEFAULTS.design, help="Which pairs: auto, complete, sparse or leaf.", metavar="NAME")
 @output_options("html", "markdown", "junit", "nagios")
@@ -115,9 +123,14 @@ def check(
         settings = driver_submitted.read_settings(settings_file)
         files = Files(html=settings.html, markdown=settings.markdown, junit=settings.junit)
         return measure(settings, replace(output, files=files))
+    if given["returning"] and (detach or given["sample"] or given["one_per_leaf"]):
+        raise UsageError(
+            "check NODES chooses their partners and answers at once; --detach, --sample and --one-per-leaf do not.",
+            "Leave them out.",
+        )
     settings = CheckSettings(
         **{**asdict(site), **given},
-        answer_s=None if detach else answer_time(),
+        answer_s=None if detach or given["returning"] else answer_time(),
         loaded=not no_loaded,
         node_trials=not no_nodes,
         baseline=known_baseline(site, baseline, RunKind.CHECK),
@@ -152,6 +165,8 @@ def measure(settings: CheckSettings, output: OutputForms) -> int:
     """Carry out the check here, print it, write the files, and return the exit code."""
     with progress_on(sys.stderr) as progress:
         outcome = check_run.run_check(settings, progress)
+    for sentence in outcome.unrestored:
+        say(sentence)
     recorded = outcome.recorded
     report = check_view.check_report(recorded.info, outcome.judgement, recorded.facts)
     return output.show(report, outcome.folder)

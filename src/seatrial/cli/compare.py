@@ -22,13 +22,12 @@ from seatrial.cli.progress import progress_on
 from seatrial.cli.site import HOSTS, JOB, SiteCommand, site_options
 from seatrial.commands.compare import configurations, side_by_side_view
 from seatrial.commands.compare import prove as compare_prove
-from seatrial.commands.compare import restoration as compare_restoration
 from seatrial.commands.compare import run as compare_run
 from seatrial.commands.compare import toggle as compare_toggle
 from seatrial.commands.compare import view as compare_view
 from seatrial.commands.plan import run as plan_run
 from seatrial.commands.plan import view as plan_view
-from seatrial.driver import node_selection
+from seatrial.driver import node_selection, restoration
 from seatrial.importers import configuration_tables
 from seatrial.judgement import side_by_side as side_by_side_judge
 from seatrial.judgement.comparison import records
@@ -305,7 +304,7 @@ def _restored(words: Sequence[str]) -> int:
     """Restore what is left, or what is noted under one name. Raises UsageError."""
     if len(words) > 1:
         raise UsageError("--restore takes at most the name of one change.", "Write compare --restore.")
-    restored = compare_restoration.restore_left(*words)
+    restored = restoration.restore_left(*words)
     for line in restored.lines:
         print(clean(line))
     return int(ExitCode.INCOMPLETE if restored.failed else ExitCode.PASS)

@@ -37,6 +37,7 @@ from seatrial.commands.link.curve.view import CurveFields
 from seatrial.commands.link.saturate.view import SaturationFields
 from seatrial.commands.link.transports.view import TransportsByRailFields, TransportsFields
 from seatrial.commands.nodes.view import NodesFields
+from seatrial.commands.placement.side_by_side import SideBySide
 from seatrial.commands.placement.view import PlacementFields
 from seatrial.commands.plan.view import PlanFields
 from seatrial.commands.run.dry_run import RunPreview
@@ -85,6 +86,7 @@ KINDS: Mapping[str, Any] = {
     "nodes": NodesFields,
     "parse": OutputFields,
     "placement": PlacementFields | CheckFields,
+    "placements": SideBySide,
     "plan": PlanFields,
     "rails": RailsFields | CheckFields,
     "run": RunFields,

@@ -5,12 +5,14 @@ from typing import Any
 
 import click
 
+from seatrial.cli.options import mpirun_words
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import JOB, SiteCommand, site_options
 from seatrial.commands.placement import run as placement_run
 from seatrial.commands.placement import view as placement_view
+from seatrial.commands.placement.side_by_side import side_by_side, side_by_side_report
 from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings, SiteSettings
 
 
@@ -32,10 +34,25 @@ from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings, SiteSet
     help="Launches of each placement; 0: look only.",
     metavar="N",
 )
+@option(
+    "--versus",
+    multiple=True,
+    help="Another launch line, quoted: are the ranks of both placed alike? May be repeated; nothing is measured.",
+    metavar="LINE",
+)
 @output_options("html")
 @site_options(without=("launcher", "partition", *JOB, "mpi", "start", "replay", "mpirun_options"))
-def placement(site: SiteSettings, line: tuple[str, ...], output: OutputForms, **given: Any) -> int:
+def placement(
+    site: SiteSettings, line: tuple[str, ...], versus: tuple[str, ...], output: OutputForms, **given: Any
+) -> int:
     """Start a launch line with the probe in place of its program: where its ranks are, and what would be better."""
+    if versus:
+        lines = [line, *(mpirun_words(text, "--versus") for text in versus)]
+        given["starts"] = 0
+        looks = [PlacementSettings(site=site, words=words, **given) for words in lines]
+        with progress_on(sys.stderr) as progress:
+            placed = [placement_run.run_placement(settings, progress).placement for settings in looks]
+        return output.show(side_by_side_report(side_by_side(placed)))
     settings = PlacementSettings(site=site, words=line, **given)
     with progress_on(sys.stderr) as progress:
         result = placement_run.run_placement(settings, progress)

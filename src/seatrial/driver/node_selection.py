@@ -82,11 +82,16 @@ def allocate_available(
 
 
 def sampled(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """The nodes that --sample and --one-per-leaf choose, and a sentence on them; all and nothing without either.
+    """The nodes that --sample, --one-per-leaf and the partition's MaxNodes choose, and a sentence on them; all and
+    nothing where these leave none out.
 
-    They are drawn at random, by --seed, from each leaf switch in turn. Raises UsageError where no leaves are known.
+    They are drawn at random, by --seed, from each leaf switch in turn. Raises UsageError where no leaves are known,
+    SeatrialError for a partition of single nodes.
     """
-    if not (settings.sample or settings.one_per_leaf):
+    most = hosts.most_nodes if not settings.nodes else 0
+    limited = 0 < most < (settings.sample or len(nodes))
+    sample = most if limited else settings.sample
+    if not (sample or settings.one_per_leaf):
         return tuple(nodes), ""
     leaves: dict[str, list[str]] = {}
     for node in nodes:
@@ -97,9 +102,12 @@ def sampled(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> tupl
     draw = random.Random(settings.seed)
     groups = [draw.sample(members, len(members)) for members in (known if settings.one_per_leaf else leaves).values()]
     rounds = islice(zip_longest(*draw.sample(groups, len(groups))), 1 if settings.one_per_leaf else None)
-    chosen = set(islice(filter(None, chain.from_iterable(rounds)), settings.sample or None))
+    chosen = set(islice(filter(None, chain.from_iterable(rounds)), sample or None))
     option = "--one-per-leaf" if settings.one_per_leaf else f"--sample {settings.sample}"
+    option = f"The partition allows jobs of {count(most, 'node')} (MaxNodes)" if limited else option
     over = f" of {count(len(known), 'leaf switch', 'leaf switches')}" if known else ""
+    if limited and most < FEWEST:
+        raise SeatrialError(f"{option}, and a pair needs two.", "Choose another by --partition.")
     if len(chosen) < FEWEST:
         raise UsageError(f"{option} leaves {count(len(chosen), 'node')}{over}, and a pair needs two.", "Leave it out.")
     remark = f"{option}: {len(chosen)} of {count(len(nodes), 'node')}{over} {verb(len(chosen))} measured."

@@ -7,9 +7,10 @@ import msgspec
 import numpy as np
 
 from seatrial.archive import layout, samples
+from seatrial.archive.headlines import read_headline
 from seatrial.archive.reader import parse_all, read_info, run_folders
 from seatrial.archive.run_sets import StoredSet, find_runs, load_tables
-from seatrial.archive.run_summaries import summary_of
+from seatrial.archive.run_summaries import read_summary, summary_of
 from seatrial.archive.run_values import printed_values
 from seatrial.drift.changes import THE_NODE, changes
 from seatrial.files.owners import is_own
@@ -25,12 +26,16 @@ from seatrial.model.placement import node_of
 from seatrial.model.run import RunInfo, run_kind
 from seatrial.model.run_values import MetricTable, Reals, RunSummary
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings
+from seatrial.model.verdict import Verdict
 
 NOT_YET_KNOWN = ("mpi-library", "ranks-per-node")
 """Conditions that the start of the probe decides; of these the report says whether they differ."""
 MOST_CHANGES = 500
 MOST_RUNS = 100
 """How many of the newest runs are looked at for one that was made alike."""
+MOST_PASSED, MOST_LOOKED_AT = 5, 200
+"""Earlier checks of a returning node to compare with, and runs to find them among, the newest first."""
+ITS_PAST = "its past"
 KERNELS = (Kernel.ONEWAY, Kernel.PINGPONG)
 
 
@@ -68,6 +73,30 @@ def find_past(settings: CheckSettings | NodesSettings | RunSettings, info: RunIn
     if not {node for run in runs for node in run.summary.nodes} & set(info.nodes):
         raise UsageError(f"--baseline: {settings.baseline} has none of the nodes of this run.", "Name other runs.")
     return stored
+
+
+def own_past(settings: CheckSettings, info: RunInfo) -> StoredSet | None:
+    """The newest checks of the returning nodes that passed under the conditions of this one; None without any."""
+    own, wanted = summary_of(info), set(settings.returning)
+    names: list[str] = []
+    for folder in list(reversed(run_folders(settings.archive)))[:MOST_LOOKED_AT]:
+        if len(names) == MOST_PASSED:
+            break
+        try:
+            passed = (line := read_headline(folder)) is not None and line.verdict == Verdict.PASS
+            summary = read_summary(folder) if passed else None
+        except (SeatrialError, OSError):  # of a damaged run, or one that is open
+            continue
+        if summary is None or summary.kind != run_kind(info) or not wanted <= set(summary.nodes):
+            continue
+        if not {each.condition for each in unlike_runs([summary], [own])}.difference(NOT_YET_KNOWN):
+            names.append(summary.run)
+    try:
+        samples.require()
+        stored = find_runs(settings.archive, ",".join(names)) if names else None
+    except SeatrialError:  # without DuckDB the nodes are compared with limits and partners
+        return None
+    return stored and msgspec.structs.replace(stored, label=ITS_PAST)
 
 
 def with_past(
@@ -116,6 +145,7 @@ def read_past(
     before = parse_all({node: text for node, text in texts.items() if node in facts})
     return Past(
         name=stored.name,
+        label=stored.label,
         runs=tuple(_values(tables, figures, row, run.summary, wanted) for row, run in enumerate(stored.runs)),
         mpi_library=stored.runs[-1].summary.mpi_library,
         facts_run=facts_run if before else "",

@@ -257,7 +257,7 @@ def _finding(past: Past, ratio: PastRatio, subject: Subject, statement: str) -> 
         verdict=Verdict.SLOW,
         statement=statement,
         remedy=f"Undo what changed on one node and check again; `seatrial compare {past.name} RUN` ranks all changes.",
-        brief=f"{_how_much(ratio, brief=True)} than in {past.name}",
+        brief=f"{_how_much(ratio, brief=True)} than in {past.called}",
     )
 
 
@@ -277,7 +277,7 @@ def past_text(past: Past) -> str:
     """`5 runs of good, 2026-11-01 to 2026-11-05`."""
     days = sorted(one.started[:10] for one in past.runs)
     when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-    return f"{count(len(past.runs), 'run')} of {past.name}, {when}"
+    return f"{count(len(past.runs), 'run')} of {past.called}, {when}"
 
 
 def references_text(past: Past, ratios: Sequence[PastRatio]) -> str:
@@ -303,13 +303,14 @@ def past_notes(info: RunInfo, past: Past, ratios: Sequence[PastRatio]) -> list[s
     notes = []
     compared = {one.node for one in ratios}
     if missing := [name for name in info.nodes if not {name, node_of(name)} & compared]:
-        notes.append(f"Not compared with the past, for {past.name} has no value of them: {some(missing, MOST_NODES)}.")
+        which = some(missing, MOST_NODES)
+        notes.append(f"Not compared with the past, for {past.called} has no value of them: {which}.")
     if len(past.runs) == 1:
         least = share(ONE_RUN_EFFECT)
-        what = f"{past.name} is one run, which does not show how much runs vary"
+        what = f"{past.called} is one run, which does not show how much runs vary"
         notes.append(f"{what}: losses below {least} do not count.")
     if past.mpi_library and info.mpi_library and past.mpi_library != info.mpi_library:
-        notes.append(f"The MPI library is not that of {past.name}: {past.mpi_library} then, {info.mpi_library} now.")
+        notes.append(f"The MPI library is not that of {past.called}: {past.mpi_library} then, {info.mpi_library} now.")
     if older := sorted({one.seatrial for one in past.runs if one.figures and one.seatrial} - {info.seatrial}):
         notes.append(
             f"Trials of nodes by another version of seatrial ({', '.join(older)}) are not compared with the past: its "

@@ -35,6 +35,8 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that are off to save power; an allocation wakes them up."""
     features: dict[str, tuple[str, ...]] = {}
     """The words with which the scheduler describes each node, where it does."""
+    most_nodes: int = 0
+    """What the partition allows one job to have (MaxNodes); 0: any number."""
 
 
 class StartManner(msgspec.Struct, frozen=True, kw_only=True):

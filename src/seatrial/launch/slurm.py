@@ -45,6 +45,7 @@ from seatrial.slurm.presence import (
     asked_settled,
     lacking,
     missing,
+    most_nodes,
     node_features,
     partition_told,
     reserved_nodes,
@@ -83,7 +84,6 @@ class SlurmLauncher:
         """`nodes`: only these; `mpi`: srun's --mpi; `wait_s`: how long to wait in the queue.
 
         `start`: what starts ranks; `mpirun_options`: more words for the MPI's own launcher.
-
         `request`: what the site's rules want of a job.
         `idle_only`: take what is free now, and never wait in the queue.
         `environment`: what the probe is started in; facts are read outside of it.
@@ -131,6 +131,7 @@ class SlurmLauncher:
             cluster=slurm_text.config_value(config.stdout, "ClusterName"),
             asleep=tuple(sorted(suspended.intersection(nodes))),
             features=node_features(),
+            most_nodes=0 if self._inside or self._wanted else most_nodes(self._partition, lines),
         )
 
     def _inside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
@@ -201,8 +202,7 @@ class SlurmLauncher:
         if not texts:
             refuse_over(self.job)
         if silent and len(nodes) > 1:
-            missing = list(silent)
-            half = (len(missing) + 1) // 2
+            missing, half = list(silent), (len(silent) + 1) // 2
             one_by_one = len(missing) <= RETRIED_ONE_BY_ONE
             groups = [[node] for node in missing] if one_by_one else [missing[:half], missing[half:]]
             with ThreadPoolExecutor(max_workers=len(groups)) as pool:

@@ -25,6 +25,8 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """As the command line names it."""
+    label: str = ""
+    """As texts call it; empty: by its name."""
     runs: tuple[EarlierRun, ...]
     """Oldest first."""
     mpi_library: str = ""
@@ -33,6 +35,11 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     """The newest run with facts; empty: none has any."""
     changed: tuple[FactChange, ...] = ()
     """Facts that changed since that run, those with the greatest known cost first."""
+
+    @property
+    def called(self) -> str:
+        """The label, else the name."""
+        return self.label or self.name
 
 
 class PastRatio(msgspec.Struct, frozen=True, kw_only=True):

@@ -109,6 +109,8 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     """The options of `seatrial check`."""
 
     budget_s: float = CHECK_BUDGET_S
+    returning: tuple[str, ...] = ()
+    """Nodes of which the check says whether they may return to service; the others are their partners."""
     design: str = "auto"
     """A `pairs.survey.DesignChoice`."""
     sample: int = 0

@@ -98,6 +98,10 @@ class Library(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     components: dict[str, tuple[str, ...]] = {}
     """Framework -> components: btl -> (self, tcp, vader); UCX transports -> (tcp, sysv, ...)."""
+    configure: str = ""
+    """The options with which an MPI was built, quotation marks left out."""
+    lacks: tuple[str, ...] = ()
+    """Transports that these options ask for, and that no component carries: psm, ofi."""
 
 
 class MpiFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -227,6 +227,7 @@ class FindingKind(enum.StrEnum):
     MPI_TYPE = "mpi-type", BLOCKED, "the type of --mpi does not work", "doctor"
     MPIRUN = "mpirun", BLOCKED, "mpirun does not start ranks", "doctor"
     NO_START = "no-start", BLOCKED, "the probe does not start", "doctor"
+    JOB_FAILED = "job-failed", BLOCKED, "the job failed", "doctor"
     NO_TRAFFIC = "no-traffic", BLOCKED, "no message passes", "doctor"
 
 

@@ -21,6 +21,27 @@ DEVICE = re.compile(r"MPICH Device:\s*(\S+)")
 UCX = re.compile(r"# (?:Library version: |UCT version=)(\S+).*")
 UCX_PART = re.compile(r"#\s*(Transport|Device):\s*(\S+)")
 FABRIC = re.compile(r"libfabric: (\S+)")
+CONFIGURED = {
+    "Open MPI": (OMPI_COMPONENTS, re.compile(r"config:cli:(.*)")),
+    "MPICH": (MPICH_VERSION, re.compile(r"MPICH configure:(.*)")),
+    "MVAPICH": (MPICH_VERSION, re.compile(r"MVAPICH\S{0,60} configure:(.*)")),
+}
+"""Which program says how an MPI was configured, and in which line."""
+ASKED_FOR = re.compile(r"--with-(\w{1,40})(?:=(\S{1,400}))?(?=\s|$)")
+CARRIERS = {
+    "psm": {"psm"},
+    "psm2": {"psm2"},
+    "ofi": {"ofi"},
+    "libfabric": {"ofi"},
+    "ucx": {"ucx"},
+    "verbs": {"openib"},
+    "mxm": {"mxm", "yalla"},
+    "portals4": {"portals4"},
+    "usnic": {"usnic"},
+    "hcoll": {"hcoll"},
+    "fca": {"fca"},
+}
+"""Option of configure -> components, any of which carries what it asks for."""
 PROVIDER = re.compile(r"(\S{1,100}):")
 
 
@@ -33,7 +54,9 @@ def read_libraries(frame: Frame) -> tuple[Library | Unknown, ...]:
             libraries.append(Unknown(word=version))
         elif name not in LAUNCHERS:
             inside = components[name](frame) if name in components else {}
-            libraries.append(Library(name=name, version=version, components=inside))
+            line = _configured(frame, name)
+            lacks = _lacking(line, inside)
+            libraries.append(Library(name=name, version=version, components=inside, configure=line, lacks=lacks))
     ucx = _version(frame, UCX_VERSION, UCX, "UCX", _ucx(frame))
     fabric = _version(frame, FABRIC_VERSION, FABRIC, "libfabric", _providers(frame))
     return (*libraries, *ucx, *fabric)
@@ -47,6 +70,22 @@ def _version(
     if versions:
         return (Library(name=name, version=versions[0], components=components),)
     return (Unknown(word=lines[0][:80]),) if lines and lines[0] else ()
+
+
+def _configured(frame: Frame, name: str) -> str:
+    """What configure was called with; empty where its program does not say."""
+    command, pattern = CONFIGURED.get(name, ("", re.compile("")))
+    lines = answer(frame, command) if command else ()
+    return next((match[1].replace("'", "").strip() for line in lines if (match := pattern.match(line))), "")
+
+
+def _lacking(configure: str, components: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Transports that were asked for; nothing where the components are not known."""
+    if not components:
+        return ()
+    inside = {re.split(r"[:,]", part)[-1] for parts in components.values() for part in parts}
+    wanted = {word for word, value in ASKED_FOR.findall(configure) if value != "no"}
+    return tuple(sorted(word for word in wanted if word in CARRIERS and not inside & CARRIERS[word]))
 
 
 def _open_mpi(frame: Frame) -> dict[str, tuple[str, ...]]:

@@ -98,7 +98,7 @@ def envelope(report: Report, *, command: str, time: str, error: Failure | None =
         verdict=report.word or None,
         headline=report.headline,
         exit_code=error.exit_code if error else int(report.exit_code),
-        findings=tuple(finding_fields(finding) for finding in report.findings),
+        findings=tuple(finding_fields(finding, run) for finding in report.findings),
         data=report.payload(),
         error=error,
     )

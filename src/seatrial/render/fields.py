@@ -7,10 +7,12 @@ import msgspec
 
 from seatrial.model.measurement import Estimate
 from seatrial.model.past import FactChange, Past, PastRatio
+from seatrial.model.run import RunInfo
 from seatrial.model.subject import Direction
 from seatrial.model.verdict import Experiment, Finding, Verdict
 from seatrial.render import finding_text
 from seatrial.render.json import SubjectText, filled
+from seatrial.render.out_of_service import drain_of
 
 
 def _described(text: str) -> msgspec.Meta:
@@ -30,6 +32,7 @@ class FindingFields(msgspec.Struct, frozen=True, kw_only=True):
     step: Annotated[str, _described("The step of the doctor that showed it, or empty.")]
     printed: Annotated[str, _described("What programs printed, or empty.")]
     remedy: Annotated[str, _described("What to do.")]
+    drain: Annotated[str, _described("The line that takes its node out of Slurm's service, or empty.")]
     metric: Annotated[str, _described("What the numbers are: bandwidth_bytes_per_s, latency_s or empty.")]
     measured: Estimate | None
     limit: float | None
@@ -41,9 +44,9 @@ class FindingFields(msgspec.Struct, frozen=True, kw_only=True):
     experiments: tuple[Experiment, ...]
 
 
-def finding_fields(finding: Finding) -> FindingFields:
-    """One finding, with the fields that docs/report.md describes."""
-    return filled(FindingFields, finding, brief=finding_text.brief(finding))
+def finding_fields(finding: Finding, run: RunInfo | None = None) -> FindingFields:
+    """One finding, with the fields that docs/report.md describes. `run`: the one that it is of."""
+    return filled(FindingFields, finding, brief=finding_text.brief(finding), drain=drain_of(finding, run))
 
 
 class PastNode(msgspec.Struct, frozen=True, kw_only=True):

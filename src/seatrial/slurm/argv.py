@@ -253,9 +253,52 @@ def report_step(
     return [*begun, *chosen, "--kill-on-bad-exit=0", "--input=0", "--label", *argv]
 
 
+def partition(name: str) -> list[str]:
+    """Ask for one partition."""
+    return ["scontrol", "--oneliner", "show", "partition", name]
+
+
 def reservation(name: str) -> list[str]:
     """Ask for one reservation."""
     return ["scontrol", "--oneliner", "show", "reservation", name]
+
+
+TAKE_OUT = """
+reservation=$1
+shift
+while [ $# -gt 0 ]; do
+    scontrol update NodeName="$1" State="$2" Reason="\\"$3\\"" || exit 1
+    shift 3
+done
+all=$(scontrol --oneliner show reservation) || exit 1
+case " $all" in
+    *"ReservationName=$reservation "*) scontrol delete ReservationName="$reservation" ;;
+esac
+"""
+"""POSIX sh: nodes out of service first, so that nobody gets them, and then the reservation away, if it is there.
+scontrol takes a quotation mark from either end of a reason, so it gets one there.
+"""
+
+
+def reserve(name: str, nodes: Sequence[str], user: str, minutes_: int) -> list[str]:
+    """Keep idle or drained nodes for one user from now on; the reservation ends by itself after these minutes."""
+    wanted = [f"Nodes={node_list(nodes)}", f"Users={user}", "StartTime=now", f"Duration={minutes_}"]
+    return ["scontrol", "create", "reservation", f"ReservationName={name}", *wanted]
+
+
+def end_reservation(name: str) -> list[str]:
+    """End a reservation in which no job runs."""
+    return ["scontrol", "delete", f"ReservationName={name}"]
+
+
+def resume(nodes: Sequence[str]) -> list[str]:
+    """Nodes back into service."""
+    return ["scontrol", "update", f"NodeName={node_list(nodes)}", "State=RESUME"]
+
+
+def take_out(reservation_: str, states: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Nodes out of service, with the state and reason of each, and the reservation away."""
+    return ["sh", "-c", TAKE_OUT, "seatrial-take-out", reservation_, *(word for state in states for word in state)]
 
 
 def state_of(nodes: Sequence[str]) -> list[str]:

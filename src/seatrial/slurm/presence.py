@@ -1,6 +1,7 @@
 """Whether Slurm is here, whether all of its commands are, and what it answers about the site."""
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -112,6 +113,15 @@ def lacking(names: Sequence[str]) -> tuple[str, str]:
 def node_features() -> dict[str, tuple[str, ...]]:
     """The words with which the site describes each node."""
     return text.parse_features(run(slurm_argv.FEATURES, timeout_s=COMMAND_TIMEOUT_S).stdout)
+
+
+def most_nodes(named: str, lines: Sequence[text.NodeLine]) -> int:
+    """How many nodes the partition allows one job to have; 0: any number. None named: the cluster's default one."""
+    partition = named or partition_told({line.partition for line in lines})
+    partition = partition or next((line.partition for line in lines if line.default), "")
+    done = run(slurm_argv.partition(partition), timeout_s=COMMAND_TIMEOUT_S) if partition else None
+    limit = re.search(r"\bMaxNodes=(\d{1,9})\b", done.stdout) if done is not None else None
+    return int(limit[1]) if limit else 0
 
 
 def partition_told(partitions: Collection[str]) -> str:

@@ -42,7 +42,9 @@ COMPOUND_FLAGS = {
 BASE_WORDS = ("fail", "invalid_reg", "drain", "completing", "reserved")
 """Words that replace the base state, the gravest first."""
 BROKEN = {"down", "error", "fail", "failing", "failg", "unknown", "unk", "no_respond"}
-DRAINED = {"drained", "draining", "drain", "drng", "inval"}
+DRAINING = {"draining", "drng"}
+"""Out of service, and some job still runs."""
+DRAINED = {"drained", "drain", "inval", *DRAINING}
 """inval, since Slurm 21.08: the node has less than slurm.conf says, and gets no jobs until it has."""
 RESERVED = {"reserved", "resv", "maint"}
 COMPLETING = {"completing", "comp"}

@@ -19,10 +19,10 @@ from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_sets import find_runs
 from seatrial.archive.working_folder import remove_leftovers
 from seatrial.archive.writer import RunTaken, RunWriter
-from seatrial.commands.compare.reach import writing
 from seatrial.driver import detached
 from seatrial.driver.benchmark.scratch import own_scratch
 from seatrial.driver.progress import Silent
+from seatrial.driver.reach import writing
 from seatrial.driver.submitted import Submitted, find_submitted, submission, write_submitted
 from seatrial.files.writing import open_own
 from seatrial.frame.command_line import run

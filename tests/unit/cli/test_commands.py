@@ -71,7 +71,7 @@ def test_check_without_slurm_and_mpi_says_what_is_missing(seatrial: Seatrial) ->
         (["check", "--launcher", "local", "--mpicc", "nosuch-cc"], "'nosuch-cc'"),
         (["check", "--launcher", "local", "--probe", "nosuch"], "nosuch is not an executable program"),
         (["check", "--nosuch"], "--nosuch"),
-        (["check", "stray"], "stray"),
+        (["doctor", "stray"], "stray"),
         (["nosuch"], "'nosuch'"),
         (["report", "nosuch"], "'nosuch'"),
         (["runs", "nosuch"], "'nosuch'"),

@@ -1,7 +1,9 @@
 """What a check asks Slurm for, and what it says about it before: scripts stand in for Slurm's commands."""
 
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from seatrial.driver.node_selection import allocate_available, sampled
@@ -9,7 +11,7 @@ from seatrial.driver.submitted import read_settings
 from seatrial.frame import command_line
 from seatrial.launch.contract import Hosts
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.model.errors import LaunchError, UsageError
+from seatrial.model.errors import LaunchError, SeatrialError, UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.settings import CheckSettings
 from tests.support.command_line import Seatrial
@@ -36,6 +38,28 @@ def test_a_dry_run_prints_nodes_time_and_node_hours_and_asks_for_nothing(
     found = seatrial(*words, "--json").data
     assert (found["nodes"], found["allocation_minutes"], found["node_hours"]) == (["n1", "n3"], 30, 1.0)
     assert slurm.all_asked("salloc") == slurm.all_asked("sbatch") == slurm.all_asked("srun") == []
+
+
+def test_the_partition_is_asked_how_many_nodes_a_job_may_have(slurm: SlurmScripts, seatrial: Seatrial) -> None:
+    slurm.says("scontrol", "ClusterName = demo\nPartitionName=normal MaxNodes=2 MaxTime=1-00:00:00\n")
+    asked = seatrial("check", "--dry-run", "--json").data
+    assert len(asked["nodes"]) == 2
+    assert "allows jobs of 2 nodes (MaxNodes): 2 of 3 nodes" in asked["notes"][0]
+    assert ["--oneliner", "show", "partition", "normal"] in slurm.all_asked("scontrol")
+    slurm.says("scontrol", "ClusterName = demo\nPartitionName=normal MaxNodes=UNLIMITED\n")
+    assert len(seatrial("check", "--dry-run", "--json").data["nodes"]) == 3
+
+
+def test_a_dry_run_says_which_partners_a_returning_node_gets_and_that_it_is_resumed(
+    slurm: SlurmScripts, seatrial: Seatrial
+) -> None:
+    slurm.says("sinfo", "n1|idle|normal*|none\nn2|idle|normal*|none\nn3|drained|normal*|bad DIMM\n")
+    asked = seatrial("check", "n3", "--dry-run", "--json").data
+    assert asked["nodes"] == ["n1", "n2", "n3"]
+    assert asked["notes"][0].startswith("Out of service (n3: bad DIMM): resumed for the check inside a reservation")
+    assert not [words for words in slurm.all_asked("scontrol") if "update" in words or "create" in words]
+    for option in ("--detach", "--one-per-leaf", "--sample=2"):
+        assert "chooses their partners" in seatrial("check", "n3", option, code=64).err
 
 
 def test_a_detached_check_asks_alike_and_its_job_decides_the_nodes(slurm: SlurmScripts, tmp_path: Path) -> None:
@@ -69,6 +93,22 @@ def test_one_node_of_each_leaf() -> None:
     with pytest.raises(UsageError, match="leaves 1 node of 3 leaf switches, and a pair needs two"):
         sampled(CheckSettings(archive=Path(), sample=1), HOSTS, NODES)
     assert sampled(CheckSettings(archive=Path()), HOSTS, NODES) == (NODES, "")
+
+
+def test_no_more_nodes_are_taken_than_the_partition_allows_one_job() -> None:
+    def taken(most: int, **settings: Any) -> tuple[int, str]:
+        hosts = msgspec.structs.replace(HOSTS, most_nodes=most)
+        chosen, remark = sampled(CheckSettings(archive=Path(), **settings), hosts, NODES)
+        return len(chosen), remark
+
+    number, remark = taken(3)
+    assert number == 3
+    assert remark.startswith(f"The partition allows jobs of 3 nodes (MaxNodes): 3 of {len(NODES)} nodes")
+    assert taken(3, sample=2)[0] == 2
+    assert taken(3, nodes=NODES) == (len(NODES), "")
+    assert taken(len(NODES)) == (len(NODES), "")
+    with pytest.raises(SeatrialError, match=r"jobs of 1 node \(MaxNodes\), and a pair needs two"):
+        taken(1)
 
 
 REFUSES_N3 = f"""

@@ -34,6 +34,23 @@ def test_client_and_daemon_apart() -> None:
     assert "srun --version" in absent["software.slurm_client"]
 
 
+def test_the_configure_line_and_the_transports_that_it_asks_for_in_vain() -> None:
+    line = "config:cli: '--prefix=/opt' '--with-psm=/usr' '--with-ucx' '--with-ofi=no' '--without-verbs' '--with-zlib'"
+    facts, _ = software_of({
+        "ompi_info --version": ("Open MPI v1.8.1",),
+        "ompi_info --parsable": ("mca:pml:ucx", "mca:btl:tcp", line),
+        "mpichversion": ("MPICH Version: 4.0.2", "MPICH Device: ch4:ucx", "MPICH configure: --with-libfabric"),
+    })  # fmt: skip
+    open_mpi, mpich = facts.libraries
+    assert isinstance(open_mpi, Library)
+    assert isinstance(mpich, Library)
+    assert open_mpi.configure == "--prefix=/opt --with-psm=/usr --with-ucx --with-ofi=no --without-verbs --with-zlib"
+    assert (open_mpi.lacks, mpich.lacks) == (("psm",), ("libfabric",))
+    unread, _ = software_of({"ompi_info --version": ("Open MPI v4.1.4",), "ompi_info --parsable": (line,)})
+    assert isinstance(unread.libraries[0], Library)
+    assert unread.libraries[0].lacks == (), "without components nothing is known to be lacking"
+
+
 def test_components_are_sorted_and_named_once() -> None:
     facts, absent = software_of({
         "ompi_info --version": ("Open MPI v4.1.4", "", "http://www.open-mpi.org/community/help/"),

@@ -28,8 +28,10 @@ def test_a_check_has_its_verdict_findings_tables_and_heat_map() -> None:
     ):
         assert said in text
     fences = re.findall(r"^```$", text, re.MULTILINE)
-    assert len(fences) == 2
-    assert " 60S " in text.split("```")[1]
+    assert len(fences) == 4
+    drain = 'scontrol update NodeName=n3 State=DRAIN Reason="seatrial: link at 60 % of its limit"'
+    assert text.split("```")[1] == f"\n{drain}\n"
+    assert " 60S " in text.split("```")[3]
 
 
 def test_many_findings_are_counted() -> None:
@@ -45,7 +47,10 @@ def test_hostile_text_is_only_text(hostile: str) -> None:
     outside = "".join(text.split("```")[::2])
     assert not re.search(r"(?<!\\)[<`\[]|http://|www\.", outside)
     heads = [line for line in outside.splitlines() if line.startswith("#")]
-    assert len(heads) == len(re.findall(r"^#", as_markdown(check_report(run_info(), slow_node(), {})), re.MULTILINE))
+    usual = as_markdown(check_report(run_info(cluster=""), slow_node(), {}))
+    valid = hostile == "www.e"
+    assert len(heads) - valid == len(re.findall(r"^#", usual, re.MULTILINE))
+    assert ("scontrol" in text) == valid
 
 
 def test_a_fence_is_longer_than_any_in_it_and_leading_blanks_stay() -> None:

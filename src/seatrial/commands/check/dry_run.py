@@ -16,12 +16,18 @@ from seatrial.driver.node_selection import (
     within_node_hours,
 )
 from seatrial.driver.progress import Progress
+from seatrial.driver.returning import with_candidates, with_partners
 from seatrial.driver.submitted import Submitted
 from seatrial.model.node_list import node_list
 from seatrial.model.run import NodeState
 from seatrial.model.settings import CheckSettings
 from seatrial.render.report import Copy, Lines, Report
 from seatrial.slurm import argv
+
+RESUMES = (
+    "Out of service ({}): resumed for the check inside a reservation of these nodes, and out of service again at its "
+    "end; where Slurm does not permit that, reached over ssh."
+)
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +40,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     node_hours: float
     """At most."""
     notes: tuple[str, ...]
-    """What --sample, --one-per-leaf and --node-hours left out."""
+    """What --sample, --one-per-leaf and --node-hours left out, and which nodes are resumed."""
     command: tuple[str, ...]
     """Empty inside a job."""
     node_trials: bool = False
@@ -44,8 +50,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 def plan_request(settings: CheckSettings, progress: Progress) -> Request:
     """Choose nodes and time as a check does, and ask for nothing. Errors as of `run_check`."""
     progress.stage("Looking for nodes")
+    settings = with_candidates(settings)
     launcher = cluster_launcher(settings)
-    hosts = with_leaf_file(settings, launcher.hosts())
+    hosts, resumes = with_leaf_file(settings, launcher.hosts()), ""
+    if settings.returning:
+        settings, out = with_partners(settings, launcher, hosts)
+        resumes = RESUMES.format("; ".join(f"{node.node}: {node.reason}" for node in out)) if out else ""
+        hosts = msgspec.structs.replace(hosts, nodes=settings.nodes, left_out=())
     nodes, sample = sampled(settings, hosts, enough(hosts, settings))
     settings, hosts, nodes, cut = within_node_hours(settings, hosts, nodes, job=launcher.job)
     seconds = allocation_s(settings.budget_s)
@@ -58,7 +69,7 @@ def plan_request(settings: CheckSettings, progress: Progress) -> Request:
         budget_s=settings.budget_s,
         allocation_minutes=argv.minutes(seconds),
         node_hours=0.0 if launcher.job else node_hours_of(len(nodes), settings.budget_s),
-        notes=tuple(note for note in (sample, cut) if note),
+        notes=tuple(note for note in (sample, cut, resumes) if note),
         node_trials=settings.node_trials,
         command=() if launcher.job else tuple(words[: -len(argv.HOLDER)]),
     )

@@ -7,6 +7,7 @@ import msgspec
 from seatrial.commands.check.comparisons import NOTHING
 from seatrial.commands.check.findings import BEST_PAIRS
 from seatrial.commands.check.own_job import of_machine
+from seatrial.commands.check.returning import may_return, return_answer, returning
 from seatrial.judgement.nodes.storage import broken_text
 from seatrial.judgement.past import references_text
 from seatrial.model import units
@@ -50,7 +51,11 @@ def headline(run: RunInfo, judgement: Judgement) -> Headline:
     passed = verdict is Verdict.PASS or (verdict is Verdict.MEASURED and judgement.unjudged)
     word = INCOMPLETE if passed and not judgement.complete else verdict.value
     what = [_outcome(verdict, judgement) if run.own_job is None else answer(judgement)]
-    if verdict is Verdict.PASS and run.past and judgement.past:
+    if names := returning(run):
+        what = [return_answer(names, judgement, what[0])]
+        if all(may_return(name, judgement) is not None for name in names):
+            return Headline(word=word, what=what[0])
+    elif verdict is Verdict.PASS and run.past and judgement.past:
         what = [f"{what[0]}; {_references(run.past, judgement)}"]
     lost = judgement.lost or run.lost
     if lost:

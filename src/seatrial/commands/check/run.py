@@ -34,9 +34,10 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.fabric_files import wiring_of, with_leaf_file, with_leaves
 from seatrial.driver.node_selection import allocation_s, enough, sampled, what_it_takes, within_node_hours
 from seatrial.driver.own_job import asked_for, earlier_runs, hurry, look_at_job, soon, with_time_left
-from seatrial.driver.past import find_past, with_past
+from seatrial.driver.past import find_past, own_past, with_past
 from seatrial.driver.preflight import explained_by_facts
 from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.returning import chosen_hosts, reached
 from seatrial.driver.run import Run, describe
 from seatrial.driver.site import choose_launcher
 from seatrial.launch.contract import Hosts, Launcher
@@ -64,6 +65,7 @@ OWN_JOB_SURVEY = 0.35
 """Of the budget, where the answer is to come soon: without a retest it could name nothing."""
 LARGE = 64
 """Nodes from which on a check says what it takes before it asks for them."""
+NOBODY = "No node that is to return could be measured."
 LESS = "--sample N, --one-per-leaf and --node-hours N take less."
 COLLECTIONS = (100_000, 50, 100)
 """Objects made and not freed between two searches for cycles among young ones, and how many of these before older ones
@@ -80,6 +82,8 @@ class CheckOutcome(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     recorded: RecordedRun
     judgement: Judgement
+    unrestored: tuple[str, ...] = ()
+    """A sentence on each thing that was changed for the check and could not be put back."""
 
 
 def run_check(
@@ -94,15 +98,27 @@ def run_check(
     Raises UsageError, LaunchError, ArchiveError and other SeatrialErrors; KeyboardInterrupt only before the first
     measurement.
     """
-    began_s = monotonic_s()
     progress = progress or Silent()
     progress.stage("Looking for nodes, preparing the probe")
-    launcher = launcher or choose_launcher(settings)
+    if not settings.returning or settings.replay is not None:
+        return _checked(settings, progress, launcher or choose_launcher(settings), wiring)
+    unrestored: list[str] = []
+    with reached(settings, progress, launcher, unrestored.append) as returning:
+        outcome = _checked(returning.settings, progress, returning.launcher, wiring)
+    return msgspec.structs.replace(outcome, unrestored=tuple(unrestored))
+
+
+def _checked(
+    settings: CheckSettings, progress: Progress, launcher: Launcher, wiring: "RoutedFabric | None"
+) -> CheckOutcome:
+    """The check itself, with nodes within reach. Errors as of `run_check`."""
+    began_s = monotonic_s()
     own_job = asked_for(settings, launcher)
     settings = soon(settings) if own_job else msgspec.structs.replace(settings, answer_s=None)
     hurry(settings, launcher)
-    hosts = with_leaf_file(settings, launcher.hosts())
-    alone = own_job and len(hosts.nodes) == 1
+    hosts = with_leaf_file(settings, chosen_hosts(settings, launcher.hosts()))
+    lost = bool(settings.returning) and not set(settings.returning) & set(hosts.nodes)
+    alone = lost or (own_job and len(hosts.nodes) == 1)
     nodes = hosts.nodes if alone else enough(hosts, settings)
     nodes, sample = (nodes, "") if alone else sampled(settings, hosts, nodes)
     settings, hosts, nodes, cut = within_node_hours(settings, hosts, nodes, job=launcher.job)
@@ -113,14 +129,14 @@ def run_check(
     hosts = with_leaves(hosts, wiring)
     check_design(settings, hosts.fabric, nodes)
     info = describe(settings, launcher, hosts, nodes)
-    past = find_past(settings, info)
+    past = find_past(settings, info) if settings.baseline or not settings.returning else own_past(settings, info)
     writer = RunWriter(settings.archive, info)
     if wiring is not None:
         writer.write_wiring(wiring.routing)
     check = Check(settings, launcher, writer, hosts, progress, wiring, began_s=began_s)
     check.measurer.remarks += remarks
     check.past = past
-    work = partial(check.look_only if alone else check.measure_pairs, nodes)
+    work = partial(check.look_only if alone else check.measure_pairs, nodes) if not lost else lambda: NOBODY
     with rare_collections():
         folder = check.carry_out(work, lambda: bool(judge(check.recorded(), check.assessor).findings))
         recorded = check.recorded()

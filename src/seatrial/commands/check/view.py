@@ -10,6 +10,7 @@ from seatrial.commands.check.headline import Machine, could_show, headline, mach
 from seatrial.commands.check.heatmap import HeatMap, heat_map
 from seatrial.commands.check.heatmap_text import drawn_heat_map
 from seatrial.commands.check.pair_plots import distributions, matrices
+from seatrial.commands.check.returning import back_in_service
 from seatrial.commands.check.tables import node_row, nodes_worst_first, pairs_worst_first, unexplained
 from seatrial.commands.check.ticket import job_rows, ticket
 from seatrial.model import subject, units
@@ -22,6 +23,7 @@ from seatrial.render.escape import clean
 from seatrial.render.fact_text import differences
 from seatrial.render.matrix import Panels
 from seatrial.render.node_trials import resolution, trial_tables
+from seatrial.render.out_of_service import out_of_service
 from seatrial.render.report import (
     Block,
     Case,
@@ -74,6 +76,8 @@ def _terminal(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]
         left = len(judgement.findings) - MOST_FINDINGS
         left_out = f"and {count(left, 'more finding')} on the page" if left > 0 else ""
         yield Findings(findings=judgement.findings[:MOST_FINDINGS], left_out=left_out)
+    yield from out_of_service(run, judgement.findings)
+    yield from back_in_service(run, judgement)
     if judgement.verdict is not Verdict.PASS and not (judgement.unjudged and judgement.verdict is Verdict.MEASURED):
         yield from _details(run, judgement, width)
     yield Lines(rows=tuple(_closing(run, judgement, facts)), indent=0)
@@ -174,6 +178,8 @@ def _page(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) ->
         left = len(judgement.findings) - MOST_PAGE_FINDINGS
         left_out = f"{count(left, 'more finding')}: see the JSON report." if left > 0 else ""
         yield Findings(anchor="findings", findings=judgement.findings[:MOST_PAGE_FINDINGS], left_out=left_out)
+    yield from out_of_service(run, judgement.findings)
+    yield from back_in_service(run, judgement)
     if lost := judgement.lost or run.lost:
         yield tables.lost_table(lost)
     heat = heat_map(judgement, run.fabric)

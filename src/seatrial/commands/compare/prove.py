@@ -14,13 +14,13 @@ import msgspec
 from seatrial.archive.changed_settings import ChangedFile
 from seatrial.archive.reader import read_info
 from seatrial.archive.run_sets import find_runs, load_tables
-from seatrial.commands.compare.custody import Custody
-from seatrial.commands.compare.reach import Reach, locate, reach_of
 from seatrial.commands.compare.repetition import announcement, benchmark_of, repeatable
 from seatrial.commands.compare.toggle import UNKNOWN_RUN_S, Toggle, Unrestored, run_toggled
 from seatrial.driver.clock import new_run_name
+from seatrial.driver.custody import Custody
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
+from seatrial.driver.reach import Reach, locate, reach_of
 from seatrial.judgement.comparison.proof import blocks_to_decide, judge_proof, lost_row, slowest_node, worth_testing
 from seatrial.judgement.comparison.records import Comparison, Proof, ProofOutcome, Suspect
 from seatrial.judgement.comparison.reversible import Reversal, reversal_of

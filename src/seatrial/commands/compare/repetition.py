@@ -11,7 +11,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.reader import read_info
-from seatrial.commands.compare.custody import OWN
+from seatrial.driver.custody import OWN
 from seatrial.files.owners import is_own_alone, user_name
 from seatrial.files.writing import opened_folder
 from seatrial.model.errors import UsageError

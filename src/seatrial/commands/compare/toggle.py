@@ -13,16 +13,16 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import changed_settings, samples
-from seatrial.archive.changed_settings import Changed, ChangedByCommand, ChangedFile
+from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile
 from seatrial.archive.closing import own_run
 from seatrial.archive.reader import read_info
 from seatrial.benchmarks.catalogue import detected, last_number, output_batch
-from seatrial.commands.compare.custody import OWN, Custody
-from seatrial.commands.compare.reach import Reach
-from seatrial.commands.compare.restoration import by_hand
 from seatrial.driver.clock import new_run_name, now_text
+from seatrial.driver.custody import OWN, Custody
 from seatrial.driver.imported_run import write_batch
 from seatrial.driver.progress import Progress
+from seatrial.driver.reach import Reach
+from seatrial.driver.restoration import by_hand
 from seatrial.model.errors import ExitCode, LaunchError, SeatrialError, UsageError
 from seatrial.model.imported import Batch, Sense, Source
 from seatrial.model.node_list import node_list
@@ -43,7 +43,7 @@ LAST_LINES = 3
 class Toggle(msgspec.Struct, frozen=True, kw_only=True):
     """Two settings, and a benchmark as words."""
 
-    changes: tuple[Changed, ...]
+    changes: tuple[ChangedByCommand | ChangedFile, ...]
     """What differs; the usual setting of each is A, which is also the one to be restored."""
     environment: dict[str, str] = {}
     """Of the benchmark under setting B."""
@@ -61,7 +61,7 @@ class Toggle(msgspec.Struct, frozen=True, kw_only=True):
         return usual or "as it is", "; ".join(_text(change, usual=False) for change in self.changes) or variables
 
 
-def _text(change: Changed, *, usual: bool) -> str:
+def _text(change: ChangedByCommand | ChangedFile, *, usual: bool) -> str:
     if isinstance(change, ChangedFile):
         return f"{change.fact} of {change.node}: {change.usual if usual else change.changed}"
     return shlex.join(change.usual if usual else change.changed)
@@ -113,7 +113,7 @@ def held_nodes(toggle: Toggle) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*named, *(node for change in toggle.changes for node in _nodes(change)))))
 
 
-def _nodes(change: Changed) -> tuple[str, ...]:
+def _nodes(change: ChangedByCommand | ChangedFile) -> tuple[str, ...]:
     return (change.node,) if isinstance(change, ChangedFile) else change.nodes
 
 

@@ -77,8 +77,10 @@ def judge_clocks(places: Sequence[Place], *, asked_s: float, answered_s: float, 
     return [weigh(STEP, FindingKind.CLOCK_DIFFERS, f"Clocks differ from this machine's: {each}.", remedy)]
 
 
-def judge_silent(silent: Sequence[str], said: str) -> list[Finding]:
+def judge_silent(silent: Sequence[str], said: str, *, in_the_way: bool = True) -> list[Finding]:
     """Granted nodes on which nothing could be started, by srun's message for each; `said`: its standard error.
+
+    `in_the_way`: they were asked for, or fewer than two others are left.
 
     A node that srun does not mention is named only if srun blames no node: else the others ended the step.
     """
@@ -92,7 +94,8 @@ def judge_silent(silent: Sequence[str], said: str) -> list[Finding]:
             "Check whether it is up, and read slurmd's log there.",
         )
         says = f"No process can be started on {node_list(nodes)}: {meaning}"
-        found.append(blocked(STEP, FindingKind.NODE_SILENT, says, remedy, last_lines(said)))
+        weigh = blocked if in_the_way else noted
+        found.append(weigh(STEP, FindingKind.NODE_SILENT, says, remedy, last_lines(said)))
     return found
 
 

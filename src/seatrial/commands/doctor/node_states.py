@@ -46,7 +46,7 @@ def judge_nodes(
 ) -> list[Finding]:
     """A remark for each obstacle, down nodes first.
 
-    Drained and reserved nodes block a launch if they were asked for, or if fewer than two other nodes are left.
+    Nodes out of service block a launch if they were asked for, or if fewer than two other nodes are left.
     `jobs`: the number of jobs that run on the cluster; `resume_s`: Slurm's ResumeTimeout as Slurm prints it.
     """
     some = selected_nodes(lines, partition, wanted)
@@ -80,7 +80,7 @@ def _remark(kind: Kind, nodes: list[str], in_the_way: bool, all_nodes: int, jobs
             look = "Check whether they answer and slurmd runs there"
             look = "Read the log of the site's ResumeProgram" if RESUME_TIMEOUT in words else look
             remedy = f"{look}; then {RESUME.format(nodes=names)}."
-            return block(STEP, obstacle, f"{subject} down: Slurm says {words}.", remedy)
+            return weigh(STEP, obstacle, f"{subject} down: Slurm says {words}.", remedy)
         case FindingKind.NODE_DRAINED:
             remedy = f"After repairing what was wrong: {RESUME.format(nodes=names)}."
             return weigh(STEP, obstacle, f"{subject} taken out of service: Slurm says {words}.", remedy)

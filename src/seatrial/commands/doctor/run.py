@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -34,6 +34,7 @@ from seatrial.driver.named_hosts import uses_ssh
 from seatrial.driver.node_selection import allocation_s, enough, fewer_nodes, grouped, longest_budget_s
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.site import choose_launcher
+from seatrial.failures.job_output import explain_output
 from seatrial.launch.contract import MPIEXEC, Launcher
 from seatrial.launch.environments.judge import try_out
 from seatrial.launch.environments.report import parse_reports, question
@@ -52,6 +53,7 @@ from seatrial.process.process import NOT_STARTED
 from seatrial.slurm import job as job_variables
 from seatrial.slurm import presence
 from seatrial.slurm.argv import longest_s, minutes
+from seatrial.slurm.hidden_job import hidden_job, judge_hidden_job
 from seatrial.slurm.job import job_now
 from seatrial.slurm.text import NodeLine, parse_sinfo
 
@@ -60,6 +62,8 @@ LASTS_S = 240.0
 MYSELF = "`seatrial doctor`"
 VAIN = (FindingKind.JOB_VARIABLES, FindingKind.NO_SLURM, FindingKind.CONTROLLER_SILENT)
 HERE = "--launcher local tries this machine alone."
+OUTPUT = "output"
+NOTHING = "Name the file to which its standard error went (scontrol show job, StdErr); `seatrial judge` reads results."
 FEW = 2
 """Ways to start are tried on this many nodes; the one that would be used, on all."""
 
@@ -69,6 +73,20 @@ def examine(settings: SiteSettings, progress: Progress | None = None) -> Examina
     doctor = Doctor(settings, progress or Silent())
     doctor.examine()
     return Examination(remarks=tuple(doctor.remarks))
+
+
+def examine_outputs(texts: Mapping[str, str]) -> Examination:
+    """Why jobs failed, by their outputs: `seatrial doctor --from slurm-4711.out`. `texts`: by the name of the file."""
+    remarks = []
+    for name, text in texts.items():
+        failure = explain_output(text)
+        if failure is None:
+            says = f"{name}: nothing in it says that the job failed."
+            remarks.append(untried(OUTPUT, FindingKind.JOB_FAILED, says, NOTHING))
+        else:
+            says, printed = f"{name}: {failure.meaning}", failure.quote
+            remarks.append(blocked(OUTPUT, FindingKind.JOB_FAILED, says, failure.remedy, printed))
+    return Examination(remarks=tuple(remarks))
 
 
 class Doctor:
@@ -132,6 +150,9 @@ class Doctor:
         job = os.environ.get("SLURM_JOB_ID", "")
         around = job_now(job) if job else None
         stranger = around.stranger(environ(), user_id()) if around else ""
+        if hidden := self._hidden(slurm=True):
+            self.remarks.append(hidden)
+            return True
         self.remarks += job_variables.judge_variables(environ(), around.state if around else "", stranger)
         self._default_mpi = questions.default_mpi(answers)
         self._offered = questions.offered_mpi(answers)
@@ -141,7 +162,10 @@ class Doctor:
 
     def _silent(self, answers: SlurmAnswers) -> bool:
         """The remark about a Slurm that is not installed, or does not answer."""
-        if answers.sinfo.returncode == NOT_STARTED:
+        hidden = self._hidden(slurm=False) if answers.sinfo.returncode == NOT_STARTED else None
+        if hidden is not None:
+            self.remarks.append(hidden)
+        elif answers.sinfo.returncode == NOT_STARTED:
             says = "Slurm's commands (sinfo) are not installed here."
             remedy = f"Run this on a login node, or load the module that has them. {HERE}"
             self.remarks.append(blocked("slurm", FindingKind.NO_SLURM, says, remedy))
@@ -154,6 +178,14 @@ class Doctor:
             remedy = f"Run this on a login node, or set SLURM_CONF to the site's slurm.conf. {HERE}"
             self.remarks.append(blocked("slurm", FindingKind.NO_SLURM, says, remedy))
         return False
+
+    def _hidden(self, *, slurm: bool) -> Finding | None:
+        """The remark about a job around this shell whose variables are gone. `slurm`: whether its commands are here."""
+        job = "" if any(name.startswith("SLURM_JOB") for name in os.environ) else hidden_job()
+        around = job_now(job) if job and slurm else None
+        if not job or (slurm and (around is None or around.stranger(environ(), user_id()))):
+            return None
+        return judge_hidden_job(job_variables.STEP, job, around.nodes if around else "", slurm=slurm)
 
     def _judge_cluster(self, answers: SlurmAnswers) -> None:
         settings = self._settings
@@ -265,8 +297,9 @@ class Doctor:
         self.remarks += node_identity.judge_places(found, asked_s=asked_s, answered_s=time.time())
         there = {one.node.partition(".")[0] for one in found}
         silent = [node for node in nodes if node.partition(".")[0] not in there]
-        self.remarks += node_identity.judge_silent(silent, answer.stderr)
         left = tuple(node for node in nodes if node not in silent)
+        in_the_way = bool(self._settings.nodes) or len(left) < FEW
+        self.remarks += node_identity.judge_silent(silent, answer.stderr, in_the_way=in_the_way)
         if left and not self._entered(launcher, left):
             return ()
         if left:

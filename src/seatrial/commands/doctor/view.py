@@ -6,6 +6,7 @@ import msgspec
 
 from seatrial.model.launching import Examination
 from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.words import count
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Findings, Lines, Report
 
@@ -16,6 +17,7 @@ WEIGHTS = {
     Verdict.NOT_RUN: "not tried",
 }
 """The words of the JSON report."""
+OUT_OF_SERVICE = (FindingKind.NODE_DOWN, FindingKind.NODE_SILENT)
 PARTS = (("Obstacles", Verdict.BLOCKED), ("Not tried", Verdict.NOT_RUN), ("Worth knowing", Verdict.NOTE))
 
 
@@ -76,7 +78,9 @@ def headline(found: Examination) -> str:
     """The first obstacle, and how many more there are."""
     first = first_of(found)
     if first is None:
-        return found.remarks[-1].statement if found.remarks else "Nothing was tried."
+        noted = [one for one in found.remarks if one.verdict is Verdict.NOTE and one.kind in OUT_OF_SERVICE]
+        without = f" Without nodes that are out of service: {count(len(noted), 'note')} below." if noted else ""
+        return f"{found.remarks[-1].statement}{without}" if found.remarks else "Nothing was tried."
     more = len(found.blocked) - 1
     others = f" ({more} more below)" if more > 0 else ""
     return f"{first.statement}{others}"

@@ -128,7 +128,9 @@ def not_read(facts: NodeFacts) -> Iterator[Row]:
 
 def _library(library: Library) -> str:
     parts = [f"{framework}: {' '.join(components)}" for framework, components in sorted(library.components.items())]
-    return "; ".join((f"{library.name} {library.version}".strip(), *parts))
+    lacks = [f"LACKS {' '.join(library.lacks)}, which its configure line asks for"] if library.lacks else []
+    line = [f"configured with {library.configure}"] if library.configure else []
+    return "; ".join((f"{library.name} {library.version}".strip(), *lacks, *parts, *line))
 
 
 def _limit(value: int, *, in_bytes: bool) -> str:

@@ -19,6 +19,7 @@ from seatrial.render.node_trials import (
     trial_fields,
     trial_tables,
 )
+from seatrial.render.out_of_service import out_of_service
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report
 
@@ -42,7 +43,7 @@ def nodes_report(run: RunInfo, result: NodesResult) -> Report:
         payload=lambda: filled(
             NodesFields, trial_fields(result.trials), result, past=past_fields(run.past, result.past)
         ),
-        terminal=lambda _: _blocks(result),
+        terminal=lambda _: _blocks(run, result),
         page=lambda: _page(run, result),
         about=run_line(run),
         findings=result.findings,
@@ -54,15 +55,16 @@ def _case(figures: NodeFigures) -> Case:
     return Case(name=subject.node(figures.node).text, verdict=Verdict.PASS if figures.values else Verdict.NOT_RUN)
 
 
-def _blocks(result: NodesResult) -> Iterator[Block]:
+def _blocks(run: RunInfo, result: NodesResult) -> Iterator[Block]:
     if result.findings:
         yield Findings(findings=result.findings)
+        yield from out_of_service(run, result.findings)
     yield from trial_tables(result.trials, "Nodes")
     yield Lines(rows=tuple(_lines(result)))
 
 
 def _page(run: RunInfo, result: NodesResult) -> Iterator[Block]:
-    yield from _blocks(result)
+    yield from _blocks(run, result)
     yield from design_note(run)
 
 

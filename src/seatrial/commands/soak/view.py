@@ -10,6 +10,7 @@ from seatrial.model.verdict import Verdict
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import filled
 from seatrial.render.node_trials import TrialFields, trial_fields, trial_tables
+from seatrial.render.out_of_service import out_of_service
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report, columns, first_rows
 
@@ -33,7 +34,7 @@ def soak_report(run: RunInfo, result: SoakResult) -> Report:
         exit_code=result.exit_code,
         run=run,
         payload=lambda: filled(SoakFields, trial_fields(result.trials), result, soak=result.nodes),
-        terminal=lambda _: _blocks(result),
+        terminal=lambda _: _blocks(run, result),
         page=lambda: _page(run, result),
         about=run_line(run),
         findings=result.findings,
@@ -46,16 +47,17 @@ def _case(node: NodeSoak, verdict: Verdict) -> Case:
     return Case(name=subject.node(node.node).text, verdict=verdict)
 
 
-def _blocks(result: SoakResult) -> Iterator[Block]:
+def _blocks(run: RunInfo, result: SoakResult) -> Iterator[Block]:
     if result.findings:
         yield Findings(findings=result.findings)
+        yield from out_of_service(run, result.findings)
     yield from first_rows(HEAD, [_row(node) for node in result.nodes])
     yield from trial_tables(result.trials, "Medians over all cycles")
     yield Lines(rows=tuple(_lines(result)))
 
 
 def _page(run: RunInfo, result: SoakResult) -> Iterator[Block]:
-    yield from _blocks(result)
+    yield from _blocks(run, result)
     yield from design_note(run)
 
 

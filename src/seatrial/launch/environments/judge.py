@@ -11,7 +11,7 @@ from seatrial.launch.environments.discovery import TIMEOUT_S, ended
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment, Where
 from seatrial.launch.environments.report import TaskReport, ask, parse_reports, question
 from seatrial.model.errors import LaunchError
-from seatrial.model.words import count, some
+from seatrial.model.words import count, natural_sorted, some
 from seatrial.node.mpi import told, told_apart
 from seatrial.process.process import Completed
 from seatrial.slurm.text import complaint, launch_failures
@@ -20,6 +20,8 @@ WITNESSES = {"OMPI_MCA_seatrial_witness": "1", "UCX_SEATRIAL_WITNESS": "1", "FI_
 """Set for the trial only: what becomes of them becomes of a user's own settings."""
 SETTINGS = ("OMPI_MCA_", "UCX_", "FI_", "MPICH_")
 SHOWN = 4
+MOST_HIDDEN = 8
+"""File systems and devices that a sentence names."""
 WAITS = (
     "Something in it waits: for input, a lock, a licence or a download. Start it on one node by hand "
     "(srun -N1 ...), and leave out the nodes where it hangs."
@@ -69,6 +71,7 @@ def judge_environment(tried: Tried) -> tuple[EnvironmentFault, ...]:
         _lost_launcher,
         _lost_slurm,
         _lost_settings,
+        _hidden,
         _unequal,
         _without_effect,
     )
@@ -196,6 +199,25 @@ def _lost(tried: Tried, mine: Callable[[str], bool], meaning: str, *, fatal: boo
             what=f"{tried.environment.spec} loses {some(_telling(names), SHOWN)}{where}, {meaning}.",
             remedy=tried.environment.kind.keeping,
             fatal=fatal,
+        )
+
+
+def _hidden(tried: Tried) -> Iterable[EnvironmentFault]:
+    """File systems and devices of a node that nothing within sees, nor a part of them."""
+    had = {report.host: (*report.mounts, *report.devices) for report in tried.plain}
+    hidden: dict[str, set[str]] = {}
+    for report in tried.within:
+        seen = (*report.mounts, *report.devices)
+        for place in had.get(report.host, ()):
+            if not any(other == place or other.startswith(f"{place}/") for other in seen):
+                hidden.setdefault(place, set()).add(report.host)
+    if hidden:
+        nodes = _named(tried, set().union(*hidden.values()))
+        where = "" if len(nodes) == len(tried.nodes) else f" on {some(nodes, SHOWN)}"
+        yield EnvironmentFault(
+            what=f"{tried.environment.spec} hides {some(natural_sorted(hidden), MOST_HIDDEN)}{where}.",
+            remedy="Share what programs need: --share=FOLDER (Guix), --bind FOLDER (Apptainer), in the SPEC.",
+            fatal=False,
         )
 
 

@@ -47,6 +47,22 @@ say task "${SLURM_PROCID:-}"
 say path "${PATH:-}"
 say libraries "${LD_LIBRARY_PATH:-}"
 [ -x "$1" ] && say program "$1"
+count=0
+while read -r _ place kind _; do
+    case $kind in
+        proc | sysfs | cgroup* | dev* | *fs_pipefs | rpc_pipefs | mqueue | securityfs | debugfs | tracefs | pstore) ;;
+        bpf | configfs | fusectl | hugetlbfs | binfmt_misc | autofs | nsfs | efivarfs | selinuxfs | ramfs | squashfs) ;;
+        *)
+            case $place in
+                / | /run/* | /sys/* | /proc/* | /etc/*) ;;
+                *) [ "$((count = count + 1))" -gt 200 ] || say mount "$place" ;;
+            esac
+            ;;
+    esac
+done 2>/dev/null </proc/self/mounts
+for place in /dev/infiniband /dev/dri /dev/kfd /dev/nvidia[0-9]* /dev/hfi1* /dev/cxi* /dev/knem /dev/xpmem; do
+    [ -e "$place" ] && say device "$place"
+done
 if command -v ldd >/dev/null; then
     ldd "$1" 2>/dev/null | while read -r name _ path rest; do
         case "$path $rest" in
@@ -85,6 +101,10 @@ class TaskReport(msgspec.Struct, frozen=True, kw_only=True):
     """The MPI library that the probe would load."""
     missing: tuple[str, ...] = ()
     """Libraries that the probe needs and that are nowhere."""
+    mounts: tuple[str, ...] = ()
+    """Where file systems are mounted, those of the kernel and of the system itself left out."""
+    devices: tuple[str, ...] = ()
+    """Devices of adapters and accelerators."""
     heard: str | None = None
     """What came on standard input; only the first task is asked, and some launchers leave the others waiting."""
 
@@ -124,6 +144,8 @@ def _report(host: str, answer: Sequence[tuple[str, str]]) -> TaskReport:
         program="program" in fields,
         library=parse_file(fields.get("library", "")),
         missing=tuple(_all(answer, "missing")),
+        mounts=tuple(_all(answer, "mount")),
+        devices=tuple(_all(answer, "device")),
         heard=fields.get("heard"),
     )
 

@@ -56,6 +56,8 @@ class HostsLauncher:
 
         `environment`: what mpirun is started in; facts are read outside of it.
         """
+        self.cluster = ""
+        """The name of the cluster that the hosts are of, where it is known from elsewhere."""
         self._given = tuple(dict.fromkeys(hosts))
         self._wanted = tuple(dict.fromkeys(nodes)) or self._given
         self._mpi = mpi
@@ -92,7 +94,7 @@ class HostsLauncher:
             first_name = self._names.setdefault(own, host)
             if first_name != host:
                 raise UsageError(f"{first_name} and {host} are the same host, {own}.", "Name each host only once.")
-        return Hosts(nodes=nodes, left_out=left_out, fabric=NO_FABRIC)
+        return Hosts(nodes=nodes, left_out=left_out, fabric=NO_FABRIC, cluster=self.cluster)
 
     @property
     def names(self) -> dict[str, str]:

@@ -66,7 +66,7 @@ def test_every_field_of_the_records_is_reported() -> None:
     assert fields(Judgement) <= set(report)
     assert fields(NodeVerdict) == set(report["nodes"][0])
     assert fields(PairVerdict) - {"limit"} <= set(report["pairs"][0])
-    assert fields(Finding) == set(report["findings"][0])
+    assert fields(Finding) | {"drain"} == set(report["findings"][0])
     assert fields(NodeState) == set(report["lost"][0])
     assert fields(Design) == set(report["design"])
     assert fields(Experiment) == set(check_json(run_info(), slow_node())["findings"][0]["experiments"][0])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.commands.compare import restoration
+from seatrial.driver import restoration
 
 
 @pytest.fixture(autouse=True)

@@ -13,13 +13,13 @@ from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import ChangedFile
 from seatrial.cli.compare import time_of_run
 from seatrial.commands.compare import prove
-from seatrial.commands.compare.custody import Custody
 from seatrial.commands.compare.prove import Request
-from seatrial.commands.compare.reach import Reach
-from seatrial.commands.compare.restoration import step_of
 from seatrial.commands.compare.toggle import Toggle, held_nodes, toggle_of, toggle_settings
+from seatrial.driver.custody import Custody
 from seatrial.driver.left_settings import changes_folder
 from seatrial.driver.progress import Silent
+from seatrial.driver.reach import Reach
+from seatrial.driver.restoration import step_of
 from seatrial.judgement.comparison.records import FileSetting
 from seatrial.judgement.comparison.reversible import Reversal
 from seatrial.launch.slurm import SlurmLauncher
@@ -158,7 +158,7 @@ def test_nodes_stay_held_while_a_setting_is_not_restored(slurm: SlurmScripts, lo
         custody.protect(wanted.changes)
         assert [done.ok for done in custody.switch(usual=True)] == [True]
         assert [done.ok for done in custody.switch(usual=False)] == [True]
-        assert "Setting A was NOT restored" in custody.restore()
+        assert "The usual setting was NOT restored" in custody.restore()
     assert lines(log) == []
     (left,) = changed_settings.read(changes_folder())
     assert (left.job, left.nodes) == ("42", ("n1",))

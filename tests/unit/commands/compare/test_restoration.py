@@ -14,11 +14,11 @@ import pytest
 
 from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile, ChangedSettings
-from seatrial.commands.compare import restoration
-from seatrial.commands.compare.custody import Custody
-from seatrial.commands.compare.reach import Reach, writing
-from seatrial.commands.compare.restoration import restore, restore_left
+from seatrial.driver import restoration
+from seatrial.driver.custody import Custody
 from seatrial.driver.left_settings import changes_folder, left_settings, warning
+from seatrial.driver.reach import Reach, writing
+from seatrial.driver.restoration import restore, restore_left
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.after_driver import bearers
 from seatrial.process.keeper import MARK, NAME
@@ -38,8 +38,8 @@ CHANGED = """
 import sys, time
 from pathlib import Path
 from seatrial.archive.changed_settings import ChangedFile
-from seatrial.commands.compare.custody import Custody
-from seatrial.commands.compare.reach import Reach
+from seatrial.driver.custody import Custody
+from seatrial.driver.reach import Reach
 change = ChangedFile(
     node="n2", fact="interfaces.eth0.mtu_bytes", root=sys.argv[1], paths=("/sys/class/net/eth0/mtu",), usual="600",
     changed="1500",

@@ -12,9 +12,9 @@ from unittest import mock
 import pytest
 
 from seatrial.commands.compare import toggle
-from seatrial.commands.compare.custody import Custody
-from seatrial.commands.compare.reach import Reach
 from seatrial.commands.compare.toggle import Toggle, order_of, toggle_of
+from seatrial.driver.custody import Custody
+from seatrial.driver.reach import Reach
 from seatrial.frame.command_line import run
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.imported import Sense
@@ -82,7 +82,7 @@ def test_a_setting_that_cannot_be_restored_is_never_a_success(tmp_path: Path, se
     )
     words = toggled(tmp_path, setter(tmp_path / "state", "fast"), "--blocks", "1")
     words[2] = f"{sys.executable} {once} {tmp_path / 'state'}"
-    assert "Setting A was NOT restored" in seatrial(*words, code=2).err
+    assert "The usual setting was NOT restored" in seatrial(*words, code=2).err
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to own folders as two users")

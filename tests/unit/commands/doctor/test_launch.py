@@ -87,6 +87,8 @@ def test_each_silent_node_is_named_with_its_own_reason_and_none_for_anothers() -
     (quiet,) = node_identity.judge_silent(("n1", "n2"), "srun: error: The moon is full\n")
     assert quiet.statement == "No process can be started on n[1-2]: The moon is full."
     assert node_identity.judge_silent((), LAUNCH_FAILED) == []
+    (beside,) = node_identity.judge_silent(("n3",), LAUNCH_FAILED, in_the_way=False)
+    assert beside.verdict is Verdict.NOTE
 
 
 def test_an_mpi_that_no_type_works_with_is_not_sent_in_circles() -> None:

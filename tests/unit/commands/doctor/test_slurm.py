@@ -48,9 +48,12 @@ def test_a_node_on_its_way_to_sleep_is_left_out_unless_named() -> None:
     assert only(states("sinfo-powering-down", "n1", "n3"), FindingKind.NODE_SUSPENDED).verdict is Verdict.NOTE
 
 
-def test_a_down_node_is_always_in_the_way() -> None:
-    one = only(states("sinfo-down"), FindingKind.NODE_DOWN)
+def test_a_down_node_is_in_the_way_only_where_it_is_wanted_or_too_few_are_left() -> None:
+    one = only(states("sinfo-down", "n1", "n2", "n3", "n4"), FindingKind.NODE_DOWN)
     assert one.verdict is Verdict.BLOCKED
+    lines = "n1|down|main*|why\nn2|idle|main*|none\n"
+    several = [node_states.judge_nodes(parse_sinfo(lines + more), "", (), jobs=0) for more in ("", "n3|idle|main*|\n")]
+    assert [only(found, FindingKind.NODE_DOWN).verdict for found in several] == [Verdict.BLOCKED, Verdict.NOTE]
     assert "disk failed" in one.statement
     assert "slurmd" in one.remedy
 

@@ -128,6 +128,18 @@ def test_a_library_that_one_node_misses() -> None:
     assert fault.what == "n2.site misses libgcc.so, libmpi.so.40 in script:/w."
 
 
+def test_file_systems_and_devices_that_it_hides_are_named() -> None:
+    mounts, devices = ("/home", "/work", "/scratch"), ("/dev/infiniband", "/dev/kfd")
+    control = (task("n1", mounts=mounts, devices=devices), task("n2", mounts=("/home",)))
+    inside = (task("n1", mounts=("/home/me", "/opt/image"), devices=("/dev/kfd",)), task("n2", mounts=("/home",)))
+    seen = msgspec.structs.replace(tried(*inside), plain=control)
+    (fault,) = judge_environment(seen)
+    assert fault.what == "script:/w hides /dev/infiniband, /scratch, /work on n1."
+    assert not fault.fatal
+    assert "--bind" in fault.remedy
+    assert judge_environment(msgspec.structs.replace(seen, within=control)) == ()
+
+
 def test_unequal_libraries_on_nodes() -> None:
     (fault,) = faults(task("n1"), task("n2", library="999 4567 /mpi/libmpi.so.40"))
     assert not fault.fatal

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 import msgspec
 
 from seatrial.archive import changed_settings
-from seatrial.archive.changed_settings import Changed, ChangedFile, ChangedSettings
-from seatrial.commands.compare.reach import Reach, why_not_ours, writing
+from seatrial.archive.changed_settings import Changed, ChangedFile, ChangedSettings, ReadmittedNodes
 from seatrial.driver.left_settings import changes_folder
+from seatrial.driver.reach import Reach, why_not_ours, writing
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.after_driver import end_bearers
 from seatrial.process.keeper import MARK, Keeper
 from seatrial.process.process import Completed, run
+from seatrial.slurm.argv import resume, take_out
 from seatrial.slurm.held_nodes import only_job, runs_on
 from seatrial.slurm.queue import job_ending
 
@@ -53,6 +54,10 @@ def step_of(settings: ChangedSettings, change: Changed, *, usual: bool) -> Step:
         words = writing(change, settings.name, change.usual if usual else change.changed)
         note = "" if usual else f"{change.text}, since {settings.driver.since}, by {settings.driver.user}\n"
         return Step(argv=reach.argv(change.node, words), stdin=note)
+    if isinstance(change, ReadmittedNodes):
+        states = [(node.node, node.state, node.reason) for node in change.nodes]
+        out, back = take_out(change.reservation, states), resume([node.node for node in change.nodes])
+        return Step(argv=tuple(out if usual else back))
     inside = {**only_job(settings.job), "SLURM_OVERLAP": "1"} if settings.job_name and settings.job else {}
     return Step(argv=change.usual if usual else change.changed, folder=change.folder, environment=inside)
 
@@ -64,7 +69,7 @@ def by_hand(settings: ChangedSettings) -> str:
         if isinstance(change, ChangedFile):
             lines.append(f"echo {shlex.quote(change.usual)} | tee {shlex.join(change.files)} (on {change.node})")
         else:
-            lines.append(shlex.join(change.usual))
+            lines.append(shlex.join(step_of(settings, change, usual=True).argv))
     return "; ".join(lines)
 
 

@@ -15,9 +15,9 @@ import msgspec
 
 from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import Changed
-from seatrial.commands.compare.reach import Reach
-from seatrial.commands.compare.restoration import restore, step_of
 from seatrial.driver.left_settings import changes_folder, refuse_left_settings
+from seatrial.driver.reach import Reach
+from seatrial.driver.restoration import restore, step_of
 from seatrial.launch.mpiexec import job_variables
 from seatrial.process.after_driver import end_bearers
 from seatrial.process.keeper import MARK, Duty, EndProcesses, Keeper, KeeperCommand
@@ -131,6 +131,12 @@ class Custody:
                 break
         return done
 
+    def forget(self) -> None:
+        """What was about to be changed was not."""
+        changed_settings.remove(changes_folder(), self.settings.name)
+        self._unrestored = False
+        self._keeper.take([self._end, *self._ending()])
+
     def restore(self) -> str:
         """End what the benchmark left running, and restore the setting; why that failed, or nothing."""
         end_bearers(self._end.words, self._end.patience_s, self._end.grace_s)
@@ -139,7 +145,7 @@ class Custody:
         if not why:
             with contextlib.suppress(Exception):
                 self._keeper.take([self._end, *self._ending()])
-        return f"Setting A was NOT restored: {why} {GOES_ON}" if why else ""
+        return f"The usual setting was NOT restored: {why} {GOES_ON}" if why else ""
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Give the nodes back, or leave all that is left to the keeper."""

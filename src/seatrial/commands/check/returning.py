@@ -1,0 +1,103 @@
+"""Whether nodes may return to service: the answer of a check that was asked about them, and the line to type."""
+
+from collections.abc import Iterator, Sequence
+
+from seatrial.model import units
+from seatrial.model.judgement import Judgement, PairVerdict
+from seatrial.model.node_list import node_list
+from seatrial.model.run import RunInfo
+from seatrial.model.settings import CheckSettings
+from seatrial.model.subject import SubjectKind
+from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.words import count, some
+from seatrial.render.finding_text import brief
+from seatrial.render.headline import sentence_of
+from seatrial.render.out_of_service import back_line
+from seatrial.render.report import Copy
+
+GOOD = (Verdict.PASS, Verdict.NOTE)
+MOST_FAULTS = 3
+
+
+def returning(run: RunInfo) -> tuple[str, ...]:
+    """The nodes that the check was asked about; none: it is an ordinary one."""
+    return run.settings.returning if isinstance(run.settings, CheckSettings) else ()
+
+
+def faults_of(name: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Findings that keep a node out: on itself, on a pair of its, and those that may be on it."""
+    return tuple(finding for finding in findings if finding.at_fault and name in _names(finding))
+
+
+def _names(finding: Finding) -> set[str]:
+    subjects = (finding.subject, *finding.ambiguous_with)
+    nodes = {subject.name for subject in subjects if subject.kind is SubjectKind.NODE}
+    return nodes.union(*(subject.name.split(">") for subject in subjects if subject.kind is SubjectKind.PAIR))
+
+
+def may_return(name: str, judgement: Judgement) -> bool | None:
+    """None: not decided, since something was not measured, compared or proved."""
+    if faults_of(name, judgement.findings):
+        return False
+    pairs = _pairs_of([name], judgement)
+    good = pairs and all(pair.verdict in GOOD for pair in pairs)
+    explained = judgement.verdict in GOOD or any(finding.at_fault for finding in judgement.findings)
+    sound = judgement.complete and explained and not judgement.withheld
+    return True if good and sound else None
+
+
+def return_answer(names: Sequence[str], judgement: Judgement, otherwise: str) -> str:
+    """The sentence behind the verdict. `otherwise`: what the check says, where nothing is decided."""
+    answers = {name: may_return(name, judgement) for name in names}
+    good = [name for name in names if answers[name]]
+    parts = [_stays_out(name, judgement) for name in names if answers[name] is False]
+    parts += [f"{node_list(good)} may return: {_worth(good, judgement)}"] if good else []
+    if undecided := [name for name in names if answers[name] is None]:
+        parts.append(f"{node_list(undecided)}: not decided: {_doubt(undecided, judgement) or otherwise}")
+    named = {id(fault) for name in names for fault in faults_of(name, judgement.findings)}
+    others = [finding for finding in judgement.findings if finding.at_fault and id(finding) not in named]
+    return "; ".join([*parts, *([f"besides: {sentence_of(others)}"] if others and not undecided else [])])
+
+
+def _stays_out(name: str, judgement: Judgement) -> str:
+    lost = [state.reason for state in judgement.lost if state.node == name and state.fault]
+    faults = lost or [brief(fault) for fault in faults_of(name, judgement.findings)]
+    return f"{name} stays out: {some(faults, MOST_FAULTS)}"
+
+
+def _doubt(names: Sequence[str], judgement: Judgement) -> str:
+    """How many of their pairs did not pass; empty where all did."""
+    pairs = _pairs_of(names, judgement)
+    odd = sum(pair.verdict not in GOOD for pair in pairs)
+    return f"{odd} of {count(len(pairs), 'pair')} did not pass" if odd else ""
+
+
+def _worth(names: Sequence[str], judgement: Judgement) -> str:
+    """`6 pairs, the worst at 98 % of its limit`; and which earlier runs agree."""
+    pairs = _pairs_of(names, judgement)
+    shares = [pair.of_limit for pair in pairs if pair.of_limit is not None]
+    rates = [pair.bandwidth_bytes_per_s.value for pair in pairs if pair.bandwidth_bytes_per_s]
+    peers = judgement.peers_bandwidth_bytes_per_s
+    worst = ""
+    if shares:
+        worst = f", the worst at {units.share(min(shares))} of its limit"
+    elif rates and peers:
+        worst = f", the worst at {units.share(min(rates) / peers)} of the peers'"
+    past = [ratio for ratio in judgement.past if ratio.node in names]
+    lost = max((ratio.loss for ratio in past), default=0.0)
+    before = f"; since then {units.share(lost)} lost at most" if lost > 0 else "; nothing lost since earlier runs"
+    return f"{count(len(pairs), 'pair')}{worst}" + (before if past else "")
+
+
+def _pairs_of(names: Sequence[str], judgement: Judgement) -> list[PairVerdict]:
+    """Their pairs, without those that a fault of the partner explains."""
+    faulty = {fault.subject.name for fault in judgement.findings if fault.at_fault}.difference(names)
+    touching = [pair for pair in judgement.pairs if pair.source in names or pair.target in names]
+    return [pair for pair in touching if not faulty & {pair.source, pair.target}]
+
+
+def back_in_service(run: RunInfo, judgement: Judgement) -> Iterator[Copy]:
+    """What brings the nodes that may return back into service."""
+    good = [name for name in returning(run) if may_return(name, judgement)]
+    if good and run.cluster:
+        yield Copy(title="Back into service", lines=(back_line(good),))

@@ -1,0 +1,224 @@
+"""Nodes of which a check says whether they may return to service: their partners, and a way to drained ones.
+
+Slurm sends no job to a node that is drained. It is resumed inside a reservation of ours, and out of service again
+before the reservation ends; where Slurm does not permit that, it is reached over ssh, beside partners held by a job.
+"""
+
+import getpass
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+from seatrial.archive.changed_settings import OutOfService, ReadmittedNodes
+from seatrial.driver.custody import Custody
+from seatrial.driver.node_selection import allocation_s, grouped
+from seatrial.driver.progress import Progress
+from seatrial.driver.reach import Reach
+from seatrial.driver.site import choose_launcher
+from seatrial.launch.contract import Hosts, Launcher
+from seatrial.launch.hosts.launcher import HostsLauncher
+from seatrial.launch.slurm import SlurmLauncher
+from seatrial.model.errors import LaunchError, SeatrialError, UsageError
+from seatrial.model.node_list import node_list
+from seatrial.model.settings import CheckSettings, SlurmRequest, Start
+from seatrial.model.words import natural_sorted, verb
+from seatrial.process.process import run
+from seatrial.slurm import argv, text
+from seatrial.slurm.presence import COMMAND_TIMEOUT_S, asked
+from seatrial.slurm.queue import new_job_name
+from seatrial.slurm.text import NodeLine
+
+PARTNERS = 3
+"""With one node of four being slow, its three partners show among each other what good nodes deliver."""
+SETTLE_S = 30.0
+"""A daemon that Slurm had given up answers within this time, or not at all."""
+SPARE_MINUTES = 10
+"""A reservation outlasts the time limit of the job in it by this much, and then ends by itself."""
+NO_REASON = "seatrial: no reason was given"
+"""Slurm drains no node without one."""
+
+
+class Reached(msgspec.Struct, frozen=True, kw_only=True):
+    """How returning nodes and their partners are measured."""
+
+    settings: CheckSettings
+    launcher: Launcher
+
+
+@contextmanager
+def reached(
+    settings: CheckSettings, progress: Progress, given: Launcher | None, say: Callable[[str], None]
+) -> Iterator[Reached]:
+    """The returning nodes and their partners within reach, until everything is as it was.
+
+    `given`: a launcher that was chosen already. `say` gets a sentence about nodes that could not be put back.
+    Raises UsageError for unknown nodes, LaunchError where a node is out of reach, SeatrialError without partners.
+    """
+    by_ssh = settings.launcher == "ssh" and not settings.hosts
+    within = with_candidates(msgspec.structs.replace(settings, launcher="slurm") if by_ssh else settings)
+    launcher = given or choose_launcher(within)
+    hosts = launcher.hosts()
+    chosen, out = with_partners(within, launcher, hosts)
+    if not out and not by_ssh:
+        yield Reached(settings=chosen, launcher=given or choose_launcher(chosen))
+        return
+    reservation, why = ("", "") if by_ssh else _reserve(chosen)
+    if reservation:
+        with _readmitted(chosen, reservation, out, progress, say) as (readmitted, why):
+            if not why:
+                yield Reached(settings=readmitted, launcher=choose_launcher(readmitted))
+                return
+    held = [name for name in chosen.nodes if name not in {node.node for node in out}]
+    with _beside_held(chosen, held, hosts.cluster, why, progress) as over_ssh:
+        yield over_ssh
+
+
+def with_candidates(settings: CheckSettings) -> CheckSettings:
+    """The settings with the returning nodes among the named ones, if any are named: the others may be partners."""
+    named = tuple(dict.fromkeys((*settings.returning, *settings.nodes))) if settings.nodes else ()
+    return msgspec.structs.replace(settings, nodes=named)
+
+
+def with_partners(
+    settings: CheckSettings, launcher: Launcher, hosts: Hosts
+) -> tuple[CheckSettings, tuple[OutOfService, ...]]:
+    """The settings with the nodes that are measured, and which of them have to be resumed. Raises as `reached`."""
+    names = settings.returning
+    chosen = msgspec.structs.replace(settings, nodes=tuple(natural_sorted({*names, *partners_of(names, hosts)})))
+    asks_slurm = isinstance(launcher, SlurmLauncher) and not launcher.job
+    return chosen, _out_of_service(names) if asks_slurm else ()
+
+
+def chosen_hosts(settings: CheckSettings, hosts: Hosts) -> Hosts:
+    """Only the returning nodes and their partners, of what a launcher knows; all where none is to return."""
+    if not settings.returning or not settings.nodes:
+        return hosts
+    return msgspec.structs.replace(
+        hosts,
+        nodes=tuple(node for node in hosts.nodes if node in settings.nodes),
+        left_out=tuple(state for state in hosts.left_out if state.node in settings.nodes),
+    )
+
+
+def partners_of(names: Sequence[str], hosts: Hosts) -> tuple[str, ...]:
+    """Free nodes for the returning ones, more than these: of the same kind and below the same switch as far as known.
+
+    Raises UsageError for nodes that the launcher does not know, SeatrialError where no other node is free.
+    """
+    members = {*hosts.nodes, *(state.node for state in hosts.left_out)}
+    if strange := [name for name in names if name not in members]:
+        raise UsageError(
+            f"Node {strange[0]} is not among the nodes here ({node_list(natural_sorted(members))}).",
+            "Name its partition with --partition.",
+        )
+    free = natural_sorted(node for node in hosts.nodes if node not in names)
+    if not free:
+        others = grouped(state for state in hosts.left_out if state.node not in names)
+        raise SeatrialError(
+            f"{node_list(names)} {verb(len(names))} measured beside others, and no other node is free"
+            + (f" ({others})." if others else "."),
+            "Wait until a node is free, or name partners with --nodes: busy ones are waited for.",
+        )
+    kinds = {hosts.features.get(name) for name in names}
+    leaves = {hosts.fabric.leaf_of.get(name) for name in names}
+    near = sorted(
+        free, key=lambda node: (hosts.features.get(node) not in kinds, hosts.fabric.leaf_of.get(node) not in leaves)
+    )
+    return tuple(near[: max(PARTNERS, len(names) + 1)])
+
+
+def _out_of_service(names: Sequence[str]) -> tuple[OutOfService, ...]:
+    """Those to which Slurm sends no job although they answer. Raises SeatrialError while one still runs jobs."""
+    lines = {line.node: line for line in text.parse_sinfo(asked(argv.state_of(names)).stdout)}
+    out = [line for line in lines.values() if line.out_of_service and "*" not in line.flags and line.state != "inval"]
+    if busy := [line.node for line in out if line.state in text.DRAINING]:
+        raise SeatrialError(
+            f"{node_list(busy)} {verb(len(busy))} out of service and still {'runs' if len(busy) == 1 else 'run'} jobs.",
+            "Check again when these have ended: squeue -w " + node_list(busy),
+        )
+    return tuple(
+        OutOfService(
+            node=line.node, state="DRAIN" if line.state in text.DRAINED else "DOWN", reason=line.reason or NO_REASON
+        )
+        for line in out
+    )
+
+
+def _reserve(settings: CheckSettings) -> tuple[str, str]:
+    """The name of a reservation of all nodes; or, with an empty name, why Slurm makes none."""
+    name = new_job_name()
+    minutes = argv.minutes(allocation_s(settings.budget_s)) + SPARE_MINUTES
+    done = run(argv.reserve(name, settings.nodes, getpass.getuser(), minutes), timeout_s=COMMAND_TIMEOUT_S)
+    return (name, "") if done.ok else ("", text.complaint(done.stderr))
+
+
+@contextmanager
+def _readmitted(
+    settings: CheckSettings,
+    reservation: str,
+    out: Sequence[OutOfService],
+    progress: Progress,
+    say: Callable[[str], None],
+) -> Iterator[tuple[CheckSettings, str]]:
+    """Settings with which the nodes are in service inside the reservation; or why Slurm does not resume them."""
+    names = [node.node for node in out]
+    progress.stage(f"Resuming {node_list(names)} in the reservation {reservation}, for this check alone")
+    with Custody(reservation, Reach(launcher="slurm"), (), 0.0) as custody:
+        custody.protect([ReadmittedNodes(nodes=tuple(out), reservation=reservation)])
+        done = custody.switch(usual=False)[-1]
+        if not done.ok:
+            custody.forget()
+            run(argv.end_reservation(reservation), timeout_s=COMMAND_TIMEOUT_S)
+            yield settings, text.complaint(done.stderr)
+            return
+        try:
+            _await(names)
+            request = msgspec.structs.replace(settings.slurm, reservation=reservation)
+            yield msgspec.structs.replace(settings, slurm=request), ""
+        finally:
+            progress.stage(f"Taking {node_list(names)} out of service again")
+            if why := custody.restore():
+                say(why)
+
+
+def _await(names: Sequence[str]) -> None:
+    """Until the daemons of the nodes have answered, or will not."""
+    deadline = time.monotonic() + SETTLE_S
+    while time.monotonic() < deadline:
+        lines = text.parse_sinfo(asked(argv.state_of(names)).stdout)
+        if all(_answers(line) for line in lines):
+            return
+        time.sleep(0.5)
+
+
+def _answers(line: NodeLine) -> bool:
+    return line.idle or line.reserved
+
+
+@contextmanager
+def _beside_held(
+    settings: CheckSettings, held: Sequence[str], cluster: str, why: str, progress: Progress
+) -> Iterator[Reached]:
+    """The nodes over ssh, while a job of ours holds those in service. Raises LaunchError for one out of reach."""
+    progress.stage(f"Reaching {node_list(settings.returning)} over ssh")
+    reach = Reach(launcher="slurm", partition=settings.partition, slurm=settings.slurm)
+    seconds = allocation_s(settings.budget_s)
+    with Custody(new_job_name(), reach, held, seconds, settings.wait_s):
+        over_ssh = msgspec.structs.replace(
+            settings, launcher="ssh", hosts=settings.nodes, nodes=(), partition="", slurm=SlurmRequest(), mpi="",
+            start=Start.AUTO, idle_only=False, node_hours=0.0,
+        )  # fmt: skip
+        launcher = choose_launcher(over_ssh)
+        if isinstance(launcher, HostsLauncher):
+            launcher.cluster = cluster
+        left_out = {state.node: state.reason for state in launcher.hosts().left_out}
+        if unreached := [name for name in settings.returning if name in left_out]:
+            refused = f"Slurm does not resume it for this user ({why.rstrip('.')}), and ssh" if why else "Ssh"
+            raise LaunchError(
+                f"{node_list(unreached)}: {refused} does not reach it: {left_out[unreached[0]].rstrip('.')}.",
+                "Check it as root or as an operator of Slurm, or as a user whose ssh reaches it.",
+                transient=False,
+            )
+        yield Reached(settings=msgspec.structs.replace(over_ssh, nodes=over_ssh.hosts), launcher=launcher)

@@ -1,0 +1,94 @@
+"""Why a job failed, from its output file: a known cause, a rank that died, or the complaint of a program."""
+
+import re
+import signal
+
+import msgspec
+
+from seatrial.failures.cause import Speaker, causes, plain, shortened, statements, strongest, without_warnings
+from seatrial.failures.rank_deaths import Ranks, read_loss
+from seatrial.failures.start_failure import REFUSALS, TABLES
+from seatrial.model.loss import Loss, LossCause, RankDeath
+
+LAUNCHERS = r"slurmstepd(?:-[\w.-]+)?|srun|sbatch|mpirun|mpiexec|prterun|slurm_script"
+PROGRAMS = re.compile(
+    rf"(?m)^(?:\d+: *)?(?:(?:{LAUNCHERS}): (?:error|fatal): (?!\S+: tasks? ).*"
+    r"|Traceback \(most recent call last\):|forrtl: (?:severe|error).*|Fortran runtime error: .*"
+    r"|terminate called after throwing.*|(?:/\S+|bash|sh): line \d+: .*"
+    r"|[^\n:]{1,200}: (?:command not found|Permission denied|No such file or directory))$"
+)
+"""Lines with which launchers, shells and run-time libraries complain. A program's own word `error` says nothing."""
+SIGNALS = {int(number): number.name for number in signal.Signals}
+OF_SLURM = (Speaker.SLURM, Speaker.NODE)
+"""Whoever ends a job for its time or memory says so, too."""
+TRACEBACK = "Traceback "
+NO_CAUSE = "Read the lines above it in the output; `seatrial doctor` tries whether a launch works there at all."
+LOGIN = "Load its module in the job script, whose first line is #!/bin/bash -l where modules come with a login shell."
+CRASHED = "Look at the program: a core file, a debugger, or its last lines of output."
+MEMORY = "Ask for more memory (--mem), start fewer ranks on a node, or choose a smaller case."
+TIME = "Give the job more time (--time), or make it smaller."
+CANCELLED = "Somebody or something cancelled it: scancel, a dependency, or preemption. sacct -j JOB says by whom."
+LOST = "`scontrol show node` says what Slurm knows of it; `seatrial check NODE` says whether it may return."
+
+
+class JobFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """What went wrong, in a sentence without its capital; what to do; and the line that says it."""
+
+    meaning: str
+    remedy: str
+    quote: str = ""
+
+
+def explain_output(text: str) -> JobFailure | None:
+    """The most specific cause that the text states; None where nothing in it complains."""
+    seen = plain(text)
+    telling = plain(without_warnings(seen))
+    best = strongest(statements(causes(REFUSALS, *TABLES), telling))
+    loss = read_loss(seen, Ranks())
+    ended = _ended(loss)
+    if best is not None and not best.cause.unspecific and not (ended and best.cause.speaker in OF_SLURM):
+        return JobFailure(meaning=best.meaning, remedy=best.cause.remedy, quote=best.quote)
+    first = next((death for death in loss.deaths if death.first), None)
+    crashed = JobFailure(meaning=f"{_death(first)}.", remedy=CRASHED) if first is not None else None
+    if ended or (first is not None and first.signal is not None):
+        return ended or crashed
+    if best is not None and best.cause.unspecific and crashed is None:
+        return JobFailure(meaning=best.meaning, remedy=best.cause.remedy, quote=best.quote)
+    return _complaint(telling) or crashed
+
+
+def _ended(loss: Loss) -> JobFailure | None:
+    """What ended the job as a whole, where Slurm says so."""
+    where = f" on {', '.join(loss.suspects)}" if loss.suspects else ""
+    match loss.cause:
+        case LossCause.NODE_FAILURE:
+            return JobFailure(meaning=f"{', '.join(loss.suspects) or 'a node'} failed while the job ran.", remedy=LOST)
+        case LossCause.TIME_LIMIT:
+            return JobFailure(meaning="the job reached its time limit.", remedy=TIME)
+        case LossCause.CANCELLED:
+            return JobFailure(meaning="the job was cancelled.", remedy=CANCELLED)
+        case LossCause.OUT_OF_MEMORY:
+            return JobFailure(meaning=f"memory ran out{where}.", remedy=MEMORY)
+    return None
+
+
+def _complaint(text: str) -> JobFailure | None:
+    """The first line with which a launcher, a shell or a library complains; of a traceback its last line."""
+    complaint = PROGRAMS.search(text)
+    if complaint is None:
+        return None
+    line = complaint.group()
+    if line.startswith(TRACEBACK):
+        rest = [words for words in text[complaint.end() :].splitlines() if words.strip() and words[0] != " "]
+        line = rest[0] if rest else line
+    remedy = LOGIN if line.endswith(": command not found") else NO_CAUSE
+    return JobFailure(meaning=f"it says: {shortened(line)}.", remedy=remedy, quote=shortened(line))
+
+
+def _death(death: RankDeath) -> str:
+    who = "a rank" if death.rank is None else f"rank {death.rank}"
+    where = f" on {death.node}" if death.node else ""
+    if death.signal is not None:
+        name = f" ({SIGNALS[death.signal]})" if death.signal in SIGNALS else ""
+        return f"{who}{where} was ended by signal {death.signal}{name}"
+    return f"{who}{where} ended" + (f" with exit code {death.exit_code}" if death.exit_code is not None else "")
