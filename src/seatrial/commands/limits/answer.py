@@ -35,11 +35,11 @@ def answer_of(facts: Mapping[str, NodeFacts], limits: Sequence[AnyLimit]) -> str
     all_nodes = count(len(facts), "node")
     who = next(iter(facts)) if len(facts) == 1 else all_nodes
     if not any(parts):
-        return _fitting(f"{name}: the limits of memory, flop/s and network are {UNKNOWN}" for name in (who, all_nodes))
+        return fitting(f"{name}: the limits of memory, flop/s and network are {UNKNOWN}" for name in (who, all_nodes))
     what = ", ".join(filter(None, parts))
     number = sum(isinstance(limit, NoLimit) for limit in limits)
     rests = (f"; {count(number, 'limit')} unknown", f"; {number} unknown") if number else ("",)
-    return _fitting(
+    return fitting(
         f"{begin} {what}{rest}"
         for begin in (f"{who} {most}:", f"{all_nodes} {most}:", most.capitalize())
         for rest in rests
@@ -50,15 +50,15 @@ def answer_of_pair(forth: AnyLimit, back: AnyLimit) -> str:
     """`n1>n2 and back: at most 12.4 GB/s`; `n1>n2: at most 12.4 GB/s, back 11.8 GB/s`."""
     rates = [_rate(forth), _rate(back)]
     if rates[0] == rates[1]:
-        return _fitting(f"{pair} and back: {rates[0]}" for pair in (forth.path, "There"))
-    return _fitting(f"{pair}: {rates[0]}, back {rates[1]}" for pair in (forth.path, "There"))
+        return fitting(f"{pair} and back: {rates[0]}" for pair in (forth.path, "There"))
+    return fitting(f"{pair}: {rates[0]}, back {rates[1]}" for pair in (forth.path, "There"))
 
 
 def _rate(limit: AnyLimit) -> str:
     return f"at most {units.bandwidth(limit.limit_bytes_per_s)}" if isinstance(limit, Limit) else UNKNOWN
 
 
-def _fitting(lines: Iterable[str]) -> str:
+def fitting(lines: Iterable[str]) -> str:
     """The first that fits into a line, else the last."""
     every = list(lines)
     return next((line for line in every if len(line) <= LINE), every[-1])
