@@ -46,8 +46,8 @@ def changed_limits(
     between = [pair, (pair[1], pair[0])] if pair and len(nodes) > 1 else []
     rows: list[ChangedLimit] = []
     for source, target in between:
-        limits = [path_limit(_named(each, source), _named(each, target)) for each in (facts, after)]
-        rows.append(_row(f"{source}>{target}", *limits))
+        of_path = [path_limit(_named(each, source), _named(each, target)) for each in (facts, after)]
+        rows.append(_row(f"{source}>{target}", *of_path))
     alike: defaultdict[tuple[object, ...], list[str]] = defaultdict(list)
     of_node = {node: list(_of_node(facts[node], after[node], with_network=not between)) for node in nodes}
     for node, limits in of_node.items():
