@@ -265,6 +265,15 @@ LEFT_OUT: dict[Field, str] = {
 """Fields that are left out -> why."""
 
 UNSTEADY: frozenset[Field] = frozenset(
-    {(Port, "counters"), (NetworkInterface, "errors"), (SystemFacts, "sensors"), (ProcessorFacts, "throttle_events")}
+    {
+        (Port, "counters"),
+        (NetworkInterface, "errors"),
+        (PciHop, "errors"),
+        (SystemFacts, "sensors"),
+        (SystemFacts, "alarms"),
+        (SystemFacts, "kernel_log"),
+        (SystemFacts, "kernel_log_last"),
+        (ProcessorFacts, "throttle_events"),
+    }
 )
 """Fields that differ between all nodes and all times, and are not flattened; `EXCUSES` has the reasons."""

@@ -29,6 +29,10 @@ class Firmware(msgspec.Struct, frozen=True, kw_only=True):
     bios_version: str = ""
     bios_date: str = ""
     bmc_version: str = ""
+    management_engine: str = ""
+    """Version of Intel's Management Engine."""
+    settings: dict[str, str] = {}
+    """Settings of the firmware as the kernel shows them: `NodeInterleave` -> `Disabled`."""
     memory_mode: str = ""
     """Knights Landing's and its like: flat, cache, hybrid."""
     cluster_mode: str = ""
@@ -85,6 +89,12 @@ class SystemFacts(msgspec.Struct, frozen=True, kw_only=True):
     paths: dict[str, bool] = {}
     """Paths that were asked for by name -> whether they answered within seconds."""
     sensors: tuple[Sensor, ...] = ()
+    alarms: dict[str, str] = {}
+    """Sensor -> why the hardware or its BMC reports it as bad: `fault`, `crit_alarm`, `critical`."""
+    kernel_log: dict[str, int] = {}
+    """Kind of hardware error -> lines about it in the kernel's log, of the last 400 of all kinds."""
+    kernel_log_last: dict[str, str] = {}
+    """Kind -> the last of these lines."""
     power_limits_w: dict[str, float] = {}
     """RAPL domain ("package-0 long_term") -> its limit."""
     booted_s: int | None = None

@@ -1,5 +1,6 @@
 """Rules about memory: errors, missing and slow modules, the limit of locked memory, huge pages."""
 
+import re
 from collections.abc import Iterator
 from operator import lt
 
@@ -146,6 +147,26 @@ def huge_pages(facts: NodeFacts) -> dict[str, str | None]:
     return {"the setting of transparent huge pages": facts.settings.transparent_huge_pages, **reserved}
 
 
+INTERLEAVING = {"nps0": "NPS0", "interleaved": "node interleaving"}
+"""Cluster modes in which memory alternates between the sockets -> what the BIOS calls it."""
+INTERLEAVING_SETTING = re.compile(r"node[ _-]?interleav|socket[ _-]?interleav", re.IGNORECASE)
+ENABLED = ("enabled", "enable", "on")
+
+
+def interleaved_sockets(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """Several sockets with one NUMA node; a kernel that was told to ignore NUMA shows the same."""
+    mode = facts.system.firmware.cluster_mode
+    if mode in INTERLEAVING and (facts.sockets or 0) > 1:
+        off = "numa=off" in facts.settings.command_line.split()
+        why = "the kernel was started with numa=off" if off else f"{INTERLEAVING[mode]} is on in the BIOS"
+        clause = f"{facts.sockets} sockets share one NUMA node: {why}"
+        yield Violation(node=node, clause=clause, key=(mode, off))
+        return
+    for name, value in facts.system.firmware.settings.items():
+        if INTERLEAVING_SETTING.search(name) and value.lower() in ENABLED:
+            yield Violation(node=node, clause=f"the BIOS setting {name} is {value}", key=name)
+
+
 MEMORY_ERRORS = Rule(
     kind=FindingKind.MEMORY_ERRORS,
     order=170,
@@ -157,6 +178,14 @@ MEMORY_ERRORS = Rule(
 
 MEMORY = (
     MEMORY_ERRORS,
+    Rule(
+        kind=FindingKind.MEMORY_INTERLEAVED,
+        order=185,
+        look=on_each_node(interleaved_sockets),
+        remedy="Switch node interleaving off in the BIOS (AMD: NPS1 or more), or start the kernel without numa=off. "
+        "Every second access goes to the other socket, at its latency and through the links between the sockets, "
+        "whatever the binding of ranks.",
+    ),
     Rule(
         kind=FindingKind.MEMORY_DIFFERS,
         order=190,

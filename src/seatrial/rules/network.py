@@ -83,6 +83,46 @@ def has_managed_port(facts: NodeFacts) -> bool:
     return any(port.family in MANAGED for hca in facts.hcas for port in hca.ports)
 
 
+def managed_ports(facts: NodeFacts) -> Iterator[tuple[str, Port]]:
+    """Name and record of each active port that a subnet manager has configured."""
+    for hca in facts.hcas:
+        for port in hca.ports:
+            if port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_prefix:
+                yield f"{hca.name}/{port.number}", port
+
+
+def shared_subnets(readings: Readings) -> Iterator[Violation]:
+    """Ports that claim to be in one subnet and cannot be: two have the same LID, or two of a node other managers.
+
+    LIDs are unique within a subnet, so equal ones show two fabrics with one prefix, mostly the default.
+    """
+    holders: dict[tuple[str, int], tuple[str, str]] = {}
+    for node, facts in readings.facts.items():
+        managers: dict[str, tuple[str, int]] = {}
+        for name, port in managed_ports(facts):
+            prefix, lid, manager = port.subnet_prefix, port.lid, port.subnet_manager_lid
+            first = holders.setdefault((prefix, lid), (node, name)) if lid not in (None, *NO_LID) else (node, name)
+            other = managers.setdefault(prefix, (name, manager)) if manager not in (None, *NO_LID) else (name, manager)
+            what = f"port {name} and port"
+            if first != (node, name):
+                of_node = "" if first[0] == node else f" of {first[0]}"
+                clause = f"{what} {first[1]}{of_node} both have LID {lid} in subnet {prefix}: these are two fabrics"
+                yield Violation(node=node, clause=clause, key=prefix, details=(name, lid))
+            elif other[1] != manager:
+                clause = f"{what} {other[0]} have subnet managers at LID {manager} and {other[1]} in subnet {prefix}"
+                yield Violation(node=node, clause=clause, key=prefix, details=(name, manager))
+
+
+def unlike_subnets(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """Rails of a node in several subnets."""
+    subnets: dict[str, str] = {}
+    for name, port in managed_ports(facts):
+        subnets.setdefault(port.subnet_prefix, name)
+    if len(subnets) > 1:
+        clause = f"its rails lie in {len(subnets)} subnets: {', '.join(f'{n} in {p}' for p, n in subnets.items())}"
+        yield Violation(node=node, clause=clause, key=tuple(subnets))
+
+
 FULL_WIDTH = 4
 """Lanes of every adapter and switch port of InfiniBand and Omni-Path on the market since QDR."""
 SPLIT = ("HDR", "NDR")
@@ -239,6 +279,15 @@ NETWORK = (
         "over, or this node hangs on another fabric (ibnetdiscover on both). Each sets its own LIDs and routes.",
     ),
     Rule(
+        kind=FindingKind.SUBNET_SHARED,
+        order=33,
+        look=shared_subnets,
+        knows=has_managed_port,
+        remedy="Give each fabric a prefix of its own (subnet_prefix in opensm.conf, SubnetPrefix of the Fabric "
+        "Manager), then restart its manager. Open MPI pairs ports by this prefix: with one for two fabrics it connects "
+        "ports that cannot reach each other (btl_openib_warn_default_gid_prefix).",
+    ),
+    Rule(
         kind=FindingKind.PORT_NARROW,
         order=35,
         look=on_each_node(narrow_ports),
@@ -288,5 +337,16 @@ NETWORK = (
         look=items_differ(firmwares),
         remedy="Bring all adapters of this board to the same firmware (mlxfwmanager, mstflint, or the vendor's own "
         "tool), then restart.",
+    ),
+)
+
+NETWORK_NOTES = (
+    Rule(
+        kind=FindingKind.RAILS_IN_SUBNETS,
+        order=920,
+        look=on_each_node(unlike_subnets),
+        knows=has_managed_port,
+        remedy="Nothing, where each rail is a fabric of its own: MPI connects ports of one subnet only. Where all "
+        "ports hang on one fabric, give them one prefix, or they cannot reach each other.",
     ),
 )
