@@ -26,7 +26,7 @@ from seatrial.model.hardware import (
     Topology,
 )
 from seatrial.model.hca import Hca, Port
-from seatrial.model.system import KernelFacts, Library, Mount, MpiFile, Sensor, SystemFacts
+from seatrial.model.system import AutomountKey, KernelFacts, Library, Mount, MpiFile, Sensor, SystemFacts
 from seatrial.model.words import Unknown
 
 Scalar = str | int | float | bool
@@ -233,6 +233,7 @@ KEYS: dict[type[msgspec.Struct], RecordKey] = {
     Dimm: RecordKey(lambda each: each.locator, ("locator",)),
     IdleState: RecordKey(lambda each: each.name, ("name",)),
     Mount: RecordKey(lambda each: each.path, ("path",)),
+    AutomountKey: RecordKey(lambda each: f"{each.path} of {each.map}", ("path", "map")),
     Sensor: RecordKey(lambda each: each.name, ("name",)),
     MpiFile: RecordKey(lambda each: each.name, ("name",)),
     Library: RecordKey(lambda each: each.name, ("name",)),

@@ -45,6 +45,7 @@ from seatrial.slurm.presence import (
     asked_settled,
     lacking,
     missing,
+    node_descriptions,
     node_features,
     partition_told,
     reserved_nodes,
@@ -130,7 +131,7 @@ class SlurmLauncher:
             fabric=_part_of(parse_topology(topology.stdout), {*nodes, *(state.node for state in left_out)}),
             cluster=slurm_text.config_value(config.stdout, "ClusterName"),
             asleep=tuple(sorted(suspended.intersection(nodes))),
-            features=node_features(),
+            features=node_descriptions(lines),
         )
 
     def _inside_hosts(self, lines: Sequence[slurm_text.NodeLine]) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:

@@ -70,6 +70,19 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     reachable: bool | None = None
 
 
+class AutomountKey(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of the automounter, in the order in which it reads them."""
+
+    path: str
+    """The path that it takes: its key below the mount point; for a mount point itself, or a wildcard, that point."""
+    map: str
+    """The file, or the map of another kind (`ldap:auto.home`)."""
+    location: str = ""
+    """What is mounted there; empty for a line of the master map."""
+    whole: bool = False
+    """Whether everything below it belongs to the automounter: a mount point of the master map with keys below it."""
+
+
 class Sensor(msgspec.Struct, frozen=True, kw_only=True):
     """One reading. `unit`: degC, rpm, W, V, A."""
 
@@ -88,6 +101,8 @@ class SystemFacts(msgspec.Struct, frozen=True, kw_only=True):
     mounts: tuple[Mount, ...] = ()
     paths: dict[str, bool] = {}
     """Paths that were asked for by name -> whether they answered within seconds."""
+    automounts: tuple[AutomountKey, ...] = ()
+    """Read where paths are asked for."""
     sensors: tuple[Sensor, ...] = ()
     alarms: dict[str, str] = {}
     """Sensor -> why the hardware or its BMC reports it as bad: `fault`, `crit_alarm`, `critical`."""

@@ -117,7 +117,7 @@ class FindingKind(enum.StrEnum):
     PROCESSOR_QUOTA = "processor-quota", FACT, "a quota limits its processor time"
     THROTTLED = "throttled", FACT, "processors were throttled"
     HOTTER_THAN_PEERS = "hotter-than-peers", FACT, "is hotter than its peers"
-    FAN_STOPPED = "fan-stopped", FACT, "a fan stands still"
+    FAN_STOPPED = "fan-stopped", FACT, "a fan does not turn"
     HARDWARE_ALARM = "hardware-alarm", FACT, "a sensor reports an alarm"
     KERNEL_LOG = "kernel-log", FACT, "the kernel reports hardware errors"
     PCIE_ERRORS = "pcie-errors", FACT, "PCIe errors"
@@ -165,7 +165,7 @@ class FindingKind(enum.StrEnum):
 
     # Worth knowing of facts, and no fault.
     SOCKETS_DIFFER = "sockets-differ", Verdict.NOTE, "one processor is hotter than the other"
-    FAN_SILENT = "fan-silent", Verdict.NOTE, "a fan stands still or is not connected"
+    FAN_SILENT = "fan-silent", Verdict.NOTE, "a fan does not turn or is not connected"
     RAILS_IN_SUBNETS = "rails-in-subnets", Verdict.NOTE, "rails lie in different subnets"
 
     # Of a user's own job.

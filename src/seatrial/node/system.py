@@ -6,6 +6,7 @@ from collections import defaultdict
 import msgspec
 
 from seatrial.model.system import ClockState, Firmware, Limits, SystemFacts
+from seatrial.node.automounter import read_automounts
 from seatrial.node.frame import Frame, answer, whole_number, why_no_answer
 from seatrial.node.kernel_log import read_kernel_log
 from seatrial.node.mounts import read_mounts, read_paths
@@ -129,6 +130,7 @@ def read_system(frame: Frame) -> tuple[SystemFacts, dict[str, str]]:
         clock=clock,
         mounts=mounts,
         paths=read_paths(frame),
+        automounts=read_automounts(frame),
         sensors=sensors,
         alarms=read_alarms(frame),
         kernel_log=kernel_log,

@@ -47,12 +47,12 @@ def stopped_fans(readings: Readings) -> Iterator[Violation]:
 
 
 def _why_stopped(name: str, rpm: float, after: float | None, alarms: Mapping[str, str], *, peers: bool) -> str:
-    """`stands still (0 rpm), where it turns on its peers`; empty for a fan that turns, or of which nothing is known."""
+    """`does not turn (0 rpm), and turns on its peers`; empty for a fan that turns, or of which nothing is known."""
     if name in alarms:
         return f"reports {alarms[name]} at {rpm:.0f} rpm"
     if rpm > 0 and after == 0:
         return f"stopped between the two readings ({rpm:.0f} rpm before)"
-    return "stands still (0 rpm), where it turns on its peers" if rpm == 0 and peers else ""
+    return "does not turn (0 rpm), and turns on its peers" if rpm == 0 and peers else ""
 
 
 def silent_fans(node: str, facts: NodeFacts) -> Iterator[Violation]:
@@ -202,7 +202,7 @@ HARDWARE_NOTES = (
         order=910,
         look=on_each_node(silent_fans),
         knows=lambda facts: bool(fans(facts)),
-        remedy="Look whether a fan is connected there. A connector without a fan reads 0 rpm as well, and so does a "
+        remedy="Check whether a fan is connected. A connector without a fan reads 0 rpm as well, and so does a "
         "fan that its board stops while it is cool.",
     ),
 )

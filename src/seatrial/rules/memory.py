@@ -12,7 +12,7 @@ from seatrial.model.units import memory, size
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, verb
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.peers import compare_values, differs, items_differ
+from seatrial.rules.peers import compare_values, designed_peers, differs, items_differ
 
 SAME_SIZE = 0.98
 """The kernel reserves a different few MiB on each boot; the smallest module of a large node is 3 % of its memory."""
@@ -50,7 +50,7 @@ def counts_errors(facts: NodeFacts) -> bool:
 
 def less_memory(readings: Readings) -> Iterator[Violation]:
     """Sizes within 2 % count as the same."""
-    for group in readings.peers:
+    for group in designed_peers(readings):
         sizes = {name: total for name in group if (total := readings.facts[name].memory_bytes)}
         steps = stepped(set(sizes.values()))
         values = {name: steps[total] for name, total in sizes.items()}
@@ -154,7 +154,7 @@ ENABLED = ("enabled", "enable", "on")
 
 
 def interleaved_sockets(node: str, facts: NodeFacts) -> Iterator[Violation]:
-    """Several sockets with one NUMA node; a kernel that was told to ignore NUMA shows the same."""
+    """Several sockets with one NUMA node; a kernel that was started to ignore NUMA shows the same."""
     mode = facts.system.firmware.cluster_mode
     if mode in INTERLEAVING and (facts.sockets or 0) > 1:
         off = "numa=off" in facts.settings.command_line.split()

@@ -11,7 +11,7 @@ from seatrial.model.hca import Port, PortFamily, PortState
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.peers import differs, fewer_items, items_differ
+from seatrial.rules.peers import designed_peers, differs, fewer_items, items_differ
 
 ACTIVE = PortState.ACTIVE.value
 DEFAULT_SUBNET = "fe80:0000:0000:0000"
@@ -258,7 +258,9 @@ NETWORK = (
     Rule(
         kind=FindingKind.PORT_DOWN,
         order=20,
-        look=items_differ(port_states, worse=lambda own, peers: own != ACTIVE and peers == ACTIVE),
+        look=items_differ(
+            port_states, worse=lambda own, peers: own != ACTIVE and peers == ACTIVE, groups=designed_peers
+        ),
         remedy="Check the cable and the switch port, then the port itself (ibstat, ibportstate, mlxlink): Polling "
         "means that nothing answers at the other end, Disabled that somebody switched it off.",
     ),
@@ -298,14 +300,16 @@ NETWORK = (
     Rule(
         kind=FindingKind.PORT_RATE_DIFFERS,
         order=40,
-        look=items_differ(active_rates, show=link_rate, worse=lt),
+        look=items_differ(active_rates, show=link_rate, worse=lt, groups=designed_peers),
         remedy="Replace the cable first, then check the switch port and what both ends allow (iblinkinfo, mlxlink, "
         "ethtool): a failed lane halves the width, a bad or too long cable lowers the speed.",
     ),
     Rule(
         kind=FindingKind.INTERFACE_SPEED_DIFFERS,
         order=50,
-        look=differs("the speed of its fastest interface", fastest_speed, show=link_rate, worse=lt),
+        look=differs(
+            "the speed of its fastest interface", fastest_speed, show=link_rate, worse=lt, groups=designed_peers
+        ),
         remedy="Check what both ends advertise (ethtool) and whether the fast interface is up at all; then replace the "
         "cable or the transceiver, and correct the speed of the switch port.",
     ),

@@ -21,6 +21,8 @@ from seatrial.render.json import filled
 from seatrial.render.node_names import few
 from seatrial.render.report import Block, Findings, Gauge, Lines, Paragraph, Report
 
+LINE = 65
+"""Columns of the first line that its verdict leaves."""
 MOST_DIFFERENCES = 40
 MOST_VALUES = 6
 MOST_ALONG = 6
@@ -118,9 +120,11 @@ def _sentence_of(
     facts: Mapping[str, NodeFacts], differences: Sequence[FactDifference], findings: Sequence[Finding]
 ) -> str:
     nodes = count(len(facts), "node")
-    wrong = f"{sentence_of(findings) or _of_notes(findings)}; " if findings else ""
+    wrong = _reached(facts)
+    wrong += f"{sentence_of(findings) or _of_notes(findings)}; " if findings else ""
     if not differences and len(facts) == 1:
-        return f"{wrong or 'nothing known to be bad; '}{nodes}, compared with no other node"
+        whole = f"{wrong or 'nothing known to be bad; '}{nodes}, compared with no other node"
+        return whole if len(whole) <= LINE else wrong.removesuffix("; ") or whole
     if not differences:
         kinds = len(groups(facts))
         if kinds > 1:
@@ -131,6 +135,16 @@ def _sentence_of(
     facts_differ = "1 fact differs" if len(differences) == 1 else f"{count(len(differences), 'fact')} differ"
     first = "" if findings else f"{_first(differences)}; "
     return f"{wrong}{first}{facts_differ} among {nodes}"
+
+
+def _reached(facts: Mapping[str, NodeFacts]) -> str:
+    """`/home/work answers on 4 nodes; `: where paths were asked for and all nodes reach all of them."""
+    answers = [each.system.paths for each in facts.values()]
+    paths = list(answers[0]) if answers else []
+    if not paths or not all(list(own) == paths and all(own.values()) for own in answers):
+        return ""
+    what = f"{paths[0]} answers" if len(paths) == 1 else f"{count(len(paths), 'path')} answer"
+    return f"{what} on {count(len(facts), 'node')}; "
 
 
 def _of_notes(notes: Sequence[Finding]) -> str:
