@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.judgement.nodes.peers import FEWEST_PEERS
-from seatrial.judgement.nodes.trials import judge_trials, trial_notes
+from seatrial.judgement.nodes.storage import binding_limit
+from seatrial.judgement.nodes.trials import against_peers, judge_trials, trial_notes
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.past import judge_past, references_text
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
@@ -120,13 +121,26 @@ def _all_measured(recorded: RecordedRun) -> bool:
     return all_tried and all(times >= repetitions for times in times_of.values())
 
 
+def _suspicions(trials: NodeTrials, nodes: Sequence[str]) -> str:
+    """`n2 out of line in triad (-6.2 %)`; of several nodes their names."""
+    measures = [measure for node, measure in trials.suspected if node == nodes[0]]
+    ratios = [one.ratios for one in trials.comparisons if one.measure is measures[0] and nodes[0] in one.ratios]
+    if len(nodes) > 1 or not ratios:
+        return f"{some(nodes, MOST_NAMED)} out of line"
+    return f"{nodes[0]} out of line in {measures[0].label} ({against_peers(ratios[0][nodes[0]].value, measures[0])})"
+
+
 def _reason(
     recorded: RecordedRun, trials: NodeTrials, missing: Sequence[str], past: Sequence[PastRatio], *, complete: bool
 ) -> str:
     """What the verdict rests on, and why the run is not complete."""
     if not trials.figures:
         return failure_of(recorded) or "nothing was measured"
-    sentence = f"{count(len(trials.figures), 'node')} measured"
+    settings = recorded.info.settings
+    alone = isinstance(settings, NodesSettings) and settings.trials == (Trial.STORAGE,)
+    binding = binding_limit(trials.storage) if alone else ""
+    sentence = f"{binding}; " if binding else ""
+    sentence += f"{count(len(trials.figures), 'node')} measured"
     if missing:
         sentence += f", {', '.join(missing)} not"
     if not trials.comparisons:
@@ -136,7 +150,7 @@ def _reason(
         kinds = {each.measure for each in trials.comparisons}
         sentence += f", {len(compared)} compared with their peers in {count(len(kinds), 'figure')}"
         if suspected := trials.out_of_line:
-            sentence += f"; {some(suspected, MOST_NAMED)} out of line, which is not decided"
+            sentence += f"; {_suspicions(trials, suspected)}, which is not decided"
         if undecided := trials.undecided:
             vary = "varies" if len(undecided) == 1 else "vary"
             sentence += f"; {', '.join(undecided)} {vary} too much to show a node that is {share(USEFUL)} worse"
