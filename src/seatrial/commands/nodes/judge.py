@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from seatrial.judgement.nodes.limits import memory_text
 from seatrial.judgement.nodes.peers import FEWEST_PEERS
 from seatrial.judgement.nodes.storage import binding_limit
 from seatrial.judgement.nodes.trials import against_peers, judge_trials, trial_notes
@@ -121,6 +122,16 @@ def _all_measured(recorded: RecordedRun) -> bool:
     return all_tried and all(times >= repetitions for times in times_of.values())
 
 
+def _of_lone_node(trials: NodeTrials) -> str:
+    """`n1: 3.02 GHz on all cores (base 2.60), memory is full with 9 of 28 cores; `: a node without peers."""
+    name = trials.figures[0].node
+    limits = trials.limits[name]
+    clock = f"{min(limits.core_hz.values()) / 1e9:.2f} GHz on all cores" if limits.core_hz else ""
+    clock += f" (base {limits.base_hz / 1e9:.2f})" if clock and limits.base_hz else ""
+    parts = [part for part in (clock, memory_text(limits)) if part]
+    return f"{name}: {', '.join(parts)}; " if parts else ""
+
+
 def _suspicions(trials: NodeTrials, nodes: Sequence[str]) -> str:
     """`n2 out of line in triad (-6.2 %)`; of several nodes their names."""
     measures = [measure for node, measure in trials.suspected if node == nodes[0]]
@@ -140,6 +151,8 @@ def _reason(
     alone = isinstance(settings, NodesSettings) and settings.trials == (Trial.STORAGE,)
     binding = binding_limit(trials.storage) if alone else ""
     sentence = f"{binding}; " if binding else ""
+    if len(trials.figures) == 1 and not binding:
+        sentence = _of_lone_node(trials)
     sentence += f"{count(len(trials.figures), 'node')} measured"
     if missing:
         sentence += f", {', '.join(missing)} not"

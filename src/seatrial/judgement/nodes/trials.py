@@ -10,7 +10,7 @@ from seatrial.judgement.nodes.conditions import condition_notes
 from seatrial.judgement.nodes.figures import figures_of
 from seatrial.judgement.nodes.findings import slow_node
 from seatrial.judgement.nodes.heat import heat_of, hot_node_finding
-from seatrial.judgement.nodes.limits import limits_of
+from seatrial.judgement.nodes.limits import limits_of, without_turbo
 from seatrial.judgement.nodes.peers import FEWEST_RUNS, Outlier, compare, outliers
 from seatrial.judgement.nodes.storage import impossible, storage_notes, storage_of, without
 from seatrial.judgement.nodes.wrong_results import wrong_results
@@ -26,6 +26,10 @@ from seatrial.model.words import some
 
 NO_FACT = "No fact that is known to matter differs from its peers'."
 NO_BLAS = "the loader finds no BLAS there (a module, or LD_LIBRARY_PATH in the environment of the probe, names one)."
+TURBO = (
+    "Turbo is off (BIOS, intel_pstate/no_turbo, cpufreq/boost), or a limit of power or heat holds it: `seatrial facts` "
+    "shows both."
+)
 MOST_NAMED = 4
 SHARED = "These nodes share one kernel and its cores, so their trials were carried out one after the other."
 
@@ -76,6 +80,8 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
     if len(trials.figures) > 1 and one_kernel({node_of(name): known for name, known in facts.items()}.values()):
         notes.append(SHARED)
     notes += [_suspicion(node, measure, trials) for node, measure in trials.suspected]
+    if at_base := [figures.node for figures in trials.figures if without_turbo(trials.limits[figures.node])]:
+        notes.append(f"No turbo on {some(at_base, MOST_NAMED)}: no core was faster than its base frequency. {TURBO}")
     if without := [figures.node for figures in trials.figures if figures.blas == ""]:
         notes.append(f"DGEMM was not tried on {some(without, MOST_NAMED)}: {NO_BLAS}")
     return (*notes, *storage_notes(trials.storage), *condition_notes(trials))
