@@ -61,6 +61,8 @@ def processors(facts: NodeFacts) -> Iterator[Row]:
     ]
     if any(frequency):
         yield "frequency", "; ".join(filter(None, frequency))
+    if len(set_up.present_hz) > 1:
+        yield "clocks now", " ".join(f"{hertz / 1e9:.2f}" for hertz in set_up.present_hz) + " GHz, by processor"
     if set_up.idle_states:
         yield "idle states", ", ".join(f"{each.name}{' (off)' if each.disabled else ''}" for each in set_up.idle_states)
 
