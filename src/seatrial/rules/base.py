@@ -36,6 +36,8 @@ class Readings(msgspec.Struct, frozen=True, kw_only=True):
     """Node -> the features that the scheduler lists for it."""
     ranks: Mapping[str, tuple[RankPlace, ...]] = {}
     """Node -> the ranks that were launched on it, in order; ranks with an unknown mask are left out."""
+    during: bool = False
+    """Only what happened between the two readings, and nothing that was so before."""
     groups: tuple[tuple[str, ...], ...] = ()
     """Peer groups: nodes of the same model. Empty: not yet computed."""
 

@@ -3,6 +3,9 @@
 A new rule is one row in the table of its subject; its `order` places it here.
 """
 
+from collections.abc import Mapping
+
+from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding
 from seatrial.rules.base import Readings, Rule, findings_of, one_place_per_host
 from seatrial.rules.hardware import HARDWARE, HARDWARE_NOTES, KERNEL_LOG, PCIE_ERRORS
@@ -36,3 +39,9 @@ def fact_notes(readings: Readings) -> list[Finding]:
     """What is worth knowing, and no fault."""
     hosts = one_place_per_host(readings)
     return [note for rule in NOTES for note in findings_of(rule, hosts)]
+
+
+def findings_during(before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts]) -> list[Finding]:
+    """What the hardware reported between two readings: errors that rose, throttling, lines of the kernel's log."""
+    hosts = one_place_per_host(Readings(facts=before, after=after, during=True))
+    return [finding for rule in READ_TWICE for finding in findings_of(rule, hosts)]

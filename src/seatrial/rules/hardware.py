@@ -94,7 +94,7 @@ def unlike_sockets(node: str, facts: NodeFacts) -> Iterator[Violation]:
 
 def pcie_errors(readings: Readings) -> Iterator[Violation]:
     """Uncorrected errors since the kernel was started; corrected ones between the two readings."""
-    for node, facts in readings.facts.items():
+    for node, facts in () if readings.during else readings.facts.items():
         latest = readings.after.get(node, facts)
         for address, kinds in _errors(latest if latest.boot_id == facts.boot_id else facts).items():
             for kind in COUNTED:
@@ -134,7 +134,7 @@ def logged_errors(readings: Readings) -> Iterator[Violation]:
         latest = after.system if after is not None and after.boot_id == facts.boot_id else facts.system
         for kind, lines in latest.kernel_log.items():
             more = lines - facts.system.kernel_log.get(kind, 0)
-            if kind in GRAVE or more > 0:
+            if more > 0 or (kind in GRAVE and not readings.during):
                 often = (
                     f"{count(more, 'new line')} during the run" if more > 0 else f"{count(lines, 'line')} since boot"
                 )

@@ -29,7 +29,7 @@ HUGE_PAGES = ("vm.nr_hugepages", "vm.nr_overcommit_hugepages", "vm.nr_hugepages_
 
 def memory_errors(readings: Readings) -> Iterator[Violation]:
     """Uncorrected errors count since the kernel started; corrected ones between the two readings."""
-    for node, facts in readings.facts.items():
+    for node, facts in () if readings.during else readings.facts.items():
         after = readings.after.get(node, facts)
         if after.boot_id != facts.boot_id:
             after = facts

@@ -20,9 +20,11 @@ from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings, Trial
 from seatrial.model.units import share
-from seatrial.model.verdict import Finding, Verdict, worst
+from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
 from seatrial.model.words import count, some
 from seatrial.pairs.node_rounds import MAY_LACK, ONCE_KERNELS, TRIAL_KERNELS
+from seatrial.rules.base import Readings
+from seatrial.rules.catalogue import fact_notes, findings_during
 
 OPTIONAL = (Trial.PIPE, Trial.COLLECTIVES, Trial.STORAGE)
 """Trials that a single rank cannot carry out, and a folder that not all nodes see: a remark says so."""
@@ -68,6 +70,7 @@ def judge_nodes(recorded: RecordedRun) -> NodesResult:
     """The judgement, computed from the samples and facts alone."""
     trials = judge_trials(recorded.group_measurements, recorded.facts)
     findings = (*trials.findings, *judge_deaths(recorded).findings)
+    findings += tuple(findings_during(recorded.facts, recorded.facts_after))
     past = judge_past(recorded, (), trials, findings)
     findings += past.findings
     measured = {each.node for each in trials.figures}
@@ -81,9 +84,20 @@ def judge_nodes(recorded: RecordedRun) -> NodesResult:
         complete=complete,
         findings=findings,
         trials=trials,
-        notes=(*run_notes(recorded, reason, findings), *past.notes, *trial_notes(trials, recorded.facts)),
+        notes=(
+            *run_notes(recorded, reason, findings),
+            *past.notes,
+            *trial_notes(trials, recorded.facts),
+            *(note.statement for note in _unlike_processors(recorded)),
+        ),
         past=past.ratios,
     )
+
+
+def _unlike_processors(recorded: RecordedRun) -> list[Finding]:
+    """Processors of one node that differ in temperature at the end of the run."""
+    notes = fact_notes(Readings(facts=recorded.facts_after or recorded.facts))
+    return [note for note in notes if note.kind is FindingKind.SOCKETS_DIFFER]
 
 
 def _verdict(trials: NodeTrials, findings: Sequence[Finding]) -> Verdict:
