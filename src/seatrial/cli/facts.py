@@ -147,7 +147,7 @@ def ask_for_paths(paths: tuple[str, ...], *, recorded: bool) -> None:
         raise UsageError("--path asks live nodes, and --from reads a recording.", "Leave one of them out.")
     for path in paths:
         if not path.startswith("/") or ":" in path or "\n" in path:
-            raise UsageError(f"--path {path!r} is not an absolute path without colons.", "Write /home/work/unit.")
+            raise UsageError(f"--path {path!r} is not an absolute path without colons.", "Write /home/geog/unit.")
     if paths:
         os.environ[PATHS] = ":".join(dict.fromkeys(path.rstrip("/") or "/" for path in paths))
 

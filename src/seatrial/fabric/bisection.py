@@ -40,8 +40,8 @@ def bisection(fabric: FabricMap) -> Bisection | None:
     hosts: Counter[str] = Counter()
     sends: defaultdict[str, float] = defaultdict(float)
     between: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for (one, other), rate in rates.items():
-        for switch, device in ((one, other), (other, one)):
+    for ends, rate in rates.items():
+        for switch, device in (ends, ends[::-1]):
             if kinds.get(switch) is not DeviceKind.SWITCH:
                 continue
             if kinds.get(device) is DeviceKind.ADAPTER:

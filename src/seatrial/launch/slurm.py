@@ -124,13 +124,12 @@ class SlurmLauncher:
         nodes, left_out = self._inside_hosts(lines) if self._inside else self._outside_hosts(lines)
         topology = run(slurm_argv.TOPOLOGY, timeout_s=COMMAND_TIMEOUT_S)
         config = run(slurm_argv.CONFIG, timeout_s=COMMAND_TIMEOUT_S)
-        suspended = {line.node for line in lines if line.suspended}
         return Hosts(
             nodes=nodes,
             left_out=left_out,
             fabric=_part_of(parse_topology(topology.stdout), {*nodes, *(state.node for state in left_out)}),
             cluster=slurm_text.config_value(config.stdout, "ClusterName"),
-            asleep=tuple(sorted(suspended.intersection(nodes))),
+            asleep=tuple(sorted({line.node for line in lines if line.suspended}.intersection(nodes))),
             features=node_descriptions(lines),
         )
 

@@ -23,17 +23,17 @@ class LogKind(NamedTuple):
 
 LOG_KINDS = (
     LogKind("GPU error (Xid)", re.compile(r"NVRM: Xid"), True),
-    LogKind("PCIe error", re.compile(r"PCIe Bus Error: severity=(?!Correct)|AER: .*(?:Uncorrected|Fatal)"), True),
-    LogKind("corrected PCIe error", re.compile(r"PCIe Bus Error: severity=Correct|AER: .*Correct"), False),
-    LogKind("memory error", re.compile(r"EDAC .*\b(?:UE|[Uu]ncorrect)"), True),
+    LogKind("PCIe error", re.compile(r"PCIe Bus Error: severity=(?!Correct)|AER: .{0,120}(?:Uncorrected|Fatal)"), True),
+    LogKind("corrected PCIe error", re.compile(r"PCIe Bus Error: severity=Correct|AER: .{0,120}Correct"), False),
+    LogKind("memory error", re.compile(r"EDAC .{0,120}\b(?:UE|[Uu]ncorrect)"), True),
     LogKind("machine check", re.compile(r"Hardware Error|[Mm]achine [Cc]heck (?:[Ee]xception|events logged)"), True),
     LogKind("heat", re.compile(r"(?:temperature above threshold|clock) throttled|throttled"), False),
     LogKind("disk error", re.compile(r"I/O error, dev "), True),
     LogKind(
         "adapter error",
         re.compile(
-            r"mlx[45]_core.*(?:health|syndrome|internal error|[Tt]imed? ?out|fatal|failed|error)"
-            r"|hfi1.*(?:[Ee]rror|[Ff]atal|[Ff]reeze|timed out|going down)"
+            r"mlx[45]_core.{0,120}(?:health|syndrome|internal error|[Tt]imed? ?out|fatal|failed|error)"
+            r"|hfi1.{0,120}(?:[Ee]rror|[Ff]atal|[Ff]reeze|timed out|going down)"
         ),
         True,
     ),

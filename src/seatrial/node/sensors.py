@@ -152,6 +152,8 @@ def controller_rows(lines: Iterable[str]) -> Iterator[ControllerRow]:
     """Sensors of `ipmitool sdr` (name, reading, state) and of `sdr elist` (name, number, state, entity, reading)."""
     for line in lines:
         cells = [cell.strip() for cell in line.split("|", maxsplit=5)]
+        if not cells[0]:
+            continue
         if len(cells) == 3:
             yield ControllerRow(f"BMC {cells[0]}", cells[1], cells[2])
         elif len(cells) == 5:
