@@ -10,6 +10,7 @@ from seatrial.model.facts import ETHERNET, NodeFacts
 from seatrial.model.hca import Port, PortFamily, PortState
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
 from seatrial.rules.peers import designed_peers, differs, fewer_items, items_differ
 
@@ -119,7 +120,9 @@ def unlike_subnets(node: str, facts: NodeFacts) -> Iterator[Violation]:
     for name, port in managed_ports(facts):
         subnets.setdefault(port.subnet_prefix, name)
     if len(subnets) > 1:
-        clause = f"its rails lie in {len(subnets)} subnets: {', '.join(f'{n} in {p}' for p, n in subnets.items())}"
+        clause = (
+            f"its rails lie in {count(len(subnets), 'subnet')}: {', '.join(f'{n} in {p}' for p, n in subnets.items())}"
+        )
         yield Violation(node=node, clause=clause, key=tuple(subnets))
 
 

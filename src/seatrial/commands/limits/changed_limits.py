@@ -12,7 +12,7 @@ from seatrial.limits.path import path_limit
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
-from seatrial.model.words import natural_sorted
+from seatrial.model.words import count, natural_sorted
 from seatrial.render.node_names import few
 
 MOST_OF_NAMES = 40
@@ -116,7 +116,7 @@ def answer_of_change(changes: Sequence[str], rows: Sequence[ChangedLimit]) -> st
     before, after = units.bandwidth(first.now_bytes_per_s), units.bandwidth(first.limit_bytes_per_s)
     return fitting(
         f"{begin}: {path}at most {after}, now {before} ({change_text(first)})"
-        for begin in (with_them, f"With {len(changes)} changes" if len(changes) > 1 else "With the change")
+        for begin in (with_them, f"With {count(len(changes), 'change')}")
         for path in (f"{first.path} ", f"{first.path.rpartition(' ')[2]} ", "")
     )
 
