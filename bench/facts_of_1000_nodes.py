@@ -65,6 +65,7 @@ def stream(template: str, number: int) -> str:
     text = made_up_node.MARKS.sub(lambda match: fill(match[0]), template)
     text = text.replace(made_up_node.HOSTNAME, f"n{number}").replace(made_up_node.BOOT_ID, f"{chance.random():.12f}")
     text = text.replace(made_up_node.LID, hex(number)).replace(made_up_node.BOOTED, str(1_700_000_000 + number))
+    text = text.replace(made_up_node.SECOND_LID, hex(0x4000 + number))
     if number in PLANTED:
         _, usual, odd = PLANTED[number]
         if usual not in text:

@@ -12,6 +12,8 @@ PROCESSORS = CORES * THREADS
 MARKS = re.compile(r"\b(?:70000[0-9]{4}|7100[0-9]{3}|720[0-9]{2})\b")
 """Counters, present frequencies in kHz, temperatures in thousandths of a degree."""
 HOSTNAME, BOOT_ID, LID, BOOTED = "made-up-name", "made-up-boot", "0x7a1c", "1700001234"
+SECOND_LID = "0x7a1d"
+"""Of the second adapter."""
 FLAGS = "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat sse sse2 ssse3 fma sse4_1 sse4_2 avx avx2"
 GIB = 2**30
 CPU = "/sys/devices/system/cpu"
@@ -206,7 +208,7 @@ def _hca(position: int, name: str, port: str, card: str, interface: str) -> Iter
     here = f"{folder}/infiniband/{name}"
     contents = {"node_type": "1: CA", "board_id": "MT_0000000223", "fw_ver": "20.35.3006", "hca_type": "MT4123"}
     one = {"state": "4: ACTIVE", "phys_state": "5: LinkUp", "rate": "200 Gb/sec (4X HDR)", "link_layer": "InfiniBand",
-           "lid": LID, "sm_lid": "0x1", "gid_attrs/ndevs/0": interface,
+           "lid": LID if position == 0 else SECOND_LID, "sm_lid": "0x1", "gid_attrs/ndevs/0": interface,
            "gids/0": "fe80:0000:0000:0000:0000:0000:0000:0000"}  # fmt: skip
     for item, content in contents.items():
         yield f"{here}/{item}", content

@@ -14,6 +14,7 @@ interfaces() {
     for item in rx_errors tx_errors rx_dropped tx_dropped; do
       value "$here/statistics/$item"
     done
+    if locate "$here/mode"; then value "$here/mode"; fi # of IPoIB alone
     real "$here/device"
     driver_link "$here/device/driver"
     link "$here/master"

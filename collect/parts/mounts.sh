@@ -2,10 +2,32 @@
 # shellcheck shell=sh disable=SC2154 # a part of facts.sh, whose tools and variables it uses
 # SEATRIAL_PATHS: absolute paths, colon-separated, that should be reachable.
 
+automounter() { # its master map and the files that it names, in their order; or, as root, what it says of all its maps
+  globbed '/etc/auto.master.d/*.autofs'
+  masters=/etc/auto.master${paths:+$newline}$paths
+  IFS=$newline
+  for master in $masters; do
+    unset IFS
+    sifted "$master" "/^[[:space:]]*(#|\$)/d
+$scrub"
+    maps=$(printf '%s\n' "$whole" | sed -n -E 's!^[[:space:]]*/[^[:space:]]*[[:space:]]+(file[,a-z]*:)?(/[^[:space:]]+).*!\2!p')
+    IFS=$newline
+    for map in $maps; do
+      unset IFS
+      sifted "$map" "/^[[:space:]]*(#|\$)/d
+$scrub"
+    done
+  done
+  unset IFS
+}
+
 mounts() {
   # file systems of one user are his alone
   sifted /proc/mounts "/^[^ ]* \/run\/user\//d
 $scrub"
+  mounted_lines=$whole
+  if [ "$live" = no ] || [ -n "${SEATRIAL_PATHS:-}" ]; then automounter; fi
+  whole=$mounted_lines
   [ "$live" = yes ] || return 0
   set --
   IFS=$newline

@@ -75,6 +75,21 @@ pci_configs() { # ADDRESS...: 256 bytes of each; 64 are all that an ordinary use
   fi
 }
 
+pci_errors() { # totals of the errors that the kernel counts (AER), of every device and bridge in $matched
+  files=''
+  for address in $matched; do
+    for kind in correctable nonfatal fatal; do
+      if locate "/sys/bus/pci/devices/$address/aer_dev_$kind"; then files=$files${files:+$newline}$found; fi
+    done
+  done
+  [ -n "$files" ] || return 0
+  IFS=$newline
+  # shellcheck disable=SC2086 # split at the ends of lines
+  grep -s '^TOTAL_ERR' $files /dev/null </dev/null |
+    sed -n -E 's!^.*(/sys/bus/pci/devices/[^/]+/aer_dev_[a-z]+):TOTAL_ERR_[A-Z]+ ([0-9]+)$!@value \1|\2!p'
+  unset IFS
+}
+
 pci() {
   match /sys/bus/pci/devices/ '*' ''
   devices='' bridges='' whole=''
@@ -97,6 +112,7 @@ pci() {
   for item in class vendor device numa_node current_link_speed current_link_width max_link_speed max_link_width; do
     [ -z "$matched" ] || read_column '/sys/bus/pci/devices/*' "$item"
   done
+  pci_errors
   # shellcheck disable=SC2086 # lists of addresses
   pci_configs $whole $bridges
 }

@@ -26,7 +26,8 @@ sensors() { # hundreds of files: one grep of a root for all; the first root come
 
 readings() { # of this folder, in which globbing is on
   limited grep -s '' /dev/null hwmon/hwmon*/name hwmon/hwmon*/temp*_input hwmon/hwmon*/temp*_label \
-    hwmon/hwmon*/temp*_crit hwmon/hwmon*/fan*_input hwmon/hwmon*/fan*_label hwmon/hwmon*/power*_average \
+    hwmon/hwmon*/temp*_crit hwmon/hwmon*/temp*_crit_alarm hwmon/hwmon*/fan*_input hwmon/hwmon*/fan*_label \
+    hwmon/hwmon*/fan*_alarm hwmon/hwmon*/fan*_fault hwmon/hwmon*/power*_alarm hwmon/hwmon*/power*_crit_alarm hwmon/hwmon*/power*_average \
     hwmon/hwmon*/power*_input hwmon/hwmon*/power*_label thermal/thermal_zone*/type thermal/thermal_zone*/temp \
     powercap/*/name powercap/*/constraint_*_name powercap/*/constraint_*_power_limit_uw 2>/dev/null </dev/null |
     sed -n -E 's!^([a-z]+/[^/]+/[^/:]+):!@value /sys/class/\1|!p'

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from seatrial.model.hardware import Core, PciKind, Topology
-from seatrial.model.hca import PortFamily, PortState
+from seatrial.model.hardware import Core, PciDevice, PciKind, Topology
+from seatrial.model.hca import Port, PortFamily, PortState
 from seatrial.model.placement import RankPlace
-from seatrial.model.system import ClockState, Firmware, Library, Limits, MpiFile, SoftwareFacts
+from seatrial.model.system import ClockState, Firmware, Library, Limits, MpiFile, Sensor, SoftwareFacts
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import Unknown
 from seatrial.node.mpi import NOTHING_SET
@@ -57,6 +57,21 @@ def card(*path_widths: int) -> dict[str, Any]:
     return {"pci": (device(CARD, above, own=own), *server().pci[1:])}
 
 
+def in_subnet(lid: int, prefix: str = "fe80:0000:0000:0000") -> Port:
+    """An active port with a LID."""
+    return port(lid=lid, subnet_prefix=prefix)
+
+
+def with_errors(**errors: int) -> tuple[PciDevice, ...]:
+    """The healthy server's devices, and errors that the kernel has counted on its adapter."""
+    return (device(CARD, hop("0000:40:01.0"), own=hop(CARD, errors=errors)), *server().pci[1:])
+
+
+def fan(rpm: float, name: str = "nct6779 fan1") -> Sensor:
+    """A fan that turns at this rate."""
+    return Sensor(name=name, unit="rpm", value=rpm)
+
+
 def promised(*, flat: bool) -> Readings:
     """All nodes are in quadrant and flat or cache mode, and n2's features say otherwise."""
     facts = cluster(every={"system": system(firmware=firmware(memory_mode="flat" if flat else "cache"))})
@@ -105,6 +120,18 @@ FIRING: dict[str, Readings] = {
     ),
     FindingKind.PORT_DOWN: odd(hcas=(hca("mlx5_0", DOWN),)),
     FindingKind.NO_SUBNET_MANAGER: odd(hcas=(hca("mlx5_0", WAITING),)),
+    FindingKind.SUBNET_SHARED: odd(hcas=(hca("mlx5_0", in_subnet(5)), hca("mlx5_1", in_subnet(5)))),
+    FindingKind.PCIE_ERRORS: odd(pci=with_errors(fatal=1)),
+    FindingKind.KERNEL_LOG: odd(
+        system=system(kernel_log={"GPU error (Xid)": 2}, kernel_log_last={"GPU error (Xid)": "NVRM: Xid 79"})
+    ),
+    FindingKind.FAN_STOPPED: Readings(
+        facts=cluster(every={"system": system(sensors=(fan(4200.0),))}, odd={"system": system(sensors=(fan(0.0),))})
+    ),
+    FindingKind.HARDWARE_ALARM: odd(system=system(alarms={"BMC PS2 Status": "failure detected"})),
+    FindingKind.MEMORY_INTERLEAVED: odd(
+        sockets=2, topology=Topology(), system=system(firmware=firmware(cluster_mode="interleaved"))
+    ),
     FindingKind.PORT_NARROW: odd(hcas=(hca("mlx5_0", port(width=1, speed_name="HDR", data_bits_per_s=50e9)),)),
     FindingKind.PORT_RATE_DIFFERS: odd(hcas=(hca("mlx5_0", port(data_bits_per_s=100e9)),)),
     FindingKind.INTERFACE_SPEED_DIFFERS: odd(interfaces=(interface(speed_bits_per_s=10e9),)),
@@ -203,6 +230,18 @@ SILENT: dict[str, Readings] = {
     FindingKind.PORT_DOWN: odd(hcas=(hca("mlx5_0", port(state=Unknown(word="7: NEW"))),)),
     FindingKind.NO_SUBNET_MANAGER: all_alike(
         hcas=(hca("mlx5_0", port(family=PortFamily.ROCE, state=PortState.ACTIVE, subnet_manager_lid=0)),)
+    ),
+    # two rails with a subnet each, both with the same LIDs
+    FindingKind.SUBNET_SHARED: odd(
+        hcas=(hca("mlx5_0", in_subnet(5)), hca("mlx5_1", in_subnet(5, "fe80:0000:0000:0001")))
+    ),
+    FindingKind.PCIE_ERRORS: odd(pci=with_errors(correctable=12, fatal=0)),
+    FindingKind.KERNEL_LOG: odd(system=system(kernel_log={"corrected PCIe error": 3, "heat": 1})),
+    # a connector without a fan
+    FindingKind.FAN_STOPPED: all_alike(system=system(sensors=(fan(4200.0), fan(0.0, "nct6779 fan5")))),
+    FindingKind.HARDWARE_ALARM: all_alike(system=system(alarms={})),
+    FindingKind.MEMORY_INTERLEAVED: odd(
+        sockets=1, topology=Topology(), system=system(firmware=firmware(cluster_mode="nps0"))
     ),
     # HDR100 everywhere
     FindingKind.PORT_NARROW: all_alike(hcas=(hca("mlx5_0", port(width=2, speed_name="HDR", data_bits_per_s=100e9)),)),

@@ -32,7 +32,11 @@ def fabric() -> None:
 
 
 file_argument = argument(
-    "file", type=PATH, default=None, help="Output of ibnetdiscover, or of ibnetdiscover -p.", metavar="[FILE]"
+    "file",
+    type=PATH,
+    default=None,
+    help="Output of ibnetdiscover, of ibnetdiscover -p, of iblinkinfo, or of opareport -o links.",
+    metavar="[FILE]",
 )
 live_option = option("--live", is_flag=True, help="Query the live fabric with ibnetdiscover.")
 

@@ -1,6 +1,7 @@
 """seatrial facts: what nodes are, which facts differ, and recordings of them."""
 
 import enum
+import os
 import sys
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from seatrial.commands.facts import record as facts_record
 from seatrial.commands.facts import view as facts_view
 from seatrial.driver import facts_reading
 from seatrial.driver import site as driver_site
+from seatrial.launch.collector import PATHS
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
@@ -67,6 +69,14 @@ FORMS = ("html", "junit", "nagios")
     metavar="RUN|PATH",
     modes=(Mode.REPORT,),
 )
+@option(
+    "--path",
+    "wanted_paths",
+    multiple=True,
+    help="Whether each node reaches this path, and if not, which entry of the automounter is the cause; implies "
+    "--drift. May be repeated.",
+    metavar="PATH",
+)
 @option("--with-login", is_flag=True, help="Also show how this machine differs from the nodes.", modes=(Mode.REPORT,))
 @option(
     "--detach",
@@ -100,6 +110,7 @@ def facts(
     source: Path | None,
     drift: bool,
     since: str,
+    wanted_paths: tuple[str, ...],
     with_login: bool,
     detach: bool,
     full: bool,
@@ -108,12 +119,13 @@ def facts(
     output: OutputForms,
 ) -> int:
     """Print what nodes are; with --drift, --since or --with-login what differs (exit 1 if there are findings)."""
+    ask_for_paths(wanted_paths, recorded=source is not None)
     refuse_options_of_other_modes(Mode.RECORD if recording else Mode.DETACH if detach else Mode.REPORT)
     if recording:
         return record_facts(recording, nodes, source, site, scrub=scrub)
     if detach:
         return leave_to_the_queue(nodes, site, as_json=output.as_json)
-    drift = drift or output.nagios or output.files.junit is not None
+    drift = drift or output.nagios or output.files.junit is not None or bool(wanted_paths)
     if with_login and not (nodes or site.hosts) and source is None:
         raise UsageError("--with-login compares this machine with nodes.", "Name NODES, or a recording with --from.")
     earlier = facts_reading.read_earlier(since, site.archive) if since else None
@@ -127,6 +139,17 @@ def facts(
     whole = recordings and earlier is not None and min(len(read.facts), len(earlier.facts)) > 1
     found = facts_drift.look_for_drift(read, earlier, login, whole=whole)
     return output.show(drift_view.drift_report(read.facts, found))
+
+
+def ask_for_paths(paths: tuple[str, ...], *, recorded: bool) -> None:
+    """Let the collector ask for these paths. Raises UsageError for paths that it cannot ask for."""
+    if paths and recorded:
+        raise UsageError("--path asks live nodes, and --from reads a recording.", "Leave one of them out.")
+    for path in paths:
+        if not path.startswith("/") or ":" in path or "\n" in path:
+            raise UsageError(f"--path {path!r} is not an absolute path without colons.", "Write /home/geog/unit.")
+    if paths:
+        os.environ[PATHS] = ":".join(dict.fromkeys(path.rstrip("/") or "/" for path in paths))
 
 
 def record_facts(output: Path, nodes: tuple[str, ...], source: Path | None, site: SiteSettings, *, scrub: bool) -> int:

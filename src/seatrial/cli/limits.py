@@ -5,12 +5,13 @@ from pathlib import Path
 import click
 
 from seatrial.cli.node_sources import from_option, nodes_argument, read_facts, say_silent
-from seatrial.cli.options import NODE
+from seatrial.cli.options import CHANGE, NODE
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import option
 from seatrial.cli.site import HOSTS, QUEUE, SiteCommand, site_options
-from seatrial.commands.limits import answer, paths
+from seatrial.commands.limits import answer, changed_limits, paths
 from seatrial.commands.limits import view as limits_view
+from seatrial.limits.what_if import Change, changed_nodes
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.node_list import parse_nodes
 from seatrial.model.settings import SiteSettings
@@ -19,6 +20,14 @@ from seatrial.model.settings import SiteSettings
 @click.command(cls=SiteCommand)
 @nodes_argument
 @option("--pair", nargs=2, type=NODE, help="Only the two directions between these nodes.", metavar="A B")
+@option(
+    "--what-if",
+    multiple=True,
+    type=CHANGE,
+    help="Limits with this change, beside those of now: port=FDR, hca+1, pcie=3.0x16, memory=2400, mtu=4096; may be "
+    "repeated.",
+    metavar="CHANGE",
+)
 @from_option
 @output_options("html")
 @option("--sources", is_flag=True, help="Also show the formula, the inputs and their sources.")
@@ -27,6 +36,7 @@ def limits(
     site: SiteSettings,
     nodes: tuple[str, ...],
     pair: tuple[str, str] | None,
+    what_if: tuple[Change, ...],
     source: Path | None,
     sources: bool,
     output: OutputForms,
@@ -38,15 +48,22 @@ def limits(
         if node not in read.facts and node not in read.silent:
             raise UsageError(f"--pair: there is no node {node!r}.", f"Name one of {', '.join(sorted(read.facts)[:5])}.")
     between: list[paths.AnyLimit] = []
-    found = paths.limits_inside(read.facts)
-    if pair and all(node in read.facts for node in pair):
-        between = paths.limits_of_pair(read.facts, *pair)
+    facts = changed_nodes(read.facts, what_if) if what_if else read.facts
+    found = paths.limits_inside(facts)
+    if pair and all(node in facts for node in pair):
+        between = paths.limits_of_pair(facts, *pair)
         found += between
     elif not pair:
-        found += paths.limits_between(read.facts)
+        found += paths.limits_between(facts)
     exit_code = ExitCode.INCOMPLETE if read.silent or paths.nothing_known(found) else ExitCode.PASS
-    first = answer.answer_of_pair(*between) if between else answer.answer_of(read.facts, found)
-    report = limits_view.limits_report(found, answer=first, sources=sources, exit_code=exit_code)
+    first = answer.answer_of_pair(*between) if between else answer.answer_of(facts, found)
+    words = tuple(map(str, what_if))
+    changed = changed_limits.changed_limits(read.facts, facts, pair) if what_if else []
+    if what_if:
+        first = changed_limits.answer_of_change(words, changed)
+    report = limits_view.limits_report(
+        found, answer=first, sources=sources, exit_code=exit_code, what_if=words, changed=changed
+    )
     return output.show(report)
 
 

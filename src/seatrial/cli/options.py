@@ -21,6 +21,7 @@ from seatrial.cli.parameters import (
     path_trouble,
     run_names,
 )
+from seatrial.limits.what_if import parse_change
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import parse_nodes
 from seatrial.render.escape import clean
@@ -125,6 +126,7 @@ NODE = Text(names=node_names)
 RUN = Text(names=run_names)
 RUN_NAME = Text(run_name)
 RAILS = Text(rail_names)
+CHANGE = Text(parse_change)
 NAMED_VALUE = Text(named_value)
 FILE_OR_LIVE = Text(file_or_live)
 FILE = Text(file_path)

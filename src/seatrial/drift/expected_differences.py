@@ -42,6 +42,9 @@ EXCUSES = (
     Excuse(pattern=r"memory\.(un)?corrected_errors", reason="EDAC counts since boot: only its growth matters"),
     Excuse(pattern=r"processor\.throttle_events", reason="counts since boot: only its growth matters"),
     Excuse(pattern=r"processor\.allowed", reason="assigned to the job by the scheduler"),
+    Excuse(pattern=r"pci\..*\.errors\..*", reason="counts since boot: only its growth matters"),
+    Excuse(pattern=r"system\.kernel_log(_last)?\..*", reason="lines since boot: only their growth matters"),
+    Excuse(pattern=r"system\.alarms\..*", reason="momentary states of sensors, which rules judge"),
     Excuse(pattern=r"system\.sensors\..*", reason="temperatures, fans, voltages, power: momentary readings"),
     Excuse(pattern=r"system\.clock\.(offset_s|stratum)", reason="the clock's momentary error"),
     Excuse(

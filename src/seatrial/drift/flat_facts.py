@@ -26,7 +26,7 @@ from seatrial.model.hardware import (
     Topology,
 )
 from seatrial.model.hca import Hca, Port
-from seatrial.model.system import KernelFacts, Library, Mount, MpiFile, Sensor, SystemFacts
+from seatrial.model.system import AutomountKey, KernelFacts, Library, Mount, MpiFile, Sensor, SystemFacts
 from seatrial.model.words import Unknown
 
 Scalar = str | int | float | bool
@@ -233,6 +233,7 @@ KEYS: dict[type[msgspec.Struct], RecordKey] = {
     Dimm: RecordKey(lambda each: each.locator, ("locator",)),
     IdleState: RecordKey(lambda each: each.name, ("name",)),
     Mount: RecordKey(lambda each: each.path, ("path",)),
+    AutomountKey: RecordKey(lambda each: f"{each.path} of {each.map}", ("path", "map")),
     Sensor: RecordKey(lambda each: each.name, ("name",)),
     MpiFile: RecordKey(lambda each: each.name, ("name",)),
     Library: RecordKey(lambda each: each.name, ("name",)),
@@ -265,6 +266,15 @@ LEFT_OUT: dict[Field, str] = {
 """Fields that are left out -> why."""
 
 UNSTEADY: frozenset[Field] = frozenset(
-    {(Port, "counters"), (NetworkInterface, "errors"), (SystemFacts, "sensors"), (ProcessorFacts, "throttle_events")}
+    {
+        (Port, "counters"),
+        (NetworkInterface, "errors"),
+        (PciHop, "errors"),
+        (SystemFacts, "sensors"),
+        (SystemFacts, "alarms"),
+        (SystemFacts, "kernel_log"),
+        (SystemFacts, "kernel_log_last"),
+        (ProcessorFacts, "throttle_events"),
+    }
 )
 """Fields that differ between all nodes and all times, and are not flattened; `EXCUSES` has the reasons."""

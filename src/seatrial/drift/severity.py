@@ -53,6 +53,7 @@ WEIGHTS = (
     Weight(pattern=r"interfaces\..*\.(speed_bits_per_s|duplex)$", weight=90, why="a link negotiated below its rate"),
     Weight(pattern=r"interfaces\..*\.(state|carrier)$", weight=86, why="a link that is down"),
     Weight(pattern=r"interfaces\..*\.mtu_bytes$", weight=85, why="packets of another size, or lost ones"),
+    Weight(pattern=r"interfaces\..*\.mode$", weight=75, why="IPoIB in another mode sends packets of another size"),
     Weight(pattern=r"interfaces\.", weight=45, why="another interface, or another driver"),
     Weight(
         pattern=r"processor\.(governors|energy_preferences|frequency_driver|turbo|.*_hz)",

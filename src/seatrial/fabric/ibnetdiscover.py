@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
 from seatrial.fabric.map_lines import MapLines, kind_of, without_last
+from seatrial.fabric.opareport import is_opareport, parse_opareport
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind, End, FabricDevice, FabricMap
 from seatrial.model.words import NaturalKey, natural_key
@@ -42,10 +43,12 @@ def parse_fabric(text: str) -> FabricMap:
         return parse_ports(text)
     if is_iblinkinfo(lines):
         return parse_iblinkinfo(text)
+    if is_opareport(lines):
+        return parse_opareport(text)
     first = next((line for line in lines if line.strip()), "")
     raise UsageError(
         f"This is not a map of a fabric: the first line is {first[:80]!r}.",
-        "Give the output of ibnetdiscover, of ibnetdiscover -p, or of iblinkinfo.",
+        "Give the output of ibnetdiscover, of ibnetdiscover -p, of iblinkinfo, or of opareport -o links.",
     )
 
 

@@ -1,5 +1,7 @@
 """The collector of facts: its text, its use on a recorded machine, and how long nodes are given to answer."""
 
+import os
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,11 +23,17 @@ QUICK_FACTS = {"SEATRIAL_FACTS": "quick"}
 """Environment in which the collector leaves out what takes long and changes no verdict of a check."""
 
 
+PATHS = "SEATRIAL_PATHS"
+"""Paths that every node should reach, with colons between them."""
+
+
 def collector() -> str:
-    """The text of facts.sh and its parts, which nodes read on their standard input."""
+    """The text of facts.sh and its parts, which nodes read on their standard input, and the paths to ask for."""
     folder = source_folder("collect")
     files = [*sorted(folder.glob("parts/*.sh")), folder / "facts.sh"]
-    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+    paths = os.environ.get(PATHS, "")
+    asked = [f"{PATHS}={shlex.quote(paths)}"] if paths and "\n" not in paths else []
+    return "\n".join([*asked, *(file.read_text(encoding="utf-8") for file in files)])
 
 
 TREE_TIMEOUT_S = 120.0

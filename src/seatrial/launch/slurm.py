@@ -46,6 +46,7 @@ from seatrial.slurm.presence import (
     lacking,
     missing,
     most_nodes,
+    node_descriptions,
     node_features,
     partition_told,
     reserved_nodes,
@@ -123,14 +124,13 @@ class SlurmLauncher:
         nodes, left_out = self._inside_hosts(lines) if self._inside else self._outside_hosts(lines)
         topology = run(slurm_argv.TOPOLOGY, timeout_s=COMMAND_TIMEOUT_S)
         config = run(slurm_argv.CONFIG, timeout_s=COMMAND_TIMEOUT_S)
-        suspended = {line.node for line in lines if line.suspended}
         return Hosts(
             nodes=nodes,
             left_out=left_out,
             fabric=_part_of(parse_topology(topology.stdout), {*nodes, *(state.node for state in left_out)}),
             cluster=slurm_text.config_value(config.stdout, "ClusterName"),
-            asleep=tuple(sorted(suspended.intersection(nodes))),
-            features=node_features(),
+            asleep=tuple(sorted({line.node for line in lines if line.suspended}.intersection(nodes))),
+            features=node_descriptions(lines),
             most_nodes=0 if self._inside or self._wanted else most_nodes(self._partition, lines),
         )
 

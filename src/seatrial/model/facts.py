@@ -30,6 +30,8 @@ class NetworkInterface(msgspec.Struct, frozen=True, kw_only=True):
     """Interfaces it is stacked on: a bond's members, the device under a VLAN."""
     duplex: str = ""
     """full or half, in the kernel's word."""
+    mode: str = ""
+    """Of IPoIB: connected or datagram."""
     pci_address: str = ""
     errors: dict[str, int] = {}
     """rx_errors, tx_errors, rx_dropped, tx_dropped: totals."""

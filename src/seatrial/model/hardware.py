@@ -178,6 +178,8 @@ class PciHop(msgspec.Struct, frozen=True, kw_only=True):
     """MaxPayload that is set (DevCtl)."""
     max_payload_supported_bytes: int | None = None
     max_read_request_bytes: int | None = None
+    errors: dict[str, int] = {}
+    """correctable, nonfatal, fatal: errors that the kernel has counted on it since boot (AER)."""
 
 
 class PciDevice(msgspec.Struct, frozen=True, kw_only=True):

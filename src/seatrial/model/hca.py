@@ -39,10 +39,15 @@ LANES = {
 }
 
 
+OPA100 = "OPA100"
+OPA_LANE = Lane(Fraction("25.78125") * GIGA, BLOCK_64_66)
+"""A lane of Omni-Path 100, of which a link has up to four."""
+
+
 @lru_cache(maxsize=256)
 def data_bits_per_s(width: int | None, speed_name: str) -> float | None:
     """Data rate of that many lanes, one direction; None for a speed or a width that is not known."""
-    lane = LANES.get(speed_name)
+    lane = OPA_LANE if speed_name == OPA100 else LANES.get(speed_name)
     return float(width * lane.signalled_bits_per_s * lane.encoding) if lane and width else None
 
 

@@ -113,6 +113,8 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True):
     """What one of these takes."""
     slowdown: dict[int, float] = {}
     """By number of ranks: the expected time of a quantum of the slowest rank, as a share of the quantum beyond 1."""
+    core_quantum_s: dict[str, float] = {}
+    """Place (node and rank) -> the shortest time of the quantum on its core, while all cores work."""
 
 
 class Clock(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,6 +217,16 @@ class NodeLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Of it that STREAM triad reached, the lines that stores read first included."""
     observed_hz: float | None = None
     """From the shortest quantum of dependent operations."""
+    core_hz: dict[str, float] = {}
+    """The same of each core, by place."""
+    base_hz: float | None = None
+    most_hz: float | None = None
+    """Highest frequency of a single core: cpuinfo_max_freq, or the table of processors."""
+    cores: int | None = None
+    """Cores of the node."""
+    filling_cores: int | None = None
+    """Cores that together need all of the memory bandwidth that was measured, each as much as one core alone has; None
+    where all cores have less than that, or not both were measured."""
     flops_per_s: float | None = None
     flops_source: str = ""
     arithmetic_share: float | None = None

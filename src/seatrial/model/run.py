@@ -15,6 +15,9 @@ from seatrial.model.past import Past
 from seatrial.model.placement import DefaultStart, Start
 from seatrial.model.settings import Settings
 
+PARTITION_WORD = "partition="
+"""Begins the words among the features of a node that are names of its partitions."""
+
 
 class Ending(enum.StrEnum):
     """How a run ended. RUNNING in a folder that no process writes to any more means: killed."""
@@ -155,6 +158,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     fabric: Fabric = NO_FABRIC
     design: Design | None = None
     features: dict[str, tuple[str, ...]] = {}
+    """Node -> its active features in the scheduler, and `partition=NAME` for each partition that has it."""
     lost: tuple[NodeState, ...] = ()
     hanging_pairs: tuple[tuple[str, str], ...] = ()
     capped_pairs: tuple[CappedPair, ...] = ()

@@ -29,6 +29,10 @@ class Firmware(msgspec.Struct, frozen=True, kw_only=True):
     bios_version: str = ""
     bios_date: str = ""
     bmc_version: str = ""
+    management_engine: str = ""
+    """Version of Intel's Management Engine."""
+    settings: dict[str, str] = {}
+    """Settings of the firmware as the kernel shows them: `NodeInterleave` -> `Disabled`."""
     memory_mode: str = ""
     """Knights Landing's and its like: flat, cache, hybrid."""
     cluster_mode: str = ""
@@ -66,6 +70,19 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     reachable: bool | None = None
 
 
+class AutomountKey(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of the automounter, in the order in which it reads them."""
+
+    path: str
+    """The path that it takes: its key below the mount point; for a mount point itself, or a wildcard, that point."""
+    map: str
+    """The file, or the map of another kind (`ldap:auto.home`)."""
+    location: str = ""
+    """What is mounted there; empty for a line of the master map."""
+    whole: bool = False
+    """Whether everything below it belongs to the automounter: a mount point of the master map with keys below it."""
+
+
 class Sensor(msgspec.Struct, frozen=True, kw_only=True):
     """One reading. `unit`: degC, rpm, W, V, A."""
 
@@ -84,7 +101,15 @@ class SystemFacts(msgspec.Struct, frozen=True, kw_only=True):
     mounts: tuple[Mount, ...] = ()
     paths: dict[str, bool] = {}
     """Paths that were asked for by name -> whether they answered within seconds."""
+    automounts: tuple[AutomountKey, ...] = ()
+    """Read where paths are asked for."""
     sensors: tuple[Sensor, ...] = ()
+    alarms: dict[str, str] = {}
+    """Sensor -> why the hardware or its BMC reports it as bad: `fault`, `crit_alarm`, `critical`."""
+    kernel_log: dict[str, int] = {}
+    """Kind of hardware error -> lines about it in the kernel's log, of the last 400 of all kinds."""
+    kernel_log_last: dict[str, str] = {}
+    """Kind -> the last of these lines."""
     power_limits_w: dict[str, float] = {}
     """RAPL domain ("package-0 long_term") -> its limit."""
     booted_s: int | None = None

@@ -103,6 +103,7 @@ class FindingKind(enum.StrEnum):
     PORT_DOWN = "port-down", FACT, "port is down"
     NO_SUBNET_MANAGER = "no-subnet-manager", FACT, "no subnet manager"
     SUBNET_MANAGER_DIFFERS = "subnet-manager-differs", FACT, "another subnet manager"
+    SUBNET_SHARED = "subnet-shared", FACT, "separate fabrics share one subnet prefix"
     PORT_NARROW = "port-narrow", FACT, "port has lost lanes"
     PORT_RATE_DIFFERS = "port-rate-differs", FACT, "port rate differs"
     INTERFACE_SPEED_DIFFERS = "interface-speed-differs", FACT, "interface speed differs"
@@ -116,11 +117,16 @@ class FindingKind(enum.StrEnum):
     PROCESSOR_QUOTA = "processor-quota", FACT, "a quota limits its processor time"
     THROTTLED = "throttled", FACT, "processors were throttled"
     HOTTER_THAN_PEERS = "hotter-than-peers", FACT, "is hotter than its peers"
+    FAN_STOPPED = "fan-stopped", FACT, "a fan does not turn"
+    HARDWARE_ALARM = "hardware-alarm", FACT, "a sensor reports an alarm"
+    KERNEL_LOG = "kernel-log", FACT, "the kernel reports hardware errors"
+    PCIE_ERRORS = "pcie-errors", FACT, "PCIe errors"
     TURBO_OFF = "turbo-off", FACT, "turbo is off"
     POWER_LIMIT_DIFFERS = "power-limit-differs", FACT, "power limit differs"
     MEMORY_ERRORS = "memory-errors", FACT, "memory errors"
     MACHINE_DIFFERS = "machine-differs", FACT, "is a different machine"
     CORES_DIFFER = "cores-differ", FACT, "number of cores differs"
+    MEMORY_INTERLEAVED = "memory-interleaved", FACT, "memory is interleaved across sockets"
     MEMORY_DIFFERS = "memory-differs", FACT, "memory size differs"
     MEMORY_CHANNEL_EMPTY = "memory-channel-empty", FACT, "memory channel is empty"
     MEMORY_SLOW = "memory-slow", FACT, "memory runs below its rate"
@@ -156,6 +162,11 @@ class FindingKind(enum.StrEnum):
     SOFTWARE_DIFFERS = "software-differs", FACT, "software differs"
     MPI_BUILD_DIFFERS = "mpi-build-differs", FACT, "MPI build differs"
     MPI_SETTINGS_DIFFER = "mpi-settings-differ", FACT, "MPI settings differ"
+
+    # Worth knowing of facts, and no fault.
+    SOCKETS_DIFFER = "sockets-differ", Verdict.NOTE, "one processor is hotter than the other"
+    FAN_SILENT = "fan-silent", Verdict.NOTE, "a fan does not turn or is not connected"
+    RAILS_IN_SUBNETS = "rails-in-subnets", Verdict.NOTE, "rails lie in different subnets"
 
     # Of a user's own job.
     JOB_BINDING = "job-binding", FACT, "settings leave ranks unbound"

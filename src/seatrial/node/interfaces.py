@@ -69,6 +69,7 @@ def _interface(frame: Frame, name: str) -> NetworkInterface:
         bridge=name in frame.lists.get(f"{NET}*/bridge", ()),
         lower=frame.lists.get(f"{folder}/lower_*", ()),
         duplex=frame.values.get(f"{folder}/duplex", "").strip(),
+        mode=frame.values.get(f"{folder}/mode", "").strip(),
         pci_address=pci_address(frame.real.get(f"{folder}/device", "")),
         errors={total: count for total, count in totals.items() if count is not None and count >= 0},
     )

@@ -108,6 +108,10 @@ LINK_FILES = {
 }
 
 
+ERROR_KINDS = ("correctable", "nonfatal", "fatal")
+"""Of Advanced Error Reporting (Linux, Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats)."""
+
+
 class Link(NamedTuple):
     """A hop, and the fields of its link that are not known."""
 
@@ -118,10 +122,18 @@ class Link(NamedTuple):
 def read_links(frame: Frame, addresses: tuple[str, ...]) -> dict[str, Link]:
     """Address -> its hop, from sysfs, and from the configuration space where that can be read."""
     columns = [frame.columns.get((f"{PCI}*", file), {}) for file in LINK_FILES.values()]
-    return {
+    links = {
         address: link_of(address, tuple(column.get(address, "") for column in columns), _express(frame, address))
         for address in addresses
     }
+    return {address: _with_errors(link, frame) for address, link in links.items()}
+
+
+def _with_errors(link: Link, frame: Frame) -> Link:
+    """The hop with the errors that the kernel has counted on it, where it counts them (AER)."""
+    counts = {kind: frame.integer(f"{PCI}{link.hop.address}/aer_dev_{kind}") for kind in ERROR_KINDS}
+    errors = {kind: total for kind, total in counts.items() if total is not None}
+    return link._replace(hop=msgspec.structs.replace(link.hop, errors=errors)) if errors else link
 
 
 @lru_cache(maxsize=8192)

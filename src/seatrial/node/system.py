@@ -1,19 +1,17 @@
-"""Firmware, limits, clock, mounts and sensors, from a frame.
-
-Units and names of sensors' files: Linux, Documentation/hwmon/sysfs-interface.rst, driver-api/thermal/sysfs-api.rst and
-power/powercap/powercap.rst.
-"""
+"""Firmware, limits and clock, from a frame; with mounts, sensors and the kernel's log the system of a node."""
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections import defaultdict
 
 import msgspec
 
-from seatrial.model.system import ClockState, Firmware, Limits, Sensor, SystemFacts
+from seatrial.model.system import ClockState, Firmware, Limits, SystemFacts
+from seatrial.node.automounter import read_automounts
 from seatrial.node.frame import Frame, answer, whole_number, why_no_answer
+from seatrial.node.kernel_log import read_kernel_log
 from seatrial.node.mounts import read_mounts, read_paths
 from seatrial.node.processor import cpuinfo
+from seatrial.node.sensors import controller_answer, read_alarms, read_power_limits, read_sensors
 from seatrial.node.topology_sysfs import NODES, ROWS
 
 KERNEL_CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -38,19 +36,17 @@ DMI_FILES = {
 }
 BMC = "/sys/devices/platform/ipmi_bmc."
 BMC_PATTERN = f"{BMC}*"
+ENGINE = "/sys/class/mei/mei0/fw_ver"
+"""Platform and version: `0:11.8.77.3664` (Documentation/ABI/testing/sysfs-class-mei)."""
+ATTRIBUTES = "/sys/class/firmware-attributes/"
+ATTRIBUTE = re.compile(r"/sys/class/firmware-attributes/[^/]+/attributes/([^/]+)/current_value")
+INTERLEAVED = "interleaved"
+"""Cluster mode of a machine whose sockets share one NUMA node: memory alternates between them."""
 HWLOC_DUMP = "/var/run/hwloc/knl_memoryside_cache"
 SIDE_CACHES = f"{NODES}/memory_side_cache"
 FIRST = re.compile(r"[0-9]{1,9}")
 ZEN = 23
 """The first family of AMD processors whose firmware has a setting "NUMA nodes per socket"."""
-HWMON = "/sys/class/hwmon"
-READING = re.compile(r"/sys/class/hwmon/hwmon([0-9]{1,6})/(temp|fan|power)([0-9]{1,6})_(?:input|average)")
-ZONES = "/sys/class/thermal/"
-ZONE = re.compile(r"/sys/class/thermal/thermal_zone([0-9]{1,6})/temp")
-POWER = "/sys/class/powercap/"
-POWER_LIMIT = re.compile(r"(/sys/class/powercap/([^/]+)/constraint_[0-9]{1,3}_)power_limit_uw")
-UNITS = {"temp": ("degC", 1e-3), "fan": ("rpm", 1.0), "power": ("W", 1e-6)}
-"""Millidegrees, revolutions per minute, microwatts."""
 
 
 def read_clock(frame: Frame) -> tuple[ClockState, dict[str, str]]:
@@ -126,6 +122,7 @@ def read_system(frame: Frame) -> tuple[SystemFacts, dict[str, str]]:
     mounts, without_mounts = read_mounts(frame)
     sensors, without_sensors = read_sensors(frame)
     power_limits, without_power_limits = read_power_limits(frame)
+    kernel_log, last_lines, without_log = read_kernel_log(frame)
     booted = booted_s(frame)
     facts = SystemFacts(
         firmware=firmware,
@@ -133,7 +130,11 @@ def read_system(frame: Frame) -> tuple[SystemFacts, dict[str, str]]:
         clock=clock,
         mounts=mounts,
         paths=read_paths(frame),
+        automounts=read_automounts(frame),
         sensors=sensors,
+        alarms=read_alarms(frame),
+        kernel_log=kernel_log,
+        kernel_log_last=last_lines,
         power_limits_w=power_limits,
         booted_s=booted,
     )
@@ -144,6 +145,7 @@ def read_system(frame: Frame) -> tuple[SystemFacts, dict[str, str]]:
         **without_mounts,
         **without_sensors,
         **without_power_limits,
+        **without_log,
         **({"system.booted_s": frame.reason(STAT)} if booted is None else {}),
     }
 
@@ -180,7 +182,14 @@ def read_firmware(frame: Frame) -> tuple[Firmware, dict[str, str]]:
     modes = _dumped_modes(frame)
     memory_mode = modes.get("memory_mode") or ("cache" if frame.lists.get(SIDE_CACHES) else "")
     cluster_mode = modes.get("cluster_mode") or _sub_numa_mode(frame)
-    firmware = Firmware(**dmi, bmc_version=bmc[0] if bmc else "", memory_mode=memory_mode, cluster_mode=cluster_mode)
+    firmware = Firmware(
+        **dmi,
+        bmc_version=bmc[0] if bmc else controller_answer(frame).get("Firmware Revision", ""),
+        management_engine=frame.values.get(ENGINE, "").partition(":")[2].strip(),
+        settings=_firmware_settings(frame),
+        memory_mode=memory_mode,
+        cluster_mode=cluster_mode,
+    )
     if any(dmi.values()):
         absent = {
             f"system.firmware.{name}": frame.reason(f"{DMI}/{file}")
@@ -198,6 +207,14 @@ def read_firmware(frame: Frame) -> tuple[Firmware, dict[str, str]]:
     return firmware, absent
 
 
+def _firmware_settings(frame: Frame) -> dict[str, str]:
+    """Attribute -> its value, where the kernel shows settings of the BIOS (Dell, HP and Lenovo)."""
+    matches = (
+        (ATTRIBUTE.fullmatch(path), value) for path, value in frame.values.items() if path.startswith(ATTRIBUTES)
+    )
+    return {match[1]: value.strip() for match, value in sorted(matches, key=str) if match}
+
+
 def _dumped_modes(frame: Frame) -> dict[str, str]:
     """What hwloc-dump-hwdata wrote at boot, on Knights Landing and Knights Mill alone: "memory_mode: Cache"."""
     pairs = (line.partition(":") for line in frame.files.get(HWLOC_DUMP, ()))
@@ -209,8 +226,8 @@ def _sub_numa_mode(frame: Frame) -> str:
     """snc2 (Intel: two NUMA nodes a package, Cluster-on-Die included), nps4 (AMD from Zen on); "" where unknown.
 
     Counts the NUMA nodes that have processors, by package. One node for each Intel package is not a mode: quadrant,
-    hemisphere and all-to-all look the same; one node for several AMD packages is nps0. A virtual machine's NUMA nodes
-    are as configured, which is not a mode either.
+    hemisphere and all-to-all look the same; one node for several packages is nps0 (AMD) or INTERLEAVED. A virtual
+    machine's NUMA nodes are as configured, which is not a mode either.
     """
     packages = {row["*"]: row.get("physical_package_id", "?") for row in frame.tables.get(ROWS, ()) if "*" in row}
     nodes: defaultdict[str, int] = defaultdict(int)
@@ -226,6 +243,8 @@ def _sub_numa_mode(frame: Frame) -> str:
     if "hypervisor" in says.get("flags", "").split():
         return ""
     if says.get("vendor_id") == "GenuineIntel":
+        if len(nodes) < len(set(packages.values())):
+            return INTERLEAVED
         return f"snc{count}" if count > 1 else ""
     family = says.get("cpu family", "")
     if says.get("vendor_id") != "AuthenticAMD" or not FIRST.fullmatch(family) or int(family) < ZEN:
@@ -239,75 +258,3 @@ def _cpulists(frame: Frame) -> list[str]:
         cpulists.get(number) or frame.values.get(NODES.replace("[0-9]*", f"{number}/cpulist"), "")
         for number in frame.lists.get(NODES, ())
     ]
-
-
-def read_sensors(frame: Frame) -> tuple[tuple[Sensor, ...], dict[str, str]]:
-    """Chip by chip, then the thermal zones: "coretemp Package id 0", in degC, rpm and W.
-
-    Equal names are distinguished by " #2", " #3" in the order of the chips. Second: "system.sensors" -> why there is
-    none.
-    """
-    found = [*_chips(frame), *_zones(frame)]
-    times: Counter[str] = Counter()
-    sensors = []
-    for sensor in found:
-        times[sensor.name] += 1
-        again = times[sensor.name]
-        sensors.append(sensor if again == 1 else msgspec.structs.replace(sensor, name=f"{sensor.name} #{again}"))
-    return tuple(sensors), {} if sensors else {"system.sensors": frame.reason(HWMON)}
-
-
-def _chips(frame: Frame) -> list[Sensor]:
-    matches = [match for path in frame.values if path.startswith(HWMON) and (match := READING.fullmatch(path))]
-    matches.sort(key=lambda match: (int(match[1]), match[2], int(match[3])))
-    sensors: dict[tuple[str, str, str], Sensor] = {}
-    for match in matches:
-        chip, kind, number = match.groups()
-        reading = frame.integer(match[0])
-        if reading is None:
-            continue
-        folder = f"{HWMON}/hwmon{chip}"
-        unit, scale = UNITS[kind]
-        critical = frame.integer(f"{folder}/{kind}{number}_crit")
-        label = frame.values.get(f"{folder}/{kind}{number}_label", "").strip() or f"{kind}{number}"
-        sensors[chip, kind, number] = Sensor(
-            name=f"{frame.values.get(f'{folder}/name', '').strip() or f'hwmon{chip}'} {label}",
-            unit=unit,
-            value=reading * scale,
-            critical=critical * scale if critical is not None else None,
-        )
-    return list(sensors.values())
-
-
-def _zones(frame: Frame) -> list[Sensor]:
-    matches = [match for path in frame.values if path.startswith(ZONES) and (match := ZONE.fullmatch(path))]
-    sensors = []
-    for match in sorted(matches, key=lambda match: int(match[1])):
-        reading = frame.integer(match[0])
-        if reading is not None:
-            kind = frame.values.get(match[0].removesuffix("temp") + "type", "").strip() or f"zone {match[1]}"
-            sensors.append(Sensor(name=f"thermal {kind}", unit="degC", value=reading * 1e-3))
-    return sensors
-
-
-def read_power_limits(frame: Frame) -> tuple[dict[str, float], dict[str, str]]:
-    """RAPL domain and constraint ("package-0 long_term", "package-0 dram long_term") -> its limit in W.
-
-    Second: "system.power_limits_w" -> why there is none.
-    """
-    limits = {}
-    for path, text in sorted(each for each in frame.values.items() if each[0].startswith(POWER)):
-        match = POWER_LIMIT.fullmatch(path)
-        limit = frame.integer(path) if match else None
-        if match and limit is not None:
-            constraint = frame.values.get(f"{match[1]}name", text).strip()
-            limits[f"{_domain(frame.values, match[2])} {constraint}"] = limit * 1e-6
-    return limits, {} if limits else {"system.power_limits_w": "no /sys/class/powercap/*/constraint_*_power_limit_uw"}
-
-
-def _domain(values: Mapping[str, str], folder: str) -> str:
-    """intel-rapl:0 -> "package-0"; intel-rapl:0:1 -> "package-0 dram"; intel-rapl-mmio:0 -> "mmio package-0"."""
-    control, *numbers = folder.split(":")
-    places = [":".join((control, *numbers[:depth])) for depth in range(1, len(numbers) + 1)]
-    names = [values.get(f"/sys/class/powercap/{place}/name", place).strip() for place in places]
-    return " ".join((*(["mmio"] if control.endswith("-mmio") else []), *(names or [folder])))

@@ -1,4 +1,4 @@
-"""Facts of a node from what lscpu, dmidecode and lstopo print, alone or one after another."""
+"""Facts of a node from what lscpu, dmidecode, lstopo and ipmitool print, alone or one after another."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,6 +13,7 @@ from seatrial.model.system import Firmware, SystemFacts
 from seatrial.node.frame import FactsFormatError
 from seatrial.node.memory import dmi_dimms
 from seatrial.node.pci import ADDRESS
+from seatrial.node.sensors import controller_alarms, controller_fields, controller_sensors
 from seatrial.recordings.sysinfo import lscpu_numa_nodes, lscpu_processor, whole
 
 LSCPU_LINE = re.compile(r"\s{0,8}([A-Z][\w() /.-]{1,40}?):\s+(\S.*)")
@@ -42,6 +43,9 @@ OPENINGS = {
         rf"^# dmidecode [0-9]|^Handle 0x[0-9A-Fa-f]+, DMI type|^(?:{'|'.join(DMI_TITLES)})\n\t", re.MULTILINE
     ),
     "lstopo": MACHINE,
+    "ipmitool": re.compile(
+        r"^Firmware Revision {2,}: |^[^|\n]{1,40}\|[^|\n]{1,40}\| *(?:ok|ns|cr|nc|nr)\b", re.MULTILINE
+    ),
 }
 """Beginning of each command's output."""
 PLAIN = (
@@ -49,7 +53,7 @@ PLAIN = (
     "hcas", "pci", "mpi_versions", "tcp_segments_sent", "tcp_segments_resent", "oom_kills",
 )  # fmt: skip
 """Facts outside the groups."""
-NOT_PRINTED = "none of lscpu, dmidecode and lstopo printed it"
+NOT_PRINTED = "none of lscpu, dmidecode, lstopo and ipmitool printed it"
 WITH_PROCESSORS = "Record it without --no-smt, --only and the like, or better use `seatrial facts --output FILE`."
 EXPECTED = "Record `lscpu; dmidecode; lstopo` of a node in one file, or better `seatrial facts --output FILE`."
 OBJECT = re.compile(r"(Package|Socket|NUMANode|Core|PU)(?:\([^)]{0,200}\))? [LP]#([0-9]{1,6})(?: \(([^)]{0,400})\))?")
@@ -91,10 +95,10 @@ def facts_from_text(text: str, name: str) -> NodeFacts:
     if not cpu and is_translated(text):
         raise FactsFormatError("This looks like lscpu's output in another language than English.", IN_ENGLISH)
     machine = lstopo_topology(lines) if MACHINE.search(text) else None
-    if not (cpu or blocks or machine):
+    if not (cpu or blocks or machine or OPENINGS["ipmitool"].search(text)):
         if MACHINE.search(text):
             raise FactsFormatError("This output of lstopo shows no logical processors (PU).", WITH_PROCESSORS)
-        raise FactsFormatError("This text contains no output of lscpu, dmidecode or lstopo.", EXPECTED)
+        raise FactsFormatError("This text contains no output of lscpu, dmidecode, lstopo or ipmitool.", EXPECTED)
     processors, sockets = whole(cpu, "CPU(s)"), whole(cpu, "Socket(s)") or whole(cpu, "CPU socket(s)")
     topology = machine.topology if machine else Topology(numa_nodes=lscpu_numa_nodes(cpu), source="lscpu")
     dimms = dmi_dimms(tuple(_memory_lines(blocks)))
@@ -116,7 +120,11 @@ def facts_from_text(text: str, name: str) -> NodeFacts:
         topology=topology,
         processor=_processor(sections, processors),
         memory=MemoryFacts(dimms=dimms, source="dmidecode" if dimms else ""),
-        system=SystemFacts(firmware=_firmware(blocks)),
+        system=SystemFacts(
+            firmware=_firmware(blocks, lines),
+            sensors=tuple(controller_sensors(lines)),
+            alarms=controller_alarms(lines),
+        ),
     )
     return msgspec.structs.replace(facts, absent=_absent(facts))
 
@@ -212,7 +220,7 @@ def _memory_lines(blocks: list[tuple[str, list[str]]]) -> Iterator[str]:
             yield from lines
 
 
-def _firmware(blocks: list[tuple[str, list[str]]]) -> Firmware:
+def _firmware(blocks: list[tuple[str, list[str]]], lines: list[str]) -> Firmware:
     system, board, bios = (_fields(blocks, f"{part} Information") for part in ("System", "Base Board", "BIOS"))
     return Firmware(
         vendor=system.get("Manufacturer", ""),
@@ -221,6 +229,7 @@ def _firmware(blocks: list[tuple[str, list[str]]]) -> Firmware:
         bios_vendor=bios.get("Vendor", ""),
         bios_version=bios.get("Version", ""),
         bios_date=bios.get("Release Date", ""),
+        bmc_version=controller_fields(lines).get("Firmware Revision", ""),
     )
 
 

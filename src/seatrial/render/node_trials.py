@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from seatrial.judgement.nodes.limits import clock_text, memory_text
 from seatrial.judgement.nodes.storage import in_words
 from seatrial.model import units
 from seatrial.model.measurement import Estimate
@@ -20,7 +21,7 @@ from seatrial.model.node_trials import (
     Storage,
 )
 from seatrial.model.units import SHARE
-from seatrial.model.words import count, some
+from seatrial.model.words import by_text, count, some
 from seatrial.render.json import filled
 from seatrial.render.report import Lines, Table, columns
 
@@ -46,7 +47,7 @@ LEGEND = {
 """What the columns of the tables of scheduler and storage are, each in one line."""
 STORAGE = (Measure.STREAM_WRITE, Measure.STREAM_READ, Measure.NODE_WRITE, Measure.NODE_READ, Measure.FILES)
 STORAGE_HEADS = ("write", "read", "node writes", "node reads", "file")
-MOST_ROWS, MOST_UNKNOWN = 40, 4
+MOST_ROWS, MOST_UNKNOWN, MOST_CLOCKS = 40, 4, 4
 LIMIT_HEAD = columns("node", "#triad", "#of channels", "#arithmetic", "#of peak", "#frequency")
 PRODUCT_HEAD = columns("node", "#rate", "#of arithmetic", "library")
 NUMA_HEAD = columns("node", "core of", "#memory of NUMA node: latency")
@@ -153,6 +154,17 @@ def heat_lines(trials: NodeTrials) -> Iterator[tuple[str, str]]:
             f"median of {count(len(heat.nodes), 'node')} {heat.peers_celsius:.0f} °C, hottest {heat.hottest} at "
             f"{heat.hottest_celsius:.0f} °C; a node is named from {named_from:.0f} °C on{unknown}",
         )
+
+
+def clock_lines(trials: NodeTrials) -> Iterator[tuple[str, str]]:
+    """The clock of each node while all of its cores work, and how many cores its memory feeds; of the first nodes."""
+    for label, text_of in (("clock", clock_text), ("memory", memory_text)):
+        texts = by_text((figures.node, text_of(trials.limits[figures.node])) for figures in trials.figures)
+        shown = [(words, nodes) for words, nodes in texts.items() if words]
+        for words, nodes in shown[:MOST_CLOCKS]:
+            yield label, f"{some(nodes, MOST_UNKNOWN)}: {words}"
+        if len(shown) > MOST_CLOCKS:
+            yield label, f"and {len(shown) - MOST_CLOCKS} more: --json has all"
 
 
 def storage_lines(storage: Storage | None) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from seatrial.drift.peer_groups import hardware_groups
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import RankPlace
 from seatrial.model.subject import CLUSTER, Subject, node
-from seatrial.model.verdict import Finding, FindingKind, Verdict
+from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count
 
 SHARE_OF_ALL = 0.9
@@ -36,6 +36,8 @@ class Readings(msgspec.Struct, frozen=True, kw_only=True):
     """Node -> the features that the scheduler lists for it."""
     ranks: Mapping[str, tuple[RankPlace, ...]] = {}
     """Node -> the ranks that were launched on it, in order; ranks with an unknown mask are left out."""
+    during: bool = False
+    """Only what happened between the two readings, and nothing that was so before."""
     groups: tuple[tuple[str, ...], ...] = ()
     """Peer groups: nodes of the same model. Empty: not yet computed."""
 
@@ -65,6 +67,8 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     """The values in the clause that may differ between violations with the same key."""
     remedy: str = ""
     """Empty: the remedy of the rule."""
+    brief: str = ""
+    """The observation in a few words for a headline; empty: the clause, where it is short."""
 
 
 Look = Callable[[Readings], Iterable[Violation]]
@@ -144,10 +148,10 @@ def _finding(rule: Rule, subject: Subject, statement: str, violations: Sequence[
     return Finding(
         kind=rule.kind,
         subject=subject,
-        verdict=Verdict.MISCONFIGURED,
+        verdict=rule.kind.verdict,
         statement=f"{statement}.",
         remedy=" ".join(remedies),
-        brief=violations[0].clause if len(violations[0].clause) <= LONGEST_BRIEF else "",
+        brief=violations[0].brief or (violations[0].clause if len(violations[0].clause) <= LONGEST_BRIEF else ""),
     )
 
 

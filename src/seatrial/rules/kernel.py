@@ -94,6 +94,11 @@ MODE_REMEDY = (
     "binding by NUMA node selects other cores where it differs."
 )
 
+SETTING_REMEDY = (
+    "Set it as on the other nodes: in the BIOS, or below /sys/class/firmware-attributes, which takes effect at the "
+    "next start."
+)
+
 
 def unlike_modes(readings: Readings) -> Iterator[Violation]:
     """Modes of the BIOS beside those of the peers; nodes whose features promise a mode, beside that promise."""
@@ -106,7 +111,14 @@ def unlike_modes(readings: Readings) -> Iterator[Violation]:
             values = known((name, read(readings.facts[name])) for name in unpromised)
             for violation in compare_values(values, what):
                 yield msgspec.structs.replace(violation, remedy=MODE_REMEDY)
+    for violation in items_differ(firmware_settings)(readings):
+        yield msgspec.structs.replace(violation, remedy=SETTING_REMEDY)
     yield from broken_promises(readings)
+
+
+def firmware_settings(facts: NodeFacts) -> dict[str, str | None]:
+    """Settings of the BIOS that the kernel shows."""
+    return {f"the BIOS setting {name}": value for name, value in facts.system.firmware.settings.items()}
 
 
 def promised(features: Iterable[str], modes: Mapping[str, str]) -> set[str]:
@@ -198,7 +210,11 @@ def firmware_versions(facts: NodeFacts) -> dict[str, str | None]:
     """BIOS with its date, and BMC."""
     firmware = facts.system.firmware
     date = f" of {firmware.bios_date}" if firmware.bios_version and firmware.bios_date else ""
-    return {"the BIOS": f"{firmware.bios_version}{date}", "the BMC's firmware": firmware.bmc_version}
+    return {
+        "the BIOS": f"{firmware.bios_version}{date}",
+        "the BMC's firmware": firmware.bmc_version,
+        "the Management Engine's firmware": firmware.management_engine,
+    }
 
 
 def module_versions(facts: NodeFacts) -> dict[str, str | None]:
@@ -212,7 +228,10 @@ KERNEL = (
         order=310,
         look=unlike_modes,
         knows=lambda facts: bool(
-            facts.system.firmware.memory_mode or facts.system.firmware.cluster_mode or numa_mode(facts)
+            facts.system.firmware.settings
+            or facts.system.firmware.memory_mode
+            or facts.system.firmware.cluster_mode
+            or numa_mode(facts)
         ),
         remedy="Set the mode in the BIOS (or let Slurm do it by a restart: node_features/knl_generic) as the feature "
         "says, or correct the node's features (scontrol update NodeName=NODE ActiveFeatures=...).",

@@ -1,5 +1,6 @@
 """Rules about memory: errors, missing and slow modules, the limit of locked memory, huge pages."""
 
+import re
 from collections.abc import Iterator
 from operator import lt
 
@@ -11,7 +12,7 @@ from seatrial.model.units import memory, size
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, verb
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.peers import compare_values, differs, items_differ
+from seatrial.rules.peers import compare_values, designed_peers, differs, items_differ
 
 SAME_SIZE = 0.98
 """The kernel reserves a different few MiB on each boot; the smallest module of a large node is 3 % of its memory."""
@@ -28,7 +29,7 @@ HUGE_PAGES = ("vm.nr_hugepages", "vm.nr_overcommit_hugepages", "vm.nr_hugepages_
 
 def memory_errors(readings: Readings) -> Iterator[Violation]:
     """Uncorrected errors count since the kernel started; corrected ones between the two readings."""
-    for node, facts in readings.facts.items():
+    for node, facts in () if readings.during else readings.facts.items():
         after = readings.after.get(node, facts)
         if after.boot_id != facts.boot_id:
             after = facts
@@ -49,7 +50,7 @@ def counts_errors(facts: NodeFacts) -> bool:
 
 def less_memory(readings: Readings) -> Iterator[Violation]:
     """Sizes within 2 % count as the same."""
-    for group in readings.peers:
+    for group in designed_peers(readings):
         sizes = {name: total for name in group if (total := readings.facts[name].memory_bytes)}
         steps = stepped(set(sizes.values()))
         values = {name: steps[total] for name, total in sizes.items()}
@@ -146,6 +147,26 @@ def huge_pages(facts: NodeFacts) -> dict[str, str | None]:
     return {"the setting of transparent huge pages": facts.settings.transparent_huge_pages, **reserved}
 
 
+INTERLEAVING = {"nps0": "NPS0", "interleaved": "node interleaving"}
+"""Cluster modes in which memory alternates between the sockets -> what the BIOS calls it."""
+INTERLEAVING_SETTING = re.compile(r"node[ _-]?interleav|socket[ _-]?interleav", re.IGNORECASE)
+ENABLED = ("enabled", "enable", "on")
+
+
+def interleaved_sockets(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """Several sockets with one NUMA node; a kernel that was started to ignore NUMA shows the same."""
+    mode = facts.system.firmware.cluster_mode
+    if mode in INTERLEAVING and (facts.sockets or 0) > 1:
+        off = "numa=off" in facts.settings.command_line.split()
+        why = "the kernel was started with numa=off" if off else f"{INTERLEAVING[mode]} is on in the BIOS"
+        clause = f"{facts.sockets} sockets share one NUMA node: {why}"
+        yield Violation(node=node, clause=clause, key=(mode, off))
+        return
+    for name, value in facts.system.firmware.settings.items():
+        if INTERLEAVING_SETTING.search(name) and value.lower() in ENABLED:
+            yield Violation(node=node, clause=f"the BIOS setting {name} is {value}", key=name)
+
+
 MEMORY_ERRORS = Rule(
     kind=FindingKind.MEMORY_ERRORS,
     order=170,
@@ -157,6 +178,14 @@ MEMORY_ERRORS = Rule(
 
 MEMORY = (
     MEMORY_ERRORS,
+    Rule(
+        kind=FindingKind.MEMORY_INTERLEAVED,
+        order=185,
+        look=on_each_node(interleaved_sockets),
+        remedy="Switch node interleaving off in the BIOS (AMD: NPS1 or more), or start the kernel without numa=off. "
+        "Every second access goes to the other socket, at its latency and through the links between the sockets, "
+        "whatever the binding of ranks.",
+    ),
     Rule(
         kind=FindingKind.MEMORY_DIFFERS,
         order=190,

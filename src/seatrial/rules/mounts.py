@@ -6,6 +6,8 @@ from seatrial.drift.peer_groups import usual
 from seatrial.model.facts import NodeFacts
 from seatrial.model.system import Mount
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import some
+from seatrial.node.automounter import entries_of, obstacle_of
 from seatrial.node.mounts import is_passing
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
 from seatrial.rules.peers import compare_tables, distinct_tables, split
@@ -76,8 +78,33 @@ def dead_mounts(node: str, facts: NodeFacts) -> Iterator[Violation]:
         yield Violation(node=node, clause=f"{path} is mounted and does not answer", key=path, details=MOUNTED)
     for path, answered in facts.system.paths.items():
         if not answered and path not in dead:
+            obstacle = obstacle_of(path, facts.system.automounts)
             clause = f"the path {path} does not exist or does not answer"
-            yield Violation(node=node, clause=clause, key=path, details=MISSING)
+            if obstacle is None:
+                yield Violation(node=node, clause=clause, key=path, details=MISSING)
+                continue
+            yield Violation(
+                node=node,
+                clause=f"{clause}: {obstacle.clause}",
+                key=(path, obstacle),
+                details=MISSING,
+                remedy=f"{AUTOMOUNT_REMEDY} Entries for it: {_entries(path, facts)}.",
+                brief=f"{path}: {obstacle.brief}",
+            )
+
+
+AUTOMOUNT_REMEDY = (
+    "Put the entry that is meant first in the master map (auto.master(5)), or its key into the map of the entry that "
+    "takes the path, then reload the automounter (systemctl reload autofs); remounting does not help."
+)
+MOST_ENTRIES = 6
+
+
+def _entries(path: str, facts: NodeFacts) -> str:
+    """`/home (/etc/auto.home), /home/work = server:/work (/etc/auto.work)`, in their order."""
+    entries = entries_of(path, facts.system.automounts)
+    return some([f"{key.path}{f' = {key.location}' if key.location else ''} ({key.map})" for key in entries],
+                MOST_ENTRIES)  # fmt: skip
 
 
 def missing_mounts(readings: Readings) -> Iterator[Violation]:

@@ -10,8 +10,9 @@ from seatrial.model.facts import ETHERNET, NodeFacts
 from seatrial.model.hca import Port, PortFamily, PortState
 from seatrial.model.units import link_rate
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
-from seatrial.rules.peers import differs, fewer_items, items_differ
+from seatrial.rules.peers import designed_peers, differs, fewer_items, items_differ
 
 ACTIVE = PortState.ACTIVE.value
 DEFAULT_SUBNET = "fe80:0000:0000:0000"
@@ -81,6 +82,48 @@ def _of_subnet(port: Port) -> str:
 def has_managed_port(facts: NodeFacts) -> bool:
     """Whether it has a port that needs a subnet manager."""
     return any(port.family in MANAGED for hca in facts.hcas for port in hca.ports)
+
+
+def managed_ports(facts: NodeFacts) -> Iterator[tuple[str, Port]]:
+    """Name and record of each active port that a subnet manager has configured."""
+    for hca in facts.hcas:
+        for port in hca.ports:
+            if port.family in MANAGED and port.state is PortState.ACTIVE and port.subnet_prefix:
+                yield f"{hca.name}/{port.number}", port
+
+
+def shared_subnets(readings: Readings) -> Iterator[Violation]:
+    """Ports that claim to be in one subnet and cannot be: two have the same LID, or two of a node other managers.
+
+    LIDs are unique within a subnet, so equal ones show two fabrics with one prefix, mostly the default.
+    """
+    holders: dict[tuple[str, int], tuple[str, str]] = {}
+    for node, facts in readings.facts.items():
+        managers: dict[str, tuple[str, int]] = {}
+        for name, port in managed_ports(facts):
+            prefix, lid, manager = port.subnet_prefix, port.lid, port.subnet_manager_lid
+            first = holders.setdefault((prefix, lid), (node, name)) if lid not in (None, *NO_LID) else (node, name)
+            other = managers.setdefault(prefix, (name, manager)) if manager not in (None, *NO_LID) else (name, manager)
+            what = f"port {name} and port"
+            if first != (node, name):
+                of_node = "" if first[0] == node else f" of {first[0]}"
+                clause = f"{what} {first[1]}{of_node} both have LID {lid} in subnet {prefix}: these are two fabrics"
+                yield Violation(node=node, clause=clause, key=prefix, details=(name, lid))
+            elif other[1] != manager:
+                clause = f"{what} {other[0]} have subnet managers at LID {manager} and {other[1]} in subnet {prefix}"
+                yield Violation(node=node, clause=clause, key=prefix, details=(name, manager))
+
+
+def unlike_subnets(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """Rails of a node in several subnets."""
+    subnets: dict[str, str] = {}
+    for name, port in managed_ports(facts):
+        subnets.setdefault(port.subnet_prefix, name)
+    if len(subnets) > 1:
+        clause = (
+            f"its rails lie in {count(len(subnets), 'subnet')}: {', '.join(f'{n} in {p}' for p, n in subnets.items())}"
+        )
+        yield Violation(node=node, clause=clause, key=tuple(subnets))
 
 
 FULL_WIDTH = 4
@@ -218,7 +261,9 @@ NETWORK = (
     Rule(
         kind=FindingKind.PORT_DOWN,
         order=20,
-        look=items_differ(port_states, worse=lambda own, peers: own != ACTIVE and peers == ACTIVE),
+        look=items_differ(
+            port_states, worse=lambda own, peers: own != ACTIVE and peers == ACTIVE, groups=designed_peers
+        ),
         remedy="Check the cable and the switch port, then the port itself (ibstat, ibportstate, mlxlink): Polling "
         "means that nothing answers at the other end, Disabled that somebody switched it off.",
     ),
@@ -239,6 +284,15 @@ NETWORK = (
         "over, or this node hangs on another fabric (ibnetdiscover on both). Each sets its own LIDs and routes.",
     ),
     Rule(
+        kind=FindingKind.SUBNET_SHARED,
+        order=33,
+        look=shared_subnets,
+        knows=has_managed_port,
+        remedy="Give each fabric a prefix of its own (subnet_prefix in opensm.conf, SubnetPrefix of the Fabric "
+        "Manager), then restart its manager. Open MPI pairs ports by this prefix: with one for two fabrics it connects "
+        "ports that cannot reach each other (btl_openib_warn_default_gid_prefix).",
+    ),
+    Rule(
         kind=FindingKind.PORT_NARROW,
         order=35,
         look=on_each_node(narrow_ports),
@@ -249,14 +303,16 @@ NETWORK = (
     Rule(
         kind=FindingKind.PORT_RATE_DIFFERS,
         order=40,
-        look=items_differ(active_rates, show=link_rate, worse=lt),
+        look=items_differ(active_rates, show=link_rate, worse=lt, groups=designed_peers),
         remedy="Replace the cable first, then check the switch port and what both ends allow (iblinkinfo, mlxlink, "
         "ethtool): a failed lane halves the width, a bad or too long cable lowers the speed.",
     ),
     Rule(
         kind=FindingKind.INTERFACE_SPEED_DIFFERS,
         order=50,
-        look=differs("the speed of its fastest interface", fastest_speed, show=link_rate, worse=lt),
+        look=differs(
+            "the speed of its fastest interface", fastest_speed, show=link_rate, worse=lt, groups=designed_peers
+        ),
         remedy="Check what both ends advertise (ethtool) and whether the fast interface is up at all; then replace the "
         "cable or the transceiver, and correct the speed of the switch port.",
     ),
@@ -288,5 +344,16 @@ NETWORK = (
         look=items_differ(firmwares),
         remedy="Bring all adapters of this board to the same firmware (mlxfwmanager, mstflint, or the vendor's own "
         "tool), then restart.",
+    ),
+)
+
+NETWORK_NOTES = (
+    Rule(
+        kind=FindingKind.RAILS_IN_SUBNETS,
+        order=920,
+        look=on_each_node(unlike_subnets),
+        knows=has_managed_port,
+        remedy="Nothing, where each rail is a fabric of its own: MPI connects ports of one subnet only. Where all "
+        "ports hang on one fabric, give them one prefix, or they cannot reach each other.",
     ),
 )

@@ -1,5 +1,6 @@
 """Comparisons among nodes that should be alike."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import lt
@@ -7,6 +8,7 @@ from typing import TypeVar
 
 from seatrial.drift.peer_groups import usual
 from seatrial.model.facts import NodeFacts
+from seatrial.model.run import PARTITION_WORD
 from seatrial.rules.base import Look, Readings, Violation, named
 
 Value = TypeVar("Value", bound=Hashable)
@@ -16,6 +18,10 @@ Grouping = Callable[[Readings], Iterable[Sequence[str]]]
 
 MOST_COMPARED = 16
 """Distinct tables that a table is compared with before it counts as distinct itself."""
+
+NUMBER = re.compile(r"[0-9]+")
+MANY_PLACES = 3
+"""Words that differ in a number alone, from which on they are places; hdr100 and hdr200 are two kinds of nodes."""
 
 MOST_VALUES = 3
 """Values that a sentence lists before it counts the rest."""
@@ -39,6 +45,51 @@ def peers_with_same(read: Callable[[NodeFacts], Hashable]) -> Grouping:
         return divided
 
     return groups
+
+
+def designed_peers(readings: Readings) -> Iterable[Sequence[str]]:
+    """Peers that should also have the same devices: the scheduler describes them by the same features.
+
+    Some nodes of a model have another network or more memory by design, and sites name that by features; a head node
+    is in none of the partitions of compute nodes. Without features all peers are in one group.
+    """
+    divided: list[list[str]] = []
+    for group in readings.peers:
+        words = {name: set(readings.features.get(name, ())) for name in group}
+        places = _places(words.values())
+        kinds = _partition_kinds(words)
+        by_design: dict[Hashable, list[str]] = {}
+        for name in group:
+            plain = {word for word in words[name] if not word.startswith(PARTITION_WORD)} - places
+            by_design.setdefault((frozenset(plain), kinds[name]), []).append(name)
+        divided += by_design.values()
+    return divided
+
+
+def _places(features: Iterable[set[str]]) -> set[str]:
+    """Words that only number nodes, as rack1, rack2, rack3: every node has one of a kind of which there are many."""
+    described = list(features)
+    kinds: dict[str, set[str]] = {}
+    for word in set().union(*described):
+        kinds.setdefault(NUMBER.sub("", word), set()).add(word)
+    return {
+        word
+        for words in kinds.values()
+        if len(words) >= MANY_PLACES and all(words & own for own in described)
+        for word in words
+    }
+
+
+def _partition_kinds(features: Mapping[str, set[str]]) -> dict[str, int]:
+    """Node -> number of its kind: nodes that share a partition, or share partitions with others that do, are of one."""
+    partitions = {name: {word for word in words if word.startswith(PARTITION_WORD)} for name, words in features.items()}
+    kinds: list[set[str]] = []
+    for own in partitions.values():
+        joined = own.union(*(kind for kind in kinds if kind & own))
+        kinds = [kind for kind in kinds if not kind & own] + ([joined] if joined else [])
+    return {
+        name: next((number for number, kind in enumerate(kinds) if kind & own), -1) for name, own in partitions.items()
+    }
 
 
 def differs(
@@ -81,7 +132,7 @@ def fewer_items(
 ) -> Iterator[Violation]:
     """Items of which nodes have fewer than their peers. `whole`: whether a node's facts list all that it has."""
     none = {item: 0 for facts in readings.facts.values() for item in counts(facts)}
-    for group in readings.peers:
+    for group in designed_peers(readings):
         facts_of = {name: readings.facts[name] for name in group}
         tables = {name: {**none, **counts(facts)} if whole(facts) else {} for name, facts in facts_of.items()}
         yield from compare_tables(tables, worse=lt)

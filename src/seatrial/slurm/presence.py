@@ -10,6 +10,7 @@ from pathlib import Path
 from seatrial.failures.cause import causes, first_cause
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.node_list import expand
+from seatrial.model.run import PARTITION_WORD
 from seatrial.process.process import NOT_STARTED, Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text
@@ -110,9 +111,18 @@ def lacking(names: Sequence[str]) -> tuple[str, str]:
     return says, "Load the module that has all of Slurm's commands, or run this on a login node."
 
 
-def node_features() -> dict[str, tuple[str, ...]]:
-    """The words with which the site describes each node."""
-    return text.parse_features(run(slurm_argv.FEATURES, timeout_s=COMMAND_TIMEOUT_S).stdout)
+def node_features(*, active: bool = False) -> dict[str, tuple[str, ...]]:
+    """The words with which the site describes each node; `active`: those that are in effect now."""
+    return text.parse_features(run(slurm_argv.FEATURES, timeout_s=COMMAND_TIMEOUT_S).stdout, active=active)
+
+
+def node_descriptions(lines: Sequence[text.NodeLine]) -> dict[str, tuple[str, ...]]:
+    """Node -> its active features, and the partitions that have it as `partition=NAME`."""
+    features = node_features(active=True)
+    partitions: dict[str, dict[str, None]] = {}
+    for line in lines:
+        partitions.setdefault(line.node, {})[f"{PARTITION_WORD}{line.partition}"] = None
+    return {node: (*features.get(node, ()), *partitions.get(node, ())) for node in {**partitions, **features}}
 
 
 def most_nodes(named: str, lines: Sequence[text.NodeLine]) -> int:

@@ -111,15 +111,24 @@ class NodeLine(msgspec.Struct, frozen=True, kw_only=True):
         return self.state in BUSY and "*" not in self.flags
 
 
-def parse_features(text: str) -> dict[str, tuple[str, ...]]:
-    """Lines of `sinfo --Node --format=%N|%f`: the words with which the site describes each node; "(null)": none."""
+def parse_features(text: str, *, active: bool = False) -> dict[str, tuple[str, ...]]:
+    """Lines of `sinfo --Node --format=%N|%f|%b`: the words with which the site describes each node; "(null)": none.
+
+    `active`: those that are in effect now, where Slurm can change them by a restart of the node, as with the modes of
+    Knights Landing; else all that the node can have.
+    """
     features: dict[str, tuple[str, ...]] = {}
     for line in text.splitlines():
         node, bar, words = line.partition("|")
-        given = tuple(word.strip() for word in words.split(",") if word.strip() not in ("", "(null)"))
+        available, in_effect = (_feature_words(part) for part in (*words.split("|", maxsplit=1), "")[:2])
+        given = in_effect if active and in_effect else available
         if bar and node.strip() and given:
             features[node.strip()] = given
     return features
+
+
+def _feature_words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip() not in ("", "(null)"))
 
 
 def base_and_flags(words: str | Sequence[str]) -> tuple[str, str]:

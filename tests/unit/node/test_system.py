@@ -208,7 +208,7 @@ def test_every_fact_is_there_or_its_absence_is_explained() -> None:
     groups = {f"limits.{name}" for name in Limits.__struct_fields__}
     groups |= {f"clock.{name}" for name in ("synchronised", "offset_s", "stratum", "kernel_clock")}
     groups |= {"firmware"} | {f"firmware.{name}" for name in ("bmc_version", "memory_mode", "cluster_mode")}
-    groups |= {"mounts", "sensors", "power_limits_w", "booted_s"}
+    groups |= {"mounts", "sensors", "power_limits_w", "booted_s", "kernel_log"}
     assert set(absent) == {f"system.{name}" for name in groups}
     assert all(absent.values())
     assert facts == SystemFacts()

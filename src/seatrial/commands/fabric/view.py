@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from seatrial.fabric.bisection import Bisection, bisection
 from seatrial.fabric.link_problem import device_name, link_text
 from seatrial.fabric.table_check import LeafUplinks, TableReport
 from seatrial.model.errors import ExitCode
 from seatrial.model.fabric_map import DeviceKind, FabricMap
 from seatrial.model.hca import data_bits_per_s
-from seatrial.model.units import link_rate
+from seatrial.model.units import link_rate, share
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, natural_sorted, verb
 from seatrial.render.escape import clean
@@ -19,6 +20,8 @@ from seatrial.render.json import filled
 from seatrial.render.report import Block, Copy, Findings, Gauge, Report
 
 MOST_LISTED = 60
+SAME = 5e-3
+"""A smaller loss does not show in a percentage."""
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.MISCONFIGURED: ExitCode.FINDINGS}
 """Any other verdict names nothing and is not a PASS."""
 
@@ -62,6 +65,7 @@ class FabricFields(msgspec.Struct, frozen=True, kw_only=True):
     down: tuple[tuple[str, int], ...]
     unknown: tuple[str, ...] = msgspec.field(name="unknown_lines")
     routes: FabricRoutes | None
+    bisection: Bisection | None = None
 
 
 def map_report(fabric: FabricMap, tables: TableReport | None = None) -> Report:
@@ -116,6 +120,12 @@ def _map_lines(fabric: FabricMap, tables: TableReport | None) -> Iterator[str]:
         carries = data_bits_per_s(width, speed)
         rate = f", {link_rate(carries)} each way" if carries else ""
         yield f"  {cables} × {width or '?'}x {speed or 'unknown speed'}{rate}"
+    if (half := bisection(fabric)) is not None:
+        oversubscribed = "" if half.share > 1 - SAME else f", {1 / half.share:.3g} to 1" if half.share else ""
+        yield (
+            f"  bisection at most {link_rate(half.bits_per_s)} each way, {share(half.share)} of what "
+            f"{count(half.adapters, 'adapter')} can send{oversubscribed}"
+        )
     yield from _switch_lines(fabric)
     yield from _routes(tables)
     if fabric.unknown:
@@ -171,4 +181,5 @@ def fabric_fields(fabric: FabricMap, tables: TableReport | None = None) -> Fabri
         links=links,
         down=[(end.device, end.port) for end in fabric.down],
         routes=filled(FabricRoutes, tables) if tables else None,
+        bisection=bisection(fabric),
     )

@@ -9,7 +9,7 @@ from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding
 from seatrial.rules.base import Readings, findings_of
-from seatrial.rules.catalogue import READ_TWICE, fact_findings
+from seatrial.rules.catalogue import READ_TWICE, fact_findings, fact_notes
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +40,8 @@ def look_for_drift(
         before = {node: facts for node, facts in before.items() if node in after}
         after = {node: facts for node, facts in after.items() if node in before}
     host = next(iter(login.facts.values())) if login is not None else None
-    findings = fact_findings(Readings(facts=read.facts, after=read.after, features=read.features))
+    readings = Readings(facts=read.facts, after=read.after, features=read.features)
+    findings = fact_findings(readings)
     if before:
         findings += _between(before, after, findings)
     code = ExitCode.FINDINGS if findings else ExitCode.INCOMPLETE if incomplete(read) else ExitCode.PASS
@@ -49,7 +50,7 @@ def look_for_drift(
         changes=changes(before, after) if before else (),
         not_compared=new,
         against=against(host, read.facts) if host is not None else (),
-        findings=tuple(findings),
+        findings=(*findings, *fact_notes(readings)),
         exit_code=code,
     )
 

@@ -15,11 +15,14 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.render.escape import shorten
+from seatrial.render.finding_text import part_name
 from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import filled
 from seatrial.render.node_names import few
 from seatrial.render.report import Block, Findings, Gauge, Lines, Paragraph, Report
 
+LINE = 65
+"""Columns of the first line that its verdict leaves."""
 MOST_DIFFERENCES = 40
 MOST_VALUES = 6
 MOST_ALONG = 6
@@ -109,7 +112,7 @@ def _word(found: Drift) -> str:
     """Without a finding: INCOMPLETE where a node is missing, NOTE where something differs or changed."""
     if found.exit_code is ExitCode.INCOMPLETE:
         return "INCOMPLETE"
-    differs = found.differences or found.changes or found.against
+    differs = found.differences or found.changes or found.against or found.findings
     return Verdict.NOTE.value if differs else Verdict.PASS.value
 
 
@@ -117,9 +120,11 @@ def _sentence_of(
     facts: Mapping[str, NodeFacts], differences: Sequence[FactDifference], findings: Sequence[Finding]
 ) -> str:
     nodes = count(len(facts), "node")
-    wrong = f"{sentence_of(findings) or count(len(findings), 'note')}; " if findings else ""
+    wrong = _reached(facts)
+    wrong += f"{sentence_of(findings) or _of_notes(findings)}; " if findings else ""
     if not differences and len(facts) == 1:
-        return f"{wrong or 'nothing known to be bad; '}{nodes}, compared with no other node"
+        whole = f"{wrong or 'nothing known to be bad; '}{nodes}, compared with no other node"
+        return whole if len(whole) <= LINE else wrong.removesuffix("; ") or whole
     if not differences:
         kinds = len(groups(facts))
         if kinds > 1:
@@ -130,6 +135,24 @@ def _sentence_of(
     facts_differ = "1 fact differs" if len(differences) == 1 else f"{count(len(differences), 'fact')} differ"
     first = "" if findings else f"{_first(differences)}; "
     return f"{wrong}{first}{facts_differ} among {nodes}"
+
+
+def _reached(facts: Mapping[str, NodeFacts]) -> str:
+    """`/home/work answers on 4 nodes; `: where paths were asked for and all nodes reach all of them."""
+    answers = [each.system.paths for each in facts.values()]
+    paths = list(answers[0]) if answers else []
+    if not paths or not all(list(own) == paths and all(own.values()) for own in answers):
+        return ""
+    what = f"{paths[0]} answers" if len(paths) == 1 else f"{count(len(paths), 'path')} answer"
+    return f"{what} on {count(len(facts), 'node')}; "
+
+
+def _of_notes(notes: Sequence[Finding]) -> str:
+    """`n1: processor 0 is 6 °C hotter than processor 1; 1 more note`; the number of them where the first is long."""
+    if not notes[0].brief:
+        return count(len(notes), "note")
+    more = f"; {count(len(notes) - 1, 'more note')}" if len(notes) > 1 else ""
+    return f"{part_name(notes[0].subject)}: {notes[0].brief}{more}"
 
 
 def _first(differences: Sequence[FactDifference]) -> str:

@@ -8,6 +8,7 @@ from seatrial.model import units
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port
+from seatrial.model.words import count
 from seatrial.render.fact_text import used_interfaces
 
 Row = tuple[str, str]
@@ -52,6 +53,7 @@ def hop_text(hop: PciHop) -> str:
         parts.append(f"packets {hop.max_payload_bytes}" + (f" of {can} B" if can is not None else " B"))
     if hop.max_read_request_bytes is not None:
         parts.append(f"reads {hop.max_read_request_bytes} B")
+    parts += [f"{count(total, f'{kind} error')} since boot" for kind, total in hop.errors.items() if total]
     return ", ".join(parts)
 
 

@@ -24,11 +24,14 @@ def machine(facts: NodeFacts) -> Iterator[Row]:
         f"board {firmware.board}" if firmware.board else "",
         f"BIOS {bios}" + (f" of {firmware.bios_date}" if firmware.bios_date else "") if bios else "",
         f"BMC {firmware.bmc_version}" if firmware.bmc_version else "",
+        f"Management Engine {firmware.management_engine}" if firmware.management_engine else "",
         f"memory mode {firmware.memory_mode}" if firmware.memory_mode else "",
         f"cluster mode {firmware.cluster_mode}" if firmware.cluster_mode else "",
     ]
     if any(parts):
         yield "machine", "; ".join(filter(None, parts))
+    if firmware.settings:
+        yield "BIOS settings", ", ".join(f"{name} {value}" for name, value in firmware.settings.items())
 
 
 def processors(facts: NodeFacts) -> Iterator[Row]:
@@ -58,6 +61,8 @@ def processors(facts: NodeFacts) -> Iterator[Row]:
     ]
     if any(frequency):
         yield "frequency", "; ".join(filter(None, frequency))
+    if len(set_up.present_hz) > 1:
+        yield "clocks now", " ".join(f"{hertz / 1e9:.2f}" for hertz in set_up.present_hz) + " GHz, by processor"
     if set_up.idle_states:
         yield "idle states", ", ".join(f"{each.name}{' (off)' if each.disabled else ''}" for each in set_up.idle_states)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.system import Library
-from seatrial.model.words import natural_sorted
+from seatrial.model.words import count, natural_sorted
 from seatrial.node.mounts import KERNELS_OWN
 from seatrial.node.mpi import told as told_file
 
@@ -91,6 +91,13 @@ def sensors(facts: NodeFacts) -> Iterator[Row]:
     ]
     if parts:
         yield "sensors", ", ".join(parts)
+    if facts.system.alarms:
+        yield "alarms", ", ".join(f"{name}: {why}" for name, why in facts.system.alarms.items())
+    label = "kernel log"
+    for kind, lines in facts.system.kernel_log.items():
+        last = facts.system.kernel_log_last.get(kind, "")
+        yield label, f"{kind}: {count(lines, 'line')}, the last: {last}"
+        label = ""
     if facts.system.power_limits_w:
         yield "power limits", ", ".join(f"{name} {watts:g} W" for name, watts in facts.system.power_limits_w.items())
 

@@ -26,7 +26,15 @@ from seatrial.recordings.recording import (
     stream_name,
     write_recording,
 )
-from seatrial.recordings.scrub import StandIns, scrub_fabric, scrub_features, scrub_sinfo, scrubbed, stand_ins
+from seatrial.recordings.scrub import (
+    StandIns,
+    scrub_descriptions,
+    scrub_fabric,
+    scrub_features,
+    scrub_sinfo,
+    scrubbed,
+    stand_ins,
+)
 from seatrial.slurm.presence import is_here
 from seatrial.slurm.text import parse_sinfo
 
@@ -89,7 +97,7 @@ def recording(
         cluster=known.of(read.cluster),
         nodes=tuple(known.of(node) for node in read.texts),
         silent={known.of(node): known.everywhere(why) for node, why in read.silent.items()},
-        features={known.of(node): tuple(map(known.everywhere, words)) for node, words in read.features.items()},
+        features=scrub_descriptions(read.features, known) if scrub else read.features,
         scrubbed=scrub,
     )
     files = {GATHER_FILE: gathered_text(gathered)}

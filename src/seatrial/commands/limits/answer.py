@@ -1,5 +1,6 @@
 """What nodes can do at most, in one line: memory, floating point, network, and how many limits are not known."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -16,6 +17,8 @@ AnyLimit = Limit | NoLimit | ComputePeak
 LINE = 80
 """Columns of the first line."""
 UNKNOWN = "not known"
+SEVERAL = 1.1
+"""Times the best port: a slow interface beside it is not another rail."""
 
 
 def answer_of(facts: Mapping[str, NodeFacts], limits: Sequence[AnyLimit]) -> str:
@@ -35,11 +38,11 @@ def answer_of(facts: Mapping[str, NodeFacts], limits: Sequence[AnyLimit]) -> str
     all_nodes = count(len(facts), "node")
     who = next(iter(facts)) if len(facts) == 1 else all_nodes
     if not any(parts):
-        return _fitting(f"{name}: the limits of memory, flop/s and network are {UNKNOWN}" for name in (who, all_nodes))
+        return fitting(f"{name}: the limits of memory, flop/s and network are {UNKNOWN}" for name in (who, all_nodes))
     what = ", ".join(filter(None, parts))
     number = sum(isinstance(limit, NoLimit) for limit in limits)
     rests = (f"; {count(number, 'limit')} unknown", f"; {number} unknown") if number else ("",)
-    return _fitting(
+    return fitting(
         f"{begin} {what}{rest}"
         for begin in (f"{who} {most}:", f"{all_nodes} {most}:", most.capitalize())
         for rest in rests
@@ -49,16 +52,24 @@ def answer_of(facts: Mapping[str, NodeFacts], limits: Sequence[AnyLimit]) -> str
 def answer_of_pair(forth: AnyLimit, back: AnyLimit) -> str:
     """`n1>n2 and back: at most 12.4 GB/s`; `n1>n2: at most 12.4 GB/s, back 11.8 GB/s`."""
     rates = [_rate(forth), _rate(back)]
+    rails = _all_rails(forth)
     if rates[0] == rates[1]:
-        return _fitting(f"{pair} and back: {rates[0]}" for pair in (forth.path, "There"))
-    return _fitting(f"{pair}: {rates[0]}, back {rates[1]}" for pair in (forth.path, "There"))
+        return fitting(f"{pair} and back: {rates[0]}{rails}" for pair in (forth.path, "There"))
+    return fitting(f"{pair}: {rates[0]}, back {rates[1]}{rails}" for pair in (forth.path, "There"))
+
+
+def _all_rails(limit: AnyLimit) -> str:
+    """`, 7.88 GB/s over all rails`, where several ports together carry clearly more than the best of them."""
+    if not isinstance(limit, Limit) or not SEVERAL * limit.limit_bytes_per_s < limit.gate_bytes_per_s < math.inf:
+        return ""
+    return f", {units.bandwidth(limit.gate_bytes_per_s)} over all rails"
 
 
 def _rate(limit: AnyLimit) -> str:
     return f"at most {units.bandwidth(limit.limit_bytes_per_s)}" if isinstance(limit, Limit) else UNKNOWN
 
 
-def _fitting(lines: Iterable[str]) -> str:
+def fitting(lines: Iterable[str]) -> str:
     """The first that fits into a line, else the last."""
     every = list(lines)
     return next((line for line in every if len(line) <= LINE), every[-1])

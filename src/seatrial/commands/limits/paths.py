@@ -75,8 +75,12 @@ def _ends(facts: NodeFacts) -> bytes:
         for hca in facts.hcas
     ]
     interfaces = [msgspec.structs.replace(each, errors={}) for each in facts.interfaces]
+    pci = [
+        msgspec.structs.replace(device, path=tuple(msgspec.structs.replace(hop, errors={}) for hop in device.path))
+        for device in facts.pci
+    ]
     why = {fact: reason for fact, reason in facts.absent.items() if fact.startswith("interfaces")}
-    return msgspec.json.encode((facts.complete, hcas, facts.pci, interfaces, why))
+    return msgspec.json.encode((facts.complete, hcas, pci, interfaces, why))
 
 
 def _kind(limit: AnyLimit, source: str, target: str) -> tuple[object, ...]:

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import structs
 
+from seatrial.commands.limits.changed_limits import ChangedLimit, change_text
 from seatrial.commands.limits.overview import limits_table, rate_text
 from seatrial.model import units
 from seatrial.model.errors import ExitCode
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
 from seatrial.model.words import count
 from seatrial.render.json import filled
-from seatrial.render.report import Align, Block, Column, Paragraph, Report, Table, columns
+from seatrial.render.report import Align, Block, Column, Paragraph, Report, Table, columns, first_rows
 
 AnyLimit = Limit | NoLimit | ComputePeak
 MOST_NOTES = 8
@@ -51,28 +52,53 @@ class LimitsFields(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of paths and nodes; docs/limits.md describes each field."""
 
     limits: tuple[PathLimit | UnknownLimit | ComputeLimit, ...]
+    what_if: tuple[str, ...] = ()
+    changed: tuple[ChangedLimit, ...] = ()
 
 
 def limits_report(
-    limits: Sequence[AnyLimit], *, answer: str = "", sources: bool = False, exit_code: ExitCode = ExitCode.PASS
+    limits: Sequence[AnyLimit],
+    *,
+    answer: str = "",
+    sources: bool = False,
+    exit_code: ExitCode = ExitCode.PASS,
+    what_if: Sequence[str] = (),
+    changed: Sequence[ChangedLimit] = (),
 ) -> Report:
     """The whole report. `sources`: under each term also its formula, its inputs and where they were read.
 
-    `answer`: the first line.
+    `answer`: the first line. `what_if`: changes that the limits are computed with; `changed`: what they change.
     """
     return Report(
         sentence=answer or _sentence(limits),
         answers=bool(answer),
         exit_code=exit_code,
-        payload=lambda: limits_fields(limits),
-        terminal=lambda _: _terminal(limits, sources),
-        page=lambda: _page(limits, sources),
+        payload=lambda: limits_fields(limits, what_if, changed),
+        terminal=lambda _: (*_changes(changed), *_terminal(limits, sources)),
+        page=lambda: (*_changes(changed), *_page(limits, sources)),
     )
 
 
-def limits_fields(limits: Sequence[AnyLimit]) -> LimitsFields:
+def limits_fields(
+    limits: Sequence[AnyLimit], what_if: Sequence[str] = (), changed: Sequence[ChangedLimit] = ()
+) -> LimitsFields:
     """One object for each path, in order."""
-    return LimitsFields(limits=tuple(map(_entry, limits)))
+    return LimitsFields(limits=tuple(map(_entry, limits)), what_if=tuple(what_if), changed=tuple(changed))
+
+
+def _changes(changed: Sequence[ChangedLimit]) -> Iterator[Block]:
+    """Now and then, and what binds then."""
+    rows = tuple(
+        (
+            row.path,
+            units.bandwidth(row.now_bytes_per_s),
+            units.bandwidth(row.limit_bytes_per_s),
+            change_text(row),
+            row.binding or "not known",
+        )
+        for row in changed
+    )
+    yield from first_rows(columns("path", "#now", "#then", "#change", "~set by then"), rows)
 
 
 def _entry(limit: AnyLimit) -> PathLimit | UnknownLimit | ComputeLimit:

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from seatrial.judgement.nodes.limits import memory_text
 from seatrial.judgement.nodes.peers import FEWEST_PEERS
-from seatrial.judgement.nodes.trials import judge_trials, trial_notes
+from seatrial.judgement.nodes.storage import binding_limit
+from seatrial.judgement.nodes.trials import against_peers, judge_trials, trial_notes
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.past import judge_past, references_text
 from seatrial.judgement.rank_deaths import judge_deaths, run_notes
@@ -18,9 +20,11 @@ from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, RecordedRun
 from seatrial.model.settings import NodesSettings, Trial
 from seatrial.model.units import share
-from seatrial.model.verdict import Finding, Verdict, worst
+from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
 from seatrial.model.words import count, some
 from seatrial.pairs.node_rounds import MAY_LACK, ONCE_KERNELS, TRIAL_KERNELS
+from seatrial.rules.base import Readings
+from seatrial.rules.catalogue import fact_notes, findings_during
 
 OPTIONAL = (Trial.PIPE, Trial.COLLECTIVES, Trial.STORAGE)
 """Trials that a single rank cannot carry out, and a folder that not all nodes see: a remark says so."""
@@ -66,6 +70,7 @@ def judge_nodes(recorded: RecordedRun) -> NodesResult:
     """The judgement, computed from the samples and facts alone."""
     trials = judge_trials(recorded.group_measurements, recorded.facts)
     findings = (*trials.findings, *judge_deaths(recorded).findings)
+    findings += tuple(findings_during(recorded.facts, recorded.facts_after))
     past = judge_past(recorded, (), trials, findings)
     findings += past.findings
     measured = {each.node for each in trials.figures}
@@ -79,9 +84,20 @@ def judge_nodes(recorded: RecordedRun) -> NodesResult:
         complete=complete,
         findings=findings,
         trials=trials,
-        notes=(*run_notes(recorded, reason, findings), *past.notes, *trial_notes(trials, recorded.facts)),
+        notes=(
+            *run_notes(recorded, reason, findings),
+            *past.notes,
+            *trial_notes(trials, recorded.facts),
+            *(note.statement for note in _unlike_processors(recorded)),
+        ),
         past=past.ratios,
     )
+
+
+def _unlike_processors(recorded: RecordedRun) -> list[Finding]:
+    """Processors of one node that differ in temperature at the end of the run."""
+    notes = fact_notes(Readings(facts=recorded.facts_after or recorded.facts))
+    return [note for note in notes if note.kind is FindingKind.SOCKETS_DIFFER]
 
 
 def _verdict(trials: NodeTrials, findings: Sequence[Finding]) -> Verdict:
@@ -120,13 +136,38 @@ def _all_measured(recorded: RecordedRun) -> bool:
     return all_tried and all(times >= repetitions for times in times_of.values())
 
 
+def _of_lone_node(trials: NodeTrials) -> str:
+    """`n1: 3.02 GHz on all cores (base 2.60), memory is full with 9 of 28 cores; `: a node without peers."""
+    name = trials.figures[0].node
+    limits = trials.limits[name]
+    clock = f"{min(limits.core_hz.values()) / 1e9:.2f} GHz on all cores" if limits.core_hz else ""
+    clock += f" (base {limits.base_hz / 1e9:.2f})" if clock and limits.base_hz else ""
+    parts = [part for part in (clock, memory_text(limits)) if part]
+    return f"{name}: {', '.join(parts)}; " if parts else ""
+
+
+def _suspicions(trials: NodeTrials, nodes: Sequence[str]) -> str:
+    """`n2 out of line in triad (-6.2 %)`; of several nodes their names."""
+    measures = [measure for node, measure in trials.suspected if node == nodes[0]]
+    ratios = [one.ratios for one in trials.comparisons if one.measure is measures[0] and nodes[0] in one.ratios]
+    if len(nodes) > 1 or not ratios:
+        return f"{some(nodes, MOST_NAMED)} out of line"
+    return f"{nodes[0]} out of line in {measures[0].label} ({against_peers(ratios[0][nodes[0]].value, measures[0])})"
+
+
 def _reason(
     recorded: RecordedRun, trials: NodeTrials, missing: Sequence[str], past: Sequence[PastRatio], *, complete: bool
 ) -> str:
     """What the verdict rests on, and why the run is not complete."""
     if not trials.figures:
         return failure_of(recorded) or "nothing was measured"
-    sentence = f"{count(len(trials.figures), 'node')} measured"
+    settings = recorded.info.settings
+    alone = isinstance(settings, NodesSettings) and settings.trials == (Trial.STORAGE,)
+    binding = binding_limit(trials.storage) if alone else ""
+    sentence = f"{binding}; " if binding else ""
+    if len(trials.figures) == 1 and not binding:
+        sentence = _of_lone_node(trials)
+    sentence += f"{count(len(trials.figures), 'node')} measured"
     if missing:
         sentence += f", {', '.join(missing)} not"
     if not trials.comparisons:
@@ -136,7 +177,7 @@ def _reason(
         kinds = {each.measure for each in trials.comparisons}
         sentence += f", {len(compared)} compared with their peers in {count(len(kinds), 'figure')}"
         if suspected := trials.out_of_line:
-            sentence += f"; {some(suspected, MOST_NAMED)} out of line, which is not decided"
+            sentence += f"; {_suspicions(trials, suspected)}, which is not decided"
         if undecided := trials.undecided:
             vary = "varies" if len(undecided) == 1 else "vary"
             sentence += f"; {', '.join(undecided)} {vary} too much to show a node that is {share(USEFUL)} worse"

@@ -13,6 +13,7 @@ from seatrial.render.headline import sentence_of
 from seatrial.render.json import filled
 from seatrial.render.node_trials import (
     TrialFields,
+    clock_lines,
     heat_lines,
     resolution,
     storage_lines,
@@ -74,6 +75,7 @@ def _lines(result: NodesResult) -> Iterator[tuple[str, str]]:
     if trials.figures:
         yield "compared", result.reason
     yield from storage_lines(trials.storage)
+    yield from clock_lines(trials)
     yield from heat_lines(trials)
     if trials.comparisons:
         yield "would see", f"a node that is worse than its peers: {resolution(trials)}"

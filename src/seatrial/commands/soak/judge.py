@@ -19,8 +19,9 @@ from seatrial.model.placement import node_of
 from seatrial.model.run import Ending, NodeState, RecordedRun
 from seatrial.model.settings import SoakSettings, Trial
 from seatrial.model.units import share
-from seatrial.model.verdict import Finding, Verdict, worst
+from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
 from seatrial.model.words import count, some
+from seatrial.rules.catalogue import findings_during
 
 MOST_NAMES = 4
 MOST_TIMES = 4_000_000
@@ -141,6 +142,11 @@ def _findings(
         *judge_deaths(recorded).findings,
         *corruption_findings(map(_between_nodes, recorded.measurements), recorded.fabric),
         *trials.findings,
+        *(
+            finding
+            for finding in findings_during(recorded.facts, recorded.facts_after)
+            if finding.kind is not FindingKind.THROTTLED
+        ),
         *(declined(node.node, node.declines) for node in nodes if node.declines),
         *(throttled(node) for node in nodes if node.throttles),
     )

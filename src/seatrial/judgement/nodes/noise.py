@@ -33,6 +33,7 @@ def noise_of(work: dict[str, list[float]], detours: Sequence[float]) -> Noise | 
         worst_fraction=fractions[worst],
         worst_place=worst,
         largest_s=delays[-1],
+        core_quantum_s=shortest,
         detours_per_s=1000 * len(hit) / len(detours) if detours else None,
         largest_detour_s=max(detours, default=None),
         slowdown={ranks: expected_largest(delays, ranks) / quantum_s for ranks in RANKS},

@@ -8,7 +8,7 @@ import msgspec
 from seatrial.drift.peer_groups import hardware_groups
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
-from seatrial.model.node_trials import Comparison, Measure, NodeFigures, Runs
+from seatrial.model.node_trials import USEFUL, Comparison, Measure, NodeFigures, Runs
 from seatrial.model.settings import Trial
 from seatrial.model.units import SHARE
 from seatrial.statistics.estimates import MAD_TO_DEVIATION, median, median_estimate
@@ -35,9 +35,14 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
     """By how much it is worse, in units of the resolution."""
 
     @property
-    def proved(self) -> bool:
-        """Whether enough repetitions show it."""
+    def repeated(self) -> bool:
+        """Whether it was measured often enough to decide."""
         return self.comparison.ratios[self.node].runs >= FEWEST_RUNS
+
+    @property
+    def proved(self) -> bool:
+        """Whether enough repetitions show it, and all of them do."""
+        return self.repeated and self.excess > 1
 
 
 def compare(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[Comparison, ...]:
@@ -106,16 +111,25 @@ def _ratios(measure: Measure, runs: Mapping[str, Runs]) -> Mapping[str, list[flo
 
 
 def outliers(figures: Sequence[NodeFigures], comparisons: Sequence[Comparison]) -> tuple[Outlier, ...]:
-    """Nodes that are worse than the resolution permits with the whole interval of their repetitions."""
+    """Nodes that are worse than the resolution permits, with the whole interval of their repetitions, or by the median.
+
+    With the median alone it is a suspicion, in figures in which a node of `USEFUL` less would be seen: what the table
+    shows beyond "named from" must be measured again.
+    """
     by_name = {each.node: each for each in figures}
     outlying = []
     for comparison in comparisons:
         for name, ratio in comparison.ratios.items():
             excess = _excess(ratio, comparison)
-            if excess > 1:
+            fine = comparison.measure.fine and comparison.resolution <= USEFUL
+            if excess > 1 or (fine and _excess(_median_alone(ratio), comparison) > 1):
                 measured = by_name[name].values[comparison.measure]
                 outlying.append(Outlier(node=name, measured=measured, comparison=comparison, excess=excess))
     return tuple(outlying)
+
+
+def _median_alone(ratio: Estimate) -> Estimate:
+    return msgspec.structs.replace(ratio, low=ratio.value, high=ratio.value)
 
 
 def _excess(ratio: Estimate, comparison: Comparison) -> float:

@@ -134,6 +134,29 @@ def in_words(rates: StorageRates) -> str:
     return f"{', '.join(parts)}{': ' if binding else ''}{binding}"
 
 
+def binding_limit(storage: Storage | None) -> str:
+    """`writing: the file system limits 4 nodes to 420.0 MB/s; reading: …`: which of the limits binds, for a first line.
+
+    The limits are those of one stream, of a node (its client, link or gateway), and of the file system as a whole.
+    """
+    both = (storage.write, storage.read) if storage else ()
+    said = [(("reading" if rates.reading else "writing"), _binding(rates)) for rates in both if rates is not None]
+    if len(said) == 2 and said[0][1] == said[1][1]:
+        return f"writing and reading: {said[0][1]}"
+    return "; ".join(f"{what}: {words}" for what, words in said)
+
+
+def _binding(rates: StorageRates) -> str:
+    stream, node, total = rates.stream_bytes_per_s, rates.node_bytes_per_s, rates.total_bytes_per_s
+    if total is not None and total < ADDS_UP * rates.total_nodes * (node or stream):
+        return f"the file system limits {count(rates.total_nodes, 'node')} to {bandwidth(total)}"
+    if node and node >= MORE_HELPS * stream:
+        return f"each stream is limited to {bandwidth(stream)}, a node reaches {bandwidth(node)}"
+    if node is None:
+        return f"one stream {bandwidth(stream)}"
+    return f"each node is limited to {bandwidth(node)}" + (", and nodes add up" if total is not None else "")
+
+
 def _limits(rates: StorageRates) -> Iterator[str]:
     node = rates.node_bytes_per_s
     if node and node >= MORE_HELPS * rates.stream_bytes_per_s:

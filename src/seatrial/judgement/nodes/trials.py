@@ -10,21 +10,26 @@ from seatrial.judgement.nodes.conditions import condition_notes
 from seatrial.judgement.nodes.figures import figures_of
 from seatrial.judgement.nodes.findings import slow_node
 from seatrial.judgement.nodes.heat import heat_of, hot_node_finding
-from seatrial.judgement.nodes.limits import limits_of
-from seatrial.judgement.nodes.peers import Outlier, compare, outliers
+from seatrial.judgement.nodes.limits import limits_of, without_turbo
+from seatrial.judgement.nodes.peers import FEWEST_RUNS, Outlier, compare, outliers
 from seatrial.judgement.nodes.storage import impossible, storage_notes, storage_of, without
 from seatrial.judgement.nodes.wrong_results import wrong_results
 from seatrial.judgement.peer_suspects import with_suspects
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import GroupMeasurement, Kernel
-from seatrial.model.node_trials import NodeFigures, NodeTrials, Storage
+from seatrial.model.node_trials import Measure, NodeFigures, NodeTrials, Storage
 from seatrial.model.placement import node_of
 from seatrial.model.settings import Trial
+from seatrial.model.units import SHARE, share
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import some
 
 NO_FACT = "No fact that is known to matter differs from its peers'."
 NO_BLAS = "the loader finds no BLAS there (a module, or LD_LIBRARY_PATH in the environment of the probe, names one)."
+TURBO = (
+    "Turbo is off (BIOS, intel_pstate/no_turbo, cpufreq/boost), or a limit of power or heat holds it: `seatrial facts` "
+    "shows both."
+)
 MOST_NAMED = 4
 SHARED = "These nodes share one kernel and its cores, so their trials were carried out one after the other."
 
@@ -74,14 +79,33 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
     notes = []
     if len(trials.figures) > 1 and one_kernel({node_of(name): known for name, known in facts.items()}.values()):
         notes.append(SHARED)
-    notes += [
-        f"{node} was out of line in {measure.label} and not tried often enough to decide: try it again "
-        f"(seatrial nodes)."
-        for node, measure in trials.suspected
-    ]
+    notes += [_suspicion(node, measure, trials) for node, measure in trials.suspected]
+    if at_base := [figures.node for figures in trials.figures if without_turbo(trials.limits[figures.node])]:
+        notes.append(f"No turbo on {some(at_base, MOST_NAMED)}: no core was faster than its base frequency. {TURBO}")
     if without := [figures.node for figures in trials.figures if figures.blas == ""]:
         notes.append(f"DGEMM was not tried on {some(without, MOST_NAMED)}: {NO_BLAS}")
     return (*notes, *storage_notes(trials.storage), *condition_notes(trials))
+
+
+def _suspicion(node: str, measure: Measure, trials: NodeTrials) -> str:
+    """By how much a node is out of line, and why that is not decided."""
+    ratio = next(one.ratios[node] for one in trials.comparisons if one.measure is measure and node in one.ratios)
+    if ratio.runs < FEWEST_RUNS:
+        return (
+            f"{node} was out of line in {measure.label} and not tried often enough to decide: try it again "
+            f"(seatrial nodes)."
+        )
+    low, middle, high = (against_peers(value, measure) for value in (ratio.low, ratio.value, ratio.high))
+    return (
+        f"{node} is at {middle} in {measure.label} beside its peers, and its {ratio.runs} repetitions differ too much "
+        f"to decide ({low} to {high}): try it again (seatrial nodes)."
+    )
+
+
+def against_peers(ratio: float, measure: Measure) -> str:
+    """-6.2 %; of a share points."""
+    change = ratio if measure.metric == SHARE else ratio - 1.0
+    return f"{'-' if change < 0 else '+'}{share(abs(change))}"
 
 
 def _possible(

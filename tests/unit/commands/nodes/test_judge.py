@@ -7,6 +7,7 @@ import pytest
 
 from seatrial.commands.nodes.judge import NodesResult, judge_nodes
 from seatrial.model.errors import ExitCode
+from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import MemoryFacts
 from seatrial.model.measurement import Conditions, Corruption, Kernel
 from seatrial.model.node_trials import Measure
@@ -14,6 +15,7 @@ from seatrial.model.placement import node_of
 from seatrial.model.run import Ending
 from seatrial.model.settings import Trial
 from seatrial.model.subject import CLUSTER
+from seatrial.model.system import Sensor
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.pairs.storage_rounds import STORAGE_KERNELS, STREAM
 from tests.support.builders import names
@@ -229,3 +231,34 @@ def test_storage_that_fails_on_a_node_is_no_pass(failed: tuple[str, ...], trials
         result = judge_nodes(msgspec.structs.replace(run, group_measurements=tuple(delivered)))
         assert (result.findings, result.exit_code, result.word) == ((), ExitCode.INCOMPLETE, "INCOMPLETE")
         assert failed[0] in result.reason
+
+
+def test_what_the_hardware_reports_during_the_run_is_named() -> None:
+    run = recorded(dict.fromkeys(FIVE, GOOD), trials=(Trial.MEMORY,))
+    old = {"GPU error (Xid)": 2}
+    before = {name: _with_log(known, old) for name, known in run.facts.items()}
+    after = {name: _with_log(known, {"GPU error (Xid)": 3} if name == "n2" else old) for name, known in before.items()}
+    quiet = judge_nodes(msgspec.structs.replace(run, facts=before, facts_after=before))
+    assert quiet.findings == () and quiet.verdict is Verdict.PASS, "lines of before the run are not of the run"
+    (finding,) = judge_nodes(msgspec.structs.replace(run, facts=before, facts_after=after)).findings
+    assert (finding.kind, finding.subject.text) == (FindingKind.KERNEL_LOG, "node:n2")
+    assert finding.brief == "GPU error (Xid), 1 line in the kernel's log"
+
+
+def test_two_processors_of_a_node_are_compared_at_the_end_of_the_run() -> None:
+    run = recorded(dict.fromkeys(FIVE, GOOD), trials=(Trial.MEMORY,))
+    sensors = tuple(
+        Sensor(name=f"coretemp Package id {number}", unit="degC", value=value)
+        for number, value in ((0, 66.0), (1, 60.0))
+    )
+    hot = msgspec.structs.replace(
+        run.facts["n3"], system=msgspec.structs.replace(run.facts["n3"].system, sensors=sensors)
+    )
+    result = judge_nodes(msgspec.structs.replace(run, facts_after={**run.facts, "n3": hot}))
+    assert "Node n3: processor 0 is 6 °C hotter than processor 1 (66 and 60 °C)." in result.notes
+    assert result.verdict is Verdict.PASS
+
+
+def _with_log(known: NodeFacts, lines: dict[str, int]) -> NodeFacts:
+    system = msgspec.structs.replace(known.system, kernel_log=lines)
+    return msgspec.structs.replace(known, boot_id=f"boot of {known.hostname}", system=system)

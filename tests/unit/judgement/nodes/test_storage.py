@@ -3,10 +3,11 @@
 import msgspec
 import pytest
 
-from seatrial.judgement.nodes.storage import in_words
+from seatrial.commands.nodes.judge import judge_nodes
+from seatrial.judgement.nodes.storage import binding_limit, in_words
 from seatrial.judgement.nodes.trials import judge_trials, trial_notes
 from seatrial.model.measurement import Conditions, GroupMeasurement, Kernel
-from seatrial.model.node_trials import Measure, StorageRates
+from seatrial.model.node_trials import Measure, Storage, StorageRates
 from seatrial.model.settings import Trial
 from seatrial.model.verdict import FindingKind
 from tests.support.builders import names
@@ -46,6 +47,30 @@ def changed(one: GroupMeasurement, **conditions: int) -> GroupMeasurement:
 )
 def test_the_limit_that_binds_is_said_in_words(measured: StorageRates, said: str) -> None:
     assert in_words(measured) == said
+
+
+@pytest.mark.parametrize(
+    ("measured", "binds"),
+    [
+        (rates(120e6, 410e6, 420e6), "writing: the file system limits 4 nodes to 420.0 MB/s"),
+        (rates(120e6, 410e6, 1600e6), "writing: each stream is limited to 120.0 MB/s, a node reaches 410.0 MB/s"),
+        (rates(400e6, 410e6, 1600e6), "writing: each node is limited to 410.0 MB/s, and nodes add up"),
+        (rates(400e6, None, 1600e6), "writing: one stream 400.0 MB/s"),
+        (rates(100e6, 130e6, None), "writing: each node is limited to 130.0 MB/s"),
+    ],
+)
+def test_which_of_the_limits_binds_fits_into_a_first_line(measured: StorageRates, binds: str) -> None:
+    assert binding_limit(Storage(write=measured)) == binds
+    assert len(binds) <= 72
+    alike = msgspec.structs.replace(measured, reading=True)
+    assert binding_limit(Storage(write=measured, read=alike)) == f"writing and reading: {binds.partition(': ')[2]}"
+    assert binding_limit(None) == ""
+
+
+def test_the_first_line_of_a_trial_of_storage_names_it() -> None:
+    run = recorded(ALIKE, trials=(Trial.STORAGE,))
+    result = judge_nodes(run)
+    assert result.reason.startswith("writing: the file system limits 4 nodes to 4")
 
 
 def test_a_gateway_is_described_and_nobody_named() -> None:

@@ -91,3 +91,22 @@ def test_figures_that_vary_too_much_are_not_useful() -> None:
     calm = judge_trials(memory_run(dict.fromkeys(FOUR, GOOD)).group_measurements, facts={})
     assert Measure.TRIAD in calm.useful, "without facts all nodes are peers"
     assert {one.shape.kernel for one in wild.group_measurements} >= {Kernel.MEMORY_TRIAD, Kernel.CHASE}
+
+
+def test_a_node_beyond_what_would_be_seen_is_not_passed_over() -> None:
+    """Its median is 6 % worse, its repetitions differ: it is out of line, and not proved."""
+    run = memory_run(dict.fromkeys(FOUR, GOOD))
+    factors = (1.0, 1.07, 1.12, 0.99, 1.08, 1.06, 1.0, 1.09, 1.07)
+    uneven = [
+        slower(one, factors[one.repetition % len(factors)])
+        if one.nodes[0].startswith("n3") and one.shape.kernel is Kernel.MEMORY_TRIAD
+        else one
+        for one in run.group_measurements
+    ]
+    trials = judge_trials(uneven, run.facts)
+    assert trials.findings == ()
+    assert ("n3", Measure.TRIAD) in trials.suspected and trials.out_of_line == ("n3",)
+    assert trials.resolutions[Measure.TRIAD] == pytest.approx(0.05)
+    (note,) = (note for note in trial_notes(trials, run.facts) if "n3 is at -6." in note)
+    assert "differ too much to decide" in note
+    assert suspects(uneven, run.facts) == ("n3",)

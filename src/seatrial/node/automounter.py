@@ -1,0 +1,80 @@
+"""Maps of the automounter, and why a path below them cannot be reached.
+
+auto.master(5) and autofs(5): the master map has a line for each mount point and its map; the keys of an indirect map
+are names below the mount point, those of a direct map (`/-`) are whole paths.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from seatrial.model.system import AutomountKey
+from seatrial.node.frame import Frame
+
+MASTER = "/etc/auto.master"
+INCLUDED = re.compile(r"/etc/auto\.master\.d/[^/]+\.autofs")
+DIRECT = "/-"
+WILDCARD = "*"
+FILE_MAP = re.compile(r"file(?:,[a-z]+)?:")
+
+
+def read_automounts(frame: Frame) -> tuple[AutomountKey, ...]:
+    """The entries in the order of the daemon: each mount point of the master map, then the keys of its map."""
+    included = sorted(path for path in frame.files if INCLUDED.fullmatch(path))
+    masters = [MASTER, *included] if MASTER in frame.files else included
+    return tuple(key for master in masters for line in frame.files[master] for key in _of_mount_point(frame, line))
+
+
+def _of_mount_point(frame: Frame, line: str) -> Iterator[AutomountKey]:
+    words = line.split()
+    if len(words) < 2 or not words[0].startswith("/"):
+        return
+    point, name = words[0].rstrip("/") or "/", FILE_MAP.sub("", words[1])
+    if words[0] != DIRECT:
+        yield AutomountKey(path=point, map=name, whole=True)
+    for entry in frame.files.get(name, ()):
+        key, _, location = entry.strip().partition(" ")
+        place = location.split()[-1] if location.split() else ""
+        if words[0] == DIRECT and key.startswith("/"):
+            yield AutomountKey(path=key.rstrip("/"), map=name, location=place)
+        elif words[0] != DIRECT and "/" not in key:
+            path = point if key == WILDCARD else f"{point}/{key}"
+            yield AutomountKey(path=path, map=name, location=place)
+
+
+def entries_of(path: str, keys: Sequence[AutomountKey]) -> tuple[AutomountKey, ...]:
+    """The entries that take this path or a folder above it, in their order."""
+    return tuple(key for key in keys if path == key.path or path.startswith(f"{key.path.rstrip('/')}/"))
+
+
+class Obstacle(NamedTuple):
+    """Why a path cannot be reached, in a few words and as a clause."""
+
+    brief: str
+    clause: str
+
+
+def obstacle_of(path: str, keys: Sequence[AutomountKey]) -> Obstacle | None:
+    """The entry that takes a path away from the one that is meant for it; None where the maps do not explain it.
+
+    The entry with the longest path is meant. A mount point that was taken before belongs to the automounter as a whole,
+    so what a later map says of places below it is never asked.
+    """
+    entries = entries_of(path, keys)
+    if not entries:
+        return None
+    meant = max(entries, key=lambda key: (len(key.path), not key.whole))
+    first = entries[0]
+    inside = [key for key in entries if key.map == first.map and not key.whole]
+    if first.map != meant.map and len(first.path) <= len(meant.path):
+        taken = inside[-1] if inside else first
+        return Obstacle(
+            f"{taken.path} of {first.map} takes it first",
+            f"{taken.path} ({first.map}) comes first and takes it, so {meant.path} ({meant.map}) is never asked",
+        )
+    if first.whole and not inside and path != first.path:
+        key = path.removeprefix(f"{first.path.rstrip('/')}/").partition("/")[0]
+        return Obstacle(
+            f"{first.map} has no key {key}", f"{first.path} is automounted, and {first.map} has no key {key}"
+        )
+    return None

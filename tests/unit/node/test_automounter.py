@@ -1,0 +1,90 @@
+"""Entries of the automounter in their order, and the one that takes a path from another."""
+
+from pathlib import Path
+
+import pytest
+
+from seatrial.node.automounter import entries_of, obstacle_of, read_automounts
+from seatrial.node.system import read_system
+from tests.support.collecting import SHELLS, collect, write
+from tests.support.command_line import Seatrial
+
+MAPS = {
+    "etc/auto.master": "# of the site\n/home/group\t/etc/auto.group --timeout=60\n"
+    "/home/group/geog file:/etc/auto.geog\n"
+    "/- /etc/auto.direct\n/net -hosts\n",
+    "etc/auto.group": "math -rw server1.example.org:/export/math\n",
+    "etc/auto.geog": "unit -rw,hard 10.1.2.3:/export/unit\n",
+    "etc/auto.direct": "/data/x srv:/x\n",
+    "etc/auto.master.d/more.autofs": "/scratch /etc/auto.scratch\n",
+    "etc/auto.scratch": "* srv:/scratch/&\n",
+    "proc/mounts": "auto.group /home/group autofs rw 0 0\n",
+}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    for path, content in MAPS.items():
+        write(tmp_path, path, content)
+    return tmp_path
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_entries_are_read_in_their_order(machine: Path, shell: str) -> None:
+    keys = read_automounts(collect(str(machine), shell))
+    assert [(key.path, key.map, key.location) for key in keys] == [
+        ("/home/group", "/etc/auto.group", ""),
+        ("/home/group/math", "/etc/auto.group", "server1.example.org:/export/math"),
+        ("/home/group/geog", "/etc/auto.geog", ""),
+        ("/home/group/geog/unit", "/etc/auto.geog", "ADDRESS:/export/unit"),
+        ("/data/x", "/etc/auto.direct", "srv:/x"),
+        ("/net", "-hosts", ""),
+        ("/scratch", "/etc/auto.scratch", ""),
+        ("/scratch", "/etc/auto.scratch", "srv:/scratch/&"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "brief"),
+    [
+        ("/home/group/geog/unit", "/home/group of /etc/auto.group takes it first"),
+        ("/home/group/phys/x", "/etc/auto.group has no key phys"),
+        ("/home/group/math/x", ""),
+        ("/home/group", ""),
+        ("/home/groupers", ""),
+        ("/scratch/me", ""),
+        ("/data/x/y", ""),
+        ("/elsewhere", ""),
+    ],
+)
+def test_what_prevents_a_path(machine: Path, path: str, brief: str) -> None:
+    keys = read_automounts(collect(str(machine)))
+    obstacle = obstacle_of(path, keys)
+    assert (obstacle.brief if obstacle else "") == brief
+    assert bool(entries_of(path, keys)) == path.startswith(("/home/group", "/scratch", "/data/x")) - (
+        path == "/home/groupers"
+    )
+
+
+def test_maps_are_read_only_where_paths_are_asked_for_on_a_live_machine(machine: Path) -> None:
+    root = f"{machine}:/"
+    assert read_system(collect(root))[0].automounts == ()
+    assert len(read_system(collect(root, SEATRIAL_PATHS="/home/group/geog/unit"))[0].automounts) == 8
+
+
+def test_the_first_line_names_the_cause(machine: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
+    monkeypatch.setenv("SEATRIAL_SYSROOT", f"{machine}:/")
+    monkeypatch.setenv("SEATRIAL_PATHS", "")
+    headline = seatrial("facts", "--path", "/home/group/geog/unit", "--json", code=1).object["headline"]
+    assert headline.endswith("/home/group/geog/unit: /home/group of /etc/auto.group takes it first")
+
+
+def test_a_path_that_is_there(monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
+    monkeypatch.setenv("SEATRIAL_PATHS", "")
+    headline = seatrial("facts", "--path", "/", "--json", code=None).object["headline"]
+    assert "/ answers on 1 node" in headline
+
+
+@pytest.mark.parametrize("path", ["home", "/a:b", ""])
+def test_what_cannot_be_asked_for_is_refused(path: str, seatrial: Seatrial) -> None:
+    assert "--path" in seatrial("facts", "--path", path, code=64).err
