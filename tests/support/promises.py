@@ -37,6 +37,8 @@ NAMED_FILES = {
     "hpl.csv": "time,value\n" + "".join(f"{2000 + k},{100 + k * 7 % 5}\n" for k in range(40)),
     "history.csv": "time,value\n" + "".join(f"{2000 + k},{100 + k * 7 % 5}\n" for k in range(40)),
     "slurm-4711.out": benchmark_outputs.osu(),
+    "results_QDR.txt": benchmark_outputs.osu(),
+    "results_FDR.txt": benchmark_outputs.osu(),
     **{f"run-{nodes}.out": benchmark_outputs.openfoam(ranks=2 * nodes, seconds=40.0 / nodes) for nodes in (1, 2)},
 }
 SEARCH = ("swap", "start", "gpu", "node=n1,card=c1", "node=n2,card=c2")

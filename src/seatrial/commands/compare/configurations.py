@@ -41,7 +41,7 @@ MOST_LIMITS = 1000
 IN_NAME = re.compile(r" ?\bbytes=(?P<bytes>\d{1,15})\b")
 """Message size in the name of an imported metric."""
 BINARY = "\0"
-LABEL_IN_NAME = re.compile(r"\w+=(.*?)(?= \w+=|$)")
+LABEL_IN_NAME = re.compile(r"(?:^| )\w{1,64}=")
 SUFFIX = re.compile(r"\.(?:txt|out|log|dat|csv|json|tsv|res)\b", re.IGNORECASE)
 RATE = "message rate"
 USUAL = "average"
@@ -303,7 +303,7 @@ def _figure_of(metric: Metric) -> tuple[Figure, float]:
         benchmark, _, rest = IN_NAME.sub("", name).partition(" ")
         if benchmark in catalogue.BENCHMARKS and rest:
             metric_name, _, labels = rest.partition(" ")
-            name = _figure_name(metric_name, LABEL_IN_NAME.findall(labels))
+            name = _figure_name(metric_name, LABEL_IN_NAME.split(labels)[1:])
         figure = Figure(
             name=name, unit=unit.removesuffix("]") if before else "", better=better, over=BYTES if match else ""
         )
