@@ -16,8 +16,10 @@ ON_A_CLUSTER = re.compile(
 )
 """What measures or reads nodes, and what reads their recording."""
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAIRS = itertools.permutations([f"n{number}" for number in range(1, 9)], 2)
-RESULTS = "source,target,latency_us,bandwidth_mb_s\n" + "".join(f"{one},{two},1.5,1000\n" for one, two in PAIRS)
+PAIRS = enumerate(itertools.permutations([f"n{number}" for number in range(1, 9)], 2))
+RESULTS = "source,target,latency_us,bandwidth_mb_s\n" + "".join(
+    f"{one},{two},1.5,{1000 + 7 * place % 5}\n" for place, (one, two) in PAIRS
+)
 """Of eight nodes: two have no peers, and their table does not pass."""
 FABRIC = """\
 Switch\t36 "S-1"\t# "leaf1" enhanced port 0 lid 3 lmc 0
