@@ -26,6 +26,11 @@ from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.statistics.estimates import median
 
+FAR_LATER = 2.0
+"""Times the latency of its peers."""
+FEW_PAIRS = 0.02
+"""Of all pairs of nodes: more that are far later than their peers are at another distance."""
+
 
 class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """Suspects by what is wrong with them, and the verdicts on every pair they come from."""
@@ -198,6 +203,7 @@ def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
     groups = _blamed(speeds.slow, excused, survey.good(LATENCY))
     groups = averaged(survey.located, LATENCY, groups, evidence, references.fabric, excused)
     parts = [one for one in groups if one.components]
+    parts += _alone_late([one for one in groups if not one.components], evidence, references)
     proofs = prove_latency(parts, speeds.judged, evidence, survey.retested[LATENCY] - excused, references)
     changed = dict(proofs.changed)
     late = suspects_of(proofs.slow)
@@ -215,6 +221,23 @@ def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
     for pair in distant:
         changed[pair] = changed.get(pair, speeds.judged[pair]).decided(Verdict.PASS)
     return _Late(suspects=tuple(late), distant=distant, everywhere=False, changed=changed)
+
+
+def _alone_late(pairs: Sequence[Blamed], evidence: Mapping[Pair, MeasuredPair], references: References) -> list[Blamed]:
+    """Of late pairs that no part explains the few that are far later than their peers, to be measured again.
+
+    Many, or pairs that are a little later, lie at another distance; a switch more on the way does not double a round
+    trip, and it is on the way of more than one pair.
+    """
+    far = []
+    for one in pairs:
+        speeds = {pair: evidence[pair].first_speed for pair in one.pairs}
+        lines = [references.speed[references.crosses(pair)].over_peers(speed or 0.0) for pair, speed in speeds.items()]
+        if max(lines) < -math.log(FAR_LATER):
+            far.append(one)
+    nodes = {name for pair in evidence for name in pair}
+    alone = {frozenset(pair) for one in far for pair in one.pairs}
+    return far if len(alone) <= max(1, FEW_PAIRS * len(nodes) * (len(nodes) - 1) / 2) else []
 
 
 def _acquitted(good: Crossings, changed: Mapping[Pair, Judged]) -> Crossings:

@@ -1,14 +1,21 @@
 """Latency: two distances are no fault, a late node is, and lost packets are told from slowness."""
 
+import random
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from seatrial.commands.check.judge import judge
+from seatrial.commands.check.run import run_check
 from seatrial.model.errors import ExitCode
 from seatrial.model.fabric import NO_FABRIC
-from seatrial.model.subject import node
+from seatrial.model.measurement import Kernel, Round
+from seatrial.model.settings import CheckSettings
+from seatrial.model.subject import SubjectKind, node
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import Cluster, leaves, names, sail, slow_part
+from tests.support.scripted import ScriptedLauncher
 
 
 def test_two_distances_are_no_fault() -> None:
@@ -90,3 +97,22 @@ def test_round_trips_that_stall_are_counted() -> None:
     finding = judge(sail(Cluster(nodes=names(3), loss={"n1": 1.0}))).findings[0]
     assert finding.kind is FindingKind.PACKET_LOSS
     assert "(100 %)" in finding.statement
+
+
+class LatePairs(Cluster):
+    """n2 and n5 reach each other late, and all others in time."""
+
+    def _time(self, wanted: Round, pair: tuple[str, str], draw: random.Random) -> float:
+        slower = 4 if set(pair) == {"n2", "n5"} and wanted.shape.kernel is Kernel.PINGPONG else 1
+        return slower * super()._time(wanted, pair, draw)
+
+
+@pytest.mark.parametrize("count", [6, 12])
+def test_a_single_pair_far_later_than_its_peers_is_measured_again_and_named(count: int, tmp_path: Path) -> None:
+    """A pair at 110 µs among others at 16 to 40 was taken for a longer way."""
+    launcher = ScriptedLauncher(LatePairs(nodes=names(count)))
+    outcome = run_check(CheckSettings(archive=tmp_path, run="trial", round_timeout_s=0.5), launcher=launcher)
+    (finding,) = outcome.judgement.findings
+    assert (finding.kind, finding.subject.kind) == (FindingKind.HIGH_LATENCY, SubjectKind.PAIR)
+    assert set(finding.subject.name.split(">")) == {"n2", "n5"}
+    assert "4.0 times" in finding.statement
