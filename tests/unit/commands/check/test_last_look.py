@@ -176,3 +176,19 @@ def test_loss_of_a_single_pair_is_not_blamed_on_a_node(count: int, tmp_path: Pat
     cluster = Lossy(nodes=names(count), leaf_of=leaves(count, 2), boot_id="one", pair_only=True)
     (finding,) = checked(tmp_path, cluster).judgement.findings
     assert (finding.kind, finding.subject) == (FindingKind.PACKET_LOSS, pair("n2", "n3"))
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(("count", "seed"), [(4, 1), (4, 2), (6, 1), (8, 1)])
+def test_a_loss_from_the_end_on_is_named_beside_a_slow_link(count: int, seed: int, known: bool, tmp_path: Path) -> None:
+    """`known`: the link was slow from the beginning, so that the pair of both nodes had been measured again."""
+    slow = slow_part("node", "n3", 0.7)
+    cluster = Falling(
+        nodes=names(count), boot_id="one", noise=0.01, seed=seed,
+        parts=slow if known else {}, at_last={} if known else slow, loss_at_last={"n2": 0.05},
+    )  # fmt: skip
+    found = checked(tmp_path, cluster).judgement.findings
+    assert {(one.kind, one.subject) for one in found} == {
+        (FindingKind.SLOW_LINK, node("n3")),
+        (FindingKind.PACKET_LOSS, node("n2")),
+    }
