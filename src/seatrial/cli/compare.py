@@ -30,8 +30,7 @@ from seatrial.commands.plan import view as plan_view
 from seatrial.driver import node_selection, restoration
 from seatrial.importers import configuration_tables
 from seatrial.judgement import side_by_side as side_by_side_judge
-from seatrial.judgement.comparison import records
-from seatrial.judgement.comparison.proof import FEWEST_BLOCKS
+from seatrial.judgement.comparison import proof, records
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.imported import SENSES
@@ -260,7 +259,7 @@ def compare(
     if restore:
         return _restored(words)
     if toggle is not None:
-        change = compare_toggle.toggle_of(*toggle, words, blocks or FEWEST_BLOCKS, SENSES[better or "higher"])
+        change = compare_toggle.toggle_of(*toggle, words, blocks or proof.FEWEST_BLOCKS, SENSES[better or "higher"])
         return _toggled(archive, change, time_of_run(words), effect, across, output)
     if len(words) != 2 and not (prove and len(words) > 2):
         raise UsageError(f"{count(len(words), 'set')} of runs are named; compare takes two.", "Write compare A B.")

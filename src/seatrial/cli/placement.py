@@ -11,8 +11,8 @@ from seatrial.cli.parameters import argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import JOB, SiteCommand, site_options
 from seatrial.commands.placement import run as placement_run
+from seatrial.commands.placement import side_by_side as placement_side_by_side
 from seatrial.commands.placement import view as placement_view
-from seatrial.commands.placement.side_by_side import side_by_side, side_by_side_report
 from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings, SiteSettings
 
 
@@ -52,7 +52,7 @@ def placement(
         looks = [PlacementSettings(site=site, words=words, **given) for words in lines]
         with progress_on(sys.stderr) as progress:
             placed = [placement_run.run_placement(settings, progress).placement for settings in looks]
-        return output.show(side_by_side_report(side_by_side(placed)))
+        return output.show(placement_side_by_side.side_by_side_report(placement_side_by_side.side_by_side(placed)))
     settings = PlacementSettings(site=site, words=line, **given)
     with progress_on(sys.stderr) as progress:
         result = placement_run.run_placement(settings, progress)

@@ -108,14 +108,14 @@ def form_of(text: str) -> str:
 
 
 def _is_table(text: str) -> bool:
-    """Whether the last line is a row of cells that ends in a number; outputs of benchmarks end in a sentence."""
+    """Whether each line is a row of cells that ends in a number or an empty cell; outputs of benchmarks have blanks."""
     lines = [line for line in text.splitlines() if line.strip()]
     return bool(lines) and all(_cells_to_number(line.strip()) for line in lines[1:])
 
 
 def _cells_to_number(line: str) -> bool:
     line = DEVIATION.sub(r"\g<mean>", line)
-    return " " not in line and line[-1] in "0123456789.eE+-"
+    return " " not in line and line[-1] in "0123456789.eE+-,;"
 
 
 def _of_series(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
