@@ -21,11 +21,15 @@ from seatrial.model.errors import UsageError
 def day_of(text: str, what: str) -> date | None:
     """`2026-11-02`; None for an empty text. Raises UsageError."""
     try:
-        return date.fromisoformat(text) if text else None
+        day = date.fromisoformat(text) if text else None
     except ValueError as error:
         raise UsageError(f"{what} {text!r} is not a date.", "Write 2026-11-02.") from error
+    if day and day.year not in YEARS:
+        raise UsageError(f"{what} {text!r} is not a date of any computer.", "Write 2026-11-02.")
+    return day
 
 
+YEARS = range(1970, 9000)
 DAY = Text(day_of)
 
 

@@ -105,21 +105,28 @@ def _holm(p_value: Reals, error_rate: float) -> NDArray[np.bool_]:
     return named
 
 
-def daily_series(medians: DayMedians, count: int) -> tuple[Places, Reals]:
-    """Days, and how far all groups together are from their usual time on each, in deviations of a group's day."""
+def course(medians: DayMedians, count: int) -> tuple[Places, Reals]:
+    """How far groups are from their usual time, in distances between quartiles, in the order of days; and the days.
+
+    Each day of a group is one value, so that all values scatter alike, however many groups run on a day. Many values
+    are averaged to `MOST_VALUES` of as many each.
+    """
     usual, scale = np.zeros(count), np.ones(count)
     for group in np.unique(medians.group):
         values = medians.value[medians.group == group]
         usual[group] = np.median(values)
         scale[group] = max(float(np.subtract(*np.percentile(values, [75, 25]))), LEAST_ERROR) if len(values) > 1 else 1
     far = np.clip((medians.value - usual[medians.group]) / scale[medians.group], -MOST_FAR, MOST_FAR)
-    days, place = np.unique(medians.day, return_inverse=True)
-    mean = np.bincount(place, far) / np.bincount(place)
-    return days, mean
+    order = np.argsort(medians.day, kind="stable")
+    together = -(-len(order) // MOST_VALUES) or 1
+    begins = np.arange(0, len(order), together)
+    means = np.add.reduceat(far[order], begins) / np.diff(np.r_[begins, len(order)])
+    return medians.day[order][begins], means
 
 
-MOST_FAR = 3.0
-"""Deviations at which a single day of a group stops to count for more."""
+MOST_FAR = 1.0
+"""A day of a group that is farther from its usual time, in distances between its quartiles, counts for no more."""
+MOST_VALUES = 400
 
 
 def pooled_change(changes: GroupChanges) -> tuple[float, float]:

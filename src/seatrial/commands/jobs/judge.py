@@ -24,7 +24,7 @@ from seatrial.model.verdict import Finding, Outcome, Verdict, worst
 from seatrial.model.words import natural_key
 from seatrial.statistics.change_points import ERROR_RATE, find_changes
 from seatrial.statistics.estimates import robust_scale
-from seatrial.statistics.paired_change import DayMedians, changes_at, daily_series, day_medians, pooled_change
+from seatrial.statistics.paired_change import DayMedians, changes_at, course, day_medians, pooled_change
 from seatrial.statistics.strata import Members, Places, failures_of, shift_of, slowness
 
 EFFECT = 0.02
@@ -267,7 +267,7 @@ def _detectable(error: Reals) -> float:
 
 def _date_of_change(medians: DayMedians, count: int) -> int:
     """The day from which on all jobs together take longer; 0: none."""
-    days, series = daily_series(medians, count)
+    days, series = course(medians, count)
     changes = [change for change in find_changes(series).changes if change.after > change.before]
     return int(days[max(changes, key=lambda change: change.after - change.before).index]) if changes else 0
 
