@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from operator import itemgetter
 
 import msgspec
 
@@ -34,6 +35,7 @@ FREE_TEXTS = ("jobname", "name", "submitline", "comment", "admincomment", "syste
 """Columns that users fill, and that may hold the separator and line breaks."""
 JOB = re.compile(r"[0-9]{1,18}(?:_(?:[0-9]{1,18}|\[[^\]]*\]?[^.+]*))?(?:\+[0-9]{1,9})?(?:\.[\w+-]+)?")
 SPAN = re.compile(r"(?:([0-9]{1,9})-)?(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9})(?:\.[0-9]{1,9})?")
+NO_SPAN = "00:00:00"
 PLAIN = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
 UNKNOWN_NODES = ("", "none assigned", "unknown", "(null)")
 LONGEST_RECORD = 1 << 20
@@ -115,8 +117,9 @@ def read_accounting(lines: Iterable[bytes]) -> AccountedJobs:
     jobs: dict[RecordKey, AccountedJob] = {}
     for row in rows:
         if job := reading.job(row):
-            reading.left_out[TWICE] += job.key in jobs
-            jobs[job.key] = job
+            key = job.key
+            reading.left_out[TWICE] += key in jobs
+            jobs[key] = job
     return AccountedJobs(
         jobs=tuple(jobs.values()),
         records=reading.records,
@@ -149,6 +152,7 @@ class _Reading:
         self._places = places
         self._width = width
         self._free = free
+        self._chosen = itemgetter(*(places.get(field, -1) for field in COLUMN_NAMES if field != "job"))
         self._words: dict[str, str] = {}
         self.left_out: Counter[str] = Counter()
         self.unreadable: list[int] = []
@@ -224,50 +228,52 @@ class _Reading:
         if len(self.unreadable) < MOST_UNREADABLE:
             self.unreadable.append(number)
 
-    def job(self, fields: Sequence[str]) -> AccountedJob | None:
+    def job(self, fields: list[str]) -> AccountedJob | None:
         """The job of a record; None for one that is counted as left out."""
-        places, words = self._places, self._words
-
-        def field(name: str) -> str:
-            text = fields[places[name]] if name in places else ""
-            return words.setdefault(text, text)
-
-        number = fields[places["job"]]
+        number = fields[self._places["job"]]
         if "." in number or "+" in number:
             self.left_out[STEPS if "." in number else HETEROGENEOUS] += 1
             return None
-        nodes = field("nodes")
+        fields.append("")  # what a column has that the header does not name
+        known = self._words.setdefault
+        (user, name, submit_line, partition, nodes, size, processors, submitted, started, ended, elapsed, suspended,
+         limit, state, exit_code) = self._chosen(fields)  # fmt: skip
         return AccountedJob(
             job=number,
-            user=field("user"),
-            name=field("name"),
-            submit_line=field("submit_line"),
-            partition=field("partition"),
-            nodes="" if nodes.lower() in UNKNOWN_NODES or nodes.isdigit() else nodes,
-            size=_whole(field("size")),
-            processors=_whole(field("processors")),
-            submitted=field("submitted"),
-            started=field("started"),
-            ended=field("ended"),
-            elapsed_s=span_s(field("elapsed")) or 0.0,
-            suspended_s=span_s(field("suspended")) or 0.0,
-            limit=field("limit"),
-            state=field("state").partition(" ")[0].upper(),
-            signal=_signal(field("exit_code")),
+            user=known(user, user),
+            name=name,
+            submit_line=submit_line,
+            partition=known(partition, partition),
+            nodes="" if nodes.lower() in UNKNOWN_NODES or nodes.isdigit() else known(nodes, nodes),
+            size=_whole(size),
+            processors=_whole(processors),
+            submitted=submitted,
+            started=started,
+            ended=ended,
+            elapsed_s=span_s(elapsed) or 0.0,
+            suspended_s=span_s(suspended) or 0.0,
+            limit=known(limit, limit),
+            state=state.partition(" ")[0].upper(),
+            signal=_signal(exit_code),
         )
 
 
 def _signal(exit_code: str) -> int:
     """`0:11` -> 11, and so `139:0`: a shell adds 128 to the signal that ended its program (POSIX, 2.8.2)."""
+    if exit_code == SUCCESS:
+        return 0
     code, _, signal = exit_code.partition(":")
     return _whole(signal) or max(_whole(code) - SHELL_SIGNALS, 0)
 
 
 SHELL_SIGNALS = 128
+SUCCESS = "0:0"
 
 
 def span_s(text: str) -> float | None:
     """`1-02:03:04`, `03:04` or `184` in seconds; None for anything else."""
+    if text == NO_SPAN:
+        return 0.0
     if PLAIN.fullmatch(text):
         return float(text)
     match = SPAN.fullmatch(text)
@@ -279,10 +285,13 @@ def span_s(text: str) -> float | None:
 
 def moment(text: str) -> datetime | None:
     """A time as accounting prints it, without its zone; None where there is none."""
+    if not text[:1].isdigit():
+        return None
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=None)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return None
+    return time.replace(tzinfo=None) if time.tzinfo else time
 
 
 def clock_jumps(jobs: Iterable[AccountedJob], read: Callable[[str], datetime | None] = moment) -> int:

@@ -130,10 +130,14 @@ MOST_VALUES = 400
 
 
 def pooled_change(changes: GroupChanges) -> tuple[float, float]:
-    """The change of all groups together, a logarithm, and its standard error; NaN where none was compared."""
+    """The change of all groups together, a logarithm, and its standard error; NaN where none was compared.
+
+    Groups that differ by more than their errors widen the common error (Birge, Phys. Rev. 40, 1932).
+    """
     compared = ~np.isnan(changes.change)
     weights = 1 / changes.error[compared] ** 2
     if not len(weights):
         return math.nan, math.nan
     value = float(np.average(changes.change[compared], weights=weights))
-    return value, float(1 / math.sqrt(float(weights.sum())))
+    differ = float((weights * (changes.change[compared] - value) ** 2).sum()) / max(len(weights) - 1, 1)
+    return value, math.sqrt(max(differ, 1.0) / float(weights.sum()))

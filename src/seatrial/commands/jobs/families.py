@@ -9,11 +9,7 @@ import msgspec
 from seatrial.importers.accounting import AccountedJob
 
 FOLDERS = re.compile(r"(?:[\w.~@%+=:-]*/)+", re.ASCII)
-DATES = re.compile(
-    r"(?<![0-9])(?:19|20)[0-9]{2}[-_.]?[01][0-9][-_.]?[0-3][0-9](?:[T_-]?[0-9]{2}:?[0-9]{2}(?::?[0-9]{2})?)?"
-)
 NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-BLANKS = re.compile(r"\s+")
 LONGEST_LABEL = 32
 """Characters of a family's name that a table has room for."""
 
@@ -30,9 +26,8 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def normalised(text: str) -> str:
-    """The text with dates and numbers replaced by #, and without the folders of paths."""
-    text = BLANKS.sub(" ", text.strip())
-    return NUMBERS.sub("#", DATES.sub("#", FOLDERS.sub("", text)))
+    """The text with numbers, those of dates included, replaced by #, and without the folders of paths."""
+    return NUMBERS.sub("#", FOLDERS.sub("", " ".join(text.split())))
 
 
 class Grouping:

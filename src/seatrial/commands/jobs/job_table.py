@@ -16,7 +16,8 @@ from seatrial.model.node_list import expand
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.strata import ENDLESS, Members, Places
 
-ONE_NAME = re.compile(r"[A-Za-z0-9._-]+")
+PLAIN_NAMES = re.compile(r"[A-Za-z0-9._,-]+")
+"""Nodes that are not folded."""
 FEWEST_OF_DAY = 4
 """Jobs of a family on one day that are compared with each other; fewer are compared with its other small days."""
 
@@ -213,8 +214,8 @@ class _Nodes:
 
 
 def _expanded(text: str) -> tuple[str, ...]:
-    if ONE_NAME.fullmatch(text):
-        return (text,)
+    if PLAIN_NAMES.fullmatch(text):
+        return tuple(dict.fromkeys(filter(None, text.split(","))))
     try:
         return tuple(dict.fromkeys(expand(text)))
     except ValueError:
