@@ -54,7 +54,7 @@ DAY = Text(day_of)
 @option("--effect", type=SHARE, default="2%", help="Smallest share of run time that matters.", metavar="SHARE")
 @option("--families", is_flag=True, help="List the families.")
 @option("--family", help="Show one family: what share ended, and how its run times are distributed.", metavar="NAME")
-@option("--job", help="Show where a job stands in its family.", metavar="ID")
+@option("--job", help="Show how a job compares with its family.", metavar="ID")
 @option("--scrub", is_flag=True, help="Replace the names of users, jobs, partitions and nodes.")
 @output_options("html", "markdown", "junit")
 def jobs(until: date | None, families: bool, output: OutputForms, **given: Any) -> int:

@@ -81,7 +81,7 @@ class AccountedJobs(msgspec.Struct, frozen=True, kw_only=True):
     records: int
     left_out: dict[str, int]
     unreadable: tuple[int, ...] = ()
-    """Numbers of the lines that are no records, the first of them."""
+    """Numbers of the lines that cannot be read, the first of them."""
 
 
 MOST_UNREADABLE = 20

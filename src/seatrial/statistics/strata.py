@@ -31,7 +31,7 @@ APART = 1000.0
 LARGEST_SHIFT = 12.0
 HALVINGS = 40
 PRECISE = 1e-12
-"""Probabilities below it are not told apart from it."""
+"""Smallest probability that the sums in floating point can show."""
 
 
 class Members(msgspec.Struct, frozen=True, kw_only=True):

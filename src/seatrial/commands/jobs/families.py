@@ -8,7 +8,6 @@ import msgspec
 
 from seatrial.importers.accounting import AccountedJob
 
-FOLDERS = re.compile(r"(?:[\w.~@%+=:-]*/)+", re.ASCII)
 NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 LONGEST_LABEL = 32
 """Characters of a family's name that a table has room for."""
@@ -26,8 +25,8 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def normalised(text: str) -> str:
-    """The text with numbers, those of dates included, replaced by #, and without the folders of paths."""
-    return NUMBERS.sub("#", FOLDERS.sub("", " ".join(text.split())))
+    """The text with # for numbers, those of dates included, and without what is before the last / of a word."""
+    return NUMBERS.sub("#", " ".join(word.rpartition("/")[2] for word in text.split()))
 
 
 class Grouping:

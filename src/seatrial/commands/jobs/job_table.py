@@ -23,7 +23,7 @@ FEWEST_OF_DAY = 4
 
 
 class Ending(enum.StrEnum):
-    """How a job ended, in the words of reports; COMPLETED is no failure."""
+    """How a job ended, in the words of reports; COMPLETED is a success."""
 
     COMPLETED = "completed"
     CRASHED = "crashed"

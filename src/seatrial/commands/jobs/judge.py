@@ -9,7 +9,7 @@ import numpy as np
 
 from seatrial.commands.jobs.families import Family
 from seatrial.commands.jobs.findings import jobs_findings
-from seatrial.commands.jobs.job_table import FAILURES, ORDER, Ending, JobTable
+from seatrial.commands.jobs.job_table import FAILURES, ORDER, JobTable
 from seatrial.commands.jobs.outcomes import (
     FailingNode,
     FamilyChange,
@@ -30,13 +30,14 @@ from seatrial.statistics.strata import Members, Places, failures_of, shift_of, s
 EFFECT = 0.02
 """Smallest share by which jobs take longer that matters, as of the nodes of a fleet."""
 HIDDEN = 0.5
-"""Jobs that may take so much longer on half of the nodes, or after a date, without being named: nothing is decided."""
+"""Share by which jobs may take longer without being named, on half of the nodes or after a date; beyond it nothing is
+decided."""
 INTERVAL_DEVIATIONS = 1.96
 POWER_DEVIATIONS = 1.645
 FEWEST_TO_INFLATE = 20
 """Nodes of which one that is slow hardly moves the others."""
 MOST_NAMED = 40
-"""Slow nodes after which the search ends: more are no outliers."""
+"""Slow nodes after which the search ends: more of them are a population."""
 
 
 class JobsResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +99,7 @@ def _tail(deviations: float) -> float:
 
 
 def _critical(tests: int) -> float:
-    """Deviations beyond which any one of so many tests lies with the error rate at most."""
+    """Deviations beyond which any of that many tests lies with the error rate at most."""
     low, high = 0.0, 10.0
     for _ in range(50):
         middle = (low + high) / 2
@@ -109,7 +110,7 @@ def _critical(tests: int) -> float:
 def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowNode, ...], NodeComparison]:
     """The slow nodes, the slowest first, and how well nodes could be compared.
 
-    The node that stands out most is named, its jobs are left out, and the rest is compared again: a job is as slow as
+    The node with the most evidence is named, its jobs are left out, and the rest is compared again: a job is as slow as
     its slowest node, so a job on a slow node says nothing of its other nodes.
     """
     members, group, jobs = table.members(table.timed, since)
@@ -270,8 +271,3 @@ def _date_of_change(medians: DayMedians, count: int) -> int:
     days, series = course(medians, count)
     changes = [change for change in find_changes(series).changes if change.after > change.before]
     return int(days[max(changes, key=lambda change: change.after - change.before).index]) if changes else 0
-
-
-def ended_share(table: JobTable, jobs: Places) -> float:
-    """Share of the jobs that completed."""
-    return float((table.ending[jobs] == ORDER[Ending.COMPLETED]).mean()) if len(jobs) else math.nan

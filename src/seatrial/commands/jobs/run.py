@@ -66,7 +66,7 @@ class JobsOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_jobs(wanted: JobsWanted, progress: Progress, waiting: Callable[[str], None]) -> JobsOutcome:
-    """Read and judge. Raises UsageError for a file that is no accounting, LaunchError where Slurm does not answer."""
+    """Read and judge. Raises UsageError for a file of another kind, LaunchError where Slurm does not answer."""
     calls: tuple[DayCall, ...] = ()
     if wanted.source:
         with open_argument(wanted.source, MATRIX_BYTES, waiting) as stream:

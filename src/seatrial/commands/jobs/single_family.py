@@ -1,4 +1,4 @@
-"""One family, or the family of one job: what share ended, how run times are distributed, and where a job stands."""
+"""One family, or the family of one job: what share ended, how run times are distributed, and how a job compares."""
 
 import math
 

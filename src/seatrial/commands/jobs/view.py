@@ -247,7 +247,7 @@ def _lines(outcome: JobsOutcome) -> Iterator[tuple[str, str]]:
         yield (
             "alone",
             f"{some(comparison.alone, MOST_NAMES)}: no job of the same family and day ran elsewhere, so a slow "
-            "node and a slow family cannot be told apart",
+            "node and a slow family cannot be distinguished",
         )
     yield from _change_lines(outcome.result.change)
     yield "records", _records(outcome)
