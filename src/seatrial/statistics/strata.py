@@ -207,6 +207,8 @@ class Failures(msgspec.Struct, frozen=True, kw_only=True):
     jobs: Places
     failed: Places
     expected: Reals
+    deviations: Reals
+    """Excess in standard deviations; NaN where nothing varies."""
     p_value: Reals
 
 
@@ -223,13 +225,15 @@ def failures_of(failed: NDArray[np.bool_], members: Members, suspicious: float =
     expected = np.bincount(member, number * share, members.count)
     left = (sizes[stratum] - number) / np.maximum(sizes[stratum] - 1, 1)
     variance = np.bincount(member, number * share * (1 - share) * left, members.count)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviations = np.where(variance > 0, (observed - expected) / np.sqrt(variance), np.nan)
     p_value = np.ones(members.count)
-    for place in np.flatnonzero(observed > expected + suspicious * np.sqrt(variance)):
+    for place in np.flatnonzero(deviations > suspicious):
         at = np.flatnonzero((member == place) & (marked[stratum] > 0))
         draws = [(int(number[row]), int(marked[stratum[row]]), int(sizes[stratum[row]])) for row in at]
         p_value[place] = tail_of_sum(int(observed[place]), draws)
     jobs = np.bincount(member, number, members.count).astype(np.intp)
-    return Failures(jobs=jobs, failed=observed, expected=expected.astype(float), p_value=p_value)
+    return Failures(jobs=jobs, failed=observed, expected=expected.astype(float), deviations=deviations, p_value=p_value)
 
 
 def tail_of_sum(found: int, draws: list[tuple[int, int, int]]) -> float:

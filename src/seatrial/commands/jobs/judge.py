@@ -3,6 +3,7 @@
 import math
 from collections.abc import Set
 from datetime import date
+from statistics import NormalDist
 
 import msgspec
 import numpy as np
@@ -200,7 +201,9 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
     named = []
     for ending in FAILURES:
         counted = failures_of(table.ending[jobs] == ORDER[ending], members)
-        for place in np.flatnonzero(counted.p_value * tests <= ERROR_RATE):
+        inflation = _inflation(counted.deviations)
+        p_value = [_tail(NormalDist().inv_cdf(1 - p) / inflation) if p < 1 else 1.0 for p in counted.p_value]
+        for place in np.flatnonzero(np.array(p_value) * tests <= ERROR_RATE):
             named.append(
                 FailingNode(
                     node=table.nodes[place],
@@ -208,7 +211,7 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
                     failed=int(counted.failed[place]),
                     jobs=int(counted.jobs[place]),
                     expected=float(counted.expected[place]),
-                    p_value=float(counted.p_value[place] * tests),
+                    p_value=p_value[place] * tests,
                 )
             )
     return tuple(sorted(named, key=lambda node: node.p_value))
