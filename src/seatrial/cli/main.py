@@ -40,8 +40,8 @@ HEADINGS = {
     "What do facts and numbers say?": ("facts", "judge"),
     "What changed?": ("compare", "history", "baseline"),
     "In operation": ("jobs",),
-    "Which runs are there?": ("report", "runs"),
-    "Rarely": ("import", "swap", "lab", "completion"),
+    "Which runs are there?": ("report", "runs", "import"),
+    "Rarely": ("swap", "lab", "completion"),
 }
 """The questions that help puts above the commands, in their order."""
 
