@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.support import benchmark_outputs
 from tests.support.documents import table
+from tests.support.job_histories import History, sacct_text
 from tests.support.paths import ROOT
 
 ELSEWHERE = ("--hosts", "run hpcc")
@@ -37,6 +38,7 @@ NAMED_FILES = {
     "fabric.txt": FABRIC,
     "stream.csv": "node,run,value\n" + "".join(f"n{k % 8},{k // 8},{1000 + k * 7 % 5}\n" for k in range(40)),
     "hpl.csv": "time,value\n" + "".join(f"{2000 + k},{100 + k * 7 % 5}\n" for k in range(40)),
+    "sacct.txt": sacct_text(History(jobs=2000)),
     "history.csv": "time,value\n" + "".join(f"{2000 + k},{100 + k * 7 % 5}\n" for k in range(40)),
     "slurm-4711.out": benchmark_outputs.osu(),
     "results_QDR.txt": benchmark_outputs.osu(),

@@ -28,6 +28,7 @@ from seatrial.commands.facts.drift_view import DriftFields
 from seatrial.commands.facts.view import FactsFields
 from seatrial.commands.history.view import HistoriesFields
 from seatrial.commands.import_values.view import ImportedFields
+from seatrial.commands.jobs.view import JobsFields
 from seatrial.commands.judge.fleet.view import FleetFields
 from seatrial.commands.judge.pairs.view import LocatedFields
 from seatrial.commands.judge.series_view import ChangesFields
@@ -77,6 +78,7 @@ KINDS: Mapping[str, Any] = {
     "fleet": FleetFields,
     "history": HistoriesFields,
     "import": ImportedFields,
+    "jobs": JobsFields,
     "lab fault list": FaultListFields,
     "lab simulate": SimulationFields,
     "lab status": LabStatusFields,

@@ -27,6 +27,7 @@ SUMMARIES = {
     "time.",
     "bench": "Run a benchmark, a scaling series or a site's list of benchmarks, and judge the outputs.",
     "doctor": "Try a launch step by step, cheapest first, and name what blocks it and what to do about it.",
+    "jobs": "Say from accounting which nodes make jobs slow or fail, and whether jobs became slower at a date.",
     "fabric": "The InfiniBand fabric: its map, and what is wrong with its cables.",
     "runs": "List, show, export, recover and collect archived runs.",
     "lab": "A virtual cluster on this machine, planted faults, and trials of `check` against them.",
@@ -38,8 +39,9 @@ HEADINGS = {
     "What do links, launches and benchmarks reach?": ("link", "limits", "placement", "bench"),
     "What do facts and numbers say?": ("facts", "judge"),
     "What changed?": ("compare", "history", "baseline"),
-    "Which runs are there?": ("report", "runs", "import"),
-    "Rarely": ("swap", "lab", "completion"),
+    "In operation": ("jobs",),
+    "Which runs are there?": ("report", "runs"),
+    "Rarely": ("import", "swap", "lab", "completion"),
 }
 """The questions that help puts above the commands, in their order."""
 

@@ -209,6 +209,11 @@ class FindingKind(enum.StrEnum):
     SLOWER_WITH_MORE = "slower-with-more", SLOW, "is slower than a smaller size", "benchmarks"
     SUPERLINEAR = "superlinear-speedup", INVALID, "is faster than linear, and nothing explains it", "benchmarks"
 
+    # Of jobs in accounting.
+    SLOW_JOBS = "slow-jobs", SLOW, "jobs take longer there", "jobs"
+    FAILING_JOBS = "failing-jobs", UNSTABLE, "jobs fail there more often", "jobs"
+    JOBS_SLOWER = "jobs-slower", SLOW, "jobs became slower", "jobs"
+
     # Of an acceptance.
     BELOW_THRESHOLD = "below-threshold", SLOW, "does not reach its threshold", "acceptance"
 

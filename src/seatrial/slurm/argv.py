@@ -334,3 +334,20 @@ def job_about(job: str) -> list[str]:
 def job_reason(job: str) -> list[str]:
     """Ask why a job is still in the queue."""
     return ["squeue", "--noheader", f"--jobs={job}", "--format=%r"]
+
+
+ACCOUNTED = (
+    "JobID,User,Partition,NNodes,ReqCPUS,Submit,Start,End,ElapsedRaw,Suspended,Timelimit,State,ExitCode,NodeList,"
+    "JobName"
+)
+"""The text of users comes last, since it may hold the separator."""
+SUBMIT_LINE = ",SubmitLine"
+"""A column that sacct has since Slurm 20.11."""
+
+
+def accounting(start: str, end: str, partition: str, *, submit_line: bool = True) -> list[str]:
+    """Ask accounting for all users' jobs of a period without their steps, with records of requeued ones."""
+    columns = ACCOUNTED + (SUBMIT_LINE if submit_line else "")
+    asked = ["sacct", "--allusers", "--allocations", "--duplicates", "--parsable2", f"--format={columns}"]
+    chosen = [f"--partition={partition}"] if partition else []
+    return [*asked, f"--starttime={start}", f"--endtime={end}", *chosen]

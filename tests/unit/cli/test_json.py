@@ -9,6 +9,7 @@ import pytest
 from seatrial.frame.command_line import run
 from tests.support.builders import Cluster, names, record, slow_part
 from tests.support.command_line import Seatrial
+from tests.support.job_histories import History, sacct_text
 from tests.support.json_objects import frame
 from tests.support.paths import ROOT
 from tests.unit.cli.test_hostile import LEAVES
@@ -41,6 +42,7 @@ PRINTING = [
     ["judge", "series.csv"],
     ["judge", "fleet.csv"],
     ["doctor"],
+    ["jobs", "--from", "sacct.txt"],
     ["swap", "start", "gpu", "node=n1,card=c1", "node=n2,card=c2"],
     ["swap", "record", "known", "n1=bad", "n2=good"],
     ["swap", "status", "known"],
@@ -57,6 +59,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "facts.txt").write_text(cluster.facts_text("n1"))
     (folder / "fleet.csv").write_text("node,value\nn1,1e99\nn2,1e-99\nn3,1\n")
     (folder / "series.csv").write_text("time,value\n1,1e99\n2,1e-99\n3,1\n")
+    (folder / "sacct.txt").write_text(sacct_text(History(jobs=60)))
     (folder / "table.csv").write_text("source,target,latency_us\nn1,n2,1e99\nn2,n1,20\nn1,n3,20\nn3,n1,1e-99\n")
     archive = folder / "archive"
     record(cluster, archive, "run")

@@ -1,0 +1,67 @@
+"""seatrial jobs: what accounting knows about nodes, upgrades and families of jobs.
+
+Nothing is measured. Exit code 1: a node makes jobs slow or fail, or jobs became slower; 2: too little to compare.
+"""
+
+import sys
+from datetime import UTC, date, datetime
+from typing import Any
+
+import click
+
+from seatrial.cli.options import PATH, SHARE, say_waiting
+from seatrial.cli.outcome import OutputForms, output_options
+from seatrial.cli.parameters import Text, option, partition_names
+from seatrial.cli.progress import progress_on
+from seatrial.commands.jobs import run as jobs_run
+from seatrial.commands.jobs import view as jobs_view
+from seatrial.model.errors import UsageError
+
+
+def day_of(text: str, what: str) -> date | None:
+    """`2026-11-02`; None for an empty text. Raises UsageError."""
+    try:
+        day = date.fromisoformat(text) if text else None
+    except ValueError as error:
+        raise UsageError(f"{what} {text!r} is not a date.", "Write 2026-11-02.") from error
+    if day and day.year not in YEARS:
+        raise UsageError(f"{what} {text!r} is not a date of any computer.", "Write 2026-11-02.")
+    return day
+
+
+YEARS = range(1970, 9000)
+DAY = Text(day_of)
+
+
+@click.command()
+@option(
+    "--from",
+    "source",
+    type=PATH,
+    help="Output of sacct --parsable2 with its header, or CSV with named columns, in place of Slurm.",
+    metavar="FILE",
+)
+@option("--since", type=DAY, default="", help="First day.  [default: two weeks ago; of a file all]", metavar="DATE")
+@option("--until", type=DAY, default="", help="Last day.  [default: today]", metavar="DATE")
+@option("--partition", "-p", type=Text(names=partition_names), default="", help="Only its jobs.", metavar="NAME")
+@option(
+    "--changed",
+    type=DAY,
+    default="",
+    help="Compare each family before this day and from it on.  [default: a day that the jobs show]",
+    metavar="DATE",
+)
+@option("--effect", type=SHARE, default="2%", help="Smallest share of run time that matters.", metavar="SHARE")
+@option("--families", is_flag=True, help="List the families.")
+@option("--family", help="Show one family: what share ended, and how its run times are distributed.", metavar="NAME")
+@option("--job", help="Show how a job compares with its family.", metavar="ID")
+@option("--scrub", is_flag=True, help="Replace the names of users, jobs, partitions and nodes.")
+@output_options("html", "markdown", "junit")
+def jobs(until: date | None, families: bool, output: OutputForms, **given: Any) -> int:
+    """Say from accounting which nodes make jobs slow or fail, and whether jobs became slower at a date."""
+    if given["family"] and given["job"]:
+        raise UsageError("--family and --job do not go together.", "Give one of them.")
+    wanted = jobs_run.JobsWanted(until=until or datetime.now(UTC).date(), **given)
+    with progress_on(sys.stderr) as progress:
+        outcome = jobs_run.read_jobs(wanted, progress, say_waiting)
+    return output.show(jobs_view.jobs_report(outcome, listed=families))

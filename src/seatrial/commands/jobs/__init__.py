@@ -1,0 +1,1 @@
+"""seatrial jobs."""

@@ -1,0 +1,136 @@
+"""Families of jobs: those of one user that are alike in name, submit line, partition, size and time limit."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from seatrial.importers.accounting import AccountedJob
+
+NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+LONGEST_LABEL = 32
+"""Characters of a family's name that a table has room for."""
+
+
+class Family(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs that are alike. `label` is unique among the families of a report."""
+
+    label: str
+    user: str
+    name: str
+    partition: str
+    size: int
+    jobs: int
+
+
+def normalised(text: str) -> str:
+    """The text with # for numbers, those of dates included, and without what is before the last / of a word."""
+    return NUMBERS.sub("#", " ".join(word.rpartition("/")[2] for word in text.split()))
+
+
+class Grouping:
+    """The families of jobs, which are numbered as they appear."""
+
+    def __init__(self) -> None:
+        self._normal: dict[str, str] = {}
+        self._number_of: dict[tuple[str, str, str, str, int, int, str], int] = {}
+        self._jobs: list[int] = []
+
+    def number(self, job: AccountedJob) -> int:
+        """The number of the job's family."""
+        key = (
+            job.user,
+            self._normalised(job.name),
+            self._normalised(job.submit_line),
+            job.partition,
+            job.size,
+            job.processors,
+            job.limit,
+        )
+        number = self._number_of.setdefault(key, len(self._number_of))
+        if number == len(self._jobs):
+            self._jobs.append(0)
+        self._jobs[number] += 1
+        return number
+
+    def _normalised(self, text: str) -> str:
+        normal = self._normal.get(text)
+        if normal is None:
+            normal = self._normal[text] = normalised(text)
+        return normal
+
+    def families(self, names: "Names") -> tuple[Family, ...]:
+        """All of them by number. `names`: how users and jobs are printed."""
+        parts = [
+            (names.user(user), names.name(name), names.partition(partition), size)
+            for user, name, _, partition, size, *_ in self._number_of
+        ]
+        return tuple(
+            Family(label=label, user=user, name=name, partition=partition, size=size, jobs=jobs)
+            for label, (user, name, partition, size), jobs in zip(_labels(parts), parts, self._jobs, strict=True)
+        )
+
+
+def _labels(parts: Sequence[tuple[str, str, str, int]]) -> list[str]:
+    """user/name; with size and a number where several families would have the same."""
+    short = [f"{user}/{name}"[:LONGEST_LABEL] for user, name, *_ in parts]
+    times = Counter(short)
+    sized = [f"{label} {part[3]}n" if times[label] > 1 else label for label, part in zip(short, parts, strict=True)]
+    return _numbered(sized)
+
+
+def _numbered(labels: Sequence[str]) -> list[str]:
+    seen: dict[str, int] = {}
+    unique = []
+    for label in labels:
+        seen[label] = seen.get(label, 0) + 1
+        unique.append(label if seen[label] == 1 else f"{label} #{seen[label]}")
+    return unique
+
+
+class Names:
+    """Names as they are printed: as they are."""
+
+    def user(self, name: str) -> str:
+        """Of a user."""
+        return name
+
+    def name(self, name: str) -> str:
+        """Of a job."""
+        return name
+
+    def partition(self, name: str) -> str:
+        """Of a partition."""
+        return name
+
+    def node(self, name: str) -> str:
+        """Of a node."""
+        return name
+
+
+class StandIns(Names):
+    """Names that stand for others: the same name always gets the same one."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, dict[str, str]] = {}
+
+    def _stand_in(self, kind: str, name: str) -> str:
+        taken = self._taken.setdefault(kind, {})
+        return taken.setdefault(name, f"{kind}{len(taken) + 1}") if name else ""
+
+    def user(self, name: str) -> str:
+        """user1, user2, ..."""
+        return self._stand_in("user", name)
+
+    def name(self, name: str) -> str:
+        """job1, job2, ..."""
+        return self._stand_in("job", name)
+
+    def partition(self, name: str) -> str:
+        """partition1, ..."""
+        return self._stand_in("partition", name)
+
+    def node(self, name: str) -> str:
+        """node1, ..."""
+        return self._stand_in("node", name)

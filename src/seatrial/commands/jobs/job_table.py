@@ -1,0 +1,222 @@
+"""The jobs of a period as columns: family, day, run time, ending and nodes; and which are left out, by reason."""
+
+import enum
+import re
+from collections import Counter
+from collections.abc import Set
+from datetime import date
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from seatrial.commands.jobs.families import Family, Grouping, Names
+from seatrial.importers.accounting import AccountedJob, AccountedJobs, moment
+from seatrial.model.node_list import expand
+from seatrial.model.pair_table import Reals
+from seatrial.statistics.strata import ENDLESS, Members, Places
+
+PLAIN_NAMES = re.compile(r"[A-Za-z0-9._,-]+")
+"""Nodes that are not folded."""
+FEWEST_OF_DAY = 4
+"""Jobs of a family on one day that are compared with each other; fewer are compared with its other small days."""
+
+
+class Ending(enum.StrEnum):
+    """How a job ended, in the words of reports; COMPLETED is a success."""
+
+    COMPLETED = "completed"
+    CRASHED = "crashed"
+    FAILED = "failed"
+    NODE_FAILED = "lost a node"
+    OUT_OF_MEMORY = "ran out of memory"
+    TIMED_OUT = "reached the time limit"
+
+
+FAILURES = tuple(ending for ending in Ending if ending is not Ending.COMPLETED)
+ENDINGS = {
+    "COMPLETED": Ending.COMPLETED,
+    "FAILED": Ending.FAILED,
+    "NODE_FAIL": Ending.NODE_FAILED,
+    "BOOT_FAIL": Ending.NODE_FAILED,
+    "OUT_OF_MEMORY": Ending.OUT_OF_MEMORY,
+    "TIMEOUT": Ending.TIMED_OUT,
+}
+UNUSED = {
+    "PENDING": "not begun",
+    "RUNNING": "still running",
+    "SUSPENDED": "still running",
+    "COMPLETING": "still running",
+    "CANCELLED": "cancelled",
+    "PREEMPTED": "pre-empted",
+    "REQUEUED": "requeued",
+    "DEADLINE": "ended at a deadline",
+    "REVOKED": "revoked",
+    "RESIZING": "resized",
+}
+SUSPENDED = "suspended for some time"
+NO_TIME = "ended without a run time"
+
+
+class JobTable(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs that ended by themselves or failed; arrays have one entry for each, `job` and `member` one for each node."""
+
+    jobs: tuple[AccountedJob, ...]
+    families: tuple[Family, ...]
+    family: Places
+    day: Places
+    """Ordinal of the day on which it began; 0: unknown."""
+    logs: Reals
+    """Logarithm of the run time in seconds; of a job at its time limit that of the limit."""
+    ending: NDArray[np.int8]
+    """Place in `Ending`."""
+    nodes: tuple[str, ...]
+    job: Places
+    member: Places
+    records: int
+    left_out: dict[str, int]
+    unreadable: tuple[int, ...]
+    without_nodes: int
+    """Jobs of which the nodes are not known."""
+
+    @property
+    def timed(self) -> NDArray[np.bool_]:
+        """Jobs that show a run time: completed, or cut off at the limit."""
+        timed: NDArray[np.bool_] = (self.ending == ORDER[Ending.COMPLETED]) | self.cut_off
+        return timed
+
+    @property
+    def cut_off(self) -> NDArray[np.bool_]:
+        """Jobs that reached their time limit."""
+        cut_off: NDArray[np.bool_] = self.ending == ORDER[Ending.TIMED_OUT]
+        return cut_off
+
+    def times(self) -> Reals:
+        """Logarithms, endless where a job reached its limit."""
+        return np.where(self.cut_off, ENDLESS, self.logs)
+
+    def on_nodes(self, names: Set[str]) -> NDArray[np.bool_]:
+        """Jobs that ran on any of these nodes."""
+        places = [place for place, name in enumerate(self.nodes) if name in names]
+        on_any = np.zeros(len(self.jobs), bool)
+        on_any[self.job[np.isin(self.member, places)]] = True
+        return on_any
+
+    def members(self, chosen: NDArray[np.bool_], since: int = 0) -> tuple[Members, Places, Places]:
+        """The chosen jobs with known nodes by stratum, the family of each stratum, and the number of each job.
+
+        A stratum is a family on one day; small days of a family are one, on either side of the day `since`.
+        """
+        with_nodes = np.zeros(len(self.jobs), bool)
+        with_nodes[self.job] = True
+        jobs = np.flatnonzero(chosen & with_nodes)
+        family, day = self.family[jobs], self.day[jobs]
+        _, place, sizes = np.unique(family * MOST_DAYS + day, return_inverse=True, return_counts=True)
+        day = np.where(sizes[place] < FEWEST_OF_DAY, np.where(day >= since, 1, 0), day)
+        keys, stratum = np.unique(family * MOST_DAYS + day, return_inverse=True)
+        number = np.full(len(self.jobs), -1)
+        number[jobs] = np.arange(len(jobs))
+        kept = number[self.job] >= 0
+        members = Members(
+            stratum=stratum, job=number[self.job[kept]], member=self.member[kept], count=max(len(self.nodes), 1)
+        )
+        return members, keys // MOST_DAYS, jobs
+
+
+MOST_DAYS = 10_000_000
+"""More than the ordinal of any date that Python has."""
+
+
+def job_table(accounted: AccountedJobs, names: Names) -> JobTable:
+    """The columns of jobs. `names`: how users, jobs and nodes are printed."""
+    left_out = Counter(accounted.left_out)
+    grouping, days, expanded = Grouping(), _Days(), _Nodes()
+    jobs, family, day, logs, ending = [], [], [], [], []
+    for job in accounted.jobs:
+        if reason := _unused(job):
+            left_out[reason] += 1
+            continue
+        expanded.add(job.nodes)
+        jobs.append(job)
+        family.append(grouping.number(job))
+        day.append(days.ordinal(job.started) or days.ordinal(job.submitted))
+        logs.append(job.elapsed_s)
+        ending.append(ORDER[_ending(job)])
+    return JobTable(
+        jobs=tuple(jobs),
+        families=grouping.families(names),
+        family=np.array(family, np.intp),
+        day=np.array(day, np.intp),
+        logs=np.log(np.maximum(np.array(logs, float), LEAST_S)),
+        ending=np.array(ending, np.int8),
+        nodes=tuple(names.node(name) for name in expanded.number_of),
+        job=np.repeat(np.arange(len(jobs)), expanded.counts),
+        member=np.array(expanded.members, np.intp),
+        records=accounted.records,
+        left_out=dict(left_out.most_common()),
+        unreadable=accounted.unreadable,
+        without_nodes=sum(not number for number in expanded.counts),
+    )
+
+
+LEAST_S = 1.0
+"""Accounting counts whole seconds."""
+ORDER = {ending: place for place, ending in enumerate(Ending)}
+
+
+def _unused(job: AccountedJob) -> str:
+    """Why a job shows nothing; empty where it does."""
+    if job.state not in ENDINGS:
+        return UNUSED.get(job.state, "in an unknown state")
+    if job.suspended_s:
+        return SUSPENDED
+    return "" if job.elapsed_s else NO_TIME
+
+
+def _ending(job: AccountedJob) -> Ending:
+    ending = ENDINGS[job.state]
+    return Ending.CRASHED if ending is Ending.FAILED and job.signal else ending
+
+
+class _Days:
+    """Ordinals of the days in times, each day read once."""
+
+    def __init__(self) -> None:
+        self._ordinals: dict[str, int] = {}
+
+    def ordinal(self, time: str) -> int:
+        """0 where the time is unknown."""
+        day = time[: len("2026-11-26")]
+        if day not in self._ordinals:
+            began = moment(day)
+            self._ordinals[day] = date.toordinal(began) if began else 0
+        return self._ordinals[day]
+
+
+class _Nodes:
+    """The nodes of each job by number; each list of nodes is expanded once."""
+
+    def __init__(self) -> None:
+        self._lists: dict[str, tuple[int, ...]] = {"": ()}
+        self.number_of: dict[str, int] = {}
+        self.members: list[int] = []
+        self.counts: list[int] = []
+
+    def add(self, text: str) -> None:
+        """The nodes of the next job."""
+        numbers = self._lists.get(text)
+        if numbers is None:
+            numbers = self._lists[text] = tuple(
+                self.number_of.setdefault(name, len(self.number_of)) for name in _expanded(text)
+            )
+        self.members += numbers
+        self.counts.append(len(numbers))
+
+
+def _expanded(text: str) -> tuple[str, ...]:
+    if PLAIN_NAMES.fullmatch(text):
+        return tuple(dict.fromkeys(filter(None, text.split(","))))
+    try:
+        return tuple(dict.fromkeys(expand(text)))
+    except ValueError:
+        return ()

@@ -1,0 +1,276 @@
+"""The judgement on the jobs of a period: nodes that make them slow or fail, and families that changed at a date."""
+
+import math
+from collections.abc import Set
+from datetime import date
+from statistics import NormalDist
+
+import msgspec
+import numpy as np
+
+from seatrial.commands.jobs.families import Family
+from seatrial.commands.jobs.findings import jobs_findings
+from seatrial.commands.jobs.job_table import FAILURES, ORDER, JobTable
+from seatrial.commands.jobs.outcomes import (
+    FailingNode,
+    FamilyChange,
+    NodeComparison,
+    PeriodChange,
+    SlowNode,
+    changed_word,
+)
+from seatrial.model.errors import ExitCode
+from seatrial.model.pair_table import Reals
+from seatrial.model.verdict import Finding, Outcome, Verdict, worst
+from seatrial.model.words import natural_key
+from seatrial.statistics.change_points import ERROR_RATE, find_changes
+from seatrial.statistics.estimates import robust_scale
+from seatrial.statistics.paired_change import DayMedians, changes_at, course, day_medians, pooled_change
+from seatrial.statistics.strata import Members, Places, failures_of, shift_of, slowness
+
+EFFECT = 0.02
+"""Smallest share by which jobs take longer that matters, as of the nodes of a fleet."""
+HIDDEN = 0.5
+"""Share by which jobs may take longer without being named, on half of the nodes or after a date; beyond it nothing is
+decided."""
+INTERVAL_DEVIATIONS = 1.96
+POWER_DEVIATIONS = 1.645
+FEWEST_TO_INFLATE = 20
+"""Nodes of which one that is slow hardly moves the others."""
+MOST_NAMED = 40
+"""Slow nodes after which the search ends: more of them are a population."""
+
+
+class JobsResult(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the jobs of a period show."""
+
+    verdict: Verdict
+    slow: tuple[SlowNode, ...]
+    failing: tuple[FailingNode, ...]
+    comparison: NodeComparison
+    change: PeriodChange | None
+    """None: no date was given, and none was found."""
+    families: tuple[Family, ...]
+    findings: tuple[Finding, ...]
+    effect: float
+    error_rate: float = ERROR_RATE
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 for findings, 2 where too little could be compared."""
+        if self.findings:
+            return ExitCode.FINDINGS
+        return ExitCode.PASS if self.verdict is Verdict.PASS else ExitCode.INCOMPLETE
+
+
+def judge_jobs(table: JobTable, *, changed: date | None, effect: float = EFFECT) -> JobsResult:
+    """The judgement. `changed`: the day from which on jobs may be slower; None: it is looked for."""
+    since = changed.toordinal() if changed else 0
+    slow, comparison = _slow_nodes(table, since, effect)
+    change = _change(table, since, effect, {node.node for node in slow})
+    if change and not since:
+        since = date.fromisoformat(change.date).toordinal()
+        slow, comparison = _slow_nodes(table, since, effect)
+    failing = _failing_nodes(table, since)
+    findings = jobs_findings(slow, failing, change)
+    verdict = worst([finding.verdict for finding in findings]) if findings else _undecided(comparison, change)
+    return JobsResult(
+        verdict=verdict,
+        slow=slow,
+        failing=failing,
+        comparison=comparison,
+        change=change,
+        families=table.families,
+        findings=findings,
+        effect=effect,
+    )
+
+
+def _undecided(comparison: NodeComparison, change: PeriodChange | None) -> Verdict:
+    """The verdict where nothing is named. A day that was asked for must have been compared, too."""
+    if not comparison.compared and not (change and change.families):
+        return Verdict.MEASURED
+    hidden = max(comparison.detectable, change.detectable if change and change.given else 0.0)
+    return Verdict.PASS if hidden <= HIDDEN else Verdict.INCONCLUSIVE
+
+
+def _tail(deviations: float) -> float:
+    """Probability that a standard normal number is greater."""
+    return 0.5 * math.erfc(deviations / math.sqrt(2))
+
+
+def _critical(tests: int) -> float:
+    """Deviations beyond which any of that many tests lies with the error rate at most."""
+    low, high = 0.0, 10.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _tail(middle) * max(tests, 1) > ERROR_RATE else (low, middle)
+    return high
+
+
+def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowNode, ...], NodeComparison]:
+    """The slow nodes, the slowest first, and how well nodes could be compared.
+
+    The node with the most evidence is named, its jobs are left out, and the rest is compared again: a job is as slow as
+    its slowest node, so a job on a slow node says nothing of its other nodes.
+    """
+    members, group, jobs = table.members(table.timed, since)
+    logs = table.times()[jobs]
+    deviations, error = slowness(logs, members)
+    compared = int((~np.isnan(deviations)).sum())
+    critical = _critical(compared)
+    detectable = np.expm1(np.minimum((critical + POWER_DEVIATIONS) * _inflation(deviations) * error, 1e2))
+    comparison = NodeComparison(
+        nodes=len(np.unique(members.member)),
+        compared=compared,
+        families=len(np.unique(group[_mixed(members)])),
+        jobs=len(np.unique(members.job)),
+        detectable=float(np.nanmedian(detectable)) if compared else math.inf,
+        alone=tuple(sorted((table.nodes[place] for place in _alone(members, deviations)), key=natural_key)),
+    )
+    named: list[SlowNode] = []
+    left = np.zeros(len(logs), bool)
+    while len(named) < MOST_NAMED and compared:
+        place = int(np.nanargmax(np.where(np.isnan(deviations), -np.inf, deviations)))
+        significance = float(deviations[place]) / _inflation(deviations)
+        if not significance > critical:
+            break
+        rest = members.without(left)
+        shift = shift_of(logs, rest, place, INTERVAL_DEVIATIONS, np.r_[group, 0])
+        if shift.value >= math.log1p(effect):
+            twins = tuple(table.nodes[twin] for twin in _twins(rest, place))
+            named.append(
+                SlowNode(
+                    node=table.nodes[place],
+                    ratio=math.exp(shift.value),
+                    low=math.exp(shift.low),
+                    high=math.exp(shift.high),
+                    shrunk=math.exp(shift.shrunk),
+                    jobs=len(rest.jobs_of(place)),
+                    families=shift.groups,
+                    longer=shift.longer,
+                    p_value=min(_tail(significance) * compared, 1.0),
+                    ambiguous_with=twins,
+                )
+            )
+        left[members.jobs_of(place)] = True
+        deviations, _ = slowness(logs, members.without(left))
+    return tuple(sorted(named, key=lambda node: -node.ratio)), comparison
+
+
+def _inflation(deviations: Reals) -> float:
+    """How many times as far the nodes lie apart as independent jobs would let them, at least once.
+
+    Jobs of one campaign depend on each other and share nodes. What most nodes show of that is taken off all of them
+    (genomic control: Devlin and Roeder, Biometrics 55, 1999), if there are enough nodes to know.
+    """
+    compared = deviations[~np.isnan(deviations)]
+    return max(1.0, robust_scale(compared, 0.0)) if len(compared) >= FEWEST_TO_INFLATE else 1.0
+
+
+def _mixed(members: Members) -> Places:
+    """Strata with jobs on different nodes."""
+    sizes = members.sizes
+    key, number = np.unique(members.stratum[members.job] * members.count + members.member, return_counts=True)
+    stratum = key // members.count
+    return np.unique(stratum[number < sizes[stratum]])
+
+
+def _alone(members: Members, deviations: Reals) -> Places:
+    """Members with jobs that nothing compares with those of others."""
+    return np.intersect1d(np.unique(members.member), np.flatnonzero(np.isnan(deviations)))
+
+
+def _twins(members: Members, place: int) -> Places:
+    """Other members that are in the same jobs, and in no others."""
+    jobs = members.jobs_of(place)
+    in_jobs = np.isin(members.job, jobs)
+    shared = np.bincount(members.member[in_jobs], minlength=members.count)
+    own = np.bincount(members.member, minlength=members.count)
+    twins = np.flatnonzero((shared == len(jobs)) & (own == len(jobs)))
+    others: Places = twins[twins != place]
+    return others
+
+
+def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
+    """Nodes on which more jobs fail in some way than on others, the most certain first."""
+    members, _, jobs = table.members(np.ones(len(table.jobs), bool), since)
+    if not len(jobs):
+        return ()
+    tests = len(np.unique(members.member)) * len(FAILURES)
+    named = []
+    for ending in FAILURES:
+        counted = failures_of(table.ending[jobs] == ORDER[ending], members)
+        inflation = _inflation(counted.deviations)
+        p_value = [_tail(NormalDist().inv_cdf(1 - p) / inflation) if p < 1 else 1.0 for p in counted.p_value]
+        for place in np.flatnonzero(np.array(p_value) * tests <= ERROR_RATE):
+            named.append(
+                FailingNode(
+                    node=table.nodes[place],
+                    ending=ending,
+                    failed=int(counted.failed[place]),
+                    jobs=int(counted.jobs[place]),
+                    expected=float(counted.expected[place]),
+                    p_value=p_value[place] * tests,
+                )
+            )
+    return tuple(sorted(named, key=lambda node: node.p_value))
+
+
+def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> PeriodChange | None:
+    """What changed at a day, or at the day that the jobs themselves show; None where they show none.
+
+    `slow`: nodes whose jobs are left out, since more or fewer of them on one side would be taken for a change.
+    """
+    chosen = np.flatnonzero(table.timed & (table.day > 0) & ~table.on_nodes(slow))
+    if not len(chosen):
+        return None
+    count = len(table.families)
+    medians = day_medians(table.logs[chosen], table.family[chosen], table.day[chosen])
+    given = since > 0
+    since = since or _date_of_change(medians, count)
+    if not since:
+        return None
+    changes = changes_at(medians, since, count, ERROR_RATE)
+    days = [medians.day < since, medians.day >= since]
+    before, after = (np.bincount(medians.group[side], minlength=count) for side in days)
+    compared = np.flatnonzero(~np.isnan(changes.change))
+    families = [
+        FamilyChange(
+            family=table.families[place].label,
+            outcome=changed_word(changes, int(place), effect),
+            ratio=math.exp(changes.change[place]),
+            low=math.exp(min(changes.low[place], 1e2)),
+            high=math.exp(min(changes.high[place], 1e2)),
+            days_before=int(before[place]),
+            days_after=int(after[place]),
+            p_value=float(changes.p_value[place]),
+        )
+        for place in compared
+    ]
+    value, error = pooled_change(changes)
+    return PeriodChange(
+        date=date.fromordinal(since).isoformat(),
+        given=given,
+        families=tuple(sorted(families, key=lambda each: (each.outcome is not Outcome.SLOWER, -each.ratio))),
+        one_sided=tuple(table.families[place].label for place in np.flatnonzero((before > 0) != (after > 0))),
+        few_days=int(((before > 0) & (after > 0)).sum()) - len(compared),
+        ratio=math.exp(value) if len(compared) else math.nan,
+        low=math.exp(value - INTERVAL_DEVIATIONS * error) if len(compared) else math.nan,
+        high=math.exp(min(value + INTERVAL_DEVIATIONS * error, 1e2)) if len(compared) else math.nan,
+        detectable=_detectable(changes.error[compared]),
+    )
+
+
+def _detectable(error: Reals) -> float:
+    """Share by which jobs of half of the families may take longer without being named."""
+    if not len(error):
+        return math.inf
+    return float(np.expm1(min((_critical(2 * len(error)) + POWER_DEVIATIONS) * float(np.median(error)), 1e2)))
+
+
+def _date_of_change(medians: DayMedians, count: int) -> int:
+    """The day from which on all jobs together take longer; 0: none."""
+    days, series = course(medians, count)
+    changes = [change for change in find_changes(series).changes if change.after > change.before]
+    return int(days[max(changes, key=lambda change: change.after - change.before).index]) if changes else 0

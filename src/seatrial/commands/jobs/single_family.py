@@ -1,0 +1,137 @@
+"""One family, or the family of one job: what share ended, how run times are distributed, and how a job compares."""
+
+import math
+
+import msgspec
+import numpy as np
+
+from seatrial.commands.jobs.families import Family
+from seatrial.commands.jobs.job_table import ORDER, Ending, JobTable
+from seatrial.model.errors import UsageError
+from seatrial.model.words import natural_key
+from seatrial.statistics.strata import Places
+
+MOST_BINS = 12
+FEWEST_ON_NODE = 2
+"""Jobs on a node of which a median is shown."""
+
+
+class TimeBin(msgspec.Struct, frozen=True, kw_only=True):
+    """Run times from `low_s` to below `high_s`, and how many jobs have one."""
+
+    low_s: float
+    high_s: float
+    jobs: int
+
+
+class NodeTime(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs of the family on one node, and their median over that of the family."""
+
+    node: str
+    jobs: int
+    ratio: float
+
+
+class JobPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """One job among its peers."""
+
+    job: str
+    elapsed_s: float
+    ending: Ending
+    longer_than: float
+    """Share of the family's completed jobs that took less time."""
+    ratio: float
+    """Run time over the family's median."""
+    nodes: tuple[str, ...]
+
+
+class FamilyTimes(msgspec.Struct, frozen=True, kw_only=True):
+    """The jobs of one family."""
+
+    family: Family
+    endings: dict[str, int]
+    completed: float
+    """Share of the jobs that completed."""
+    median_s: float
+    quartiles_s: tuple[float, float]
+    bins: tuple[TimeBin, ...]
+    nodes: tuple[NodeTime, ...]
+    """The slowest first."""
+    job: JobPlace | None = None
+
+
+def family_named(table: JobTable, label: str) -> int:
+    """The number of a family. Raises UsageError where there is none, or several begin so."""
+    labels = [family.label for family in table.families]
+    if label in labels:
+        return labels.index(label)
+    similar = [other for other in labels if other.startswith(label) or other.partition("/")[2].startswith(label)]
+    if len(similar) == 1:
+        return labels.index(similar[0])
+    have = f"These begin so: {', '.join(similar[:5])}." if similar else "seatrial jobs --families lists them."
+    raise UsageError(f"--family {label!r} is {'not unique' if similar else 'no family of this period'}.", have)
+
+
+def job_numbered(table: JobTable, number: str) -> int:
+    """The place of a job. Raises UsageError where the period has none that ended."""
+    for place, job in enumerate(table.jobs):
+        if job.job == number:
+            return place
+    raise UsageError(
+        f"--job {number!r} is not among the jobs of this period that ended.",
+        "Name the day on which it began with --since. Accounting may hide the jobs of other users.",
+    )
+
+
+def family_times(table: JobTable, family: int, job: int | None = None) -> FamilyTimes:
+    """The family with that number. `job`: the place of a job whose rank is wanted, too."""
+    jobs = np.flatnonzero(table.family == family)
+    endings = {ending.value: int((table.ending[jobs] == place).sum()) for ending, place in ORDER.items()}
+    completed = jobs[table.ending[jobs] == ORDER[Ending.COMPLETED]]
+    logs = table.logs[completed]
+    quartiles = np.exp(np.percentile(logs, [25, 50, 75])) if len(logs) else np.full(3, math.nan)
+    return FamilyTimes(
+        family=table.families[family],
+        endings={ending: number for ending, number in endings.items() if number},
+        completed=len(completed) / len(jobs),
+        median_s=float(quartiles[1]),
+        quartiles_s=(float(quartiles[0]), float(quartiles[2])),
+        bins=_bins(np.exp(logs)) if len(logs) else (),
+        nodes=_nodes(table, completed, float(quartiles[1])),
+        job=None if job is None else _place(table, job, completed, float(quartiles[1])),
+    )
+
+
+def _bins(times: np.ndarray) -> tuple[TimeBin, ...]:
+    number = min(MOST_BINS, max(1, math.ceil(2 * len(times) ** (1 / 3))))  # Rice's rule
+    counts, edges = np.histogram(times, number)
+    return tuple(
+        TimeBin(low_s=float(low), high_s=float(high), jobs=int(jobs))
+        for low, high, jobs in zip(edges, edges[1:], counts, strict=False)
+    )
+
+
+def _nodes(table: JobTable, completed: Places, median_s: float) -> tuple[NodeTime, ...]:
+    chosen = np.isin(table.job, completed)
+    members, jobs = table.member[chosen], table.job[chosen]
+    order = np.argsort(members, kind="stable")
+    members, jobs = members[order], jobs[order]
+    nodes, begins = np.unique(members, return_index=True)
+    times = [
+        NodeTime(node=table.nodes[node], jobs=len(own), ratio=float(np.exp(np.median(table.logs[own])) / median_s))
+        for node, own in zip(nodes, np.split(jobs, begins[1:]), strict=False)
+        if len(own) >= FEWEST_ON_NODE
+    ]
+    return tuple(sorted(times, key=lambda each: (-each.ratio, natural_key(each.node))))
+
+
+def _place(table: JobTable, job: int, completed: Places, median_s: float) -> JobPlace:
+    peers = table.logs[completed[completed != job]]
+    return JobPlace(
+        job=table.jobs[job].job,
+        elapsed_s=table.jobs[job].elapsed_s,
+        ending=list(Ending)[table.ending[job]],
+        longer_than=float((peers < table.logs[job]).mean()) if len(peers) else math.nan,
+        ratio=float(np.exp(table.logs[job])) / median_s,
+        nodes=tuple(table.nodes[node] for node in table.member[table.job == job]),
+    )

@@ -1,0 +1,304 @@
+"""The report of `seatrial jobs`."""
+
+import math
+from collections.abc import Iterator
+
+import msgspec
+
+from seatrial.commands.jobs.families import Family
+from seatrial.commands.jobs.findings import change_brief, times
+from seatrial.commands.jobs.outcomes import FailingNode, NodeComparison, PeriodChange, SlowNode
+from seatrial.commands.jobs.run import DayCall, JobsOutcome
+from seatrial.commands.jobs.single_family import FamilyTimes, JobPlace
+from seatrial.model.node_list import node_list
+from seatrial.model.units import share
+from seatrial.model.verdict import Outcome, Verdict
+from seatrial.model.words import count, natural_sorted, some
+from seatrial.render.headline import fitting_sentence
+from seatrial.render.json import filled
+from seatrial.render.report import Block, Case, Copy, Drawing, Findings, Lines, Report, columns, first_rows
+
+SLOW_HEAD = columns("node", "#times as long", "#95 % CI", "#families", "#jobs")
+CHANGE_HEAD = columns("family", "outcome", "#times as long", "#interval", "#days before", "#days after")
+FAMILY_HEAD = columns("family", "partition", "#nodes", "#jobs")
+NODE_HEAD = columns("node", "#jobs", "#times the family's median")
+MOST_NAMES = 5
+BAR = 40
+"""Characters of the longest bar of a histogram."""
+STARTING = (4, 2, 1)
+"""Names that a first line tries to hold."""
+
+
+class JobsFields(msgspec.Struct, frozen=True, kw_only=True):
+    """What accounting shows of nodes, dates and families of jobs; docs/jobs.md describes each field."""
+
+    slow: tuple[SlowNode, ...]
+    failing: tuple[FailingNode, ...]
+    comparison: NodeComparison
+    change: PeriodChange | None
+    families: tuple[Family, ...]
+    effect: float
+    error_rate: float
+    exclude: str
+    records: int
+    used: int
+    left_out: dict[str, int]
+    unreadable_lines: tuple[int, ...]
+    without_nodes: int
+    clock_jumps: int
+    own_only: str
+    calls: tuple[DayCall, ...]
+    family: FamilyTimes | None
+
+
+def jobs_report(outcome: JobsOutcome, *, listed: bool = False) -> Report:
+    """The whole report. `listed`: with all families."""
+    result = outcome.result
+    return Report(
+        word=result.verdict.value,
+        sentence=_sentence(outcome),
+        exit_code=result.exit_code,
+        payload=lambda: _fields(outcome),
+        terminal=lambda _: _blocks(outcome, listed=listed),
+        page=lambda: _blocks(outcome, listed=listed),
+        findings=result.findings,
+        cases=() if result.findings else (Case(name="jobs", verdict=result.verdict, reason=_unnamed(outcome)[0]),),
+    )
+
+
+def _fields(outcome: JobsOutcome) -> JobsFields:
+    return filled(
+        JobsFields,
+        outcome.result,
+        outcome,
+        exclude=_exclude(outcome),
+        records=outcome.table.records,
+        used=len(outcome.table.jobs),
+        left_out=outcome.table.left_out,
+        unreadable_lines=outcome.table.unreadable,
+        without_nodes=outcome.table.without_nodes,
+    )
+
+
+def _exclude(outcome: JobsOutcome) -> str:
+    named = [node.node for node in outcome.result.slow] + [node.node for node in outcome.result.failing]
+    return node_list(natural_sorted(dict.fromkeys(named))) if named else ""
+
+
+def _sentence(outcome: JobsOutcome) -> str:
+    """Slow nodes, families that became slower and failing nodes, as far as a line has room; else what was seen."""
+    result = outcome.result
+    parts = [_slow_text(result.slow, STARTING[0])] if result.slow else []
+    if result.change and result.change.changed(Outcome.SLOWER):
+        parts.append(change_brief(result.change))
+    failing = [
+        f"{node.node}: {node.failed} of {count(node.jobs, 'job')} {node.ending.value}" for node in result.failing
+    ]
+    parts += [f"{failing[0]}{'' if len(failing) == 1 else f' and {len(failing) - 1} more'}"] if failing else []
+    if not parts:
+        return fitting_sentence(result.verdict, _unnamed(outcome), needed=True)
+    ways = ["; ".join(parts[:number]) for number in range(len(parts), 0, -1)]
+    if result.slow:
+        ways += [_slow_text(result.slow, names) for names in STARTING[1:]]
+    return fitting_sentence(result.verdict, ways, needed=True)
+
+
+def _slow_text(slow: tuple[SlowNode, ...], names: int) -> str:
+    if len(slow) == 1:
+        (node,) = slow
+        families = count(node.families, "family", "families")
+        return f"{node.node}: jobs take {times(node.ratio)} as long there; {node.longer} of {families}"
+    listed = some([f"{node.node} {times(node.ratio)}" for node in slow], names)
+    return f"jobs take longer on {count(len(slow), 'node')}: {listed}"
+
+
+def _unnamed(outcome: JobsOutcome) -> list[str]:
+    """Where nothing is named: what would have been, the longer sentence first."""
+    comparison, verdict = outcome.result.comparison, outcome.result.verdict
+    if not outcome.table.records:
+        return ["accounting has no record of this period"]
+    if verdict is Verdict.MEASURED:
+        jobs = count(len(outcome.table.jobs), "job")
+        return [f"{jobs}, and no family with run times on several nodes to compare", f"{jobs}, too few to compare"]
+    alike = f"{count(comparison.compared, 'node')} alike in {count(comparison.families, 'family', 'families')}"
+    if verdict is Verdict.INCONCLUSIVE:
+        if (dated := outcome.result.change) and dated.given and dated.detectable > comparison.detectable:
+            return _undated(dated)
+        hidden = "1,000 %" if comparison.detectable > 10 else share(comparison.detectable)
+        return [f"the scatter hides a node on which jobs take less than {hidden} longer"]
+    longer, change = share(comparison.detectable), outcome.result.change
+    if change and change.given:
+        families = count(len(change.families), "family", "families")
+        nodes = count(comparison.compared, "node")
+        return [
+            f"since {change.date} none of {families} slower by {share(change.detectable)}, no node of "
+            f"{comparison.compared} by {longer}",
+            f"none of {families} slower by {share(change.detectable)}; {nodes} alike",
+        ]
+    return [
+        f"{alike}; one where jobs take {longer} longer would be named",
+        f"{count(comparison.compared, 'node')} alike; {longer} longer would be named",
+    ]
+
+
+def _undated(change: PeriodChange) -> list[str]:
+    """Where the families cannot show whether jobs became slower at the day."""
+    if not change.families:
+        return [f"no family ran on enough days before and after {change.date} to compare"]
+    return [f"since {change.date} the scatter hides families that are slower by less than {share(change.detectable)}"]
+
+
+def _blocks(outcome: JobsOutcome, *, listed: bool) -> Iterator[Block]:
+    result = outcome.result
+    if result.findings:
+        yield Findings(findings=result.findings)
+        yield from first_rows(SLOW_HEAD, [_slow_row(node) for node in result.slow])
+        if exclude := _exclude(outcome):
+            yield Copy(lines=(f"--exclude={exclude}",))
+    if outcome.family:
+        yield from _family_blocks(outcome.family)
+    if result.change:
+        rows = [
+            (
+                each.family,
+                each.outcome.value,
+                f"{each.ratio:.2f}",
+                f"{each.low:.2f}–{each.high:.2f}",
+                str(each.days_before),
+                str(each.days_after),
+            )
+            for each in result.change.families
+        ]
+        yield from first_rows(CHANGE_HEAD, rows)
+    if listed:
+        yield from first_rows(FAMILY_HEAD, [_family_row(family) for family in result.families])
+    yield Lines(rows=tuple(_lines(outcome)))
+
+
+def _slow_row(node: SlowNode) -> tuple[str, ...]:
+    return (
+        node.node,
+        f"{node.ratio:.2f}",
+        f"{node.low:.2f}–{node.high:.2f}",
+        f"{node.longer} of {node.families}",
+        str(node.jobs),
+    )
+
+
+def _family_row(family: Family) -> tuple[str, ...]:
+    return family.label, family.partition, str(family.size), str(family.jobs)
+
+
+def _family_blocks(family: FamilyTimes) -> Iterator[Block]:
+    """One family: endings, histogram, nodes, and the place of a job."""
+    endings = ", ".join(f"{number} {ending}" for ending, number in family.endings.items())
+    rows = [("family", f"{family.family.label}: {share(family.completed)} of its jobs completed ({endings})")]
+    if math.isfinite(family.median_s):
+        low, high = map(_time, family.quartiles_s)
+        rows.append(("run times", f"median {_time(family.median_s)}, half of them from {low} to {high}"))
+    if family.job:
+        rows.append(("job", _job_text(family.job)))
+    yield Lines(rows=tuple(rows))
+    most = max((each.jobs for each in family.bins), default=0)
+    if most:
+        lines = [
+            (
+                (f"{_time(each.low_s):>9} ", ""),
+                ("█" * math.ceil(BAR * each.jobs / most), ""),
+                (f" {each.jobs}", ""),
+            )
+            for each in family.bins
+        ]
+        yield Drawing(lines=tuple(lines))
+    yield from first_rows(NODE_HEAD, [(one.node, str(one.jobs), f"{one.ratio:.2f}") for one in family.nodes], BAR)
+
+
+def _job_text(job: JobPlace) -> str:
+    where = f" on {some(job.nodes, MOST_NAMES)}" if job.nodes else ""
+    among = f"; longer than {share(job.longer_than)} of its peers" if math.isfinite(job.longer_than) else ""
+    compared = f", {job.ratio:.2f} times the family's median{among}" if math.isfinite(job.ratio) else ""
+    return f"{job.job} {job.ending.value} after {_time(job.elapsed_s)}{where}{compared}"
+
+
+def _time(seconds: float) -> str:
+    """2 h 05 min; 90 s."""
+    minutes = round(seconds / 60)
+    if minutes < 2:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def _lines(outcome: JobsOutcome) -> Iterator[tuple[str, str]]:
+    """What was compared and could have been seen, and how many records were read, used and left out."""
+    comparison, table = outcome.result.comparison, outcome.table
+    families = count(comparison.families, "family", "families")
+    yield (
+        "compared",
+        f"{count(comparison.compared, 'node')} of {comparison.nodes} in {families} and "
+        f"{count(comparison.jobs, 'job')}; jobs of one family on one day with each other",
+    )
+    if comparison.compared:
+        yield (
+            "would see",
+            f"a node on which jobs take {share(comparison.detectable)} longer, on half of the nodes; any node is "
+            f"named by chance in {share(outcome.result.error_rate)} of reports",
+        )
+    if comparison.alone:
+        yield (
+            "alone",
+            f"{some(comparison.alone, MOST_NAMES)}: no job of the same family and day ran elsewhere, so a slow "
+            "node and a slow family cannot be distinguished",
+        )
+    yield from _change_lines(outcome.result.change)
+    yield "records", _records(outcome)
+    if table.unreadable:
+        numbers = some([str(number) for number in table.unreadable], MOST_NAMES)
+        yield "unreadable", f"lines {numbers}" if len(table.unreadable) > 1 else f"line {numbers}"
+    if table.without_nodes:
+        yield "no nodes", f"of {count(table.without_nodes, 'job')} the nodes are not known: not used to compare nodes"
+    if outcome.clock_jumps:
+        yield (
+            "clock",
+            f"{count(outcome.clock_jumps, 'job')} began or ended across a change of the clock or time zone; run times "
+            "are those that accounting counted, not differences of times of day",
+        )
+    if outcome.own_only:
+        yield "rights", f"only jobs of {outcome.own_only} are visible: peers of other users are not compared"
+    if outcome.calls:
+        slowest = max(outcome.calls, key=lambda call: call.seconds)
+        total = sum(call.seconds for call in outcome.calls)
+        yield (
+            "sacct",
+            f"{count(len(outcome.calls), 'call')}, {total:.1f} s in all; the longest {slowest.seconds:.1f} s for "
+            f"{slowest.day}",
+        )
+
+
+def _change_lines(change: PeriodChange | None) -> Iterator[tuple[str, str]]:
+    if change is None:
+        yield (
+            "change",
+            "the jobs show no day from which on they take longer; --changed DATE compares before and after one",
+        )
+        return
+    how = "as asked" if change.given else "found in the jobs' run times of each day"
+    numbers = [f"{len(change.changed(outcome))} {outcome.value}" for outcome in Outcome]
+    together = ""
+    if change.families:
+        together = f"; all together {times(change.ratio)} as long (95 % CI {change.low:.2f}–{change.high:.2f})"
+    yield (
+        "change",
+        f"{change.date}, {how}: of {count(len(change.families), 'family', 'families')} {', '.join(numbers)}{together}",
+    )
+    if change.families:
+        yield "", f"a family whose jobs take {share(change.detectable)} longer would have been named"
+    if change.one_sided:
+        yield "one side", f"{some(change.one_sided, MOST_NAMES)} ran only before or only after it: not used"
+    if change.few_days:
+        yield "few days", f"{count(change.few_days, 'family', 'families')} with too few days on one side: not used"
+
+
+def _records(outcome: JobsOutcome) -> str:
+    table = outcome.table
+    left = "; ".join(f"{number} {reason}" for reason, number in table.left_out.items())
+    return f"{table.records} read, {len(table.jobs)} used{left and ', left out: '}{left}"

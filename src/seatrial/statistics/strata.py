@@ -1,0 +1,250 @@
+"""Effects of members on jobs that are alike within strata: on times by ranks, on failures by exact counts.
+
+A stratum holds jobs that are alike (one family, one day), and each job has one or more members (its nodes). Members are
+compared within strata only, so that neither the mix of families nor the time of a job is taken for an effect.
+
+Times: the ranks of a member's jobs among the others of their stratum, strata weighted by 1/(jobs + 1) (van Elteren,
+Bull. Inst. Int. Stat. 37, 1960). Times that were cut off at a limit are greater than all others. The size of an effect
+is the shift of logarithms at which the ranks show nothing, its interval that at which they show too little (Hodges and
+Lehmann, Ann. Math. Stat. 34, 1963). It is drawn towards nothing by the non-negative garrote (Breiman, Technometrics 37,
+1995): by the share of its square that chance explains.
+
+Failures: how many of a member's jobs failed, compared with the sum of hypergeometric counts of its strata (the exact
+test of Mantel and Haenszel's strata: Agresti, Categorical Data Analysis, 2002, 6.7).
+"""
+
+import math
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from seatrial.model.pair_table import Reals
+from seatrial.statistics.rank_sum import log_choose
+
+Places = NDArray[np.intp]
+
+ENDLESS = 60.0
+"""Logarithm that stands for a time that was cut off; e^60 s is more than the age of the universe."""
+APART = 1000.0
+"""Distance of strata on one axis, on which all of them are searched at once."""
+LARGEST_SHIFT = 12.0
+HALVINGS = 40
+PRECISE = 1e-12
+"""Smallest probability that the sums in floating point can show."""
+
+
+class Members(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs by stratum, and the members of each job: `job` and `member` have one entry for each of both."""
+
+    stratum: Places
+    """Of each job; all from 0 to the number of strata."""
+    job: Places
+    member: Places
+    count: int
+    """Number of members."""
+
+    @property
+    def sizes(self) -> Places:
+        """Jobs of each stratum."""
+        sizes: Places = np.bincount(self.stratum, minlength=int(self.stratum.max(initial=-1)) + 1)
+        return sizes
+
+    def without(self, left: NDArray[np.bool_]) -> "Members":
+        """The same without the jobs that are left out; the others keep their numbers, in a stratum of nobody."""
+        kept = ~left[self.job]
+        stratum = np.where(left, int(self.stratum.max(initial=-1)) + 1, self.stratum)
+        return Members(stratum=stratum, job=self.job[kept], member=self.member[kept], count=self.count)
+
+    def jobs_of(self, member: int) -> Places:
+        """The jobs of a member."""
+        jobs: Places = self.job[self.member == member]
+        return jobs
+
+
+class Shift(msgspec.Struct, frozen=True, kw_only=True):
+    """How much longer the jobs of a member take, as a logarithm with its interval."""
+
+    value: float
+    low: float
+    high: float
+    shrunk: float
+    longer: int
+    """Families in which its jobs take longer ..."""
+    groups: int
+    """... of those that could be compared."""
+
+
+def midranks(values: Reals, stratum: Places) -> Reals:
+    """Ranks within strata from 1 on; equal values share the mean of their ranks."""
+    order = np.lexsort((values, stratum))
+    ordered, groups = values[order], stratum[order]
+    begins = np.r_[True, (ordered[1:] != ordered[:-1]) | (groups[1:] != groups[:-1])]
+    first = np.flatnonzero(begins)
+    last = np.r_[first[1:], len(order)] - 1
+    run = np.cumsum(begins) - 1
+    stratum_begins = np.r_[True, groups[1:] != groups[:-1]]
+    offset = np.flatnonzero(stratum_begins)[np.cumsum(stratum_begins) - 1]
+    ranks = np.empty(len(order))
+    ranks[order] = (first + last)[run] / 2 - offset + 1
+    return ranks
+
+
+def _shares(members: Members, sizes: Places) -> tuple[Places, Places, Places]:
+    """Strata and members that meet, and in how many jobs; only where the stratum has other jobs, too."""
+    key, number = np.unique(members.stratum[members.job] * members.count + members.member, return_counts=True)
+    stratum, member = key // members.count, key % members.count
+    some = number < sizes[stratum]
+    return stratum[some], member[some], number[some]
+
+
+def slowness(logs: Reals, members: Members) -> tuple[Reals, Reals]:
+    """For each member how many standard deviations its jobs rank above the others, and the standard error of a shift.
+
+    NaN for a member that no stratum compares with others.
+    """
+    sizes = members.sizes
+    ranks = midranks(logs, members.stratum)
+    size = sizes[members.stratum]
+    scores = (ranks - (size + 1) / 2) / (size + 1)
+    spread = np.bincount(members.stratum, scores * scores, len(sizes)) / np.maximum(sizes - 1, 1)
+    scale = _scales(logs, members.stratum, len(sizes))
+    stratum, member, number = _shares(members, sizes)
+    compared = np.zeros(len(sizes) * members.count, bool)
+    compared[stratum * members.count + member] = True
+    counted = compared[members.stratum[members.job] * members.count + members.member]
+    sums = np.bincount(members.member[counted], scores[members.job[counted]], members.count)
+    chance = number * (sizes[stratum] - number) / sizes[stratum]
+    variance = np.bincount(member, chance * spread[stratum], members.count)
+    information = np.bincount(member, chance / scale[stratum] ** 2, members.count)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviations = np.where(variance > 0, sums / np.sqrt(variance), np.nan)
+        error = np.where(information > 0, 1 / np.sqrt(information), np.nan)
+    return deviations, error
+
+
+def _scales(logs: Reals, stratum: Places, count: int) -> Reals:
+    """Standard deviation of each stratum by its quartiles; at least a thousandth."""
+    order = np.lexsort((logs, stratum))
+    sizes = np.bincount(stratum, minlength=count)
+    begin = np.r_[0, np.cumsum(sizes)[:-1]]
+    ordered = np.minimum(logs[order], ENDLESS)
+    ordered = np.r_[ordered, 0.0]
+    quarter = np.maximum(sizes - 1, 0) // 4
+    spread = ordered[begin + np.maximum(sizes - 1, 0) - quarter] - ordered[begin + quarter]
+    normal = np.where(sizes < FEW, 1.13, QUARTILES)  # of two or three normal values the range is 1.1 to 1.7 deviations
+    scales: Reals = np.maximum(spread / normal, LEAST_SCALE)
+    return scales
+
+
+FEW, QUARTILES, LEAST_SCALE = 4, 1.349, 1e-3
+"""Between its quartiles a normal distribution has 1.349 standard deviations."""
+
+
+class _Comparison:
+    """The jobs of one member and the others of the same strata, on one axis."""
+
+    def __init__(self, logs: Reals, members: Members, member: int) -> None:
+        jobs = members.jobs_of(member)
+        sizes = members.sizes
+        own = np.bincount(members.stratum[jobs], minlength=len(sizes))
+        both = (own > 0) & (own < sizes)
+        jobs = jobs[both[members.stratum[jobs]]]
+        rest = both[members.stratum]
+        rest[members.jobs_of(member)] = False
+        self.stratum = members.stratum[jobs]
+        self._own = np.minimum(logs[jobs], ENDLESS)
+        others = np.flatnonzero(rest)
+        self._axis = np.sort(members.stratum[others] * APART + np.minimum(logs[others], ENDLESS))
+        self._begins = np.searchsorted(self._axis, self.stratum * APART - APART / 2)
+        self._others = (sizes - own)[self.stratum]
+        self._weight = 1.0 / (sizes + 1.0)[self.stratum]
+        used = np.flatnonzero(both)
+        variance = own[used] * (sizes - own)[used] / (12.0 * (sizes[used] + 1.0))
+        self._deviation = math.sqrt(float(variance.sum()))
+
+    def excess(self, shift: float) -> Reals:
+        """For each job of the member: weighted number of others below it, less half of all, after the shift."""
+        moved = np.where(self._own >= ENDLESS, ENDLESS, self._own - shift) + self.stratum * APART
+        below = np.searchsorted(self._axis, moved, "left") + np.searchsorted(self._axis, moved, "right")
+        excess: Reals = self._weight * (below / 2 - self._begins - self._others / 2)
+        return excess
+
+    def at(self, deviations: float) -> float:
+        """The shift at which the jobs rank that many standard deviations above the others."""
+        low, high = -LARGEST_SHIFT, LARGEST_SHIFT
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            if float(self.excess(middle).sum()) > deviations * self._deviation:
+                low = middle
+            else:
+                high = middle
+        return (low + high) / 2
+
+
+def shift_of(logs: Reals, members: Members, member: int, deviations: float, group: Places) -> Shift:
+    """The effect of one member. `deviations`: half of the interval; `group`: the family of each stratum."""
+    comparison = _Comparison(logs, members, member)
+    value, low, high = (comparison.at(distance) for distance in (0.0, deviations, -deviations))
+    error = (high - low) / (2 * deviations)
+    kept = max(1 - (error / value) ** 2, 0.0) if value else 0.0
+    families = group[comparison.stratum]
+    by_family = np.bincount(families, comparison.excess(0.0))
+    present = np.unique(families)
+    return Shift(
+        value=value,
+        low=low,
+        high=high,
+        shrunk=kept * value,
+        longer=int((by_family[present] > 0).sum()),
+        groups=len(present),
+    )
+
+
+class Failures(msgspec.Struct, frozen=True, kw_only=True):
+    """How many jobs of each member failed, how many would have by chance, and with which probability as many do."""
+
+    jobs: Places
+    failed: Places
+    expected: Reals
+    deviations: Reals
+    """Excess in standard deviations; NaN where nothing varies."""
+    p_value: Reals
+
+
+def failures_of(failed: NDArray[np.bool_], members: Members, suspicious: float = 2.0) -> Failures:
+    """Failures of members. `suspicious`: excess in standard deviations below which no exact test is needed (p = 1)."""
+    sizes = members.sizes
+    marked = np.bincount(members.stratum, failed, len(sizes)).astype(np.intp)
+    stratum, member, number = _shares(members, sizes)
+    compared = np.zeros(len(sizes) * members.count, bool)
+    compared[stratum * members.count + member] = True
+    counted = compared[members.stratum[members.job] * members.count + members.member]
+    observed = np.bincount(members.member[counted], failed[members.job[counted]], members.count).astype(np.intp)
+    share = marked[stratum] / sizes[stratum]
+    expected = np.bincount(member, number * share, members.count)
+    left = (sizes[stratum] - number) / np.maximum(sizes[stratum] - 1, 1)
+    variance = np.bincount(member, number * share * (1 - share) * left, members.count)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviations = np.where(variance > 0, (observed - expected) / np.sqrt(variance), np.nan)
+    p_value = np.ones(members.count)
+    for place in np.flatnonzero(deviations > suspicious):
+        at = np.flatnonzero((member == place) & (marked[stratum] > 0))
+        draws = [(int(number[row]), int(marked[stratum[row]]), int(sizes[stratum[row]])) for row in at]
+        p_value[place] = tail_of_sum(int(observed[place]), draws)
+    jobs = np.bincount(member, number, members.count).astype(np.intp)
+    return Failures(jobs=jobs, failed=observed, expected=expected.astype(float), deviations=deviations, p_value=p_value)
+
+
+def tail_of_sum(found: int, draws: list[tuple[int, int, int]]) -> float:
+    """Probability that the counts sum to `found` or more. `draws`: drawn, marked and total of each."""
+    chances = np.ones(1)
+    for drawn, marked, total in draws:
+        least, most = max(drawn + marked - total, 0), min(drawn, marked)
+        whole = log_choose(total, drawn)
+        parts = [
+            math.exp(log_choose(marked, hits) + log_choose(total - marked, drawn - hits) - whole)
+            for hits in range(least, most + 1)
+        ]
+        chances = np.convolve(chances, np.r_[np.zeros(least), parts])
+    return float(min(max(chances[found:].sum(), PRECISE), 1.0))

@@ -1,0 +1,118 @@
+"""seatrial jobs: first lines, privacy, one call of sacct for each day, and what goes wrong with it."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.support.command_line import Seatrial
+from tests.support.documents import own_lines
+from tests.support.job_histories import History, sacct_text
+from tests.support.paths import ROOT
+from tests.support.slurm_scripts import SlurmScripts
+
+SMALL = History(nodes=24, families=8, jobs=1500)
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> str:
+    path = tmp_path / "sacct.txt"
+    path.write_text(sacct_text(replace(SMALL, slow_nodes={"n7": 1.9})))
+    return str(path)
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
+    scripts = SlurmScripts(tmp_path / "bin")
+    monkeypatch.setenv("PATH", f"{scripts.folder}:/usr/bin:/bin")
+    return scripts
+
+
+def test_the_first_line_answers(slow: str, seatrial: Seatrial) -> None:
+    out = seatrial("jobs", "--from", slow, code=1).out
+    first = out.splitlines()[0]
+    assert first.startswith("SLOW  n7: jobs take 1.9 times as long there; ")
+    assert first.endswith(" families")
+    assert len(first) <= 80
+    assert "\n--exclude=n7\n" in out
+    assert "1500 read" in out
+
+
+def test_a_pass_says_what_would_have_been_named(tmp_path: Path, seatrial: Seatrial) -> None:
+    (tmp_path / "sacct.txt").write_text(sacct_text(SMALL))
+    first = seatrial("jobs", "--from", str(tmp_path / "sacct.txt")).out.splitlines()[0]
+    assert first.startswith("PASS  24 nodes alike")
+    assert " % longer would be named" in first
+    assert len(first) <= 80
+
+
+def test_two_days_are_two_calls_in_utc(slurm: SlurmScripts, seatrial: Seatrial) -> None:
+    slurm.says("sacct", sacct_text(replace(SMALL, jobs=20)))
+    out = seatrial("jobs", "--since", "2026-03-02", "--until", "2026-03-03", "-p", "main", code=2).out
+    asked = slurm.all_asked("sacct")
+    days = [[word for word in call if "time=" in word] for call in asked]
+    assert days == [
+        ["--starttime=2026-03-02", "--endtime=2026-03-03"],
+        ["--starttime=2026-03-03", "--endtime=2026-03-04"],
+    ]
+    assert all("--partition=main" in call and "--parsable2" in call for call in asked)
+    assert "2 calls, " in out
+    assert "record that appears twice" in out
+
+
+def test_an_old_sacct_is_asked_without_the_submit_line(slurm: SlurmScripts, seatrial: Seatrial) -> None:
+    slurm.says("sacct", "")
+    header = "JobID|State|ElapsedRaw"
+    slurm.runs(
+        "sacct",
+        f'case "$*" in *SubmitLine*) echo \'sacct: fatal: Invalid field requested: "SubmitLine"\' >&2; exit 1;; esac\n'
+        f"echo '{header}'",
+    )
+    out = seatrial("jobs", "--since", "2026-03-02", "--until", "2026-03-02", code=2).out
+    assert out.startswith("MEASURED  accounting has no record of this period\n")
+
+
+def test_a_database_that_does_not_answer_is_one_sentence(slurm: SlurmScripts, seatrial: Seatrial) -> None:
+    slurm.says("sacct", "sacct: error: slurm_persist_conn_open_without_init: failed to open persistent connection\n", 1)
+    error = seatrial("jobs", "--since", "2026-03-02", "--until", "2026-03-02", code=2).err
+    assert error.splitlines()[-1].startswith("seatrial: The accounting database does not answer for 2026-03-02: ")
+
+
+def test_without_sacct_a_file_is_asked_for(monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert "--from FILE" in seatrial("jobs", code=2).err
+
+
+def test_scrubbed_reports_have_no_names(slow: str, seatrial: Seatrial) -> None:
+    out = seatrial("jobs", "--from", slow, "--scrub", "--families", "--changed", "2026-04-01", code=1).out
+    assert "code" not in out
+    assert "main" not in out.replace("remain", "")
+    assert "n7" not in out
+
+
+def test_names_cannot_reach_the_terminal_unescaped(tmp_path: Path, seatrial: Seatrial) -> None:
+    text = sacct_text(replace(SMALL, jobs=40)).replace("code", "\x1b[31mcode")
+    (tmp_path / "sacct.txt").write_text(text)
+    page = tmp_path / "page.html"
+    printed = seatrial("jobs", "--from", str(tmp_path / "sacct.txt"), "--families", "--html", str(page), code=None)
+    assert "\x1b" not in printed.out + page.read_text()
+
+
+def test_one_family_and_one_job(slow: str, seatrial: Seatrial) -> None:
+    families = seatrial("jobs", "--from", slow, "--json", code=1).data["families"]
+    label = max(families, key=lambda family: family["jobs"])["label"]
+    out = seatrial("jobs", "--from", slow, "--family", label, code=1).out
+    assert " of its jobs completed (" in out
+    assert "█" in out
+    assert "--family and --job" in seatrial("jobs", "--family", "a", "--job", "7", code=64).err
+
+
+def test_every_field_of_the_json_is_described(slow: str, seatrial: Seatrial) -> None:
+    described = own_lines((ROOT / "docs" / "jobs.md").read_text())
+    fields = seatrial("jobs", "--from", slow, "--json", code=1).object["data"]
+    assert {name for name in fields if name not in described and f"{name}[]" not in described} == set()
+
+
+@pytest.mark.parametrize("words", [("--since", "yesterday"), ("--changed", "9999-12-31"), ("--since", "2026-03-04")])
+def test_dates_are_checked(words: tuple[str, str], seatrial: Seatrial) -> None:
+    assert words[1] in seatrial("jobs", *words, "--until", "2026-03-03", code=64).err

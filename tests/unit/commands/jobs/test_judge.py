@@ -1,0 +1,148 @@
+"""Histories of known truth: what was planted is named, and nothing else."""
+
+from collections.abc import Sequence
+from datetime import date
+
+import pytest
+from msgspec.structs import replace
+
+from seatrial.commands.jobs.families import Names, StandIns, normalised
+from seatrial.commands.jobs.job_table import JobTable, job_table
+from seatrial.commands.jobs.judge import JobsResult, judge_jobs
+from seatrial.commands.jobs.single_family import family_named, family_times, job_numbered
+from seatrial.importers.accounting import read_accounting
+from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.verdict import FindingKind, Outcome, Verdict
+from tests.support.job_histories import RECORDED, History, recorded_spreads, sacct_text
+
+SMALL = History(nodes=24, families=8, jobs=1500)
+CHANGED = date(2026, 4, 1)
+"""Day 30 of a history."""
+
+
+def table_of(history: History, names: Names | None = None) -> JobTable:
+    return job_table(read_accounting(sacct_text(history).encode().splitlines(keepends=True)), names or Names())
+
+
+def judged(history: History, changed: date | None = None) -> JobsResult:
+    return judge_jobs(table_of(history), changed=changed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_healthy_history_names_nobody(seed: int) -> None:
+    result = judged(replace(SMALL, seed=seed))
+    assert (result.findings, result.verdict, result.exit_code) == ((), Verdict.PASS, ExitCode.PASS)
+    assert result.comparison.compared == 24
+    assert 0 < result.comparison.detectable < 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_slow_node_is_named_with_its_size(seed: int) -> None:
+    result = judged(replace(SMALL, seed=seed, slow_nodes={"n7": 1.4}))
+    (node,) = result.slow
+    assert node.node == "n7"
+    assert node.low < 1.4 < node.high
+    assert node.longer >= node.families - 1
+    assert [finding.kind for finding in result.findings] == [FindingKind.SLOW_JOBS]
+    assert result.exit_code is ExitCode.FINDINGS
+
+
+def test_two_slow_nodes_are_named_and_not_their_partners() -> None:
+    result = judged(replace(SMALL, slow_nodes={"n7": 1.6, "n11": 2.5}))
+    assert [node.node for node in result.slow] == ["n11", "n7"]
+
+
+def test_a_node_that_only_gets_one_slow_family_is_not_named() -> None:
+    result = judged(replace(SMALL, only={"n5": 2}, slow_families={2: 3.0}, changed=0))
+    assert result.slow == ()
+    assert result.comparison.alone == ("n5",)
+
+
+def test_crashes_on_a_node_are_told_from_others() -> None:
+    result = judged(replace(SMALL, failing={"n9": 0.4}))
+    (node,) = result.failing
+    assert (node.node, node.ending.value) == ("n9", "crashed")
+    assert node.failed > 2 * node.expected
+    assert result.verdict is Verdict.UNSTABLE
+
+
+def test_families_that_became_slower_are_named_with_their_size() -> None:
+    often = replace(SMALL, families=6, jobs=4000, nodes=60)
+    result = judged(replace(often, slow_families={1: 2.0, 4: 4.0}), CHANGED)
+    assert result.change
+    slower = result.change.changed(Outcome.SLOWER)
+    assert {each.family[:11] for each in slower} == {"user1/codeb", "user4/codee"}
+    factors = {"user1/codeb": 2.0, "user4/codee": 4.0}
+    assert all(each.low < factors[each.family[:11]] < each.high for each in slower)
+    assert result.slow == ()
+
+
+def test_the_day_is_found_where_all_jobs_become_slower() -> None:
+    result = judged(replace(SMALL, slow_families=dict.fromkeys(range(8), 1.8)))
+    assert result.change and not result.change.given
+    assert abs((date.fromisoformat(result.change.date) - CHANGED).days) <= 2
+    assert 1.6 < result.change.ratio < 2.0
+
+
+def test_a_day_without_a_change_is_a_pass_or_undecided_but_never_slow() -> None:
+    result = judged(SMALL, CHANGED)
+    assert result.verdict in (Verdict.PASS, Verdict.INCONCLUSIVE)
+    assert result.change and result.change.changed(Outcome.SLOWER) == ()
+
+
+def test_no_records_are_no_pass() -> None:
+    result = judged(replace(SMALL, jobs=0))
+    assert (result.verdict, result.exit_code) == (Verdict.MEASURED, ExitCode.INCOMPLETE)
+
+
+def test_every_record_is_used_or_counted() -> None:
+    table = table_of(SMALL)
+    assert len(table.jobs) + sum(table.left_out.values()) == table.records
+    assert {"cancelled", "pre-empted", "requeued"} == set(table.left_out)
+
+
+def test_stand_ins_are_the_same_for_the_same_name() -> None:
+    table, scrubbed = table_of(SMALL), table_of(SMALL, StandIns())
+    assert {family.user for family in scrubbed.families} == {f"user{number}" for number in range(1, 8)}
+    assert all(family.name.startswith("job") for family in scrubbed.families)
+    assert all(name.startswith("node") for name in scrubbed.nodes)
+    assert len(scrubbed.nodes) == len(table.nodes) == 24
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sbatch /home/a/run12/in_2026-11-02.sh", "sbatch in_#-#-#.sh"),
+        ("vasp-4711", "vasp-#"),
+        ("a  \n b 3.5", "a b #"),
+        ("run_20261102T1200_x", "run_#T#_x"),
+    ],
+)
+def test_names_without_numbers_paths_and_dates(text: str, expected: str) -> None:
+    assert normalised(text) == expected
+
+
+def test_a_family_and_the_place_of_a_job_in_it() -> None:
+    table = table_of(replace(SMALL, slow_nodes={"n7": 3.0}))
+    largest = max(table.families, key=lambda family: family.jobs)
+    number = family_named(table, largest.label)
+    times = family_times(table, number)
+    assert sum(times.endings.values()) == largest.jobs
+    assert sum(each.jobs for each in times.bins) == times.endings["completed"]
+    assert times.nodes[0].node == "n7"
+    job = int((table.family == number).argmax())
+    place = family_times(table, number, job_numbered(table, table.jobs[job].job)).job
+    assert place and 0 <= place.longer_than <= 1
+
+
+@pytest.mark.parametrize("name", ["nobody", "user"])
+def test_a_family_that_is_not_one_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=name):
+        family_named(table_of(SMALL), name)
+
+
+@pytest.mark.skipif(not RECORDED.exists(), reason="no recorded accounting beside the project")
+@pytest.mark.parametrize("planted", [[], ["n7"]])
+def test_with_run_times_that_scatter_as_recorded_ones(planted: Sequence[str]) -> None:
+    history = replace(SMALL, spreads=recorded_spreads(), slow_nodes=dict.fromkeys(planted, 1.3))
+    assert [node.node for node in judged(history).slow] == planted

@@ -1,0 +1,60 @@
+"""Groups before and after a day: planted changes are named with their size, others are not."""
+
+import math
+
+import numpy as np
+import pytest
+
+from seatrial.statistics.paired_change import changes_at, course, day_medians, pooled_change
+
+
+def jobs(
+    seed: int, factors: dict[int, float], groups: int = 12, size: int = 3000
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Logarithms, groups and days of jobs in 40 days; the mix changes, and days have a mood of their own."""
+    random = np.random.default_rng(seed)
+    day = random.integers(1, 41, size)
+    group = (random.random(size) ** np.where(day > 20, 0.7, 1.3) * groups).astype(int)
+    mood = 0.05 * random.standard_normal((groups, 41))
+    later = np.array([math.log(factors.get(number, 1.0)) for number in range(groups)])
+    logs = group * 1.0 + mood[group, day] + 0.3 * random.standard_t(3, size) + later[group] * (day > 20)
+    return logs, group, day
+
+
+def test_the_median_of_each_day() -> None:
+    medians = day_medians(np.array([3.0, 1.0, 2.0, 7.0]), np.array([0, 0, 0, 1]), np.array([5, 5, 6, 5]))
+    assert (medians.group.tolist(), medians.day.tolist(), medians.value.tolist()) == ([0, 0, 1], [5, 6, 5], [2, 2, 7])
+
+
+def test_planted_changes_are_named_with_their_size() -> None:
+    planted = {2: 1.3, 5: 2.0, 9: 4.0}
+    right = 0
+    for seed in range(20):
+        changes = changes_at(day_medians(*jobs(seed, planted, size=8000)), 21, 12, 0.01)
+        exact = set(np.flatnonzero(changes.named)) == set(planted)
+        right += exact and all(changes.low[at] < math.log(factor) < changes.high[at] for at, factor in planted.items())
+    assert right >= 18
+
+
+def test_a_change_of_mix_is_no_change() -> None:
+    named = [changes_at(day_medians(*jobs(seed, {})), 21, 12, 0.01).named.any() for seed in range(40)]
+    assert sum(named) <= 3
+
+
+def test_a_group_on_one_side_is_not_compared() -> None:
+    medians = day_medians(np.zeros(8), np.array([0, 0, 0, 0, 0, 0, 1, 1]), np.array([1, 2, 3, 4, 5, 6, 4, 5]))
+    changes = changes_at(medians, 4, 2, 0.01)
+    assert np.isnan(changes.change).tolist() == [False, True]
+    assert not changes.named.any()
+
+
+def test_all_groups_together() -> None:
+    changes = changes_at(day_medians(*jobs(7, dict.fromkeys(range(12), 1.2))), 21, 12, 0.01)
+    value, error = pooled_change(changes)
+    assert value == pytest.approx(math.log(1.2), abs=4 * error)
+    assert error < 0.05
+
+
+def test_the_course_steps_where_all_change() -> None:
+    days, series = course(day_medians(*jobs(8, dict.fromkeys(range(12), 1.5))), 12)
+    assert series[days > 20].mean() - series[days <= 20].mean() > 0.5
