@@ -75,7 +75,10 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
             enum=[*WORDS, None],
         ),
     ]
-    headline: Annotated[str, _described("The first line of the report; of an error its sentence; else empty.")]
+    headline: Annotated[
+        str,
+        _described("The first line of the report, with what the second adds; of an error its sentence; else empty."),
+    ]
     exit_code: Annotated[int, _described("The exit code of the process.")]
     findings: tuple[FindingFields, ...]
     data: Annotated[Any, _described("The command's own fields; null if `kind` is `error`.", type=["object", "null"])]

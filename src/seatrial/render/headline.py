@@ -70,3 +70,14 @@ def fitting_sentence(verdict: Verdict, sentences: Sequence[str], gaps: Sequence[
     if needed:
         return chosen
     return next((full for gap in gaps if gap and len(full := f"{chosen}; {gap}") <= room), chosen)
+
+
+def first_line(sentence: str, room: int) -> tuple[str, str]:
+    """The answer, as many clauses of the sentence as there is room for; and the others, for the line below it.
+
+    It is divided between clauses (a semicolon), else between parts (a comma); one that is too long is not.
+    """
+    if len(sentence) <= room:
+        return sentence, ""
+    end = max(sentence.rfind("; ", 0, room + 2), 0) or max(sentence.rfind(", ", 0, room + 2), 0)
+    return (sentence[:end], sentence[end + 2 :]) if end else (sentence, "")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.render import finding_text
 from seatrial.render.escape import clean
+from seatrial.render.headline import LINE, first_line
 from seatrial.render.report import (
     Align,
     Block,
@@ -76,11 +77,12 @@ def as_text(report: Report, *, width: int = 100, colour: bool = False) -> str:
 
 def _parts(report: Report, columns: int) -> Iterator["RenderableType"]:
     started = False
-    if report.word:
-        yield _pieces((report.word, STYLES.get(report.word, "bold")), ("  ", ""), (clean(report.title), "bold"))
-        started = True
-    elif report.answers:
-        yield _text(report.title, "bold")
+    if report.word or report.answers:
+        answer, more = first_line(clean(report.title), LINE - len(report.word) - GAP * bool(report.word))
+        word = [(report.word, STYLES.get(report.word, "bold")), ("  ", "")] if report.word else []
+        yield _pieces(*word, (answer, "bold"))
+        if more:
+            yield _text(more)
         started = True
     for block in report.terminal(columns):
         if started and not block.tight:

@@ -8,7 +8,7 @@ from seatrial.model import subject
 from seatrial.model.judgement import Power
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Finding, FindingKind, Verdict
-from seatrial.render.headline import sentence_of, word_of
+from seatrial.render.headline import first_line, sentence_of, word_of
 from tests.support.report_examples import estimate, judgement, pair, run_info, slow_node
 
 
@@ -78,3 +78,16 @@ def test_a_pass_says_what_it_is_worth() -> None:
     assert said.word == "PASS"
     assert said.what.endswith("% of its limit; spread 0.4 %; a node that is 3.2 % slower would have been found")
     assert "uplinks under load" in not_tested(run_info(), judgement())
+
+
+@pytest.mark.parametrize(
+    ("sentence", "divided"),
+    [
+        ("n3: link at 60 % of its limit", ("n3: link at 60 % of its limit", "")),
+        ("4 nodes: all good; spread 0.5 %; a node at 96 % would show", ("4 nodes: all good; spread 0.5 %", "a node at 96 % would show")),
+        ("2 findings: n3, n5, 2 nodes not measured, incomplete", ("2 findings: n3, n5, 2 nodes not measured", "incomplete")),
+        ("one clause that is longer than a line has room for it", ("one clause that is longer than a line has room for it", "")),
+    ],
+)  # fmt: skip
+def test_a_first_line_ends_with_a_clause(sentence: str, divided: tuple[str, str]) -> None:
+    assert first_line(sentence, 40) == divided
