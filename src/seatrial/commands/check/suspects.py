@@ -229,12 +229,11 @@ def _alone_late(pairs: Sequence[Blamed], evidence: Mapping[Pair, MeasuredPair], 
     Many, or pairs that are a little later, lie at another distance; a switch more on the way does not double a round
     trip, and it is on the way of more than one pair.
     """
-    far = []
-    for one in pairs:
-        speeds = {pair: evidence[pair].first_speed for pair in one.pairs}
-        lines = [references.speed[references.crosses(pair)].over_peers(speed or 0.0) for pair, speed in speeds.items()]
-        if max(lines) < -math.log(FAR_LATER):
-            far.append(one)
+
+    def over_peers(pair: Pair) -> float:
+        return references.speed[references.crosses(pair)].over_peers(evidence[pair].first_speed or 0.0)
+
+    far = [one for one in pairs if max(map(over_peers, one.pairs)) < -math.log(FAR_LATER)]
     nodes = {name for pair in evidence for name in pair}
     alone = {frozenset(pair) for one in far for pair in one.pairs}
     return far if len(alone) <= max(1, FEW_PAIRS * len(nodes) * (len(nodes) - 1) / 2) else []
