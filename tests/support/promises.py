@@ -9,8 +9,9 @@ from tests.support.documents import table
 from tests.support.job_histories import History, sacct_text
 from tests.support.paths import ROOT
 
-ELSEWHERE = ("--hosts", "run hpcc")
-"""test_hosts.py runs what needs an sshd, and tests/applications what needs a benchmark's package."""
+ELSEWHERE = ("--hosts", "run hpcc", "doctor --from")
+"""test_hosts.py runs what needs an sshd, tests/applications what needs a benchmark's package, and the tests of doctor
+what needs a job that failed."""
 ON_A_CLUSTER = re.compile(
     r"seatrial (doctor|check(?! --launcher local)|limits|facts --scrub|runs collect|link|nodes --for|placement)\b"
     r"| n\[| --from cluster"
