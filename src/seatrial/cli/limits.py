@@ -24,7 +24,7 @@ from seatrial.model.settings import SiteSettings
     "--what-if",
     multiple=True,
     type=CHANGE,
-    help="Limits with this change, beside those of now: port=FDR, hca+1, pcie=3.0x16, memory=2400, mtu=4096; may be "
+    help="Limits with this change, beside those of now: port=FDR, hca+1, pcie=3.0x16, memory=2400, mtu=9000; may be "
     "repeated.",
     metavar="CHANGE",
 )

@@ -24,10 +24,15 @@ FULL_LANES = 4
 MOST_ADAPTERS = 16
 """Adapters that a node gets at most: more than any board has slots for."""
 MTUS = (256, 512, 1024, 2048, 4096)
+"""Of InfiniBand."""
+LEAST_MTU, MOST_MTU = 576, 9216
+"""Of Ethernet, and more than its standard's 1500 where switches permit it."""
+ETHERNET = re.compile(r"([1-9][0-9]{0,2}(?:\.5)?)G")
+"""2.5G, 100G: the rate of an Ethernet port."""
 SLOWEST_MEMORY, FASTEST_MEMORY = 200, 20000
 """Plausible MT/s: DDR began at 200, and MR-DIMMs reach 12800."""
 CHANGE = re.compile(r"(?:(port|pcie|memory|mtu)=([0-9a-z.]+)|(hca)\+([0-9]{1,2}))", re.IGNORECASE)
-EXAMPLES = "Write port=FDR, hca+1, pcie=3.0x16, memory=2400 or mtu=4096."
+EXAMPLES = "Write port=FDR, port=100G, hca+1, pcie=3.0x16, memory=2400 or mtu=9000."
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,20 +47,22 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_change(text: str, what: str) -> Change:
-    """`port=FDR`, `hca+1`, `pcie=3.0x16`, `memory=2400`, `mtu=4096`. `what`: the option. Raises UsageError."""
+    """`port=FDR`, `hca+1`, `pcie=3.0x16`, `memory=2400`, `mtu=9000`. `what`: the option. Raises UsageError."""
     match = CHANGE.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"{what} {text!r} is not a change that can be computed.", EXAMPLES)
     part, value = (match[1] or match[3]).lower(), (match[2] or match[4]).upper()
-    if part == "port" and value not in LANES:
-        raise UsageError(f"{what} {text!r}: InfiniBand has no such speed.", f"It has {', '.join(LANES)}.")
+    if part == "port" and value not in LANES and not ETHERNET.fullmatch(value):
+        raise UsageError(
+            f"{what} {text!r}: InfiniBand has no such speed.", f"It has {', '.join(LANES)}; of Ethernet write 100G."
+        )
     if part == "pcie":
         value = _pcie_text(value.lower())
     valid = {
         "port": True,
         "pcie": bool(value),
         "memory": value.isdigit() and SLOWEST_MEMORY <= int(value) <= FASTEST_MEMORY,
-        "mtu": value.isdigit() and int(value) in MTUS,
+        "mtu": value.isdigit() and (int(value) in MTUS or LEAST_MTU <= int(value) <= MOST_MTU),
         "hca": value.isdigit() and 1 <= int(value) <= MOST_ADAPTERS,
     }
     if not valid[part]:
@@ -77,31 +84,35 @@ def changed_nodes(facts: Mapping[str, NodeFacts], changes: tuple[Change, ...]) -
     for change in changes:
         after = {name: changed(node, change) for name, node in nodes.items()}
         if after == nodes:
-            raise UsageError(f"--what-if {change} changes none of the nodes: {_why_not(nodes, change)}.", EXAMPLES)
+            raise UsageError(f"--what-if {change} changes none of the nodes: {_why_not(change)}.", EXAMPLES)
         nodes = after
     return nodes
 
 
-def _why_not(facts: Mapping[str, NodeFacts], change: Change) -> str:
+def _why_not(change: Change) -> str:
     """Why a change alters none of the nodes."""
     if change.part == "memory":
         return "they run at that rate, or their channels and speeds are not known"
-    ports = [port for node in facts.values() for port in node_ports(node)]
     if change.part == "pcie":
         return "the links of their adapters run like that, or are not known"
-    infiniband = any(port.port.family is PortFamily.INFINIBAND for port in ports)
-    if change.part in ("port", "mtu") and infiniband:
-        return "their ports are like that"
-    return "they have no active port of " + ("an adapter" if change.part == "hca" else "InfiniBand")
+    return (
+        "they have no active port of an adapter"
+        if change.part == "hca"
+        else "no port of them can, or all are like that"
+    )
 
 
 def changed(facts: NodeFacts, change: Change) -> NodeFacts:
     """One node with one change; as it was where it has no such part."""
     match change.part:
+        case "port" if ethernet := ETHERNET.fullmatch(change.value):
+            return _with_interfaces(facts, speed_bits_per_s=float(ethernet[1]) * 1e9)
         case "port":
             return _with_ports(facts, speed_name=change.value)
         case "mtu":
-            return _with_ports(facts, mtu_bytes=int(change.value))
+            mtu = int(change.value)
+            with_ports = _with_ports(facts, mtu_bytes=mtu) if mtu in MTUS else facts
+            return _with_interfaces(with_ports, mtu_bytes=mtu) if mtu >= LEAST_MTU else with_ports
         case "hca":
             return _with_more_adapters(facts, int(change.value))
         case "pcie":
@@ -119,6 +130,18 @@ def _with_ports(facts: NodeFacts, **values: str | int) -> NodeFacts:
         for hca in facts.hcas
     )
     return msgspec.structs.replace(facts, hcas=hcas)
+
+
+def _with_interfaces(facts: NodeFacts, **values: float) -> NodeFacts:
+    """All Ethernet interfaces that are up with these values."""
+    ethernet = {interface.name for interface in facts.ethernet_interfaces if interface.state == "up"}
+    return msgspec.structs.replace(
+        facts,
+        interfaces=tuple(
+            msgspec.structs.replace(interface, **values) if interface.name in ethernet else interface
+            for interface in facts.interfaces
+        ),
+    )
 
 
 def _is_infiniband(port: Port) -> bool:

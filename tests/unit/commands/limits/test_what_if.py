@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from seatrial.commands.limits.changed_limits import answer_of_change, changed_limits
 from seatrial.limits.what_if import changed_nodes, parse_change
 from seatrial.model.errors import UsageError
-from seatrial.model.facts import NodeFacts
+from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import Dimm, MemoryFacts
 from tests.support.limits_examples import device, hca, intel, node, port
 
@@ -54,12 +54,29 @@ def test_memory_gains_up_to_what_the_processor_supports() -> None:
     assert first_line("memory=3200", pair=False).endswith("153.6 GB/s, now 136.5 GB/s (+13 %)")
 
 
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ("mtu=9000", "n1>n2 at most 123.8 MB/s, now 117.7 MB/s (+5.2 %)"),
+        ("port=10g", "n1>n2 at most 1.18 GB/s, now 117.7 MB/s (+900 %)"),
+    ],
+)
+def test_ethernet_has_a_rate_and_an_mtu_too(change: str, line: str) -> None:
+    eth0 = NetworkInterface(name="eth0", link_type=1, state="up", speed_bits_per_s=1e9, mtu_bytes=1500)
+    facts = {name: node(name, interfaces=(eth0,)) for name in ("n1", "n2")}
+    asked = parse_change(change, "--what-if")
+    changes = changed_limits(facts, changed_nodes(facts, (asked,)), ("n1", "n2"))
+    assert answer_of_change([str(asked)], changes) == f"With {asked}: {line}"
+
+
 def test_a_change_that_does_not_help_says_so() -> None:
     line = first_line("pcie=3.0x16")
     assert line == "With pcie=3.0x16: no limit changes; n1>n2 stays at 3.97 GB/s"
 
 
-@pytest.mark.parametrize("text", ["port=", "port=FAST", "hca+0", "hca+17", "pcie=7.0", "memory=9", "mtu=9000", "cpu=2"])
+@pytest.mark.parametrize(
+    "text", ["port=", "port=FAST", "hca+0", "hca+17", "pcie=7.0", "memory=9", "mtu=99999", "cpu=2"]
+)
 def test_what_cannot_be_computed_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--what-if"):
         parse_change(text, "--what-if")
