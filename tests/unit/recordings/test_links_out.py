@@ -54,3 +54,15 @@ def test_a_recorded_tree_shows_nothing_from_elsewhere(tmp_path: Path, capsys: py
     (tmp_path / "tree" / "sys").symlink_to(tmp_path / "private")
     assert run(["facts", "--from", str(tmp_path / "tree"), "--json"]) == 0
     assert PRIVATE not in json.dumps(json.loads(capsys.readouterr().out))
+
+
+def test_a_map_of_the_automounter_that_is_elsewhere_is_not_read(tmp_path: Path) -> None:
+    """A file of the recorded tree names the map, and may name it by a path that climbs out of the tree."""
+    (tmp_path / "private").write_text(f"{PRIVATE} srv:/x\n")
+    (tmp_path / "tree" / "etc").mkdir(parents=True)
+    (tmp_path / "tree" / "proc").mkdir()
+    climbing = "/.." * 30
+    (tmp_path / "tree" / "etc" / "auto.master").write_text(f"/x {climbing}{tmp_path}/private\n")
+    assert run(["facts", "--from", str(tmp_path / "tree"), "--output", str(tmp_path / "made")]) == 0
+    made = [path.read_text() for path in (tmp_path / "made").rglob("*.*")]
+    assert made and not [text for text in made if PRIVATE in text]
