@@ -21,7 +21,7 @@ from seatrial.archive.reader import read_entries, read_info, read_run
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.samples import opened, parquet, read_errors, system_errors
 from seatrial.files.owners import is_own
-from seatrial.judgement.benchmark_result import declared_in, judge_run, run_values
+from seatrial.judgement.benchmark_result import RunResult, declared_in, judge_run, run_values
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.imported import ImportedValue, Sense
 from seatrial.model.measurement import Kernel, Phase
@@ -244,6 +244,16 @@ def _insert(connection: "duckdb.DuckDBPyConnection", rows: Sequence[tuple[object
         connection.executemany(OF_NODE, rows)
 
 
+def judged_benchmark(folder: Path, others_s: float = OTHERS_S) -> RunResult:
+    """The output of a benchmark that was run, by the patterns of its run. Raises UsageError where they take too long.
+
+    `others_s`: seconds for a run of another user, who wrote the patterns and the output.
+    """
+    with limited(PARSE_S if is_own(folder) else others_s, f"Reading the output of {read_info(folder).run}"):
+        recorded = read_run(folder)
+        return judge_run(recorded, declared_in(recorded.info))
+
+
 def printed_values(folder: Path) -> Sequence[ImportedValue]:
     """What programs printed: values that were imported, or those of a benchmark that was run, if they can be used.
 
@@ -252,8 +262,7 @@ def printed_values(folder: Path) -> Sequence[ImportedValue]:
     info = read_info(folder)
     if run_kind(info) is RunKind.IMPORT:
         return [value for entry in of_type(read_entries(folder), ValuesImported) for value in entry.values]
-    with limited(PARSE_S if is_own(folder) else OTHERS_S, f"Reading the output of {info.run}"):
-        result = judge_run(read_run(folder), declared_in(info))
+    result = judged_benchmark(folder)
     if not result.output.valid:
         why = [*result.output.missing, *(breach.reason for breach in result.output.breaches), result.failure]
         raise SeatrialError(f"its output is {result.word}: {why[0]}.", f"Leave it out; see seatrial report {info.run}.")
