@@ -16,7 +16,7 @@ def test_the_shorter_limit_ends_the_block(outer_s: float, inner_s: float) -> Non
 
 def test_a_limit_goes_on_after_one_inside_it() -> None:
     began = time.monotonic()
-    with pytest.raises(UsageError, match="The whole took more than 0.3 s"), limited(0.3, "The whole"):
+    with pytest.raises(UsageError, match=r"The whole took more than 0\.3 s"), limited(0.3, "The whole"):
         for _ in range(50):
             with limited(20.0, "A part"):
                 time.sleep(0.02)
