@@ -7,6 +7,7 @@ once, have the value of those rounds, since the others may have shared cables. S
 not count. Figures of trials of nodes have each node as a pair with itself.
 """
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -265,7 +266,9 @@ def printed_values(folder: Path) -> Sequence[ImportedValue]:
     result = judged_benchmark(folder)
     if not result.output.valid:
         why = [*result.output.missing, *(breach.reason for breach in result.output.breaches), result.failure]
-        raise SeatrialError(f"its output is {result.word}: {why[0]}.", f"Leave it out; see seatrial report {info.run}.")
+        raise SeatrialError(
+            f"its output is {result.word}: {why[0]}.", f"Leave it out; see seatrial report {shlex.quote(info.run)}."
+        )
     return tuple(run_values(info, result.benchmark, result.output))
 
 
