@@ -228,7 +228,7 @@ def _load(connection: "duckdb.DuckDBPyConnection", number: int, file: ValuesFile
 
 def _load_samples(connection: "duckdb.DuckDBPyConnection", number: int, file: ValuesFile, path: Path) -> bool:
     """The values of one file; whether there are trials of nodes besides, of which the journal has the figures."""
-    with parquet(path) as name:
+    with parquet(connection, path) as name:
         connection.register("samples", connection.read_parquet(name))
         if file.in_baseline:
             connection.execute(KEPT, [number, file.run, Phase.NODES.value, file.trials_of is not None])
