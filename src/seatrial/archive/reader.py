@@ -40,7 +40,7 @@ from seatrial.archive.journal import (
 from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record
 from seatrial.archive.stored_measurements import GROUPS, PAIRS, StoredMeasurements
 from seatrial.fabric import routed_fabric as routed
-from seatrial.files.owners import entries, is_own
+from seatrial.files.owners import entries, is_own, is_own_or_roots
 from seatrial.model import formats
 from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.facts import NodeFacts
@@ -254,6 +254,11 @@ def run_folders(archive: Path) -> list[Path]:
     if not archive.is_dir():
         return []
     return [folder for *_, folder in _dated(archive)]
+
+
+def trusted_runs(archive: Path) -> list[Path]:
+    """Runs of this user and of root, the newest first: anybody may put others into a shared archive."""
+    return [folder for folder in reversed(run_folders(archive)) if is_own_or_roots(folder)]
 
 
 def _dated(archive: Path) -> list[tuple[str, str, Path]]:
