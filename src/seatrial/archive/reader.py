@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from seatrial.archive.inputs import (
     WIRING_BYTES,
     decoded,
     journal_lines,
+    read_up_to,
 )
 from seatrial.archive.journal import (
     BenchmarkPlanned,
@@ -40,7 +42,7 @@ from seatrial.archive.journal import (
 from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record
 from seatrial.archive.stored_measurements import GROUPS, PAIRS, StoredMeasurements
 from seatrial.fabric import routed_fabric as routed
-from seatrial.files.owners import entries, is_own, is_own_or_roots
+from seatrial.files.owners import entries, is_ours, is_own, is_own_or_roots, user_name
 from seatrial.model import formats
 from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.facts import NodeFacts
@@ -63,6 +65,14 @@ AHEAD_S = 600.0
 RESTORE = "Restore the files from a copy; `seatrial runs export` writes the samples that are left."
 
 
+SMALL_BYTES = 256 << 10
+"""A description of this size is always read; one of 4,096 nodes has about that."""
+OWNER_BYTES = 1 << 30
+"""Read of larger descriptions of one other user; as many bytes as one likes take no space, by hard links."""
+_read_bytes: Counter[int] = Counter()
+"""By number of the user."""
+
+
 class _Heading(msgspec.Struct, frozen=True):
     """What every format of run.json has."""
 
@@ -73,7 +83,7 @@ class _Heading(msgspec.Struct, frozen=True):
 def read_info(folder: Path) -> RunInfo:
     """run.json of the run in `folder`. Raises DamagedRun."""
     path = folder / layout.RUN_FILE
-    content = read_inside(folder, path, DESCRIPTION_BYTES)
+    content = _description(folder)
     with damage():
         heading = decoded(content, _Heading, path)
         if heading.format <= formats.RUN:
@@ -82,6 +92,19 @@ def read_info(folder: Path) -> RunInfo:
         f"{path} has format {heading.format}; this version of seatrial reads formats up to {formats.RUN}.",
         "Use a newer version of seatrial.",
     )
+
+
+def _description(folder: Path) -> bytes:
+    """The text of run.json. Raises DamagedRun, also for large ones of a user who has too many of them."""
+    path = folder / layout.RUN_FILE
+    with opened_inside(folder, path, DESCRIPTION_BYTES) as stream, damage():
+        status = os.fstat(stream.fileno())
+        if status.st_size > SMALL_BYTES and not is_ours(status):
+            _read_bytes[status.st_uid] += status.st_size
+            if _read_bytes[status.st_uid] > OWNER_BYTES:
+                whose = user_name(status.st_uid)
+                raise DamagedRun(f"{path} is not read: {whose} has more than 1 GiB of such large descriptions.")
+        return read_up_to(stream, path, DESCRIPTION_BYTES)
 
 
 def read_entries(folder: Path, left_out: tuple[type[Entry], ...] = ()) -> list[Entry]:
@@ -292,7 +315,8 @@ def has_run_file(folder: Path) -> bool:
 def _started(folder: Path) -> str:
     """When it began, as text that sorts by time: with or without a fraction of the second."""
     try:
-        return read_record(folder, folder / layout.RUN_FILE, _Heading, DESCRIPTION_BYTES).started.removesuffix("Z")
+        with damage():
+            return decoded(_description(folder), _Heading, folder / layout.RUN_FILE).started.removesuffix("Z")
     except DamagedRun:
         return ""
 
@@ -319,12 +343,12 @@ def find_run(archive: Path, name: str) -> Path:
     if not archive.is_dir():
         what = f"There is no folder {archive} of runs, and so no run {name!r}."
         raise NoRun(what, "Measure first, or name another folder with --archive.")
-    dated = _dated(archive)
-    if name == LAST and not dated:
-        raise NoRun(f"The folder {archive} has no runs.", "Measure first, or name another folder with --archive.")
     if name == LAST:  # others may have put a run there that begins in a hundred years
+        dated = _dated(archive)
+        if not dated:
+            raise NoRun(f"The folder {archive} has no runs.", "Measure first, or name another folder with --archive.")
         return max(dated, key=lambda run: (run[0] != "", is_own(run[2]), not is_ahead(run[0]), run))[2]
-    folders = [folder for *_, folder in dated]
+    folders = sorted(path for path in entries(archive) if has_run_file(path))
     closed = [folder for folder in folders if folder.name == name]  # whatever others call an open run of theirs
     exact = closed or [folder for folder in folders if layout.run_of(folder) == name]
     matching = exact or [folder for folder in folders if folder.name.startswith(name)]

@@ -11,14 +11,16 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from seatrial.archive import layout
+from seatrial.archive import layout, reader
 from seatrial.archive.reader import find_run
 from seatrial.archive.writer import RunWriter
+from seatrial.frame.command_line import run
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail
 from tests.support.made_once import made_once
@@ -239,3 +241,25 @@ def test_a_huge_or_deep_description_is_a_damaged_run(public: Path) -> None:
     assert "2 damaged runs" in text
     assert "\x1b" not in text
     assert "xxx" not in text
+
+
+def test_large_descriptions_with_many_names_keep_nobody_waiting(
+    public: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As many bytes as one likes take no space, by hard links: of each owner only so many are read."""
+    record(CLUSTER, public, "mine")
+    large = record(CLUSTER, public, "large") / layout.RUN_FILE
+    large.write_text(large.read_text() + " " * reader.SMALL_BYTES)
+    for number in range(20):
+        (public / f"link{number}").mkdir()
+        (public / f"link{number}" / layout.RUN_FILE).hardlink_to(large)
+        give(public / f"link{number}", FIRST)
+    monkeypatch.setattr(reader, "OWNER_BYTES", 5 * large.stat().st_size)
+    monkeypatch.setattr(reader, "_read_bytes", Counter[int]())
+    assert reader.find_run(public, "mine") == public / "mine"
+    assert not reader._read_bytes, "a whole name needs no description"
+    assert reader.find_run(public, "last") == public / "mine"
+    found = [reader._started(public / f"link{number}") for number in range(20)]
+    assert not any(found)
+    assert run(["runs", "list", "--archive", str(public)]) == 0
+    assert "such large descriptions" in capsys.readouterr().out
