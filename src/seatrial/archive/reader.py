@@ -2,7 +2,6 @@
 
 import os
 import stat
-from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -39,10 +38,10 @@ from seatrial.archive.journal import (
     decode,
     of_type,
 )
-from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record
+from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record, refuse_many
 from seatrial.archive.stored_measurements import GROUPS, PAIRS, StoredMeasurements
 from seatrial.fabric import routed_fabric as routed
-from seatrial.files.owners import entries, is_ours, is_own, is_own_or_roots, user_name
+from seatrial.files.owners import entries, is_own, is_own_or_roots
 from seatrial.model import formats
 from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.facts import NodeFacts
@@ -63,14 +62,6 @@ LAST = "last"
 AHEAD_S = 600.0
 """A clock that is this much ahead is wrong: time services keep clocks within seconds, and a time zone is more."""
 RESTORE = "Restore the files from a copy; `seatrial runs export` writes the samples that are left."
-
-
-SMALL_BYTES = 256 << 10
-"""A description of this size is always read; one of 4,096 nodes has about that."""
-OWNER_BYTES = 1 << 30
-"""Read of larger descriptions of one other user; as many bytes as one likes take no space, by hard links."""
-_read_bytes: Counter[int] = Counter()
-"""By number of the user."""
 
 
 class _Heading(msgspec.Struct, frozen=True):
@@ -98,12 +89,7 @@ def _description(folder: Path) -> bytes:
     """The text of run.json. Raises DamagedRun, also for large ones of a user who has too many of them."""
     path = folder / layout.RUN_FILE
     with opened_inside(folder, path, DESCRIPTION_BYTES) as stream, damage():
-        status = os.fstat(stream.fileno())
-        if status.st_size > SMALL_BYTES and not is_ours(status):
-            _read_bytes[status.st_uid] += status.st_size
-            if _read_bytes[status.st_uid] > OWNER_BYTES:
-                whose = user_name(status.st_uid)
-                raise DamagedRun(f"{path} is not read: {whose} has more than 1 GiB of such large descriptions.")
+        refuse_many(stream, path)
         return read_up_to(stream, path, DESCRIPTION_BYTES)
 
 

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from seatrial.archive import layout
 from seatrial.archive.inputs import ANY_SIZE, journal_lines
-from seatrial.archive.run_files import DamagedRun, damage, opened_inside
+from seatrial.archive.run_files import DamagedRun, damage, opened_inside, refuse_many
 from seatrial.files.home_folders import temporary_folder
 from seatrial.files.owners import is_ours
 from seatrial.files.writing import descriptor_path, own_folder
@@ -174,6 +174,7 @@ def write_samples(folder: Path, run: str, target: Path | None = None) -> None:
     target = target or folder / layout.SAMPLES_FILE
     path = folder / layout.JOURNAL_FILE
     with opened_inside(folder, path, ANY_SIZE) as journal:
+        refuse_many(journal, path)
         refuse_cramped()  # before DuckDB is loaded
         with damage():
             longest, digest = _measured(journal_lines(journal, path))

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.archive import layout, reader
+from seatrial.archive import layout, reader, run_files
+from seatrial.archive.export import samples_or_problems
 from seatrial.archive.reader import find_run
 from seatrial.archive.writer import RunWriter
 from seatrial.frame.command_line import run
@@ -249,17 +250,31 @@ def test_large_descriptions_with_many_names_keep_nobody_waiting(
     """As many bytes as one likes take no space, by hard links: of each owner only so many are read."""
     record(CLUSTER, public, "mine")
     large = record(CLUSTER, public, "large") / layout.RUN_FILE
-    large.write_text(large.read_text() + " " * reader.SMALL_BYTES)
+    large.write_text(large.read_text() + " " * run_files.SMALL_BYTES)
     for number in range(20):
         (public / f"link{number}").mkdir()
         (public / f"link{number}" / layout.RUN_FILE).hardlink_to(large)
         give(public / f"link{number}", FIRST)
-    monkeypatch.setattr(reader, "OWNER_BYTES", 5 * large.stat().st_size)
-    monkeypatch.setattr(reader, "_read_bytes", Counter[int]())
+    monkeypatch.setattr(run_files, "OWNER_BYTES", 5 * large.stat().st_size)
+    monkeypatch.setattr(run_files, "_read_bytes", Counter[int]())
     assert reader.find_run(public, "mine") == public / "mine"
-    assert not reader._read_bytes, "a whole name needs no description"
+    assert not run_files._read_bytes, "a whole name needs no description"
     assert reader.find_run(public, "last") == public / "mine"
-    found = [reader._started(public / f"link{number}") for number in range(20)]
-    assert not any(found)
     assert run(["runs", "list", "--archive", str(public)]) == 0
-    assert "such large descriptions" in capsys.readouterr().out
+    assert "is not read: more than" in capsys.readouterr().out
+
+
+def test_large_journals_with_many_names_keep_nobody_waiting(public: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(public / "cache"))
+    monkeypatch.setattr(run_files, "OWNER_BYTES", 1)
+    monkeypatch.setattr(run_files, "SMALL_BYTES", 1000)
+    monkeypatch.setattr(run_files, "_read_bytes", Counter[int]())
+    folders = [record(CLUSTER, public / "archive", name) for name in ("a", "b")]
+    for folder in folders:
+        (folder / layout.SAMPLES_FILE).unlink()
+        (folder / layout.RUN_FILE).chmod(0o644)
+        give(folder, FIRST)
+        os.chown(folder / layout.RUN_FILE, 0, 0)  # its description counts elsewhere
+    first, second = samples_or_problems(folders).values()
+    assert isinstance(first, Path)
+    assert "is not read: more than" in str(second)
