@@ -170,7 +170,7 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
 
 
 def _refuse_long_texts(samples: "duckdb.DuckDBPyRelation") -> None:
-    """Raise DamagedRun for texts that are repeated in each row, and so long that they would fill a disk."""
+    """Raise DamagedRun for long texts: repeated in each row, they would fill a disk."""
     columns = zip(samples.columns, map(str, samples.types), strict=True)
     texts = [_quoted(name) for name, kind in columns if kind not in PLAIN and not kind.endswith("[]")]
     longest = ", ".join(f"coalesce(max(strlen({text}::VARCHAR)), 0)" for text in texts)

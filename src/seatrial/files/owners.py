@@ -35,7 +35,7 @@ def is_own_alone(path: Path | str) -> bool:
 
 
 def is_own_or_roots(path: Path | str) -> bool:
-    """Whether nobody but this user and root can have made a file or folder, which is no link."""
+    """Whether only this user or root can have made a file or folder; false for a link."""
     status = _plain_status(path)
     return status is not None and (is_ours(status) or status.st_uid == 0)
 
