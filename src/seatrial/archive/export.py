@@ -157,7 +157,7 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
             files = [held.enter_context(parquet(connection, path)) for path in paths]
             samples = connection.read_parquet(files, union_by_name=True)
             _refuse_long_texts(samples)
-        with sentences_on(target, REMEDY), system_errors():
+        with read_errors(), sentences_on(target, REMEDY), system_errors():
             target.parent.mkdir(parents=True, exist_ok=True)
             connection.register("samples", samples)
             with os.fdopen(open_named(target), "wb") as stream, _nothing_by_half(stream):

@@ -298,10 +298,12 @@ def query(connection: "duckdb.DuckDBPyConnection", files: Sequence[Path], sql: s
 
 @contextmanager
 def read_errors() -> Iterator[None]:
-    """Turn DuckDB's errors on damaged samples into a sentence."""
+    """Turn DuckDB's errors on damaged samples into a sentence; `opened` has one for too little memory."""
     duckdb = library()
     try:
         yield
+    except duckdb.OutOfMemoryException:
+        raise
     except duckdb.Error as error:
         raise DamagedRun(
             f"Samples cannot be read: {error}.", f"Delete the {layout.SAMPLES_FILE}: it is made again from the journal."

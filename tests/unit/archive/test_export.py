@@ -16,6 +16,7 @@ from seatrial.archive.layout import ExportFormat
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.samples import journals_of, opened, query_samples, system_errors, write_samples
 from seatrial.archive.writer import ArchiveError, RunWriter
+from seatrial.files.writing import open_named
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RecordedRun
 from tests.support.builders import HEALTHY, Cluster, described_again, info_of, names, record, sail
@@ -277,3 +278,19 @@ def test_a_long_name_is_not_repeated_in_each_row(tmp_path: Path) -> None:
     _changed(folder, f"* REPLACE (repeat('n', 5000) AS source) FROM '{folder / layout.SAMPLES_FILE}'")
     with pytest.raises(DamagedRun, match="texts of more than 4096 letters"):
         export([folder], tmp_path / "samples.csv", ExportFormat.CSV)
+
+
+@pytest.mark.parametrize("form", ExportFormat)
+def test_samples_that_are_cut_off_meanwhile_are_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: ExportFormat
+) -> None:
+    folder = record(CLUSTER, tmp_path / "archive", "run")
+
+    def opened_named(path: Path) -> int:
+        os.truncate(folder / layout.SAMPLES_FILE, 100)
+        return open_named(path)
+
+    monkeypatch.setattr("seatrial.archive.export.open_named", opened_named)
+    with pytest.raises(DamagedRun, match="Samples cannot be read"):
+        export([folder], tmp_path / "samples", form)
+    assert (tmp_path / "samples").read_bytes() == b""
