@@ -29,6 +29,9 @@ choose_roots() { # sets roots (colon-separated, absolute) and live (yes: "/" is 
 }
 
 locate() { # PATH: sets found; false where no root has it as a file, a folder, or a link that leads nowhere
+  case $1/ in
+    */../*) return 1 ;; # a file of somebody else's recorded tree may name it, and it leads out of the root
+  esac
   IFS=:
   for root in $roots; do
     unset IFS

@@ -60,12 +60,15 @@ management_controller() { # what the BMC says of itself and of its sensors; need
 reported='Hardware Error|[Mm]achine [Cc]heck|PCIe Bus Error|AER: |NVRM: Xid|throttled|EDAC .*(UE|[Uu]ncorrect)'
 reported=$reported'|I/O error, dev|mlx[45]_core.*([Hh]ealth|syndrome|[Tt]imed? ?out|error|fatal|failed)'
 reported=$reported'|hfi1.*([Ee]rror|[Ff]atal|[Ff]reeze|timed out|going down)'
+# Lines with the name of a process, which any user can choose, and have logged by a crash or for want of memory.
+named='^(\[[^]]*\] ?)*(traps: )?.{1,15}(\[[0-9]+\]:? |/[0-9]+ | ?\([0-9]+\)| invoked oom|: page allocation)'
+named=$named'|[Cc]omm[:=] ?|[Kk]ill(ed|ing) process|oom[-_]kill|process [`'\'']|split_lock|: task |\] +[0-9]+ +[0-9]+ '
 
 kernel_log() { # the last 400 of them
   if [ "$live" = no ]; then
     if locate /var/log/dmesg; then
       printf '@command dmesg\n'
-      quoted "$(grep -E "$reported" "$found" 2>/dev/null | tail -n 400 | sed -E "$scrub")"
+      quoted "$(grep -E "$reported" "$found" 2>/dev/null | grep -vE "$named" | tail -n 400 | sed -E "$scrub")"
       printf '@end 0\n'
     else
       absent dmesg 'recorded machine'
@@ -74,7 +77,7 @@ kernel_log() { # the last 400 of them
     whole=$(limited dmesg 2>/dev/null </dev/null)
     status=$?
     printf '@command dmesg\n'
-    quoted "$(printf '%s\n' "$whole" | grep -E "$reported" | tail -n 400 | sed -E "$scrub")"
+    quoted "$(printf '%s\n' "$whole" | grep -E "$reported" | grep -vE "$named" | tail -n 400 | sed -E "$scrub")"
     printf '@end %s\n' "$status"
   fi
 }

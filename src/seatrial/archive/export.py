@@ -45,6 +45,8 @@ OPTIONS = {
 """Of DuckDB's COPY."""
 PLAIN = ("BOOLEAN", "INTEGER", "BIGINT", "UBIGINT", "HUGEINT", "FLOAT", "DOUBLE")
 """Types of columns whose cells no program takes for anything but a value."""
+LONGEST_TEXT = 4096
+"""Names of nodes have 253 letters at most (RFC 1035), settings that are compared some more."""
 CELL = r"""
 CREATE MACRO one_line(words) AS regexp_replace(
   regexp_replace(words, '[\t-\r\x{85}\x{2028}\x{2029}]', ' ', 'g'), '[\p{Cc}\p{Cf}]', '', 'g');
@@ -151,10 +153,11 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
     """Write the samples of those runs into one file; returns their number. Raises ArchiveError."""
     paths = samples_files(folders)
     with opened() as connection, ExitStack() as held:
-        files = [held.enter_context(parquet(path)) for path in paths]
         with read_errors():
+            files = [held.enter_context(parquet(connection, path)) for path in paths]
             samples = connection.read_parquet(files, union_by_name=True)
-        with sentences_on(target, REMEDY), system_errors():
+            _refuse_long_texts(samples)
+        with read_errors(), sentences_on(target, REMEDY), system_errors():
             target.parent.mkdir(parents=True, exist_ok=True)
             connection.register("samples", samples)
             with os.fdopen(open_named(target), "wb") as stream, _nothing_by_half(stream):
@@ -166,15 +169,28 @@ def export(folders: list[Path], target: Path, form: ExportFormat) -> int:
     return int(count[0]) if count else 0
 
 
+def _refuse_long_texts(samples: "duckdb.DuckDBPyRelation") -> None:
+    """Raise DamagedRun for long texts: repeated in each row, they would fill a disk."""
+    columns = zip(samples.columns, map(str, samples.types), strict=True)
+    texts = [_quoted(name) for name, kind in columns if kind not in PLAIN and not kind.endswith("[]")]
+    longest = ", ".join(f"coalesce(max(strlen({text}::VARCHAR)), 0)" for text in texts)
+    if texts and max(samples.aggregate(longest).fetchall()[0]) > LONGEST_TEXT:
+        raise DamagedRun(f"Its samples have texts of more than {LONGEST_TEXT} letters.")
+
+
 def _table(connection: "duckdb.DuckDBPyConnection", samples: "duckdb.DuckDBPyRelation") -> str:
     """A query for what people open with a spreadsheet or show in a terminal; the owner of a run chose its texts."""
     connection.execute(CELL)
     cells = []
     for name, kind in zip(samples.columns, samples.types, strict=True):
-        column = '"' + name.replace('"', '""') + '"'
+        column = _quoted(name)
         head = re.sub(r"[^A-Za-z0-9_]", "_", name)
         cells.append(f'{column if str(kind) in PLAIN else f"cell({column}::VARCHAR)"} AS "{head}"')
     return f"FROM samples SELECT {', '.join(cells)}"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 @contextmanager

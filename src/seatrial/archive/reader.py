@@ -19,6 +19,7 @@ from seatrial.archive.inputs import (
     WIRING_BYTES,
     decoded,
     journal_lines,
+    read_up_to,
 )
 from seatrial.archive.journal import (
     BenchmarkPlanned,
@@ -37,10 +38,10 @@ from seatrial.archive.journal import (
     decode,
     of_type,
 )
-from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record
+from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record, refuse_many
 from seatrial.archive.stored_measurements import GROUPS, PAIRS, StoredMeasurements
 from seatrial.fabric import routed_fabric as routed
-from seatrial.files.owners import entries, is_own
+from seatrial.files.owners import entries, is_own, is_own_or_roots
 from seatrial.model import formats
 from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.facts import NodeFacts
@@ -73,7 +74,7 @@ class _Heading(msgspec.Struct, frozen=True):
 def read_info(folder: Path) -> RunInfo:
     """run.json of the run in `folder`. Raises DamagedRun."""
     path = folder / layout.RUN_FILE
-    content = read_inside(folder, path, DESCRIPTION_BYTES)
+    content = _description(folder)
     with damage():
         heading = decoded(content, _Heading, path)
         if heading.format <= formats.RUN:
@@ -82,6 +83,14 @@ def read_info(folder: Path) -> RunInfo:
         f"{path} has format {heading.format}; this version of seatrial reads formats up to {formats.RUN}.",
         "Use a newer version of seatrial.",
     )
+
+
+def _description(folder: Path) -> bytes:
+    """The text of run.json. Raises DamagedRun, also for large ones of a user who has too many of them."""
+    path = folder / layout.RUN_FILE
+    with opened_inside(folder, path, DESCRIPTION_BYTES) as stream, damage():
+        refuse_many(stream, path)
+        return read_up_to(stream, path, DESCRIPTION_BYTES)
 
 
 def read_entries(folder: Path, left_out: tuple[type[Entry], ...] = ()) -> list[Entry]:
@@ -256,6 +265,11 @@ def run_folders(archive: Path) -> list[Path]:
     return [folder for *_, folder in _dated(archive)]
 
 
+def trusted_runs(archive: Path) -> list[Path]:
+    """Runs of this user and of root, the newest first: anybody may put others into a shared archive."""
+    return [folder for folder in reversed(run_folders(archive)) if is_own_or_roots(folder)]
+
+
 def _dated(archive: Path) -> list[tuple[str, str, Path]]:
     """When each run began, its name and its folder, in this order."""
     return sorted((_started(path), path.name, path) for path in entries(archive) if has_run_file(path))
@@ -287,7 +301,8 @@ def has_run_file(folder: Path) -> bool:
 def _started(folder: Path) -> str:
     """When it began, as text that sorts by time: with or without a fraction of the second."""
     try:
-        return read_record(folder, folder / layout.RUN_FILE, _Heading, DESCRIPTION_BYTES).started.removesuffix("Z")
+        with damage():
+            return decoded(_description(folder), _Heading, folder / layout.RUN_FILE).started.removesuffix("Z")
     except DamagedRun:
         return ""
 
@@ -314,12 +329,12 @@ def find_run(archive: Path, name: str) -> Path:
     if not archive.is_dir():
         what = f"There is no folder {archive} of runs, and so no run {name!r}."
         raise NoRun(what, "Measure first, or name another folder with --archive.")
-    dated = _dated(archive)
-    if name == LAST and not dated:
-        raise NoRun(f"The folder {archive} has no runs.", "Measure first, or name another folder with --archive.")
     if name == LAST:  # others may have put a run there that begins in a hundred years
+        dated = _dated(archive)
+        if not dated:
+            raise NoRun(f"The folder {archive} has no runs.", "Measure first, or name another folder with --archive.")
         return max(dated, key=lambda run: (run[0] != "", is_own(run[2]), not is_ahead(run[0]), run))[2]
-    folders = [folder for *_, folder in dated]
+    folders = sorted(path for path in entries(archive) if has_run_file(path))
     closed = [folder for folder in folders if folder.name == name]  # whatever others call an open run of theirs
     exact = closed or [folder for folder in folders if layout.run_of(folder) == name]
     matching = exact or [folder for folder in folders if folder.name.startswith(name)]

@@ -19,6 +19,8 @@ from seatrial.model.settings import CheckSettings, PlacementSettings, RunSetting
 from seatrial.model.words import count
 
 SESSION = b'"entry":"session"'
+BEFORE_BYTES = 32 << 20
+"""More than a journal has before the first start of the probe: the plan of the pairs."""
 RANGE = ".."
 
 
@@ -79,10 +81,12 @@ def _site(info: RunInfo) -> SiteSettings | None:
 
 
 def _ranks_per_node(folder: Path) -> float | None:
-    """Of the first start of the probe; the journal is read up to it."""
+    """Of the first start of the probe; the journal is read up to it, which is near its beginning."""
     try:
         with opened_inside(folder, folder / layout.JOURNAL_FILE, JOURNAL_BYTES) as journal, damage():
             for line in journal_lines(journal, folder / layout.JOURNAL_FILE):
+                if journal.tell() > BEFORE_BYTES:
+                    return None
                 if SESSION in line:
                     for entry in decode([line]):
                         if isinstance(entry, SessionStarted) and entry.nodes:

@@ -7,6 +7,7 @@ once, have the value of those rounds, since the others may have shared cables. S
 not count. Figures of trials of nodes have each node as a pair with itself.
 """
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from seatrial.archive.reader import read_entries, read_info, read_run
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.samples import opened, parquet, read_errors, system_errors
 from seatrial.files.owners import is_own
-from seatrial.judgement.benchmark_result import declared_in, judge_run, run_values
+from seatrial.judgement.benchmark_result import RunResult, declared_in, judge_run, run_values
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.imported import ImportedValue, Sense
 from seatrial.model.measurement import Kernel, Phase
@@ -227,7 +228,7 @@ def _load(connection: "duckdb.DuckDBPyConnection", number: int, file: ValuesFile
 
 def _load_samples(connection: "duckdb.DuckDBPyConnection", number: int, file: ValuesFile, path: Path) -> bool:
     """The values of one file; whether there are trials of nodes besides, of which the journal has the figures."""
-    with parquet(path) as name:
+    with parquet(connection, path) as name:
         connection.register("samples", connection.read_parquet(name))
         if file.in_baseline:
             connection.execute(KEPT, [number, file.run, Phase.NODES.value, file.trials_of is not None])
@@ -244,6 +245,16 @@ def _insert(connection: "duckdb.DuckDBPyConnection", rows: Sequence[tuple[object
         connection.executemany(OF_NODE, rows)
 
 
+def judged_benchmark(folder: Path, others_s: float = OTHERS_S) -> RunResult:
+    """The output of a benchmark that was run, by the patterns of its run. Raises UsageError where they take too long.
+
+    `others_s`: seconds for a run of another user, who wrote the patterns and the output.
+    """
+    with limited(PARSE_S if is_own(folder) else others_s, f"Reading the output of {read_info(folder).run}"):
+        recorded = read_run(folder)
+        return judge_run(recorded, declared_in(recorded.info))
+
+
 def printed_values(folder: Path) -> Sequence[ImportedValue]:
     """What programs printed: values that were imported, or those of a benchmark that was run, if they can be used.
 
@@ -252,11 +263,12 @@ def printed_values(folder: Path) -> Sequence[ImportedValue]:
     info = read_info(folder)
     if run_kind(info) is RunKind.IMPORT:
         return [value for entry in of_type(read_entries(folder), ValuesImported) for value in entry.values]
-    with limited(PARSE_S if is_own(folder) else OTHERS_S, f"Reading the output of {info.run}"):
-        result = judge_run(read_run(folder), declared_in(info))
+    result = judged_benchmark(folder)
     if not result.output.valid:
         why = [*result.output.missing, *(breach.reason for breach in result.output.breaches), result.failure]
-        raise SeatrialError(f"its output is {result.word}: {why[0]}.", f"Leave it out; see seatrial report {info.run}.")
+        raise SeatrialError(
+            f"its output is {result.word}: {why[0]}.", f"Leave it out; see seatrial report {shlex.quote(info.run)}."
+        )
     return tuple(run_values(info, result.benchmark, result.output))
 
 

@@ -13,8 +13,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from seatrial.archive import layout
 from seatrial.archive.inputs import ANY_SIZE, journal_lines
-from seatrial.archive.run_files import DamagedRun, damage, opened_inside
+from seatrial.archive.run_files import DamagedRun, damage, opened_inside, refuse_many
 from seatrial.files.home_folders import temporary_folder
+from seatrial.files.owners import is_ours
 from seatrial.files.writing import descriptor_path, own_folder
 from seatrial.model.errors import SeatrialError
 
@@ -126,6 +127,17 @@ COLUMNS = {
     ),
 }
 
+ROWS = """
+SELECT coalesce(sum(rows), 0)::HUGEINT FROM (
+  SELECT greatest(max(row_group_num_rows), max(num_values)) AS rows FROM parquet_metadata(?) GROUP BY row_group_id
+)
+"""
+ALWAYS_ROWS = 5_000_000
+"""Read within a second."""
+ROWS_PER_BYTE = 16
+"""Times that were measured take a byte or more each, also compressed."""
+BLOCK_BYTES = 512
+"""Unit of st_blocks (stat(2)); a file may have holes."""
 QUERY = """
 WITH sorted AS (
   SELECT number, measurement FROM journal WHERE entry IN ('measurement', 'group-measurement')
@@ -162,6 +174,7 @@ def write_samples(folder: Path, run: str, target: Path | None = None) -> None:
     target = target or folder / layout.SAMPLES_FILE
     path = folder / layout.JOURNAL_FILE
     with opened_inside(folder, path, ANY_SIZE) as journal:
+        refuse_many(journal, path)
         refuse_cramped()  # before DuckDB is loaded
         with damage():
             longest, digest = _measured(journal_lines(journal, path))
@@ -200,7 +213,7 @@ def journals_of(paths: Sequence[Path]) -> dict[Path, str]:
 def _journal_of(connection: "duckdb.DuckDBPyConnection", path: Path) -> str:
     duckdb = library()
     try:
-        with parquet(path) as name:
+        with parquet(connection, path) as name:
             rows = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [name]).fetchall()
     except duckdb.OutOfMemoryException:
         raise
@@ -241,13 +254,20 @@ def _measured(journal: Iterable[bytes]) -> tuple[int, str]:
 
 
 @contextmanager
-def parquet(path: Path) -> Iterator[str]:
-    """The name by which DuckDB opens a Parquet file: that of a descriptor. Raises DamagedRun.
+def parquet(connection: "duckdb.DuckDBPyConnection", path: Path) -> Iterator[str]:
+    """The name by which DuckDB opens a Parquet file: that of a descriptor. Raises DamagedRun, and DuckDB's errors.
 
     Nobody can exchange what was opened for a pipe, or for a file elsewhere, and the name is never taken for a pattern.
+    A file of another user that has more rows than were ever measured is refused: a few bytes can stand for any number.
     """
     with opened_inside(path.parent, path, ANY_SIZE) as stream:
-        yield str(descriptor_path(stream.fileno()))
+        name = str(descriptor_path(stream.fileno()))
+        status = os.fstat(stream.fileno())
+        if not is_ours(status):
+            ((rows,),) = connection.execute(ROWS, [name]).fetchall()
+            if rows > max(ALWAYS_ROWS, ROWS_PER_BYTE * status.st_blocks * BLOCK_BYTES):
+                raise DamagedRun(f"{path} has {rows} rows, which its {status.st_size} bytes cannot hold.")
+        yield name
 
 
 @contextmanager
@@ -271,17 +291,19 @@ def query_samples(files: list[Path], sql: str) -> list[tuple[Any, ...]]:
 def query(connection: "duckdb.DuckDBPyConnection", files: Sequence[Path], sql: str) -> list[tuple[Any, ...]]:
     """Run a query on an open connection, as `query_samples` does. Raises DamagedRun, and DuckDB's errors."""
     with ExitStack() as held:
-        names = [held.enter_context(parquet(file)) for file in files]
+        names = [held.enter_context(parquet(connection, file)) for file in files]
         connection.register("samples", connection.read_parquet(names, union_by_name=True))
         return connection.sql(sql).fetchall()
 
 
 @contextmanager
 def read_errors() -> Iterator[None]:
-    """Turn DuckDB's errors on damaged samples into a sentence."""
+    """Turn DuckDB's errors on damaged samples into a sentence; `opened` has one for too little memory."""
     duckdb = library()
     try:
         yield
+    except duckdb.OutOfMemoryException:
+        raise
     except duckdb.Error as error:
         raise DamagedRun(
             f"Samples cannot be read: {error}.", f"Delete the {layout.SAMPLES_FILE}: it is made again from the journal."

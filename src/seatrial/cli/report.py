@@ -7,6 +7,7 @@ import click
 
 from seatrial.archive import reader
 from seatrial.archive.journal import ValuesImported, of_type
+from seatrial.archive.run_values import judged_benchmark
 from seatrial.cli import json_schema
 from seatrial.cli.options import archive_option, run_argument
 from seatrial.cli.outcome import OutputForms, output_options
@@ -29,13 +30,15 @@ from seatrial.commands.placement import view as placement_view
 from seatrial.commands.run import view as run_view
 from seatrial.commands.soak import judge as soak_judge
 from seatrial.commands.soak import view as soak_view
-from seatrial.judgement import benchmark_result
 from seatrial.model.errors import ExitCode
 from seatrial.model.run import RunKind, run_kind
 from seatrial.render.json import json_text
 
 if TYPE_CHECKING:
     from seatrial.render.report import Report
+
+NAMED_S = 5.0
+"""Seconds for reading the output of another user's run."""
 
 
 @click.command()
@@ -72,7 +75,7 @@ def report_of(folder: Path) -> "Report":
         case RunKind.SOAK:
             made = soak_view.soak_report(info, soak_judge.judge_soak(recorded))
         case RunKind.RUN:
-            made = run_view.run_report(info, benchmark_result.judge_run(recorded, benchmark_result.declared_in(info)))
+            made = run_view.run_report(info, judged_benchmark(folder, NAMED_S))
         case RunKind.IMPORT:
             made = import_view.imported_run_report(info, of_type(reader.read_entries(folder), ValuesImported))
         case RunKind.CHECK:

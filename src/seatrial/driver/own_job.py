@@ -10,7 +10,7 @@ import msgspec
 
 from seatrial.archive.inputs import BadInput
 from seatrial.archive.layout import JOURNAL_FILE, is_open
-from seatrial.archive.reader import measurements_of, read_entries, read_info, run_folders
+from seatrial.archive.reader import measurements_of, read_entries, read_info, trusted_runs
 from seatrial.driver.clock import monotonic_s
 from seatrial.launch.contract import Hurries, Launcher, SeesOwnJob
 from seatrial.locate.evidence import APART, Pair, run_value
@@ -82,9 +82,9 @@ def look_at_job(launcher: Launcher, nodes: Sequence[str]) -> OwnJob:
 
 
 def earlier_runs(archive: Path, info: RunInfo) -> tuple[EarlierRun, ...]:
-    """The newest checks of at least two of these nodes on this cluster, which came to their end."""
+    """The newest checks of this user and root of at least two of these nodes on this cluster that came to their end."""
     runs: list[EarlierRun] = []
-    for folder in list(reversed(run_folders(archive)))[:MOST_LOOKED_AT]:
+    for folder in trusted_runs(archive)[:MOST_LOOKED_AT]:
         if len(runs) == MOST_EARLIER:
             break
         try:

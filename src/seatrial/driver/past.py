@@ -8,7 +8,7 @@ import numpy as np
 
 from seatrial.archive import layout, samples
 from seatrial.archive.headlines import read_headline
-from seatrial.archive.reader import parse_all, read_info, run_folders
+from seatrial.archive.reader import parse_all, read_info, run_folders, trusted_runs
 from seatrial.archive.run_sets import StoredSet, find_runs, load_tables
 from seatrial.archive.run_summaries import read_summary, summary_of
 from seatrial.archive.run_values import printed_values
@@ -76,10 +76,10 @@ def find_past(settings: CheckSettings | NodesSettings | RunSettings, info: RunIn
 
 
 def own_past(settings: CheckSettings, info: RunInfo) -> StoredSet | None:
-    """The newest checks of the returning nodes that passed under the conditions of this one; None without any."""
+    """The newest checks of this user and root, of the returning nodes, that passed under the conditions of this one."""
     own, wanted = summary_of(info), set(settings.returning)
     names: list[str] = []
-    for folder in list(reversed(run_folders(settings.archive)))[:MOST_LOOKED_AT]:
+    for folder in trusted_runs(settings.archive)[:MOST_LOOKED_AT]:
         if len(names) == MOST_PASSED:
             break
         try:
@@ -90,7 +90,7 @@ def own_past(settings: CheckSettings, info: RunInfo) -> StoredSet | None:
         if summary is None or summary.kind != run_kind(info) or not wanted <= set(summary.nodes):
             continue
         if not {each.condition for each in unlike_runs([summary], [own])}.difference(NOT_YET_KNOWN):
-            names.append(summary.run)
+            names.append(folder.name)
     try:
         samples.require()
         stored = find_runs(settings.archive, ",".join(names)) if names else None

@@ -4,10 +4,10 @@ Slurm sends no job to a node that is drained. It is resumed inside a reservation
 before the reservation ends; where Slurm does not permit that, it is reached over ssh, beside partners held by a job.
 """
 
-import getpass
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import msgspec
 
@@ -17,6 +17,7 @@ from seatrial.driver.node_selection import allocation_s, grouped
 from seatrial.driver.progress import Progress
 from seatrial.driver.reach import Reach
 from seatrial.driver.site import choose_launcher
+from seatrial.files.owners import user_name
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.launch.hosts.launcher import HostsLauncher
 from seatrial.launch.slurm import SlurmLauncher
@@ -150,7 +151,7 @@ def _reserve(settings: CheckSettings) -> tuple[str, str]:
     """The name of a reservation of all nodes; or, with an empty name, why Slurm makes none."""
     name = new_job_name()
     minutes = argv.minutes(allocation_s(settings.budget_s)) + SPARE_MINUTES
-    done = run(argv.reserve(name, settings.nodes, getpass.getuser(), minutes), timeout_s=COMMAND_TIMEOUT_S)
+    done = run(argv.reserve(name, settings.nodes, user_name(os.geteuid()), minutes), timeout_s=COMMAND_TIMEOUT_S)
     return (name, "") if done.ok else ("", text.complaint(done.stderr))
 
 
@@ -165,8 +166,7 @@ def _readmitted(
     """Settings with which the nodes are in service inside the reservation; or why Slurm does not resume them."""
     names = [node.node for node in out]
     progress.stage(f"Resuming {node_list(names)} in the reservation {reservation}, for this check alone")
-    with Custody(reservation, Reach(launcher="slurm"), (), 0.0) as custody:
-        custody.protect([ReadmittedNodes(nodes=tuple(out), reservation=reservation)])
+    with _protected(ReadmittedNodes(nodes=tuple(out), reservation=reservation)) as custody:
         done = custody.switch(usual=False)[-1]
         if not done.ok:
             custody.forget()
@@ -181,6 +181,17 @@ def _readmitted(
             progress.stage(f"Taking {node_list(names)} out of service again")
             if why := custody.restore():
                 say(why)
+
+
+@contextmanager
+def _protected(readmitted: ReadmittedNodes) -> Iterator[Custody]:
+    """Nodes that will be out of service again, whatever happens; where that cannot be noted, nothing is reserved."""
+    with ExitStack() as unused:
+        unused.callback(run, argv.end_reservation(readmitted.reservation), timeout_s=COMMAND_TIMEOUT_S)
+        with Custody(readmitted.reservation, Reach(launcher="slurm"), (), 0.0) as custody:
+            custody.protect([readmitted])
+            unused.pop_all()
+            yield custody
 
 
 def _await(names: Sequence[str]) -> None:

@@ -34,6 +34,12 @@ def is_own_alone(path: Path | str) -> bool:
     return alone and is_known_user()
 
 
+def is_own_or_roots(path: Path | str) -> bool:
+    """Whether only this user or root can have made a file or folder; false for a link."""
+    status = _plain_status(path)
+    return status is not None and (is_ours(status) or status.st_uid == 0)
+
+
 def is_ours(status: os.stat_result) -> bool:
     """Whether what has this status belongs to this user, or to whom a file server gives this user's files."""
     return status.st_uid in (os.geteuid(), _owner_on.get(status.st_dev))
@@ -79,12 +85,18 @@ def user_name(number: int) -> str:
 
 def _own_status(path: Path | str) -> os.stat_result | None:
     """The status of what is this user's; None for anything else, and where there is nothing."""
+    status = _plain_status(path)
+    return status if status is not None and is_ours(status) else None
+
+
+def _plain_status(path: Path | str) -> os.stat_result | None:
+    """The status of a file or folder; None for a link, and where another user's program says whose it is."""
     try:
         status = os.lstat(path)
     except OSError:
         return None
     plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    return status if plain and is_ours(status) and not is_by_another(status.st_dev) else None
+    return status if plain and not is_by_another(status.st_dev) else None
 
 
 def is_by_another(device: int) -> bool:

@@ -4,6 +4,7 @@ Of links the best pair of each node counts, of trials of nodes each figure. All 
 """
 
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -256,7 +257,8 @@ def _finding(past: Past, ratio: PastRatio, subject: Subject, statement: str) -> 
         subject=subject,
         verdict=Verdict.SLOW,
         statement=statement,
-        remedy=f"Undo what changed on one node and check again; `seatrial compare {past.name} RUN` ranks all changes.",
+        remedy="Undo what changed on one node and check again; "
+        f"`seatrial compare {shlex.quote(past.name)} RUN` ranks all changes.",
         brief=f"{_how_much(ratio, brief=True)} than in {past.called}",
     )
 

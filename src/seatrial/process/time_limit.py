@@ -3,6 +3,7 @@
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from types import FrameType
 
@@ -14,6 +15,10 @@ site with nested repetitions.
 """
 
 
+LEAST_S = 0.001
+"""A timer of 0 would be none."""
+
+
 class TimeUp(BaseException):
     """A block took longer than it may. No handler of errors within the block takes it for one."""
 
@@ -21,10 +26,13 @@ class TimeUp(BaseException):
 @contextlib.contextmanager
 def limited(seconds: float, what: str) -> Iterator[None]:
     """Raises UsageError in the main thread where the block takes longer, see `timed`."""
+    mine = TimeUp()
     try:
-        with timed(seconds):
+        with timed(seconds, mine):
             yield
     except TimeUp as error:
+        if error is not mine:  # but that of a block around this one
+            raise
         raise UsageError(
             f"{what} took more than {seconds:g} s.",
             "Simplify the regular expressions (avoid nested repetitions such as (a+)+), or give a smaller file.",
@@ -32,8 +40,10 @@ def limited(seconds: float, what: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def timed(seconds: float) -> Iterator[None]:
-    """Raises TimeUp in the main thread where the block takes longer.
+def timed(seconds: float, time_up: BaseException | None = None) -> Iterator[None]:
+    """Raises TimeUp, or what is given, in the main thread where the block takes longer.
+
+    A block around it that has less time left ends it, too.
 
     Python's matcher looks for signals while it runs, so that even a single expression is interrupted. In another
     thread there is no limit.
@@ -43,8 +53,13 @@ def timed(seconds: float) -> Iterator[None]:
         return
 
     def expired(_: int, __: "FrameType | None") -> None:
-        raise TimeUp
+        raise time_up or TimeUp
 
+    began = time.monotonic()
+    around_s = signal.getitimer(signal.ITIMER_REAL)[0]
+    if around_s and around_s <= seconds:
+        yield
+        return
     before = signal.signal(signal.SIGALRM, expired)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -52,3 +67,5 @@ def timed(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if around_s:
+            signal.setitimer(signal.ITIMER_REAL, max(around_s - (time.monotonic() - began), LEAST_S))

@@ -9,15 +9,19 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from seatrial.archive import layout
+from seatrial.archive import layout, samples
 from seatrial.archive.export import export, kernel_table, sample_counts, samples_file
 from seatrial.archive.journal import Delivered, encode
 from seatrial.archive.layout import ExportFormat
-from seatrial.archive.samples import query_samples, system_errors, write_samples
+from seatrial.archive.run_files import DamagedRun
+from seatrial.archive.samples import journals_of, opened, query_samples, system_errors, write_samples
 from seatrial.archive.writer import ArchiveError, RunWriter
+from seatrial.files.writing import open_named
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RecordedRun
 from tests.support.builders import HEALTHY, Cluster, described_again, info_of, names, record, sail
+from tests.support.other_users import give
+from tests.support.second_user import OTHER, needs_root
 
 STRANGE = ("it's", 'a"b', "a/b", "a b", "ü,\n;", "[n]*")
 CLUSTER = Cluster(nodes=names(3))
@@ -241,3 +245,52 @@ def test_a_full_disk_is_said_in_the_systems_words() -> None:
     text = 'Async write failed: {"exception_message":"Could not write file: No space left on device"}'
     with pytest.raises(OSError, match=r"^\[Errno 28\] No space left on device$"), system_errors():
         raise duckdb.IOException(text)
+
+
+def _changed(folder: Path, query: str) -> None:
+    """Make samples.parquet of the run anew, from a query over what it holds, with the same journal named in it."""
+    path, new = folder / layout.SAMPLES_FILE, folder / "new"
+    digest = journals_of([path])[path]
+    with opened() as connection:
+        connection.execute(
+            f"COPY (SELECT {query}) TO '{new}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 1000000, "
+            f"KV_METADATA {{journal_sha256: '{digest}'}})",
+        )
+    new.rename(path)
+
+
+@needs_root
+def test_a_few_bytes_of_somebody_else_do_not_become_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = record(CLUSTER, tmp_path / "archive", "run")
+    rows = export([folder], tmp_path / "before.csv", ExportFormat.CSV)
+    _changed(folder, f"s.* FROM '{folder / layout.SAMPLES_FILE}' s CROSS JOIN range(3000)")
+    monkeypatch.setattr(samples, "ALWAYS_ROWS", rows)
+    give(folder, OTHER)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert export([folder], tmp_path / "after.csv", ExportFormat.CSV) == rows
+    assert (tmp_path / "after.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()
+
+
+def test_a_long_name_is_not_repeated_in_each_row(tmp_path: Path) -> None:
+    folder = record(CLUSTER, tmp_path / "archive", "run")
+    _changed(folder, f"* REPLACE (repeat('n', 5000) AS source) FROM '{folder / layout.SAMPLES_FILE}'")
+    with pytest.raises(DamagedRun, match="texts of more than 4096 letters"):
+        export([folder], tmp_path / "samples.csv", ExportFormat.CSV)
+
+
+@pytest.mark.parametrize("form", ExportFormat)
+def test_samples_that_are_cut_off_meanwhile_are_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: ExportFormat
+) -> None:
+    folder = record(CLUSTER, tmp_path / "archive", "run")
+
+    def opened_named(path: Path) -> int:
+        os.truncate(folder / layout.SAMPLES_FILE, 100)
+        return open_named(path)
+
+    monkeypatch.setattr("seatrial.archive.export.open_named", opened_named)
+    with pytest.raises(DamagedRun, match="Samples cannot be read"):
+        export([folder], tmp_path / "samples", form)
+    assert (tmp_path / "samples").read_bytes() == b""

@@ -11,14 +11,17 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from seatrial.archive import layout
+from seatrial.archive import layout, reader, run_files
+from seatrial.archive.export import samples_or_problems
 from seatrial.archive.reader import find_run
 from seatrial.archive.writer import RunWriter
+from seatrial.frame.command_line import run
 from seatrial.model.run import Ending
 from tests.support.builders import Cluster, abandoned, fill, info_of, names, record, sail
 from tests.support.made_once import made_once
@@ -239,3 +242,39 @@ def test_a_huge_or_deep_description_is_a_damaged_run(public: Path) -> None:
     assert "2 damaged runs" in text
     assert "\x1b" not in text
     assert "xxx" not in text
+
+
+def test_large_descriptions_with_many_names_keep_nobody_waiting(
+    public: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As many bytes as one likes take no space, by hard links: of each owner only so many are read."""
+    record(CLUSTER, public, "mine")
+    large = record(CLUSTER, public, "large") / layout.RUN_FILE
+    large.write_text(large.read_text() + " " * run_files.SMALL_BYTES)
+    for number in range(20):
+        (public / f"link{number}").mkdir()
+        (public / f"link{number}" / layout.RUN_FILE).hardlink_to(large)
+        give(public / f"link{number}", FIRST)
+    monkeypatch.setattr(run_files, "OWNER_BYTES", 5 * large.stat().st_size)
+    monkeypatch.setattr(run_files, "_read_bytes", Counter[int]())
+    assert reader.find_run(public, "mine") == public / "mine"
+    assert not run_files._read_bytes, "a whole name needs no description"
+    assert reader.find_run(public, "last") == public / "mine"
+    assert run(["runs", "list", "--archive", str(public)]) == 0
+    assert "is not read: more than" in capsys.readouterr().out
+
+
+def test_large_journals_with_many_names_keep_nobody_waiting(public: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(public / "cache"))
+    monkeypatch.setattr(run_files, "OWNER_BYTES", 1)
+    monkeypatch.setattr(run_files, "SMALL_BYTES", 1000)
+    monkeypatch.setattr(run_files, "_read_bytes", Counter[int]())
+    folders = [record(CLUSTER, public / "archive", name) for name in ("a", "b")]
+    for folder in folders:
+        (folder / layout.SAMPLES_FILE).unlink()
+        (folder / layout.RUN_FILE).chmod(0o644)
+        give(folder, FIRST)
+        os.chown(folder / layout.RUN_FILE, 0, 0)  # its description counts elsewhere
+    first, second = samples_or_problems(folders).values()
+    assert isinstance(first, Path)
+    assert "is not read: more than" in str(second)

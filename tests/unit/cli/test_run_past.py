@@ -1,5 +1,7 @@
 """Runs of a benchmark are compared, planned, followed over time and kept as a baseline like any others."""
 
+import hashlib
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -7,6 +9,9 @@ from typing import Any
 import pytest
 
 from seatrial.archive import run_values
+from seatrial.cli import archived_headlines, report
+from seatrial.commands.acceptance.run import baselines_of
+from seatrial.commands.acceptance.spec import Item, Threshold
 from seatrial.model.errors import SeatrialError
 from tests.support.builders import Cluster
 from tests.support.collecting import program
@@ -166,9 +171,21 @@ def test_patterns_of_somebody_else_do_not_take_for_ever(
 ) -> None:
     shutil.copytree(archive / "b3", tmp_path / "b3")
     info, journal = tmp_path / "b3" / "run.json", tmp_path / "b3" / "journal.jsonl"
-    info.write_text(info.read_text().replace(r"Rate (\\S+)", "Rate ((a|aa)+)x"))
     journal.write_text(journal.read_text().replace("Rate 612", f"Rate {'a' * 80}"))
+    described = json.loads(info.read_text().replace(r"Rate (\\S+)", "Rate ((a|aa)+)x"))
+    described["contents"] |= {
+        "journal_bytes": journal.stat().st_size, "journal_sha256": hashlib.sha256(journal.read_bytes()).hexdigest(),
+    }  # fmt: skip
+    info.write_text(json.dumps(described))
     monkeypatch.setattr(run_values, "is_own", lambda _: False)
-    monkeypatch.setattr(run_values, "OTHERS_S", 0.3)
+    monkeypatch.setattr(run_values.judged_benchmark, "__defaults__", (0.3,))
     with pytest.raises(SeatrialError, match=r"Reading the output of b3 took more than 0\.3 s"):
         run_values.printed_values(tmp_path / "b3")
+    monkeypatch.setattr(report, "NAMED_S", 0.2)
+    with pytest.raises(SeatrialError, match=r"Reading the output of b3 took more than 0\.2 s"):
+        report.report_of(tmp_path / "b3")
+    with pytest.raises(archived_headlines.Unjudged, match=r"judging it takes more than 0\.1 s"):
+        archived_headlines.judge(tmp_path / "b3", 0.1)
+    item = Item(name="heat", benchmark="heat.toml", threshold=(Threshold(metric="rate_per_s", baseline="b3"),))
+    with pytest.raises(SeatrialError, match=r"Reading the output of b3 took more than 0\.3 s"):
+        baselines_of(item, tmp_path)

@@ -7,14 +7,18 @@ import msgspec
 import pytest
 
 from seatrial.archive.layout import JOURNAL_FILE
+from seatrial.cli import archived_headlines
 from seatrial.driver import own_job
 from seatrial.driver.own_job import asked_for, earlier_runs, hurry, look_at_job, soon, with_time_left
+from seatrial.driver.past import own_past
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.own_job import OwnJob
 from seatrial.model.run import Ending
 from seatrial.model.settings import OWN_JOB_ANSWER_S, CheckSettings
 from tests.support.builders import HEADER, HEALTHY, Cluster, info_of, names, record, sail
+from tests.support.other_users import give
+from tests.support.second_user import OTHER, needs_root
 
 FOUR = Cluster(nodes=names(4))
 
@@ -97,3 +101,15 @@ def test_the_newest_whole_checks_of_these_nodes_are_compared(tmp_path: Path) -> 
     assert found[0].out_bytes_per_s["n1"] == pytest.approx(HEALTHY, rel=0.02)
     assert earlier_runs(tmp_path / "none", info_of(FOUR)) == ()
     assert earlier_runs(tmp_path, msgspec.structs.replace(info_of(FOUR), nodes=("n1",))) == ()
+
+
+@needs_root
+def test_checks_that_somebody_put_into_a_shared_archive_are_no_past(tmp_path: Path) -> None:
+    recorded = sail(FOUR)
+    folders = [record(FOUR, tmp_path, f"run{day}", recorded, started=f"2026-11-0{day}T10:00:00Z") for day in (1, 2)]
+    for folder in folders:
+        archived_headlines.judge(folder, 20.0)
+    give(folders[1], OTHER)
+    assert [one.run for one in earlier_runs(tmp_path, info_of(FOUR))] == ["run1"]
+    past = own_past(CheckSettings(archive=tmp_path, returning=("n3",)), info_of(FOUR))
+    assert past is not None and [run.summary.run for run in past.runs] == ["run1"]

@@ -1,5 +1,7 @@
 """Partners of nodes that are to return, and a way to those that Slurm has out of service; Slurm is scripts here."""
 
+import os
+import pwd
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -122,6 +124,26 @@ def test_an_error_drains_it_again_too_and_what_could_not_be_put_back_is_said_and
     assert kept.changes[0].usual_text == 'n3 is DRAIN (bad memory: "DIMM 3")'
     assert restore(kept) == ""
     assert not (tmp_path / "resumed").exists()
+
+
+def test_where_nothing_can_be_noted_down_nothing_is_resumed_and_no_reservation_is_left(
+    slurm: SlurmScripts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state-home").write_text("a file")
+    with pytest.raises(LaunchError, match="Nothing was changed"), reached(settings(tmp_path), Silent(), None, print):
+        pytest.fail("it was resumed")
+    assert not (tmp_path / "resumed").exists()
+    assert not (tmp_path / "reserved").exists()
+
+
+def test_the_reservation_is_this_users_whatever_the_shell_says(
+    slurm: SlurmScripts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`su` to root leaves LOGNAME as it was, and that user's jobs must not run on the nodes."""
+    monkeypatch.setenv("LOGNAME", "somebody")
+    monkeypatch.setenv("USER", "somebody")
+    with reached(settings(tmp_path), Silent(), None, pytest.fail):
+        assert f"Users={pwd.getpwuid(os.geteuid()).pw_name} " in log(tmp_path)[0]
 
 
 @pytest.mark.parametrize("refused", ["refuses", "resumes-not"])

@@ -72,6 +72,37 @@ def test_the_collector_reads_what_hardware_reports(tmp_path: Path) -> None:
     assert facts.system.kernel_log_last["GPU error (Xid)"].startswith("NVRM: Xid (PCI:0000:03:00): 79")
 
 
+def test_a_program_whose_name_is_that_of_a_hardware_error_is_none(tmp_path: Path) -> None:
+    """Any user can give a program such a name, and have the kernel log it."""
+    lines = [
+        "[  1.000000] Hardware Error[77]: segfault at 0 ip 00000000 sp 00000000 error 4 in a.out[400000+1000]",
+        "[  1.000000] [  T77] traps: NVRM: Xid[77] general protection fault ip:0 sp:0 error:0 in a.out",
+        "[  1.000000] EDAC UE[77]: segfault at 0 ip 00000000 sp 00000000 error 4",
+        "Hardware Error[77]: segfault at 0",
+        "[  1.000000] Hardware Error invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",
+        "[  1.000000] [   77]  1000    77     4000      100    53248        0             0 Hardware Error",
+        "[  1.000000] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),task=Hardware Error,pid=77,uid=1000",
+        "[  1.000000] Memory cgroup out of memory: Killed process 77 (Hardware Error) total-vm:4kB",
+        "[  1.000000] process '/tmp/I/O error, dev sda' started with executable stack",
+        "[  1.000000] x86/split lock detection: #AC: NVRM: Xid/77 took a split_lock trap at address: 0x1",
+        "[  1.000000] INFO: task Hardware Error:77 blocked for more than 120 seconds.",
+        "[  1.000000] CPU: 3 PID: 77 Comm: Hardware Error Not tainted 6.1.0",
+    ]
+    real = [
+        "[  2.000000] mce: [Hardware Error]: CPU 3: Machine Check: 0 Bank 5: bea0000000000108",
+        "[  2.000000] {1}[Hardware Error]: event severity: fatal",
+        "[  2.000000] EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#0_Chan#0_DIMM#0 (channel:0 slot:0)",
+        "[  2.000000] blk_update_request: I/O error, dev sda, sector 123 op 0x0:(READ)",
+        "[  2.000000] I/O error, dev nvme0n1, sector 123 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 0",
+        "[  2.000000] NVRM: Xid (PCI:0000:03:00): 31, pid=77, name=python, Ch 00000008, intr 00000000",
+        "[  2.000000] CPU3: Package temperature above threshold, cpu clock throttled (total events = 1)",
+    ]
+    write(tmp_path, "var/log/dmesg", "\n".join(lines + real) + "\n")
+    numbers, last, _ = read_kernel_log(collect(str(tmp_path)))
+    assert sum(numbers.values()) == len(real)
+    assert not [line for line in last.values() if "77]" in line]
+
+
 def test_a_recorded_machine_without_a_log_says_so(tmp_path: Path) -> None:
     write(tmp_path, "proc/sys/kernel/hostname", "h1\n")
     assert read_kernel_log(collect(str(tmp_path)))[2] == {"system.kernel_log": "dmesg: recorded machine"}

@@ -25,6 +25,9 @@ nas1:/vol/a\040b /data/a\040b nfs4 rw,vers=4.1,addr=10.0.0.9,clientaddr=10.0.0.5
 10.1.1.1@o2ib:10.1.1.2@o2ib:/fs1 /scratch lustre rw,flock 0 0
 //srv/share /win cifs rw,username=alice,uid=1000,vers=3.0 0 0
 tmpfs /run/user/1000 tmpfs rw,uid=1000 0 0
+mallory@h: /home/mallory/mnt fuse.sshfs rw,nosuid,nodev,relatime,user_id=1000,group_id=1000 0 0
+lustre@tcp:/fs /tmp/scratch fuse.lustre user_id=1000,group_id=1000 0 0
+gluster /shared fuse.glusterfs rw,relatime,user_id=0,group_id=0,allow_other 0 0
 short line
 """
 
@@ -40,7 +43,9 @@ def test_mounts(tmp_path: Path, shell: str) -> None:
         ("/data/a b", "nas1:/vol/a b", "nfs4", ("rw", "vers=4.1"), None),
         ("/scratch", "ADDRESS@o2ib:ADDRESS@o2ib:/fs1", "lustre", ("rw", "flock"), None),
         ("/win", "//srv/share", "cifs", ("rw", "username=HIDDEN", "uid=HIDDEN", "vers=3.0"), None),
-    ]
+        ("/shared", "gluster", "fuse.glusterfs",
+         ("rw", "relatime", "user_id=HIDDEN", "group_id=HIDDEN", "allow_other"), None),
+    ]  # fmt: skip
     assert not re.search(r"10\.0\.0|alice|1000", repr(frame.files["/proc/mounts"]))
 
 

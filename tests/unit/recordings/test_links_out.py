@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from seatrial.frame.command_line import run
+from tests.support.second_user import OTHER, folder_for_all, needs_root
 
 PRIVATE = "of nobody else"
 
 
-@pytest.mark.parametrize("command", ["judge", "import"])
+@pytest.mark.parametrize("command", ["judge", "import", "compare --side-by-side"])
 def test_a_folder_of_tables_shows_nothing_from_elsewhere(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -20,10 +21,23 @@ def test_a_folder_of_tables_shows_nothing_from_elsewhere(
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "n1.csv").symlink_to(private)
     where = ["--archive", str(tmp_path / "archive")] if command == "import" else []
-    assert run([command, str(tmp_path / "tables"), *where]) == 64
+    assert run([*command.split(), str(tmp_path / "tables"), *where]) == 64
     said = capsys.readouterr()
     assert "leads out of the folder" in said.err
     assert PRIVATE not in said.out + said.err
+
+
+@needs_root
+def test_a_link_of_somebody_else_to_a_folder_of_tables_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with folder_for_all() as place:
+        (place / "private").mkdir(mode=0o700)
+        (place / "private" / "rates.csv").write_text(f"node,triad\n{PRIVATE},1\nn2,2\n")
+        (place / "given").symlink_to(place / "private")
+        os.chown(place / "given", OTHER, OTHER, follow_symlinks=False)
+        for words in (["judge"], ["compare", "--side-by-side"], ["import", "--archive", str(place / "archive")]):
+            assert run([*words, str(place / "given")]) == 64
+            said = capsys.readouterr()
+            assert "a link of" in said.err and PRIVATE not in said.out + said.err
 
 
 STREAM = "#seatrial-facts 1 n1\n@value /proc/sys/kernel/hostname|{}\n#end\n"
@@ -54,3 +68,15 @@ def test_a_recorded_tree_shows_nothing_from_elsewhere(tmp_path: Path, capsys: py
     (tmp_path / "tree" / "sys").symlink_to(tmp_path / "private")
     assert run(["facts", "--from", str(tmp_path / "tree"), "--json"]) == 0
     assert PRIVATE not in json.dumps(json.loads(capsys.readouterr().out))
+
+
+def test_a_map_of_the_automounter_that_is_elsewhere_is_not_read(tmp_path: Path) -> None:
+    """A file of the recorded tree names the map, and may name it by a path that climbs out of the tree."""
+    (tmp_path / "private").write_text(f"{PRIVATE} srv:/x\n")
+    (tmp_path / "tree" / "etc").mkdir(parents=True)
+    (tmp_path / "tree" / "proc").mkdir()
+    climbing = "/.." * 30
+    (tmp_path / "tree" / "etc" / "auto.master").write_text(f"/x {climbing}{tmp_path}/private\n")
+    assert run(["facts", "--from", str(tmp_path / "tree"), "--output", str(tmp_path / "made")]) == 0
+    made = [path.read_text() for path in (tmp_path / "made").rglob("*.*")]
+    assert made and not [text for text in made if PRIVATE in text]

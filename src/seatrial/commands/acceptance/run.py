@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from seatrial.archive import reader
+from seatrial.archive.run_values import judged_benchmark
 from seatrial.commands.acceptance import judge as acceptance_judge
 from seatrial.driver.benchmark import definition
 from seatrial.driver.benchmark import run as benchmark_run
 from seatrial.driver.benchmark import series as benchmark_series
-from seatrial.judgement import benchmark_result
 from seatrial.model.errors import NoRun, SeatrialError, UsageError
 from seatrial.model.node_list import parse_nodes
 from seatrial.model.settings import RunSettings, SiteSettings
@@ -106,8 +106,8 @@ def baselines_of(item: "Item", archive: Path) -> "dict[str, Output]":
     outputs = {}
     for name in {threshold.baseline for threshold in item.threshold if threshold.baseline}:
         try:
-            recorded = reader.read_run(reader.find_run(archive, name))
+            folder = reader.find_run(archive, name)
         except NoRun:
             continue
-        outputs[name] = benchmark_result.judge_run(recorded, benchmark_result.declared_in(recorded.info)).output
+        outputs[name] = judged_benchmark(folder).output
     return outputs

@@ -12,7 +12,7 @@ from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import count, some
 from seatrial.render.finding_text import brief
 from seatrial.render.headline import sentence_of
-from seatrial.render.out_of_service import back_line
+from seatrial.render.out_of_service import NODE, back_line
 from seatrial.render.report import Copy
 
 GOOD = (Verdict.PASS, Verdict.NOTE)
@@ -98,6 +98,6 @@ def _pairs_of(names: Sequence[str], judgement: Judgement) -> list[PairVerdict]:
 
 def back_in_service(run: RunInfo, judgement: Judgement) -> Iterator[Copy]:
     """What brings the nodes that may return back into service."""
-    good = [name for name in returning(run) if may_return(name, judgement)]
+    good = [name for name in returning(run) if NODE.fullmatch(name) and may_return(name, judgement)]
     if good and run.cluster:
         yield Copy(title="Back into service", lines=(back_line(good),))

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from seatrial.archive.inputs import TABLES_BYTES, argument_text
+from seatrial.archive.inputs import TABLES_BYTES, argument_text, read_input
 from seatrial.archive.layout import RUN_FILE
 from seatrial.archive.run_sets import find_runs, load_tables
 from seatrial.benchmarks import catalogue
@@ -173,7 +173,7 @@ def _of_files(
     left_bytes = TABLES_BYTES
     with limited(PARSE_S, "Reading the files"):
         for path, label in labels.items():
-            text = argument_text(path, left_bytes, waiting)
+            text = _text(path, left_bytes, wanted.words, waiting)
             left_bytes -= len(text)
             if catalogue.detected(text) is None:
                 if BINARY in text:
@@ -199,6 +199,13 @@ def _of_files(
         raise UsageError(f"No file has a value: {notes[0]}", "Give complete, valid outputs.")
     main = _plain_name(catalogue.BENCHMARKS[outputs[0][0]].main_metric) if outputs else ""
     return measured, main, notes
+
+
+def _text(path: Path, most_bytes: int, words: Sequence[str], waiting: Callable[[str], None] | None) -> str:
+    """The text of a file or pipe that was named, or of a file right in a folder that was named. Raises UsageError."""
+    if path in map(Path, words):
+        return argument_text(path, most_bytes, waiting)
+    return read_input(path, most_bytes, path.parent).decode("utf-8", errors="replace")
 
 
 def _plain_name(metric: str) -> str:

@@ -19,8 +19,10 @@ from tests.support.reports import check_json, check_text
 GOOD = "may return: 4 pairs, the worst at 99 % of its limit"
 
 
-def asked(*returning: str, parts: Any = None, cluster: str = "demo", **changes: Any) -> RecordedRun:
-    recorded = sail(Cluster(nodes=names(4), parts=parts or {}))
+def asked(
+    *returning: str, nodes: tuple[str, ...] = names(4), parts: Any = None, cluster: str = "demo", **changes: Any
+) -> RecordedRun:
+    recorded = sail(Cluster(nodes=nodes, parts=parts or {}))
     settings = CheckSettings(archive=Path("x"), returning=returning)
     info = msgspec.structs.replace(recorded.info, settings=settings, cluster=cluster, **changes)
     return msgspec.structs.replace(recorded, info=info)
@@ -93,6 +95,9 @@ def test_odd_pairs_of_the_partners_leave_it_open_too() -> None:
 def test_no_name_from_outside_becomes_part_of_a_line_to_paste(name: str) -> None:
     recorded = asked(name)
     assert "scontrol" not in check_text(recorded.info, slow_node(name), facts())
+    recorded = asked(name, nodes=("n1", "n2", name, "n4"))
+    assert first_line(recorded) == f"PASS  {name} may return: 6 pairs, the worst at 99 % of its limit"
+    assert "scontrol" not in check_text(recorded.info, judge(recorded), {})
 
 
 def test_a_reason_has_no_character_that_a_shell_would_read() -> None:

@@ -1,0 +1,26 @@
+"""A block that takes too long is ended; of two around each other by the one that has less time left."""
+
+import time
+
+import pytest
+
+from seatrial.model.errors import UsageError
+from seatrial.process.time_limit import TimeUp, limited, timed
+
+
+@pytest.mark.parametrize(("outer_s", "inner_s"), [(0.1, 20.0), (20.0, 0.1)])
+def test_the_shorter_limit_ends_the_block(outer_s: float, inner_s: float) -> None:
+    with pytest.raises(TimeUp if outer_s < inner_s else UsageError), timed(outer_s), limited(inner_s, "Reading"):
+        time.sleep(10.0)
+
+
+def test_a_limit_goes_on_after_one_inside_it() -> None:
+    began = time.monotonic()
+    with pytest.raises(UsageError, match=r"The whole took more than 0\.3 s"), limited(0.3, "The whole"):
+        for _ in range(50):
+            with limited(20.0, "A part"):
+                time.sleep(0.02)
+        for _ in range(50):
+            with timed(0.2):
+                time.sleep(0.02)
+    assert time.monotonic() - began < 0.9
