@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from seatrial.archive import reader
+from seatrial.archive import reader, run_values
 from seatrial.archive.journal import ValuesImported, of_type
-from seatrial.archive.run_values import judged_benchmark
 from seatrial.cli import json_schema
 from seatrial.cli.options import archive_option, run_argument
 from seatrial.cli.outcome import OutputForms, output_options
@@ -75,7 +74,7 @@ def report_of(folder: Path) -> "Report":
         case RunKind.SOAK:
             made = soak_view.soak_report(info, soak_judge.judge_soak(recorded))
         case RunKind.RUN:
-            made = run_view.run_report(info, judged_benchmark(folder, NAMED_S))
+            made = run_view.run_report(info, run_values.judged_benchmark(folder, NAMED_S))
         case RunKind.IMPORT:
             made = import_view.imported_run_report(info, of_type(reader.read_entries(folder), ValuesImported))
         case RunKind.CHECK:
