@@ -121,7 +121,7 @@ def test_notes_are_no_fault(tmp_path: Path) -> None:
     read = look_for_drift(FactsRead(facts={"h1": facts}), None, None)
     notes = tuple(finding for finding in read.findings if finding.verdict is Verdict.NOTE)
     page = as_text(drift_of({"h1": facts}, (), (), (), notes))
-    first = "NOTE  h1: processor 0 is 6 °C hotter than processor 1 (66 and 60 °C); 1 more note"
+    first = "NOTE  h1: processor 0 is 6 °C hotter than processor 1 (66 and 60 °C)\n1 more note"
     assert page.startswith(first)
     (tmp_path / "sys/class/hwmon/hwmon0/temp1_crit_alarm").unlink()
     (tmp_path / "var/log/dmesg").unlink()

@@ -182,7 +182,7 @@ def _proved(carriers: Sequence[CarrierVerdict], default: Effect) -> Answer:
     against = _against(one.carrier, default.devices)
     if against:
         return Answer(verdict=Verdict.INCONCLUSIVE, reason=f"{said}; {one.carrier}: {one.statement}, yet {against}")
-    reason = f"{said}; {one.statement}: {one.carrier} carried the data{_witness(default.devices)}"
+    reason = f"{one.carrier} carried the data{_witness(default.devices)}; {said}; {one.statement}"
     return Answer(verdict=Verdict.PASS, reason=reason, carried_by=one.carrier)
 
 

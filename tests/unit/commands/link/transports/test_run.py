@@ -30,7 +30,9 @@ def test_the_default_is_proved_and_the_absent_is_invalid(tmp_path: Path) -> None
     default = next(one for one in found.effects if one.variant.name == "default")
     assert (default.starts, default.devices) == (3, ("eth0",))
     assert len(launcher.manners) == 1 + 3 + 3 * (len(found.effects) - 3)
-    assert transports_text(found, width=80).startswith("PASS  n1 to n2: declared OFI; slowing it raises")
+    assert transports_text(found, width=80).startswith(
+        "PASS  n1 to n2: OFI carried the data, and eth0 counted its bytes; declared OFI\n"
+    )
     assert '"carried_by": "OFI"' in transports_json(outcome.run, found)
 
 
