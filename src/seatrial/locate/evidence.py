@@ -157,6 +157,13 @@ def run_value(measurement: Measurement) -> float:
     return typical / 2 if measurement.shape.kernel is Kernel.PINGPONG else _rate(measurement, typical)
 
 
+def waits_of(measurement: Measurement) -> tuple[float, float]:
+    """Shares of its time for which the ranks of source and target had no processor; 0 where that is not known."""
+    source_s, target_s = (*measurement.waited_s, 0.0, 0.0)[:2]  # a journal may have any number of them
+    whole_s = max(sum(measurement.times_s), SHORTEST_S)
+    return source_s / whole_s, target_s / whole_s
+
+
 def _rate(measurement: Measurement, window_s: float) -> float:
     return measurement.shape.message_bytes * measurement.shape.window / max(window_s, SHORTEST_S)
 
@@ -278,10 +285,7 @@ def _add(runs: Runs, one: Measurement, number: int) -> None:
     longest_s = max(one.times_s)
     stalls = sum(time >= STALL_S for time in one.times_s) if longest_s >= STALL_S else 0
     slowest = _rate(one, longest_s) if one.shape.kernel is Kernel.ONEWAY else None
-    source_s, target_s = (*one.waited_s, 0.0, 0.0)[:2]  # a journal may have any number of them
-    whole_s = max(sum(one.times_s), SHORTEST_S)
-    waited = source_s / whole_s, target_s / whole_s
-    run = _PairRun(run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest, waited, number)
+    run = _PairRun(run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest, waits_of(one), number)
     runs.setdefault(one.phase, []).append(run)
 
 

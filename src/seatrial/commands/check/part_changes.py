@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial.commands.check.processor_waits import explained
 from seatrial.judgement.wording import WAYS, named, sentence
-from seatrial.locate.evidence import SHORTEST_S, Pair, run_value
+from seatrial.locate.evidence import Pair, run_value, waits_of
 from seatrial.locate.explanation import Blamed, with_parts
 from seatrial.locate.thresholds import GROSS_LOSS
 from seatrial.model.fabric import Component
@@ -77,7 +77,7 @@ def timed(measurements: Iterable[Measurement]) -> list[Timed]:
             run_value(one),
             one.pairs_at_once,
             one.phase,
-            max(one.waited_s, default=0.0) / max(sum(one.times_s), SHORTEST_S),
+            max(waits_of(one)),
         )
         for one in measurements
         if one.phase in PHASES
