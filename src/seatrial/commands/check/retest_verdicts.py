@@ -263,6 +263,8 @@ class _Proofs:
             case Outcome.CONFIRMED:
                 self._changed[pair] = before.decided(Verdict.SLOW)
                 self._slow.append(alone)
+            case Outcome.REFUTED if verified.waited > verified.runs:
+                self._changed[pair] = before.opened(_why_open(verified))  # good runs among many that say nothing
             case Outcome.REFUTED:
                 self._changed[pair] = before.decided(Verdict.PASS)
             case Outcome.OPEN if self._waited(alone, verified):

@@ -29,12 +29,15 @@ def verdict(
     survey: tuple[float, ...],
     again: tuple[float, ...] = (),
     others: Mapping[tuple[str, str], MeasuredPair] | None = None,
+    waited: tuple[float, ...] = (),
 ) -> tuple[Verdict, str]:
     """`others`: None for pairs that are good, too, wherever this one was measured."""
     others = others or (CONTROLS if again else OTHERS)
     series = {Phase.SURVEY: RunSeries(runs=tuple(run * 1e6 for run in survey))}
     if again:
-        series[Phase.RETEST] = RunSeries(runs=tuple(run * 1e6 for run in again))
+        series[Phase.RETEST] = RunSeries(
+            runs=tuple(run * 1e6 for run in again), waited=tuple((share, 0.0) for share in waited)
+        )
     eth0 = NetworkInterface(name="eth0", link_type=1, state="up", speed_bits_per_s=1e9, mtu_bytes=1500)
     limit = path_limit(*(NodeFacts(hostname=name, complete=True, interfaces=(eth0,)) for name in PAIR))
     assert isinstance(limit, Limit)
@@ -82,6 +85,13 @@ def test_a_whole_retest_decides(again: tuple[float, ...], expected: Verdict) -> 
 def test_beside_no_good_pair_only_the_limit_convicts(again: tuple[float, ...], expected: Verdict) -> None:
     """What is less than peers gave in other minutes may have been taken from all."""
     assert verdict((70, 70, 70), again, OTHERS)[0] is expected
+
+
+def test_a_good_run_among_many_that_say_nothing_is_no_pass() -> None:
+    """In five runs a rank waited for a processor as long as they lack."""
+    found, reason = verdict((70, 70, 70), (70, 70, 70, 70, 70, 117), waited=(0.45,) * 5 + (0.0,))
+    assert found is Verdict.INCONCLUSIVE
+    assert "in 5 of 6 runs its ranks waited for a processor" in reason
 
 
 def test_a_control_that_wavers_is_not_named_for_it() -> None:
