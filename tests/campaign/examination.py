@@ -8,8 +8,9 @@ from tests.campaign.check_run import CheckRun
 if TYPE_CHECKING:
     from tests.campaign.trial import Outcome
 
-CLEAN_S = 40.0
-"""The keeper asks Slurm for some seconds whether a job is really gone."""
+CLEAN_S = 60.0
+"""A step that is cancelled in the middle of a PMIx collective ends only when Slurm's plugin has tried for 31 s to reach
+the peers, whose daemons have gone."""
 CODES = (0, 1, 2)
 TROUBLE = ("Traceback (most recent call last)", "this is a bug")
 

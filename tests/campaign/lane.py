@@ -64,9 +64,14 @@ class Lane:
         return found
 
     def busy_nodes(self) -> list[str]:
-        """Those of its nodes that are not idle, with Slurm's word for it."""
+        """Those of its nodes that are not idle, with Slurm's word for it, and its reason where it gives one."""
         states = node_states(self.plan)
-        return [f"{node} {states.get(node, '?')}" for node in self.nodes if states.get(node) != "idle"]
+        busy = [node for node in self.nodes if states.get(node) != "idle"]
+        return [f"{node} {states.get(node, '?')}{self._reason(node)}" for node in busy]
+
+    def _reason(self, node: str) -> str:
+        reason = self.run(["sinfo", "--noheader", "--nodes", node, "--list-reasons", "--format=%E"]).stdout
+        return f" ({', '.join(dict.fromkeys(reason.splitlines()))})" if reason.strip() else ""
 
 
 def _names(text: str) -> tuple[str, ...]:

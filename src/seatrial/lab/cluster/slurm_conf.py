@@ -130,8 +130,7 @@ def slurm_conf(plan: LabPlan, folder: str, mpi: str = JOINS_NONE) -> str:
             f"SlurmdTimeout={SECONDS_UNTIL_DOWN}",
             "SlurmctldTimeout=30",
             "InactiveLimit=0",
-            "KillWait=2",
-            "UnkillableStepTimeout=20",
+            "KillWait=2",  # UnkillableStepTimeout stays 60 s: PMIx tries for 31 s to reach peers that are gone
             "BatchStartTimeout=10",
             "MinJobAge=60",
             *accounting_settings(plan),
