@@ -17,7 +17,7 @@ from seatrial.model.unit_text import Unit, unit_of
 from seatrial.model.words import some
 
 MESSAGE_SIZES = ("bytes", "size", "message_bytes", "message_size", "msg_size", "msgsize", "#bytes", "#size")
-SIZE_NAMES = (*MESSAGE_SIZES, "nodes", "ranks", "cores", "processes", "procs", "tasks", "threads", "gpus")
+SIZE_NAMES = (*MESSAGE_SIZES, "nodes", "ranks", "cores", "processes", "procs", "tasks", "threads", "gpus", "pairs")
 """Columns that a curve can run over, the first that a table has."""
 LABEL_NAMES = frozenset({
     "label", "config", "configuration", "variant", "setting", "kernel", "mpi", "build", "compiler", "version", "driver",

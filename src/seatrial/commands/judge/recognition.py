@@ -195,8 +195,8 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
         raise UsageError("no column of it has numbers.", MEASURES)
     names = [column.name for column in columns]
     words = [column for column in columns if not column.numeric and not are_moments(column)]
-    clock = any(map(_is_clock, columns))
     sized = any(column.name in TABLE_SIZES and column.numeric and len(set(column.cells)) > 1 for column in columns)
+    clock = any(_is_clock(column) and not (sized and _is_condition(column)) for column in columns)
     if sized and not clock and not _named([name for name in names if name != "nodes"], NODE_NAMES):
         return (Kind.SCALING,)
     if not words and not _named(names, NODE_NAMES):
@@ -211,6 +211,11 @@ def _is_clock(column: TableColumn) -> bool:
     if column.name.strip().lower() not in CLOCKS or len(set(column.cells)) == 1:
         return False
     return not column.numeric or all(earlier <= later for earlier, later in itertools.pairwise(column.numbers()))
+
+
+def _is_condition(column: TableColumn) -> bool:
+    """Whether its words, such as two builds, stand beside several sizes each."""
+    return not column.numeric and _repeated(column)
 
 
 def _repeated(column: TableColumn) -> bool:
