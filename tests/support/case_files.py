@@ -42,7 +42,9 @@ GENERATED: dict[str, Callable[[], str]] = {
     "sacct-slow-node.txt": lambda: sacct_text(SLOW_NODE),
     "nxnlatbw.txt": lambda: matrices.nxnlatbw(slow_sender(matrices.matrix("16 nodes, 3.045 GB/s, 1.37 us"))),
     "fabric.txt": lambda: without_cable(fat_tree(4, 8, 2, cables=4), "leaf2", "spine1"),
-    **{f"foam-{ranks}.out": partial(benchmark_outputs.openfoam, ranks=ranks, seconds=64 / ranks) for ranks in (2, 4, 8)},
+    **{
+        f"foam-{ranks}.out": partial(benchmark_outputs.openfoam, ranks=ranks, seconds=64 / ranks) for ranks in (2, 4, 8)
+    },
     "foam-lost.out": lambda: (ROOT / "tests/data/benchmarks/openfoam-1912-lost-patches.out").read_text(),
     **{f"hpcc-before-{n}.out": partial(hpcc, 0.763 + n / 1000, 1.9) for n in (1, 2, 3)},
     **{f"hpcc-after-{n}.out": partial(hpcc, 0.609 + n / 1000, 1.6) for n in (1, 2, 3)},

@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from seatrial.commands.check.part_changes import changes_of
 from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.survey_suspects import behind_slow_uplinks
 from seatrial.commands.check.suspects import Suspicion, suspect_all
 from seatrial.drift.peer_groups import one_kernel
+from seatrial.judgement.pair_limit import limit_of_flow
 from seatrial.limits.path import path_limits
 from seatrial.locate.evidence import MeasuredPair, Pair, PairEvidence
 from seatrial.locate.references import Baselines, PeerLine, References, scales_of
@@ -40,6 +43,7 @@ class Assessor:
     def _forget(self) -> None:
         self._pairs = PairEvidence()
         self._limits: dict[Pair, Limit] = {}
+        self._of_rails: dict[tuple[float, float], Limit] = {}
         self._scales: Mapping[Pair, float] = {}
         self._taken = 0
         self._growing: _Growing | None = None
@@ -61,6 +65,7 @@ class Assessor:
         growing = self._growing = self._growing or _Growing(recorded)
         if fresh.has_new_pairs:
             self._limits |= limits_of((pair for pair in fresh.pairs if pair not in self._limits), recorded.facts)
+            self._follow_rails(evidence, fresh.pairs, recorded.facts)
             self._scales = scales_of(self._limits, recorded.facts)
             growing.fabric = growing.fabric.measured(evidence)
         references = growing.baselines.update(evidence, fresh.pairs, self._limits, growing.fabric, self._scales)
@@ -73,10 +78,32 @@ class Assessor:
         self._unfinished = False
         return self._last
 
+    def _follow_rails(
+        self, evidence: Mapping[Pair, MeasuredPair], fresh: Iterable[Pair], facts: Mapping[str, NodeFacts]
+    ) -> None:
+        """Where one pair carried more than one path lets through, MPI uses several rails: they are the limit of all
+        pairs with the same ways.
+        """
+        for pair in fresh:
+            limit, measured = self._limits.get(pair), evidence[pair].bandwidth_estimate
+            if limit and _ways(limit) not in self._of_rails:
+                of_flow = limit_of_flow(facts, pair, measured)
+                if isinstance(of_flow, Limit) and of_flow.limit_bytes_per_s > limit.limit_bytes_per_s:
+                    self._of_rails[_ways(limit)] = of_flow
+        if self._of_rails:
+            for pair, limit in self._limits.items():
+                if wide := self._of_rails.get(_ways(limit)):
+                    self._limits[pair] = msgspec.structs.replace(wide, path=limit.path)
+
     def noise_of_runs(self, line: PeerLine) -> float:
         """Scatter of the repetitions of a pair in the survey, as a logarithm; 0 before the second one."""
         runs = self._growing.survey.survey_runs if self._growing else None
         return runs.noise(line.usual) if runs and runs.repeated.any() else 0.0
+
+
+def _ways(limit: Limit) -> tuple[float, float]:
+    """What the best path and all paths together let through: alike for nodes of one model."""
+    return limit.limit_bytes_per_s, limit.gate_bytes_per_s
 
 
 class _Growing:

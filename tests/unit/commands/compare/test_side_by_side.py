@@ -172,6 +172,11 @@ def test_labels_are_what_distinguishes_names_of_files(files: tuple[str, ...], la
         ("hpl_Gflops", ("hpl", Unit("flop/s", 1e9))),
         ("t_min", ("t_min", Unit("", 1.0))),
         ("rate_gb_s", ("rate gb", Unit("s", 1.0))),
+        ("bandwidth_bytes_per_s", ("bandwidth", Unit("B/s", 1.0))),
+        ("message_rate_per_s", ("message rate", Unit("1/s", 1.0))),
+        ("mean_images_per_sec", ("mean images", Unit("1/s", 1.0))),
+        ("hpl_Gflop_per_s", ("hpl", Unit("flop/s", 1e9))),
+        ("frames per hour", ("frames per hour", Unit("", 1.0))),
         ("hs06", ("hs06", Unit("", 1.0))),
     ],
 )
