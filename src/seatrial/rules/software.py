@@ -117,7 +117,7 @@ def transports_not_built(node: str, facts: NodeFacts) -> Iterator[Violation]:
     """Transports that the configure line of an MPI asks for and that none of its components carries."""
     for library in facts.software.libraries:
         if library.lacks:
-            lacks = ", ".join(library.lacks)
+            lacks = " and ".join(library.lacks)
             yield Violation(
                 node=node,
                 clause=f"{library.name} {library.version} was configured with {lacks} and has no component for it",
