@@ -45,7 +45,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     **{
         f"foam-{ranks}.out": partial(benchmark_outputs.openfoam, ranks=ranks, seconds=64 / ranks) for ranks in (2, 4, 8)
     },
-    "foam-lost.out": lambda: (ROOT / "tests/data/benchmarks/openfoam-1912-lost-patches.out").read_text(),
+    "foam-lost.out": (ROOT / "tests/data/benchmarks/openfoam-1912-lost-patches.out").read_text,
     **{f"hpcc-before-{n}.out": partial(hpcc, 0.763 + n / 1000, 1.9) for n in (1, 2, 3)},
     **{f"hpcc-after-{n}.out": partial(hpcc, 0.609 + n / 1000, 1.6) for n in (1, 2, 3)},
 }

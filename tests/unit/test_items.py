@@ -42,7 +42,7 @@ def test_all_rows_are_there_and_whole() -> None:
         assert state_of(row) in STATES, row
         assert (row[4] == STATES[0]) or ": " in row[4], f"{row[0]}: why, or where"
         assert bool(row[3]) == (state_of(row) == STATES[0]), f"{row[0]}: a line where the answer is one"
-        assert row[2].startswith("`seatrial ") or not row[2] and state_of(row) == "not yet", row
+        assert row[2].startswith("`seatrial ") or (not row[2] and state_of(row) == "not yet"), row
 
 
 def test_the_count_is_that_of_the_rows() -> None:

@@ -117,10 +117,14 @@ def main_number(benchmark: Benchmark, output: Output) -> str:
 def _of_smallest(benchmark: Benchmark, output: Output) -> str:
     """`1.50 µs at 1 B`: where an output without the main metric has times over message sizes, the smallest's."""
     times = [metric.name for metric in benchmark.metrics if metric.better is Better.LESS and metric.unit == "s"]
-    sized = [one for one in output.results if one.metric in times[:1] and isinstance(one.labels.get("bytes"), int)]
+    sized = [
+        result
+        for result in output.results
+        if result.metric in times[:1] and isinstance(result.labels.get("bytes"), int)
+    ]
     if not sized:
         return ""
-    least = min(sized, key=lambda one: one.labels["bytes"])
+    least = min(sized, key=lambda result: result.labels["bytes"])
     return f"{units.in_unit(least.value, 's')} at {units.size(int(least.labels['bytes']))}"
 
 

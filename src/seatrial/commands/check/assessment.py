@@ -20,6 +20,8 @@ from seatrial.model.pair_faults import Change
 from seatrial.model.run import RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY
 
+Ways = tuple[float, float]
+"""What the best path of a pair and all its paths together let through: alike for nodes of one model."""
 MOST_TIMED = 20_000
 """Measurements up to which parts are looked for that changed in the run. In larger runs each part has too few, and in
 runs of many pairs at once contention differs from round to round."""
@@ -43,7 +45,8 @@ class Assessor:
     def _forget(self) -> None:
         self._pairs = PairEvidence()
         self._limits: dict[Pair, Limit] = {}
-        self._of_rails: dict[tuple[float, float], Limit] = {}
+        self._paths: dict[Pair, Limit] = {}
+        self._wider: dict[Ways, Limit] = {}
         self._scales: Mapping[Pair, float] = {}
         self._taken = 0
         self._growing: _Growing | None = None
@@ -64,8 +67,17 @@ class Assessor:
         evidence = dict(self._pairs.by_pair)
         growing = self._growing = self._growing or _Growing(recorded)
         if fresh.has_new_pairs:
-            self._limits |= limits_of((pair for pair in fresh.pairs if pair not in self._limits), recorded.facts)
-            self._follow_rails(evidence, fresh.pairs, recorded.facts)
+            self._paths |= limits_of((pair for pair in fresh.pairs if pair not in self._paths), recorded.facts)
+        wider = self._limits_of_rails(evidence, recorded.facts)
+        if wider.keys() != self._wider.keys() and self._last is not None:  # what was judged before has other limits
+            self._forget()
+            return self.assess(recorded)
+        self._wider = wider
+        if fresh.has_new_pairs:
+            self._limits = {
+                pair: msgspec.structs.replace(wider[_ways(limit)], path=limit.path) if _ways(limit) in wider else limit
+                for pair, limit in self._paths.items()
+            }
             self._scales = scales_of(self._limits, recorded.facts)
             growing.fabric = growing.fabric.measured(evidence)
         references = growing.baselines.update(evidence, fresh.pairs, self._limits, growing.fabric, self._scales)
@@ -78,22 +90,19 @@ class Assessor:
         self._unfinished = False
         return self._last
 
-    def _follow_rails(
-        self, evidence: Mapping[Pair, MeasuredPair], fresh: Iterable[Pair], facts: Mapping[str, NodeFacts]
-    ) -> None:
-        """Where one pair carried more than one path lets through, MPI uses several rails: they are the limit of all
-        pairs with the same ways.
+    def _limits_of_rails(
+        self, evidence: Mapping[Pair, MeasuredPair], facts: Mapping[str, NodeFacts]
+    ) -> dict[Ways, Limit]:
+        """Where a pair carried more than its best path lets through, MPI uses several rails: what they carry together
+        is the limit of all pairs with the same ways.
         """
-        for pair in fresh:
-            limit, measured = self._limits.get(pair), evidence[pair].bandwidth_estimate
-            if limit and _ways(limit) not in self._of_rails:
-                of_flow = limit_of_flow(facts, pair, measured)
+        wider: dict[Ways, Limit] = {}
+        for pair, limit in self._paths.items():
+            if limit.gate_bytes_per_s > limit.limit_bytes_per_s and _ways(limit) not in wider:
+                of_flow = limit_of_flow(facts, pair, evidence[pair].bandwidth_estimate)
                 if isinstance(of_flow, Limit) and of_flow.limit_bytes_per_s > limit.limit_bytes_per_s:
-                    self._of_rails[_ways(limit)] = of_flow
-        if self._of_rails:
-            for pair, limit in self._limits.items():
-                if wide := self._of_rails.get(_ways(limit)):
-                    self._limits[pair] = msgspec.structs.replace(wide, path=limit.path)
+                    wider[_ways(limit)] = of_flow
+        return wider
 
     def noise_of_runs(self, line: PeerLine) -> float:
         """Scatter of the repetitions of a pair in the survey, as a logarithm; 0 before the second one."""
@@ -101,8 +110,7 @@ class Assessor:
         return runs.noise(line.usual) if runs and runs.repeated.any() else 0.0
 
 
-def _ways(limit: Limit) -> tuple[float, float]:
-    """What the best path and all paths together let through: alike for nodes of one model."""
+def _ways(limit: Limit) -> Ways:
     return limit.limit_bytes_per_s, limit.gate_bytes_per_s
 
 

@@ -116,12 +116,12 @@ def _word(found: Drift) -> str:
     return Verdict.NOTE.value if differs else Verdict.PASS.value
 
 
-def _sentence_of(facts: Mapping[str, NodeFacts], found: Drift) -> str:
-    differences, findings = found.differences, found.findings
+def _sentence_of(facts: Mapping[str, NodeFacts], drift: Drift) -> str:
+    differences, findings = drift.differences, drift.findings
     nodes = count(len(facts), "node")
     wrong = _reached(facts)
     wrong += f"{sentence_of(findings) or _of_notes(findings)}; " if findings else ""
-    wrong += _of_changes(found.changes, counted=bool(findings))
+    wrong += _of_changes(drift.changes, counted=bool(findings))
     if not differences and len(facts) == 1:
         whole = f"{wrong or 'nothing known to be bad; '}{nodes}, compared with no other node"
         return whole if len(whole) <= LINE else wrong.removesuffix("; ") or whole

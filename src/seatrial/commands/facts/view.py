@@ -76,12 +76,12 @@ def _what_it_is(facts: NodeFacts) -> str:
     """`: 48 cores, 192 GiB, cache and quadrant mode`: what was read of the machine in a few words."""
     firmware = facts.system.firmware
     modes = " and ".join(filter(None, (firmware.memory_mode, firmware.cluster_mode)))
-    known = (
+    parts = (
         count(facts.cores, "core") if facts.cores else "",
         units.memory(facts.memory_bytes) if facts.memory_bytes else "",
         f"{modes} mode" if modes else "",
     )
-    return f": {', '.join(filter(None, known))}" if any(known) else ""
+    return f": {', '.join(filter(None, parts))}" if any(parts) else ""
 
 
 def _terminal(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...], *, full: bool) -> Iterator[Block]:

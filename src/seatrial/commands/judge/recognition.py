@@ -214,7 +214,7 @@ def _is_clock(column: TableColumn) -> bool:
 
 
 def _is_condition(column: TableColumn) -> bool:
-    """Whether its words, such as two builds, stand beside several sizes each."""
+    """Whether its words, such as two builds, have several sizes each."""
     return not column.numeric and _repeated(column)
 
 

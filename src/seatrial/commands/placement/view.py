@@ -174,7 +174,7 @@ def headline(placement: Placement) -> str:
     """How many ranks, what was found, and what became of the fix."""
     nodes = len({row.node for row in placement.rows})
     where = f"{count(len(placement.rows), 'rank')} on {count(nodes, 'node')}"
-    undecided = [f"{part_name(each.subject)}: {brief(each)}" for each in placement.findings[:1]]
+    undecided = [f"{part_name(finding.subject)}: {brief(finding)}" for finding in placement.findings[:1]]
     faults = sentence_of(placement.findings) or "".join(undecided) or "nothing found"
     if not placement.rows:
         return placement.failure or "it is not known where the ranks are"

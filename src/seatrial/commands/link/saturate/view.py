@@ -71,13 +71,13 @@ def saturation_report(run: RunInfo, saturation: Saturation) -> Report:
 
 def _most(saturation: Saturation) -> str:
     """`2 ranks drive the port, 232.0 MB/s, 1 rank 94 % of that; `: the fewest ranks that deliver what the best do."""
-    by_ranks = {one.ranks: one.bandwidth_bytes_per_s.value for one in saturation.by_ranks}
+    by_ranks = {at_once.ranks: at_once.bandwidth_bytes_per_s.value for at_once in saturation.by_ranks}
     needed = saturation.ranks_needed
     if not needed or needed not in by_ranks:
         return ""
     verb = "drives" if needed == 1 else "drive"
-    one = f", 1 rank {units.share(by_ranks[1] / by_ranks[needed])} of that" if needed > 1 and by_ranks.get(1) else ""
-    return f"{count(needed, 'rank')} {verb} the port, {units.bandwidth(by_ranks[needed])}{one}; "
+    single = f", 1 rank {units.share(by_ranks[1] / by_ranks[needed])} of that" if needed > 1 and by_ranks.get(1) else ""
+    return f"{count(needed, 'rank')} {verb} the port, {units.bandwidth(by_ranks[needed])}{single}; "
 
 
 def _terminal(saturation: Saturation) -> Iterator[Block]:
