@@ -116,7 +116,7 @@ MPI_SETTINGS = Rule(
 def transports_not_built(node: str, facts: NodeFacts) -> Iterator[Violation]:
     """Transports that the configure line of an MPI asks for and that none of its components carries."""
     for library in facts.software.libraries:
-        if library.lacks:
+        if isinstance(library, Library) and library.lacks:
             lacks = " and ".join(library.lacks)
             yield Violation(
                 node=node,
@@ -152,7 +152,7 @@ SOFTWARE_NOTES = (
         kind=FindingKind.TRANSPORT_NOT_BUILT,
         order=920,
         look=on_each_node(transports_not_built),
-        knows=lambda facts: any(library.configure for library in facts.software.libraries),
+        knows=lambda facts: any(isinstance(each, Library) and each.configure for each in facts.software.libraries),
         remedy="Install the development files of the transport and build MPI again, or take a package that has it; "
         "`seatrial link --transports` proves which transport carries messages now.",
     ),
