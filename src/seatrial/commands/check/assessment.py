@@ -16,6 +16,7 @@ from seatrial.locate.evidence import MeasuredPair, Pair, PairEvidence
 from seatrial.locate.references import Baselines, PeerLine, References, scales_of
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
 from seatrial.model.pair_faults import Change
 from seatrial.model.run import RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY
@@ -94,15 +95,22 @@ class Assessor:
         self, evidence: Mapping[Pair, MeasuredPair], facts: Mapping[str, NodeFacts]
     ) -> dict[Ways, Limit]:
         """Where a pair carried more than its best path lets through, MPI uses several rails: what they carry together
-        is the limit of all pairs with the same ways.
+        is the limit of all pairs with the same ways, in the words of the first of these pairs.
         """
-        wider: dict[Ways, Limit] = {}
+        first: dict[Ways, Pair] = {}
+        beyond: dict[Ways, Estimate] = {}
         for pair, limit in self._paths.items():
-            if limit.gate_bytes_per_s > limit.limit_bytes_per_s and _ways(limit) not in wider:
-                of_flow = limit_of_flow(facts, pair, evidence[pair].bandwidth_estimate)
-                if isinstance(of_flow, Limit) and of_flow.limit_bytes_per_s > limit.limit_bytes_per_s:
-                    wider[_ways(limit)] = of_flow
-        return wider
+            if limit.gate_bytes_per_s > limit.limit_bytes_per_s:
+                ways, measured = _ways(limit), evidence[pair].bandwidth_estimate
+                first[ways] = min(pair, first.get(ways, pair))
+                if measured and (ways not in beyond or measured.low > beyond[ways].low):
+                    beyond[ways] = measured
+        wider = {ways: limit_of_flow(facts, first[ways], measured) for ways, measured in beyond.items()}
+        return {
+            ways: limit
+            for ways, limit in wider.items()
+            if isinstance(limit, Limit) and limit.limit_bytes_per_s > ways[0]
+        }
 
     def noise_of_runs(self, line: PeerLine) -> float:
         """Scatter of the repetitions of a pair in the survey, as a logarithm; 0 before the second one."""
