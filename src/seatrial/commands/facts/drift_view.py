@@ -122,6 +122,7 @@ def _sentence_of(facts: Mapping[str, NodeFacts], drift: Drift) -> str:
     wrong = _reached(facts)
     wrong += f"{sentence_of(findings) or _of_notes(findings)}; " if findings else ""
     wrong += _of_changes(drift.changes, counted=bool(findings))
+    wrong += _of_login(drift.against, counted=bool(findings or drift.changes))
     if not differences and len(facts) == 1:
         whole = f"{wrong or 'nothing known to be bad; '}{nodes}, compared with no other node"
         return whole if len(whole) <= LINE else wrong.removesuffix("; ") or whole
@@ -165,6 +166,16 @@ def _of_changes(changes: Sequence[FactDrift], *, counted: bool) -> str:
         return f"{count(len(changes), 'change')} since the earlier reading; "
     more = f"; {count(len(changes) - 1, 'more change')}" if len(changes) > 1 else ""
     return f"{_change(changes[0])}{more}; "
+
+
+def _of_login(differences: Sequence[FactDifference], *, counted: bool) -> str:
+    """`the login node differs in kernel; 3 more differences from it; `: after something else their number alone."""
+    if not differences:
+        return ""
+    if counted:
+        return f"{count(len(differences), 'difference')} from the login node; "
+    more = f"; {count(len(differences) - 1, 'more difference')} from it" if len(differences) > 1 else ""
+    return f"the login node differs in {differences[0].fact}{more}; "
 
 
 def _change(change: FactDrift) -> str:
