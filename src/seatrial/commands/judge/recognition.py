@@ -182,7 +182,7 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
         raise UsageError(f"seatrial judge does not know this: {error.what}", MEASURES) from error
     if not kinds:
         raise UsageError(
-            "This is a table of configurations, which are no nodes.",
+            "This is a table of configurations, not of nodes.",
             "seatrial compare --side-by-side FILE compares them; --as fleet takes each for a node.",
         )
     return kinds
