@@ -8,7 +8,7 @@ import pytest
 from seatrial.commands.compare.configurations import labels_of
 from seatrial.importers.configuration_tables import column_unit
 from seatrial.model.unit_text import Unit
-from tests.support.benchmark_outputs import perftest
+from tests.support.benchmark_outputs import hpcc, perftest
 from tests.support.builders import Cluster, names, record, slow_part
 from tests.support.command_line import Seatrial
 
@@ -124,6 +124,13 @@ def test_outputs_of_perftest_have_labels_of_the_command_line(tmp_path: Path, sea
     ran = seatrial("compare", "--side-by-side", *files, *labels)
     assert ran.out.startswith("MEASURED  firmware 16.3: 11.9 GB/s at 1 MiB, 1.99 times firmware 16.2")
     assert "message rate" in ran.out
+
+
+def test_the_main_part_of_a_benchmark_comes_first(tmp_path: Path, seatrial: Seatrial) -> None:
+    for name, rate in (("old", "0.0533"), ("new", "0.0423")):
+        (tmp_path / f"{name}.out").write_text(hpcc().replace("HPL_Tflops=0.0533", f"HPL_Tflops={rate}"))
+    ran = seatrial("compare", "--side-by-side", str(tmp_path))
+    assert ran.out.startswith("MEASURED  old: 53.3 Gflop/s, 1.26 times new\n")
 
 
 def test_single_runs_that_hardly_differ_have_no_best_one(tmp_path: Path, seatrial: Seatrial) -> None:
