@@ -17,7 +17,7 @@ from seatrial.model.unit_text import Unit, unit_of
 from seatrial.model.words import some
 
 MESSAGE_SIZES = ("bytes", "size", "message_bytes", "message_size", "msg_size", "msgsize", "#bytes", "#size")
-SIZE_NAMES = (*MESSAGE_SIZES, "nodes", "ranks", "cores", "processes", "procs", "tasks", "threads", "gpus")
+SIZE_NAMES = (*MESSAGE_SIZES, "nodes", "ranks", "cores", "processes", "procs", "tasks", "threads", "gpus", "pairs")
 """Columns that a curve can run over, the first that a table has."""
 LABEL_NAMES = frozenset({
     "label", "config", "configuration", "variant", "setting", "kernel", "mpi", "build", "compiler", "version", "driver",
@@ -172,7 +172,10 @@ def column_unit(name: str) -> tuple[str, Unit]:
     """
     if (match := BRACKETS.search(name)) and (unit := unit_of(match["unit"])):
         return BRACKETS.sub("", name).strip(" _-") or name, unit
-    words = re.split(r"[_ ]", name)
+    words = re.split(r"[_ ]", re.sub(r"(?<=[^_ ])[_ ]per[_ ]", "/", name, flags=re.IGNORECASE))
+    plain, _, time = words[-1].rpartition("/")
+    if plain and not unit_of(words[-1]) and (rate := unit_of(f"1/{time}")):  # message_rate_per_s
+        return " ".join([*words[:-1], plain]), rate
     for start in range(max(len(words) - 3, 1), len(words)):
         text = "_".join(words[start:])
         if text != "min" and not re.search(r"b(?!yte|it)", text) and (unit := unit_of(text)):

@@ -123,6 +123,7 @@ OUTPUTS = (
         r"^sdiag output|^(?:NodeName|PartitionName|JobId)=|\bNODELIST\b|^JobID(?:Raw)?\b.*[|]|^slurmstepd:"
         r"|^srun: (?:error|job)|^\S+\|(?:up|down|idle|alloc)",
         "output of Slurm",
+        "Why a job failed says seatrial doctor --from FILE; seatrial jobs --from FILE reads the output of sacct.",
     ),
     _output(
         r'\A\s*\{.*"seatrial"|\A\s*\{\s*"(?:exit_code|format|verdict)"',

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from seatrial.limits.path import path_limit
-from seatrial.limits.rail_paths import rail_limit
+from seatrial.limits.rail_paths import rail_limit, shared_rails
 from seatrial.locate.evidence import Pair
 from seatrial.locate.references import above_gate_text, against_gate
-from seatrial.locate.thresholds import LIMIT_FLOOR
+from seatrial.locate.thresholds import GROSS_LOSS, LIMIT_FLOOR
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate
@@ -29,6 +29,19 @@ def limit_between(facts: Mapping[str, NodeFacts], pair: Pair, rails: Sequence[st
         return NoLimit(path=">".join(pair), reason=f"the facts of {unread[0]} could not be read")
     source, target = facts[pair[0]], facts[pair[1]]
     return rail_limit(source, target, rails) if rails else path_limit(source, target)
+
+
+def limit_of_flow(facts: Mapping[str, NodeFacts], pair: Pair, measured: Estimate | None) -> Limit | NoLimit:
+    """The limit of what carried the data: that of the best path, unless more came through than it lets through.
+
+    Then the data took several rails, and all that both nodes have up are the way.
+    """
+    limit = limit_between(facts, pair)
+    if measured is None or not isinstance(limit, Limit) or measured.low <= (1 + GROSS_LOSS) * limit.limit_bytes_per_s:
+        return limit
+    rails = [rail.name for rail in shared_rails(facts[pair[0]], facts[pair[1]]).rails]
+    together = limit_between(facts, pair, rails) if len(rails) > 1 else limit
+    return together if isinstance(together, Limit) else limit
 
 
 def limit_findings(

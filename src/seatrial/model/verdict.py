@@ -166,6 +166,8 @@ class FindingKind(enum.StrEnum):
     # Worth knowing of facts, and no fault.
     SOCKETS_DIFFER = "sockets-differ", Verdict.NOTE, "one processor is hotter than the other"
     FAN_SILENT = "fan-silent", Verdict.NOTE, "a fan does not turn or is not connected"
+    TURBO_DISABLED = "turbo-disabled", Verdict.NOTE, "turbo is off, and no peer has it"
+    TRANSPORT_NOT_BUILT = "transport-not-built", Verdict.NOTE, "MPI lacks a transport that it was configured with"
     RAILS_IN_SUBNETS = "rails-in-subnets", Verdict.NOTE, "rails lie in different subnets"
 
     # Of a user's own job.

@@ -109,9 +109,23 @@ def main_number(benchmark: Benchmark, output: Output) -> str:
     """The main value with its unit, and the part that it is of; empty if there is none."""
     result = benchmark.main_result(output)
     if result is None:
-        return ""
+        return _of_smallest(benchmark, output)
     part = "".join(f"{result.labels[name]} " for name in benchmark.main_labels if name in result.labels)
     return f"{part}{units.in_unit(result.value, benchmark.main.unit)}"
+
+
+def _of_smallest(benchmark: Benchmark, output: Output) -> str:
+    """`1.50 µs at 1 B`: where an output without the main metric has times over message sizes, the smallest's."""
+    times = [metric.name for metric in benchmark.metrics if metric.better is Better.LESS and metric.unit == "s"]
+    sized = [
+        result
+        for result in output.results
+        if result.metric in times[:1] and isinstance(result.labels.get("bytes"), int)
+    ]
+    if not sized:
+        return ""
+    least = min(sized, key=lambda result: result.labels["bytes"])
+    return f"{units.in_unit(least.value, 's')} at {units.size(int(least.labels['bytes']))}"
 
 
 def main_share(benchmark: Benchmark, output: Output, limits: Mapping[str, float]) -> str:

@@ -14,15 +14,15 @@ from seatrial.rules.memory import MEMORY, MEMORY_ERRORS
 from seatrial.rules.mounts import MOUNTS
 from seatrial.rules.network import NETWORK, NETWORK_NOTES, RISING_COUNTERS
 from seatrial.rules.pcie import PCIE
-from seatrial.rules.processors import PROCESSORS, THROTTLED
+from seatrial.rules.processors import PROCESSOR_NOTES, PROCESSORS, THROTTLED
 from seatrial.rules.ranks import RANKS
-from seatrial.rules.software import SOFTWARE
+from seatrial.rules.software import SOFTWARE, SOFTWARE_NOTES
 
 TABLES = (PCIE, NETWORK, HARDWARE, PROCESSORS, MEMORY, MOUNTS, RANKS, KERNEL, SOFTWARE)
 
 RULES: tuple[Rule, ...] = tuple(sorted((rule for table in TABLES for rule in table), key=lambda rule: rule.order))
 
-NOTES: tuple[Rule, ...] = (*HARDWARE_NOTES, *NETWORK_NOTES)
+NOTES: tuple[Rule, ...] = (*HARDWARE_NOTES, *PROCESSOR_NOTES, *SOFTWARE_NOTES, *NETWORK_NOTES)
 """What is worth knowing of a machine and no fault by itself."""
 
 READ_TWICE = (RISING_COUNTERS, MEMORY_ERRORS, THROTTLED, PCIE_ERRORS, KERNEL_LOG)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from seatrial.drift.peer_groups import usual
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import PARTITION_WORD
-from seatrial.rules.base import Look, Readings, Violation, named
+from seatrial.rules.base import LONGEST_BRIEF, Look, Readings, Violation, named
 
 Value = TypeVar("Value", bound=Hashable)
 Worse = Callable[[Value, Value], bool]
@@ -187,7 +187,9 @@ def compare_values(
     for name, value in values.items():
         if value != most and (worse is None or worse(value, most)):
             clause = f"{what} is {show(value)}, where most of its peers have {show(most)}"
-            yield Violation(node=name, clause=clause, key=(what, value), details=most)
+            brief = "" if len(clause) <= LONGEST_BRIEF else f"{what}: {show(value)}, most peers {show(most)}"
+            brief = brief if len(brief) <= LONGEST_BRIEF else ""
+            yield Violation(node=name, clause=clause, key=(what, value), details=most, brief=brief)
 
 
 def split(values: Mapping[str, Value], what: str, show: Callable[[Value], str] = str) -> str:

@@ -144,6 +144,17 @@ def processor_counts(facts: NodeFacts) -> dict[str, int | None]:
     return {f"the number of its processors{cores}": facts.processors}
 
 
+def turbo_disabled(readings: Readings) -> Iterator[Violation]:
+    """Turbo is off on a node, and on none of its peers is it on."""
+    for group in readings.peers:
+        if not any(readings.facts[name].processor.turbo for name in group):
+            for name in group:
+                processor = readings.facts[name].processor
+                if processor.turbo is False:
+                    most = f", cores run at {ghz(processor.base_hz)} at most" if processor.base_hz else ""
+                    yield Violation(node=name, clause=f"turbo is off{most}", key=processor.base_hz)
+
+
 def on_or_off(state: bool) -> str:
     """On, off."""
     return "on" if state else "off"
@@ -281,5 +292,16 @@ PROCESSORS = (
         look=items_differ(mitigations, groups=peers_with_same(lambda facts: facts.kernel)),
         remedy="Start all nodes with the same mitigations= and the same microcode. Mitigations slow down system calls "
         "and interrupts, which shows most in latency over TCP.",
+    ),
+)
+
+PROCESSOR_NOTES = (
+    Rule(
+        kind=FindingKind.TURBO_DISABLED,
+        order=915,
+        look=turbo_disabled,
+        knows=lambda facts: facts.processor.turbo is not None,
+        remedy="If that is not meant, switch it on: in the BIOS, which loses its settings with its battery or when a "
+        "processor is replaced, or by /sys/devices/system/cpu/intel_pstate/no_turbo or cpufreq/boost.",
     ),
 )

@@ -9,7 +9,7 @@ from seatrial.model.system import Library, MpiFile
 from seatrial.model.verdict import FindingKind
 from seatrial.node.mpi import NOTHING_SET, Build, builds
 from seatrial.node.mpi import told as described
-from seatrial.rules.base import Readings, Rule, Violation
+from seatrial.rules.base import Readings, Rule, Violation, on_each_node
 from seatrial.rules.peers import compare_tables, compare_values, items_differ
 
 VERSION = re.compile(r"(?<![0-9.])[0-9]{1,18}(?:\.[0-9]{1,18})+")
@@ -112,6 +112,20 @@ MPI_SETTINGS = Rule(
     "~/.openmpi/mca-params.conf; and check what sets variables of jobs there, such as Slurm's TaskProlog.",
 )
 
+
+def transports_not_built(node: str, facts: NodeFacts) -> Iterator[Violation]:
+    """Transports that the configure line of an MPI asks for and that none of its components carries."""
+    for library in facts.software.libraries:
+        if isinstance(library, Library) and library.lacks:
+            lacks = " and ".join(library.lacks)
+            yield Violation(
+                node=node,
+                clause=f"{library.name} {library.version} was configured with {lacks} and has no component for it",
+                key=(library.name, library.version, library.lacks),
+                brief=f"{library.name} {library.version} lacks {lacks}, which it was configured with",
+            )
+
+
 SOFTWARE = (
     Rule(
         kind=FindingKind.SOFTWARE_DIFFERS,
@@ -131,4 +145,15 @@ SOFTWARE = (
         "`rpm -V` name files changed after installation), and check PATH and LD_LIBRARY_PATH if the folders differ.",
     ),
     MPI_SETTINGS,
+)
+
+SOFTWARE_NOTES = (
+    Rule(
+        kind=FindingKind.TRANSPORT_NOT_BUILT,
+        order=920,
+        look=on_each_node(transports_not_built),
+        knows=lambda facts: any(isinstance(each, Library) and each.configure for each in facts.software.libraries),
+        remedy="Install the development files of the transport and build MPI again, or take a package that has it; "
+        "`seatrial link --transports` proves which transport carries messages now.",
+    ),
 )

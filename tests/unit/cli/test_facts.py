@@ -96,7 +96,7 @@ class TestFacts:
         ran = seatrial("facts", "--json")
         (node,) = ran.data["nodes"].values()
         assert node["complete"] and node["processors"] >= 1
-        assert seatrial("facts").out.startswith(f"MEASURED  facts of {node['hostname']}; --drift judges")
+        assert seatrial("facts").out.startswith(f"MEASURED  facts of {node['hostname']}: ")
 
     def test_without_a_shell_there_is_a_sentence(self, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", "")

@@ -93,6 +93,7 @@ def test_ranks_that_cannot_drive_the_port_alone_are_a_finding(
 def test_a_rank_that_drives_the_port_is_none(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, found = measured(capsys, tmp_path, Shared(nodes=names(2), one=1e9), ranks_per_node="2")
     assert (code, found["verdict"], found["finding"], found["ranks_needed"]) == (0, "PASS", "", 1)
+    assert "1 rank drives the port, " in found["headline"]
     assert found["model"]["rank_bytes_per_s"]["value"] is None
     assert 0.97 < found["one_rank_share"]["value"] < 1.03
 

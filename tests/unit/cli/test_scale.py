@@ -175,7 +175,9 @@ def test_efficiency_of_the_nodes_own_rates(tmp_path: Path, seatrial: Seatrial) -
     files = written(tmp_path, curve())
     (tmp_path / "own.csv").write_text("node,value\nhost0,40\nhost1,80\nhost2,80\nhost3,80\n")
     words = [*files, "--own-rates", str(tmp_path / "own.csv")]
-    (item,) = report(seatrial, words, ExitCode.PASS)["data"]["curves"]
+    printed = report(seatrial, words, ExitCode.PASS)
+    assert "% of the nodes' own rates" in printed["headline"]
+    (item,) = printed["data"]["curves"]
     assert item["points"][1]["of_own"] == pytest.approx((1 / 21) / (1 / 40 + 1 / 80), rel=1e-3)
 
 

@@ -2,12 +2,14 @@
 
 import pytest
 
+from seatrial.judgement.pair_limit import limit_of_flow
 from seatrial.limits.node import node_limits
 from seatrial.limits.path import path_limit
 from seatrial.limits.rail_paths import no_rail_because, only, rail_limit, rail_named, rails_of, shared_rails
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hca import PortFamily
 from seatrial.model.limit import Limit, NoLimit
+from seatrial.model.measurement import Estimate
 from tests.support.limits_examples import check_formula, device, ethernet, hca, is_limit, node, port
 
 EACH = 1e9 / 8 * 1448 / 1538
@@ -37,6 +39,15 @@ def test_the_path_limit_of_all_is_that_of_the_best_rail() -> None:
     assert is_limit(path_limit(here, there)).limit_bytes_per_s == pytest.approx(
         is_limit(rail_limit(here, there, ["eth0"])).limit_bytes_per_s
     )
+
+
+def test_more_than_one_rail_carries_is_compared_with_all() -> None:
+    facts = {name: two(name) for name in ("n1", "n2")}
+    for share, rails in ((0.98, 1), (1.05, 1), (1.8, 2), (2.3, 2)):
+        measured = Estimate(value=share * EACH, low=share * EACH, high=share * EACH, confidence=0.5, runs=2, method="")
+        limit = limit_of_flow(facts, ("n1", "n2"), measured)
+        assert is_limit(limit).limit_bytes_per_s == pytest.approx(rails * EACH)
+    assert isinstance(limit_of_flow(facts, ("n1", "n9"), None), NoLimit)
 
 
 def test_a_pcie_link_that_both_rails_share_binds_them_together() -> None:

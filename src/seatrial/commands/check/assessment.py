@@ -3,20 +3,26 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from seatrial.commands.check.part_changes import changes_of
 from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.survey_suspects import behind_slow_uplinks
 from seatrial.commands.check.suspects import Suspicion, suspect_all
 from seatrial.drift.peer_groups import one_kernel
+from seatrial.judgement.pair_limit import limit_of_flow
 from seatrial.limits.path import path_limits
 from seatrial.locate.evidence import MeasuredPair, Pair, PairEvidence
 from seatrial.locate.references import Baselines, PeerLine, References, scales_of
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
+from seatrial.model.measurement import Estimate
 from seatrial.model.pair_faults import Change
 from seatrial.model.run import RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY
 
+Ways = tuple[float, float]
+"""What the best path of a pair and all its paths together let through: alike for nodes of one model."""
 MOST_TIMED = 20_000
 """Measurements up to which parts are looked for that changed in the run. In larger runs each part has too few, and in
 runs of many pairs at once contention differs from round to round."""
@@ -40,6 +46,8 @@ class Assessor:
     def _forget(self) -> None:
         self._pairs = PairEvidence()
         self._limits: dict[Pair, Limit] = {}
+        self._paths: dict[Pair, Limit] = {}
+        self._wider: dict[Ways, Limit] = {}
         self._scales: Mapping[Pair, float] = {}
         self._taken = 0
         self._growing: _Growing | None = None
@@ -60,7 +68,17 @@ class Assessor:
         evidence = dict(self._pairs.by_pair)
         growing = self._growing = self._growing or _Growing(recorded)
         if fresh.has_new_pairs:
-            self._limits |= limits_of((pair for pair in fresh.pairs if pair not in self._limits), recorded.facts)
+            self._paths |= limits_of((pair for pair in fresh.pairs if pair not in self._paths), recorded.facts)
+        wider = self._limits_of_rails(evidence, recorded.facts)
+        if wider.keys() != self._wider.keys() and self._last is not None:  # what was judged before has other limits
+            self._forget()
+            return self.assess(recorded)
+        self._wider = wider
+        if fresh.has_new_pairs:
+            self._limits = {
+                pair: msgspec.structs.replace(wider[_ways(limit)], path=limit.path) if _ways(limit) in wider else limit
+                for pair, limit in self._paths.items()
+            }
             self._scales = scales_of(self._limits, recorded.facts)
             growing.fabric = growing.fabric.measured(evidence)
         references = growing.baselines.update(evidence, fresh.pairs, self._limits, growing.fabric, self._scales)
@@ -73,10 +91,35 @@ class Assessor:
         self._unfinished = False
         return self._last
 
+    def _limits_of_rails(
+        self, evidence: Mapping[Pair, MeasuredPair], facts: Mapping[str, NodeFacts]
+    ) -> dict[Ways, Limit]:
+        """Where a pair carried more than its best path lets through, MPI uses several rails: what they carry together
+        is the limit of all pairs with the same ways, in the words of the first of these pairs.
+        """
+        first: dict[Ways, Pair] = {}
+        beyond: dict[Ways, Estimate] = {}
+        for pair, limit in self._paths.items():
+            if limit.gate_bytes_per_s > limit.limit_bytes_per_s:
+                ways, measured = _ways(limit), evidence[pair].bandwidth_estimate
+                first[ways] = min(pair, first.get(ways, pair))
+                if measured and (ways not in beyond or measured.low > beyond[ways].low):
+                    beyond[ways] = measured
+        wider = {ways: limit_of_flow(facts, first[ways], measured) for ways, measured in beyond.items()}
+        return {
+            ways: limit
+            for ways, limit in wider.items()
+            if isinstance(limit, Limit) and limit.limit_bytes_per_s > ways[0]
+        }
+
     def noise_of_runs(self, line: PeerLine) -> float:
         """Scatter of the repetitions of a pair in the survey, as a logarithm; 0 before the second one."""
         runs = self._growing.survey.survey_runs if self._growing else None
         return runs.noise(line.usual) if runs and runs.repeated.any() else 0.0
+
+
+def _ways(limit: Limit) -> Ways:
+    return limit.limit_bytes_per_s, limit.gate_bytes_per_s
 
 
 class _Growing:

@@ -197,8 +197,10 @@ def _of_files(
     measured += _of_outputs(outputs)
     if not measured and notes:
         raise UsageError(f"No file has a value: {notes[0]}", "Give complete, valid outputs.")
-    main = _plain_name(catalogue.BENCHMARKS[outputs[0][0]].main_metric) if outputs else ""
-    return measured, main, notes
+    if not outputs:
+        return measured, "", notes
+    benchmark = catalogue.BENCHMARKS[outputs[0][0]]
+    return measured, _figure_name(benchmark.main_metric, list(benchmark.main_labels.values())), notes
 
 
 def _text(path: Path, most_bytes: int, words: Sequence[str], waiting: Callable[[str], None] | None) -> str:

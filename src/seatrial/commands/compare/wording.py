@@ -17,7 +17,7 @@ from seatrial.judgement.comparison.records import (
     Suspect,
 )
 from seatrial.model import units
-from seatrial.model.run_values import RunSummary
+from seatrial.model.run_values import Metric, RunSummary
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import share
 from seatrial.model.verdict import Outcome
@@ -83,8 +83,7 @@ def sentence(comparison: Comparison) -> str:
 
 def _of_main(comparison: Comparison, metric: MetricChange, row: Changed) -> list[str]:
     """The main figure of a benchmark before and after, how much that is, and how many of the others changed."""
-    benchmark, _, of = row.metric.name.removesuffix(f" [{row.metric.printed_unit}]").partition(" ")
-    name = " ".join((benchmark, *LABEL.sub("", of).split(" ")[1:]))
+    name = _figure_name(row.metric)
     several = metric.nodes.slower + metric.nodes.faster + metric.nodes.same + metric.nodes.inconclusive > 1
     whose = f"{metric.metric.whose(row.subject)}: " if several else ""
     deviations = (metric.before_deviation, metric.after_deviation) if row is metric.together else (None, None)
@@ -93,11 +92,21 @@ def _of_main(comparison: Comparison, metric: MetricChange, row: Changed) -> list
     parts = [f"{whose}{name} {values}, {same}{speed_text(row)} ({interval_text(row)})"]
     if needed := needed_text(row):
         parts.append(needed)
-    others = [other.together.outcome for other in comparison.metrics if not other.metric.main]
-    numbers = ((others.count(outcome), outcome.value) for outcome in (Outcome.SLOWER, Outcome.FASTER))
-    if changed := [f"{number} {word}" for number, word in numbers if number]:
+    others = [other for other in comparison.metrics if not other.metric.main]
+    changed = []
+    for outcome in (Outcome.SLOWER, Outcome.FASTER):
+        names = [_figure_name(other.metric).partition(" ")[2] for other in others if other.together.outcome is outcome]
+        changed += [f"{len(names)} {outcome.value}{f' ({names[0]})' if len(names) == 1 else ''}"] if names else []
+    if changed:
         parts.append(f"of {count(len(others), 'other figure')} {' and '.join(changed)}")
     return [*parts, *_not_measured(comparison)]
+
+
+def _figure_name(metric: Metric) -> str:
+    """`hpcc HPL_Tflops`: the benchmark, and of which part the figure is."""
+    benchmark, _, of = metric.name.removesuffix(f" [{metric.printed_unit}]").partition(" ")
+    figure, *part = LABEL.sub("", of).split(" ")
+    return " ".join((benchmark, *(part or ([] if metric.main else [figure]))))
 
 
 def shares_text(comparison: Comparison) -> str:

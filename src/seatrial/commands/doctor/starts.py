@@ -75,7 +75,15 @@ def _start(launcher: Launcher, nodes: Sequence[str], way: str, errors: Path) -> 
 
 
 def try_start(launcher: Launcher, nodes: Sequence[str], way: str) -> StartTrial:
-    """Start the probe in that way, and end it."""
+    """Start the probe in that way, and end it; twice if the reason of a failure is not recognised.
+
+    Of a step that Slurm aborts, what its ranks printed is sometimes lost.
+    """
+    trial = _start_once(launcher, nodes, way)
+    return _start_once(launcher, nodes, way) if trial.why and not trial.remedy else trial
+
+
+def _start_once(launcher: Launcher, nodes: Sequence[str], way: str) -> StartTrial:
     how = way_text(way)
     with temporary_folder() as folder:
         errors = folder / "start.err"

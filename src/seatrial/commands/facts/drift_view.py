@@ -66,7 +66,7 @@ def drift_report(facts: Mapping[str, NodeFacts], found: Drift) -> Report:
     return Report(
         kind="drift",
         word=word_of(found.findings, _word(found)),
-        sentence=_sentence_of(facts, found.differences, found.findings),
+        sentence=_sentence_of(facts, found),
         exit_code=found.exit_code,
         payload=lambda: drift_fields(facts, found),
         terminal=lambda _: _blocks(facts, found),
@@ -116,12 +116,13 @@ def _word(found: Drift) -> str:
     return Verdict.NOTE.value if differs else Verdict.PASS.value
 
 
-def _sentence_of(
-    facts: Mapping[str, NodeFacts], differences: Sequence[FactDifference], findings: Sequence[Finding]
-) -> str:
+def _sentence_of(facts: Mapping[str, NodeFacts], drift: Drift) -> str:
+    differences, findings = drift.differences, drift.findings
     nodes = count(len(facts), "node")
     wrong = _reached(facts)
     wrong += f"{sentence_of(findings) or _of_notes(findings)}; " if findings else ""
+    wrong += _of_changes(drift.changes, counted=bool(findings))
+    wrong += _of_login(drift.against, counted=bool(findings or drift.changes))
     if not differences and len(facts) == 1:
         whole = f"{wrong or 'nothing known to be bad; '}{nodes}, compared with no other node"
         return whole if len(whole) <= LINE else wrong.removesuffix("; ") or whole
@@ -153,6 +154,33 @@ def _of_notes(notes: Sequence[Finding]) -> str:
         return count(len(notes), "note")
     more = f"; {count(len(notes) - 1, 'more note')}" if len(notes) > 1 else ""
     return f"{part_name(notes[0].subject)}: {notes[0].brief}{more}"
+
+
+def _of_changes(changes: Sequence[FactDrift], *, counted: bool) -> str:
+    """`4 of 4 nodes: kernel: 3.10.0-327 → 3.10.0-327.36.1; 2 more changes; `: the first change, and how many more there
+    are; after a finding their number alone.
+    """
+    if not changes:
+        return ""
+    if counted:
+        return f"{count(len(changes), 'change')} since the earlier reading; "
+    more = f"; {count(len(changes) - 1, 'more change')}" if len(changes) > 1 else ""
+    return f"{_change(changes[0])}{more}; "
+
+
+def _of_login(differences: Sequence[FactDifference], *, counted: bool) -> str:
+    """`the login node differs in kernel; 3 more differences from it; `: after something else their number alone."""
+    if not differences:
+        return ""
+    if counted:
+        return f"{count(len(differences), 'difference')} from the login node; "
+    more = f"; {count(len(differences) - 1, 'more difference')} from it" if len(differences) > 1 else ""
+    return f"the login node differs in {differences[0].fact}{more}; "
+
+
+def _change(change: FactDrift) -> str:
+    before, after = _texts(change.fact, (change.before, change.after))
+    return f"{len(change.nodes)} of {count(change.of, 'node')}: {change.fact}: {before} → {after}"
 
 
 def _first(differences: Sequence[FactDifference]) -> str:
@@ -205,8 +233,7 @@ def _changes(changes: Sequence[FactDrift]) -> Iterator[Block]:
         return
     yield Paragraph(text="What changed between the two readings", strong=True)
     for change in changes[:MOST_DIFFERENCES]:
-        before, after = _texts(change.fact, (change.before, change.after))
-        yield Paragraph(text=f"{len(change.nodes)} of {count(change.of, 'node')}: {change.fact}: {before} → {after}")
+        yield Paragraph(text=_change(change))
         rows = [("on", few(change.nodes, MOST_OF_NAMES))]
         if change.along_with:
             rows.append(("along with", _along(change.fact, change.along_with)))

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from seatrial.commands.facts import node_devices, node_hardware, node_settings
 from seatrial.commands.facts.node_summary import Alike, Row, Rows, alike, parted, summary
+from seatrial.model import units
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Verdict
@@ -65,8 +66,22 @@ def _sentence(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...]) -> str:
         what = f"facts of {count(len(facts), 'node')}, alike in this summary"
     else:
         what = f"facts of {count(len(facts), 'node')} of {count(len(kinds), 'kind')}"
+    if len(kinds) == 1 and not broken:
+        what += _what_it_is(next(iter(facts.values())))
     what += f"; those of {few(broken, MOST_LETTERS)} broke off before their end" if broken else ""
     return f"{what}; --drift judges"
+
+
+def _what_it_is(facts: NodeFacts) -> str:
+    """`: 48 cores, 192 GiB, cache and quadrant mode`: what was read of the machine in a few words."""
+    firmware = facts.system.firmware
+    modes = " and ".join(filter(None, (firmware.memory_mode, firmware.cluster_mode)))
+    parts = (
+        count(facts.cores, "core") if facts.cores else "",
+        units.memory(facts.memory_bytes) if facts.memory_bytes else "",
+        f"{modes} mode" if modes else "",
+    )
+    return f": {', '.join(filter(None, parts))}" if any(parts) else ""
 
 
 def _terminal(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...], *, full: bool) -> Iterator[Block]:

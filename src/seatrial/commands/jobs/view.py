@@ -56,7 +56,7 @@ def jobs_report(outcome: JobsOutcome, *, listed: bool = False) -> Report:
     result = outcome.result
     return Report(
         word=result.verdict.value,
-        sentence=_sentence(outcome),
+        sentence=_sentence(outcome) + (_of_family(outcome.family) if outcome.family else ""),
         exit_code=result.exit_code,
         payload=lambda: _fields(outcome),
         terminal=lambda _: _blocks(outcome, listed=listed),
@@ -101,6 +101,12 @@ def _sentence(outcome: JobsOutcome) -> str:
     if result.slow:
         ways += [_slow_text(result.slow, names) for names in STARTING[1:]]
     return fitting_sentence(result.verdict, ways, needed=True)
+
+
+def _of_family(family: FamilyTimes) -> str:
+    """`; 98 % of 436 jobs of this family completed, median 18.1 h`: without the names of users and jobs."""
+    median = f", median {_time(family.median_s)}" if math.isfinite(family.median_s) else ""
+    return f"; {share(family.completed)} of {count(family.family.jobs, 'job')} of this family completed{median}"
 
 
 def _slow_text(slow: tuple[SlowNode, ...], names: int) -> str:

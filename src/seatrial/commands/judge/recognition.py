@@ -37,6 +37,11 @@ TABLE_SIZES = ("nodes", "ranks", "cores", "processes", "procs", "tasks", "thread
 """Evidence of outputs, and columns of numbers, that say how large a run was."""
 CLOCKS = frozenset({"time", "times", "date", "datetime", "timestamp", "when", "commit", "revision", "build", "version"})
 """Columns that number the runs of a node, or are the times of a series."""
+CONFIGURATIONS = frozenset({
+    "config", "configuration", "variant", "setting", "kernel", "mpi", "compiler", "driver", "network", "adapter",
+    "fabric", "rail", "rails", "firmware",
+})  # fmt: skip
+"""Columns of words that name configurations and never nodes."""
 MEASURES = "seatrial judge reads tables of pairs, values of nodes, values over time and outputs of benchmarks."
 
 
@@ -166,7 +171,7 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
             "seatrial import FILE writes its values into the archive; seatrial judge --runs judges them there.",
         )
     try:
-        return _kinds_of_columns(text)
+        kinds = _kinds_of_columns(text)
     except UsageError as error:
         if (other := recognised(text)) is not None and not _is_json(text):
             raise UsageError(
@@ -175,6 +180,12 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
         if catalogue.begins(text):
             return (Kind.OUTPUT,)
         raise UsageError(f"seatrial judge does not know this: {error.what}", MEASURES) from error
+    if not kinds:
+        raise UsageError(
+            "This is a table of configurations, not of nodes.",
+            "seatrial compare --side-by-side FILE compares them; --as fleet takes each for a node.",
+        )
+    return kinds
 
 
 def _is_json(text: str) -> bool:
@@ -182,7 +193,10 @@ def _is_json(text: str) -> bool:
 
 
 def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
-    """The kinds of a table in CSV or JSON, by its columns. Raises UsageError for what is not a table."""
+    """The kinds of a table in CSV or JSON, by its columns; none of one of configurations.
+
+    Raises UsageError for what is not a table.
+    """
     if _is_json(text):
         value = json_value(text)
         if isinstance(value, dict) and isinstance(value.get("series"), list):
@@ -195,12 +209,14 @@ def _kinds_of_columns(text: str) -> tuple[Kind, ...]:
         raise UsageError("no column of it has numbers.", MEASURES)
     names = [column.name for column in columns]
     words = [column for column in columns if not column.numeric and not are_moments(column)]
-    clock = any(map(_is_clock, columns))
     sized = any(column.name in TABLE_SIZES and column.numeric and len(set(column.cells)) > 1 for column in columns)
+    clock = any(_is_clock(column) and not (sized and _is_condition(column)) for column in columns)
     if sized and not clock and not _named([name for name in names if name != "nodes"], NODE_NAMES):
         return (Kind.SCALING,)
     if not words and not _named(names, NODE_NAMES):
         return (Kind.SERIES,)
+    if words and all(column.name.strip().lower() in CONFIGURATIONS for column in words) and not clock:
+        return ()
     runs = _named(names, RUN_NAMES - CLOCKS)
     repeated = _named(names, NODE_NAMES) or any(_repeated(column) for column in words)
     return (Kind.FLEET,) if runs or (repeated and not clock) else (Kind.FLEET, Kind.SERIES)
@@ -211,6 +227,11 @@ def _is_clock(column: TableColumn) -> bool:
     if column.name.strip().lower() not in CLOCKS or len(set(column.cells)) == 1:
         return False
     return not column.numeric or all(earlier <= later for earlier, later in itertools.pairwise(column.numbers()))
+
+
+def _is_condition(column: TableColumn) -> bool:
+    """Whether its words, such as two builds, have several sizes each."""
+    return not column.numeric and _repeated(column)
 
 
 def _repeated(column: TableColumn) -> bool:

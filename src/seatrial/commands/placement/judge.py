@@ -196,7 +196,9 @@ def _proved(finding: Finding, fix: Fix, why: str, tried: bool, advised: bool) ->
         outcome=why,
         confirmed=fix is Fix.PROVED,
     )
-    experiments = (experiment,) if tried else ()
+    if not tried:
+        return msgspec.structs.replace(finding, remedy=remedy)
+    experiments = (experiment,)
     if finding.kind in DEFECTS and fix is not Fix.PROVED:
         return msgspec.structs.replace(finding, experiments=experiments, remedy=remedy)
     return msgspec.structs.replace(

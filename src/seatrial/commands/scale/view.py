@@ -175,6 +175,7 @@ def _summary(item: Judged) -> str:
     over = item.curve.over
     text = f"{first.size:g} to {last.size:g} {over}: speed-up {last.speedup.value:.3g}, "
     text += f"efficiency {share(last.efficiency.value)}"
+    text += f", {share(last.of_own)} of the nodes' own rates" if last.of_own else ""
     if item.pays_up_to is not None:
         text += f"; more than {item.pays_up_to:g} {over} do not pay"
     return text

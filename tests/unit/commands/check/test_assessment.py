@@ -1,5 +1,6 @@
 """A run that is judged while it grows is judged as if all of it had come at once."""
 
+import re
 from functools import cache
 
 import msgspec
@@ -19,13 +20,25 @@ from seatrial.model.verdict import Verdict
 from tests.support.builders import Cluster, leaves, names, sail, slow_part
 from tests.support.evidence import gather
 
-RUNS = ("one slow node", "a slow uplink", "a slow pair", "a lossy node", "noise", "nothing wrong")
+
+class TwoRails(Cluster):
+    """Nodes with a second interface like the first."""
+
+    def facts_text(self, node: str) -> str:
+        lines = super().facts_text(node).splitlines(keepends=True)
+        second = [line.replace("eth0", "eth1") for line in lines if "/net/eth0/" in line]
+        return "".join([*lines[:-1], *second, lines[-1]]).replace("/*|eth0", "/*|eth0 eth1")
+
+
+RUNS = ("two rails", "one slow node", "a slow uplink", "a slow pair", "a lossy node", "noise", "nothing wrong")
 
 
 @cache
 def run(kind: str) -> RecordedRun:
     """A whole run of eight nodes with its retest."""
     match kind:
+        case "two rails":
+            return sail(TwoRails(nodes=names(8), everything=1.9, pairs={("n1", "n2"): 0.5}))
         case "one slow node":
             return sail(Cluster(nodes=names(8), parts=slow_part("node", "n3", 0.6)))
         case "a slow uplink":
@@ -34,9 +47,7 @@ def run(kind: str) -> RecordedRun:
             return sail(Cluster(nodes=names(8), pairs={("n1", "n2"): 0.5}))
         case "a lossy node":
             return sail(Cluster(nodes=names(8), loss={"n3": 0.1}))
-        case "noise":
-            return sail(Cluster(nodes=names(8), noise=0.05, megabits=None))
-    return sail(Cluster(nodes=names(8)))
+    return sail(Cluster(nodes=names(8), noise=0.05, megabits=None) if kind == "noise" else Cluster(nodes=names(8)))
 
 
 @pytest.mark.parametrize("kind", RUNS)
@@ -53,6 +64,13 @@ def test_any_partition_of_the_measurements_gives_the_judgement_of_all_at_once(ki
         assert judge(part, assessor) == judge(part)
         assert list(grown.evidence) == sorted(grown.evidence)
     assert judge(recorded, assessor) == judge(recorded)
+
+
+def test_pairs_that_use_two_rails_are_compared_with_both() -> None:
+    for everything, share in ((1.9, "9[45] %"), (1.0, "(99|100) %")):
+        found = judge(sail(TwoRails(nodes=names(4), everything=everything)))
+        assert {each.verdict for each in found.pairs} == {Verdict.PASS}
+        assert all(re.search(f"{share} of its limit", each.reason) for each in found.pairs)
 
 
 def test_pairs_that_were_measured_first_are_judged_again_when_the_peers_turn_out_better() -> None:

@@ -8,7 +8,7 @@ import pytest
 from seatrial.commands.compare.configurations import labels_of
 from seatrial.importers.configuration_tables import column_unit
 from seatrial.model.unit_text import Unit
-from tests.support.benchmark_outputs import perftest
+from tests.support.benchmark_outputs import hpcc, perftest
 from tests.support.builders import Cluster, names, record, slow_part
 from tests.support.command_line import Seatrial
 
@@ -126,6 +126,13 @@ def test_outputs_of_perftest_have_labels_of_the_command_line(tmp_path: Path, sea
     assert "message rate" in ran.out
 
 
+def test_the_main_part_of_a_benchmark_comes_first(tmp_path: Path, seatrial: Seatrial) -> None:
+    for name, rate in (("old", "0.0533"), ("new", "0.0423")):
+        (tmp_path / f"{name}.out").write_text(hpcc().replace("HPL_Tflops=0.0533", f"HPL_Tflops={rate}"))
+    ran = seatrial("compare", "--side-by-side", str(tmp_path))
+    assert ran.out.startswith("MEASURED  old: 53.3 Gflop/s, 1.26 times new\n")
+
+
 def test_single_runs_that_hardly_differ_have_no_best_one(tmp_path: Path, seatrial: Seatrial) -> None:
     (tmp_path / "t.csv").write_text("config,time_s\na,1.200\nb,1.201\n")
     ran = seatrial("compare", "--side-by-side", str(tmp_path / "t.csv"))
@@ -172,6 +179,11 @@ def test_labels_are_what_distinguishes_names_of_files(files: tuple[str, ...], la
         ("hpl_Gflops", ("hpl", Unit("flop/s", 1e9))),
         ("t_min", ("t_min", Unit("", 1.0))),
         ("rate_gb_s", ("rate gb", Unit("s", 1.0))),
+        ("bandwidth_bytes_per_s", ("bandwidth", Unit("B/s", 1.0))),
+        ("message_rate_per_s", ("message rate", Unit("1/s", 1.0))),
+        ("mean_images_per_sec", ("mean images", Unit("1/s", 1.0))),
+        ("hpl_Gflop_per_s", ("hpl", Unit("flop/s", 1e9))),
+        ("frames per hour", ("frames per hour", Unit("", 1.0))),
         ("hs06", ("hs06", Unit("", 1.0))),
     ],
 )

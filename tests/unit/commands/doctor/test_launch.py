@@ -1,5 +1,7 @@
 """What the doctor says of nodes it has started something on, of ways to start, and how it is shown."""
 
+from typing import NoReturn
+
 import pytest
 
 from seatrial.commands.doctor import node_identity, starts
@@ -9,13 +11,15 @@ from seatrial.launch.environments.judge import Tried
 from seatrial.launch.environments.kinds import parse_environment
 from seatrial.launch.environments.report import TaskReport
 from seatrial.launch.mpi import Family, Mpi
-from seatrial.model.errors import ExitCode
+from seatrial.model.errors import ExitCode, LaunchError
 from seatrial.model.launching import Examination, blocked, fine, noted, untried
 from seatrial.model.verdict import FindingKind, Verdict
 from seatrial.node.mpi import parse_file
 from seatrial.render.text import as_text
+from tests.support.builders import Cluster
 from tests.support.json_objects import parsed
 from tests.support.reports import as_json_text
+from tests.support.scripted import ScriptedLauncher
 
 OUTPUT = "0: seatrial-place n1 n1 1000\n1: seatrial-place n2.site.org n2 1001\nsrun: noise\n"
 
@@ -37,6 +41,19 @@ def test_a_foreign_hostname_and_a_wrong_clock_are_named() -> None:
     assert "n2 by 98 s, n3 by 599 s" in clock.statement
     (small,) = node_identity.judge_places(found[1:2], asked_s=1000, answered_s=1001)
     assert small.verdict is Verdict.NOTE
+
+
+@pytest.mark.parametrize(("remedies", "why"), [(("", "Use pmix."), "second"), (("Use pmix.", ""), "first")])
+def test_a_start_whose_failure_is_not_recognised_is_tried_again(
+    remedies: tuple[str, str], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors = [LaunchError(text, remedy) for text, remedy in zip(("first", "second"), remedies, strict=True)]
+
+    def start(*_: object) -> NoReturn:
+        raise errors.pop(0)
+
+    monkeypatch.setattr(starts, "_start", start)
+    assert starts.try_start(ScriptedLauncher(Cluster(nodes=("n1", "n2"))), ("n1", "n2"), "pmi2").why == why
 
 
 def test_what_an_environment_does_is_in_the_way_or_worth_knowing() -> None:

@@ -102,6 +102,8 @@ def test_folders_are_outputs_by_node_pairs_or_a_run(tmp_path: Path, seatrial: Se
         ("# nThread 1 nGpus 1\n# out-of-place in-place\n", "looks like the output of nccl-tests"),
         ("JOBID PARTITION NAME USER ST TIME NODES NODELIST\n1 a b c R 1 2 n1\n", "looks like the output of Slurm"),
         ("2026-01-01T00:00:00+00:00|reframe 4.0.0|x|y=1|z\n", "performance log of ReFrame.*seatrial import"),
+        ("kernel,run,gflops\n3.10,1,761\n3.10,2,765\n4.8.1,1,700\n4.8.1,2,703\n", "compare --side-by-side"),
+        ("fabric,pairs,rate\nOPA,1,5\nOPA,8,38\nEDR,1,4\nEDR,8,33\n", "compare --side-by-side"),
         ("hello\nworld\n", "seatrial judge does not know this"),
         ("", "The file is empty"),
     ],

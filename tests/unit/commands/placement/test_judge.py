@@ -195,6 +195,9 @@ def test_too_few_launches_decide_nothing() -> None:
     assert (found.fix, found.verdict) == (Fix.UNDECIDED, Verdict.MISCONFIGURED)
     assert judge_placement(run_of(((0,), (1,)), starts=3)).verdict is Verdict.INCONCLUSIVE
     assert "3 launches of each, too few for 95 %" in found.why
+    unmeasured = judge_placement(run_of(((0, 1), (0, 1)), starts=0))
+    assert unmeasured.verdict is Verdict.MISCONFIGURED
+    assert "nothing found" not in text_of(unmeasured)
     none = judge_placement(run_of(((0,), (0,)), starts=0))
     assert (none.fix, none.why) == (Fix.UNDECIDED, "it was not measured")
     assert none.advised_line

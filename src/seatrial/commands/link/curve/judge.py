@@ -18,7 +18,7 @@ from seatrial.commands.link.curve.points import (
 from seatrial.commands.link.curve.rank_places import CurvePlaces, curve_places
 from seatrial.judgement.corrupt_data import sound
 from seatrial.judgement.outcome import Outcome, pair_of
-from seatrial.judgement.pair_limit import limit_between
+from seatrial.judgement.pair_limit import limit_of_flow
 from seatrial.judgement.pair_rate import judge_rate
 from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.evidence import Pair
@@ -72,8 +72,8 @@ def judge_curve(recorded: RecordedRun) -> Curve:
     latency = runs_by_size(recorded.measurements, pair, Kernel.PINGPONG)
     stream = runs_by_size(recorded.measurements, pair, Kernel.ONEWAY)
     plateau = plateau_of(latency, stream)
-    limit = limit_between(recorded.facts, pair)
     measured = plateau.bandwidth_bytes_per_s if plateau else None
+    limit = limit_of_flow(recorded.facts, pair, measured)
     judged = judge_rate(delivered, pair, measured, limit)
     points = points_of(recorded.measurements, pair)
     sender = next((rank for start in recorded.starts for rank in start.ranks if rank.place == pair[0]), None)

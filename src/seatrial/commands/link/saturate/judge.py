@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial.judgement.corrupt_data import sound
 from seatrial.judgement.outcome import Outcome, pair_of
-from seatrial.judgement.pair_limit import limit_between
+from seatrial.judgement.pair_limit import limit_of_flow
 from seatrial.judgement.pair_rate import judge_rate
 from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.evidence import Pair, run_value
@@ -84,8 +84,8 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
         None,
     )
     part = _one_rank_share(times, best.ranks, largest) if best else None
-    limit = limit_between(recorded.facts, pair)
     measured = best.bandwidth_bytes_per_s if best else None
+    limit = limit_of_flow(recorded.facts, pair, measured)
     judged = judge_rate(delivered, pair, measured, limit)
     findings = (*judged.findings, *_one_rank_findings(pair, by_ranks, needed, part))
     return Saturation(
