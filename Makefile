@@ -1,6 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test idle-checks lint unit core lab-test lab-beside lab-alone campaign restorations series hidden proofs
-.PHONY: probe bench
+.PHONY: accounted probe bench
 .PHONY: simulate-series other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
@@ -54,6 +54,10 @@ lab-beside: setup-test
 # Tests that judge what they measured: nothing else may take the cores. One of them needs no lab.
 lab-alone: setup-test
 	$(PYTEST) tests/unit/commands/link/curve/test_pingpong.py tests/lab -m alone
+
+# 150 short jobs of three users on six nodes with slurmdbd, one of them slow: does `seatrial jobs` agree with sacct?
+accounted: setup-test
+	.venv/bin/python -m tests.accounted
 
 SEED ?= 1
 campaign: KILLS ?= 100

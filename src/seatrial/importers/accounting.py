@@ -17,6 +17,7 @@ from seatrial.importers.accounting_fields import (
     JOB,
     NEEDED,
     STEP,
+    limit_text,
     node_names,
     signal_of,
     span_s,
@@ -293,7 +294,7 @@ class _Reading:
             ended=ended,
             elapsed_s=span_s(elapsed) or 0.0,
             suspended_s=span_s(suspended) or 0.0,
-            limit=known(limit, limit),
+            limit=known(limit, limit_text(limit)),
             state=state_word(state, exit_code),
             signal=signal_of(exit_code),
         )

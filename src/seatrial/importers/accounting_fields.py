@@ -53,6 +53,8 @@ FORMS = {
 """What columns look like that no text of a user fills."""
 NO_SPAN = "00:00:00"
 PLAIN = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
+NO_LIMIT = ("UNLIMITED", "Partition_Limit", "365-00:00:00", "31536000", "31536000.0")
+"""A job without a limit; Slurm's backfill records a year for those that it starts."""
 UNKNOWN_NODES = ("", "none assigned", "unknown", "(null)")
 
 
@@ -61,6 +63,11 @@ def node_names(text: str) -> str:
     if text.lower() in UNKNOWN_NODES or text.isdigit():
         return ""
     return PLACES.sub(",", text).rstrip(",") if "/" in text else text
+
+
+def limit_text(text: str) -> str:
+    """A time limit as it is written; empty for none."""
+    return "" if text in NO_LIMIT else text
 
 
 def state_word(text: str, exit_code: str) -> str:

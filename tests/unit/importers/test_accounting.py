@@ -101,6 +101,12 @@ def test_spans(text: str, seconds: float | None) -> None:
     assert span_s(text) == seconds
 
 
+@pytest.mark.parametrize(("text", "limit"), [("UNLIMITED", ""), ("365-00:00:00", ""), ("01:00:00", "01:00:00")])
+def test_a_job_without_limit_has_none_however_slurm_started_it(text: str, limit: str) -> None:
+    (job,) = read_accounting([b"JobID|State|Elapsed|Timelimit\n", f"7|COMPLETED|5|{text}\n".encode()]).jobs
+    assert job.limit == limit
+
+
 def test_csv_with_named_columns() -> None:
     text = 'job_id,user,state,run_time,nodes_req,name\n7,u,COMPLETED,60.5,2,"a,b"\n8,u\n9,u,FAILED,"3\n'
     accounted = read_accounting(text.encode().splitlines(keepends=True))

@@ -96,7 +96,7 @@ def family_times(table: JobTable, family: int, job: int | None = None) -> Family
         completed=len(completed) / len(jobs),
         median_s=float(quartiles[1]),
         quartiles_s=(float(quartiles[0]), float(quartiles[2])),
-        bins=_bins(np.exp(logs)) if len(logs) else (),
+        bins=_bins(np.array([table.jobs[place].elapsed_s for place in completed])) if len(logs) else (),
         nodes=_nodes(table, completed, float(quartiles[1])),
         job=None if job is None else _place(table, job, completed, float(quartiles[1])),
     )
