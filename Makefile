@@ -1,6 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test idle-checks lint unit core lab-test lab-beside lab-alone campaign restorations series hidden proofs
-.PHONY: accounted probe bench
+.PHONY: accounted job-histories probe bench
 .PHONY: simulate-series other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
@@ -107,6 +107,11 @@ DRAWS ?= 100
 MAPS ?=
 map-faults: setup-test
 	.venv/bin/python -m bench.planted_map_faults $(DRAWS) $(MAPS)
+
+# Histories made of recorded jobs, SEEDS of each kind: does `seatrial jobs` name what is planted in them?
+SEEDS ?= 20
+job-histories: setup-test
+	.venv/bin/python -m bench.job_histories --seeds $(SEEDS)
 
 SERIES ?=
 simulate-series: setup-test

@@ -3,6 +3,7 @@
 import statistics
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -11,6 +12,7 @@ from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Parameters
 from seatrial.process.process import Completed, run
+from tests.lab.waiting import eventually
 from tests.support.json_objects import parsed
 
 FAMILIES = {
@@ -67,11 +69,14 @@ def run_jobs(plan: LabPlan, jobs: int, slow: str) -> Completed:
         turn, place = divmod(number, len(plan.node_names))
         user, name, tenths = kinds[turn % len(kinds)]
         words += [user, plan.node_names[place], f"{name}-{turn}", str(tenths)]
+    since = datetime.now(UTC).date().isoformat()
     planting.plant(plan.name, "cpu-quota", slow, Parameters(percent=QUOTA_PERCENT))
     try:
-        return run(as_user(plan, ["sh", "-c", SUBMISSION, "sh", PROGRAM, *words]), timeout_s=900)
+        done = run(as_user(plan, ["sh", "-c", SUBMISSION, "sh", PROGRAM, *words]), timeout_s=900)
     finally:
         planting.clear(plan.name)
+    assert eventually(lambda: all(record.state != "RUNNING" for record in recorded(plan, since)))
+    return done
 
 
 def recorded(plan: LabPlan, since: str) -> list[SacctRecord]:

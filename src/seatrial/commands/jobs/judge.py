@@ -10,7 +10,7 @@ import numpy as np
 
 from seatrial.commands.jobs.families import Family
 from seatrial.commands.jobs.findings import jobs_findings
-from seatrial.commands.jobs.job_table import FAILURES, ORDER, JobTable
+from seatrial.commands.jobs.job_table import FAILURES, LEAST_S, ORDER, JobTable
 from seatrial.commands.jobs.outcomes import (
     FailingNode,
     FamilyChange,
@@ -26,7 +26,7 @@ from seatrial.model.words import natural_key
 from seatrial.statistics.change_points import ERROR_RATE, find_changes
 from seatrial.statistics.estimates import robust_scale
 from seatrial.statistics.paired_change import DayMedians, changes_at, course, day_medians, pooled_change
-from seatrial.statistics.strata import Members, Places, failures_of, shift_of, slowness
+from seatrial.statistics.strata import ENDLESS, Members, Places, failures_of, shift_of, slowness
 
 EFFECT = 0.02
 """Smallest share by which jobs take longer that matters, as of the nodes of a fleet."""
@@ -226,12 +226,13 @@ def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> Perio
     if not len(chosen):
         return None
     count = len(table.families)
-    medians = day_medians(table.logs[chosen], table.family[chosen], table.day[chosen])
+    ended = day_medians(table.logs[chosen], table.family[chosen], table.day[chosen])
+    medians = day_medians(table.times()[chosen], table.family[chosen], table.day[chosen])
     given = since > 0
-    since = since or _date_of_change(medians, count)
+    since = since or _date_of_change(ended, count)
     if not since:
         return None
-    changes = changes_at(medians, since, count, ERROR_RATE)
+    changes = changes_at(medians, since, count, ERROR_RATE, ended, LEAST_S)
     days = [medians.day < since, medians.day >= since]
     before, after = (np.bincount(medians.group[side], minlength=count) for side in days)
     compared = np.flatnonzero(~np.isnan(changes.change))
@@ -240,8 +241,8 @@ def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> Perio
             family=table.families[place].label,
             outcome=changed_word(changes, int(place), effect),
             ratio=math.exp(changes.change[place]),
-            low=math.exp(min(changes.low[place], 1e2)),
-            high=math.exp(min(changes.high[place], 1e2)),
+            low=math.exp(changes.low[place]),
+            high=math.exp(changes.high[place]) if changes.high[place] < ENDLESS else math.inf,
             days_before=int(before[place]),
             days_after=int(after[place]),
             p_value=float(changes.p_value[place]),

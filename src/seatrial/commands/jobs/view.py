@@ -163,7 +163,7 @@ def _blocks(outcome: JobsOutcome, *, listed: bool) -> Iterator[Block]:
                 each.family,
                 each.outcome.value,
                 f"{each.ratio:.2f}",
-                f"{each.low:.2f}–{each.high:.2f}",
+                f"{each.low:.2f}–{each.high:.2f}" if math.isfinite(each.high) else f"{each.low:.2f} or more",
                 str(each.days_before),
                 str(each.days_after),
             )
@@ -284,7 +284,7 @@ def _change_lines(change: PeriodChange | None) -> Iterator[tuple[str, str]]:
     how = "as asked" if change.given else "found in the jobs' run times of each day"
     numbers = [f"{len(change.changed(outcome))} {outcome.value}" for outcome in Outcome]
     together = ""
-    if change.families:
+    if math.isfinite(change.ratio):
         together = f"; all together {times(change.ratio)} as long (95 % CI {change.low:.2f}–{change.high:.2f})"
     yield (
         "change",
