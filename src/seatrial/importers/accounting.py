@@ -153,7 +153,10 @@ class _Reading:
             )
         self._places = places
         self._width = len(titles)
-        self._free = [place for place, title in enumerate(titles) if title in FREE_TEXTS]
+        self._free = tuple(place for place, title in enumerate(titles) if title in FREE_TEXTS)
+        last = next((field for field, place in places.items() if place == self._width - 1), "")
+        self._last = FORMS.get(last)
+        self._forms = [(places[name], form.fullmatch) for name, form in FORMS.items() if name in places]
         self._documents = documents
         self._chosen = itemgetter(*(places.get(field, -1) for field in COLUMN_NAMES if field != "job"))
         self._words: dict[str, str] = {}
@@ -163,29 +166,28 @@ class _Reading:
 
     def rows(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """The fields of each record of `sacct --parsable2`; one with line breaks is joined again."""
-        pending, begun = "", 0
+        pending, begun, full = "", 0, False
         for number, text in self._closed(enumerate(texts, 2)):
             if not text and not pending:
                 continue
-            alone = text.split("|")
+            fields = text.split("|")
             if pending:
-                fields = f"{pending}\n{text}".split("|")
-                if (len(alone) >= self._width and self._valid(alone)) or len(pending) > LONGEST_RECORD:
+                anew = len(fields) >= self._width and (full or self._complete(fields))
+                if anew or len(pending) > LONGEST_RECORD:
                     self._refuse(begun)
-                    fields, begun = alone, number
+                    begun = number
+                else:
+                    fields = f"{pending}\n{text}".split("|")
             else:
-                fields, begun = alone, number
-            if len(fields) < self._width:
-                pending = "|".join(fields)
-                continue
-            pending = ""
-            if len(fields) > self._width:
-                fields = self._without_separators(fields)
-            if len(fields) == self._width and self._valid(fields):
+                begun = number
+            full = len(fields) >= self._width
+            joined = self._without_separators(fields) if len(fields) > self._width else fields
+            if full and len(joined) == self._width and self._complete(joined):
                 self.records += 1
-                yield fields
+                pending = ""
+                yield joined
             else:
-                self._refuse(begun)
+                pending = "|".join(fields)
         if pending:
             self._refuse(begun)
 
@@ -248,9 +250,13 @@ class _Reading:
                 return joined
         return []
 
+    def _complete(self, fields: Sequence[str]) -> bool:
+        """Whether these are the fields of a record, and the last one is what it should be."""
+        return self._valid(fields) and (self._last is None or self._last.fullmatch(fields[-1]) is not None)
+
     def _plausible(self, fields: Sequence[str]) -> bool:
         """Whether columns that no text of a user fills have what they should have."""
-        return all(form.fullmatch(fields[self._places[name]]) for name, form in FORMS.items() if name in self._places)
+        return all(matches(fields[place]) for place, matches in self._forms)
 
     def _valid(self, fields: Sequence[str]) -> bool:
         """Whether number, state and run time of the job are what they should be."""
@@ -286,7 +292,7 @@ class _Reading:
             name=name,
             submit_line=submit_line,
             partition=known(partition, partition),
-            nodes=known(nodes, node_names(nodes)),
+            nodes=node_names(nodes),
             size=whole(size),
             processors=whole(processors),
             submitted=submitted,
@@ -294,7 +300,7 @@ class _Reading:
             ended=ended,
             elapsed_s=span_s(elapsed) or 0.0,
             suspended_s=span_s(suspended) or 0.0,
-            limit=known(limit, limit_text(limit)),
+            limit=limit_text(limit),
             state=state_word(state, exit_code),
             signal=signal_of(exit_code),
         )

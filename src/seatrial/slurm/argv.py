@@ -337,9 +337,9 @@ def job_reason(job: str) -> list[str]:
 
 
 ACCOUNTED = (
-    "JobID,User,Partition,NNodes,ReqCPUS,Submit,Start,End,ElapsedRaw,Suspended,Timelimit,State,ExitCode,JobName,"
+    "JobID,User,Partition,NNodes,ReqCPUS,Submit,Start,End,ElapsedRaw,Suspended,Timelimit,JobName,State,ExitCode,"
 )
-"""Texts of users may hold the separator and line breaks: a column that holds none comes last and shows the end."""
+"""Texts of users may hold the separator and line breaks: other columns are between them, and one comes last."""
 SUBMIT_LINE, LAST_ACCOUNTED = "SubmitLine,", "NodeList"
 """A column that sacct has since Slurm 20.11."""
 

@@ -148,6 +148,16 @@ def test_separators_in_two_texts_are_told_apart(tail: str) -> None:
     assert (job.name, job.submit_line, job.user) == (f"a{tail}", "env | grep 'x|y' | sort", "u")
 
 
+def test_a_name_with_a_separator_and_a_submit_line_of_two_lines() -> None:
+    """The first line has as many fields as a record."""
+    head = b"JobID|ElapsedRaw|JobName|State|ExitCode|SubmitLine|NodeList\n"
+    lines = [head, b"7|60|a|b|COMPLETED|0:0|sbatch c\n", b" d | e|n[1-2]\n", b"8|60|a|FAILED|1:0|f|n3\n"]
+    accounted = read_accounting(lines)
+    found = [(job.name, job.submit_line, job.nodes) for job in accounted.jobs]
+    assert found == [("a|b", "sbatch c\n d | e", "n[1-2]"), ("a", "f", "n3")]
+    assert accounted.left_out == {}
+
+
 def test_recorded_separators_in_several_texts() -> None:
     path = RECORDED.with_name("sacct_submitline_multiline.log")
     if not path.exists():

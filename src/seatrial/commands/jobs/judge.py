@@ -26,7 +26,7 @@ from seatrial.model.words import natural_key
 from seatrial.statistics.change_points import ERROR_RATE, find_changes
 from seatrial.statistics.estimates import robust_scale
 from seatrial.statistics.paired_change import DayMedians, changes_at, course, day_medians, pooled_change
-from seatrial.statistics.strata import ENDLESS, Members, Places, failures_of, shift_of, slowness
+from seatrial.statistics.strata import ENDLESS, Members, Places, failures_of, shares_of, shift_of, slowness
 
 EFFECT = 0.02
 """Smallest share by which jobs take longer that matters, as of the nodes of a fleet."""
@@ -37,6 +37,9 @@ INTERVAL_DEVIATIONS = 1.96
 POWER_DEVIATIONS = 1.645
 FEWEST_TO_INFLATE = 20
 """Nodes of which one that is slow hardly moves the others."""
+SKEWNESS, LEAST_SUSPICIOUS = 1.5, 2.0
+"""Counts of rare failures are skewed to the right: their tails are heavier than a normal one, and never so much lighter
+that an excess this far below the critical one is named."""
 MOST_NAMED = 40
 """Slow nodes after which the search ends: more of them are a population."""
 
@@ -198,9 +201,11 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
     if not len(jobs):
         return ()
     tests = len(np.unique(members.member)) * len(FAILURES)
+    shares = shares_of(members)
+    suspicious = max(_critical(tests) - SKEWNESS, LEAST_SUSPICIOUS)
     named = []
     for ending in FAILURES:
-        counted = failures_of(table.ending[jobs] == ORDER[ending], members)
+        counted = failures_of(table.ending[jobs] == ORDER[ending], members, shares, suspicious)
         inflation = _inflation(counted.deviations)
         p_value = [_tail(NormalDist().inv_cdf(1 - p) / inflation) if p < 1 else 1.0 for p in counted.p_value]
         for place in np.flatnonzero(np.array(p_value) * tests <= ERROR_RATE):
