@@ -116,7 +116,8 @@ def _unnamed(outcome: JobsOutcome) -> list[str]:
     """Where nothing is named: what would have been, the longer sentence first."""
     comparison, verdict = outcome.result.comparison, outcome.result.verdict
     if not outcome.table.records:
-        return ["accounting has no record of this period"]
+        hidden = " that you may see" if outcome.own_only else ""
+        return [f"accounting has no record of this period{hidden}"]
     if verdict is Verdict.MEASURED:
         jobs = count(len(outcome.table.jobs), "job")
         return [f"{jobs}, and no family with run times on several nodes to compare", f"{jobs}, too few to compare"]
@@ -262,7 +263,9 @@ def _lines(outcome: JobsOutcome) -> Iterator[tuple[str, str]]:
             f"{count(outcome.clock_jumps, 'job')} began or ended across a change of the clock or time zone; run times "
             "are those that accounting counted, not differences of times of day",
         )
-    if outcome.own_only:
+    if outcome.own_only and not table.records:
+        yield "rights", "accounting may hide the jobs of other users from you (PrivateData of slurmdbd.conf)"
+    elif outcome.own_only:
         yield "rights", f"only jobs of {outcome.own_only} are visible: peers of other users are not compared"
     if outcome.calls:
         slowest = max(outcome.calls, key=lambda call: call.seconds)
