@@ -7,6 +7,7 @@ from statistics import NormalDist
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from seatrial.commands.jobs.families import Family
 from seatrial.commands.jobs.findings import jobs_findings
@@ -26,7 +27,17 @@ from seatrial.model.words import natural_key
 from seatrial.statistics.change_points import ERROR_RATE, find_changes
 from seatrial.statistics.estimates import robust_scale
 from seatrial.statistics.paired_change import DayMedians, changes_at, course, day_medians, pooled_change
-from seatrial.statistics.strata import ENDLESS, Members, Places, failures_of, shares_of, shift_of, slowness
+from seatrial.statistics.strata import (
+    ENDLESS,
+    Failures,
+    Members,
+    Places,
+    Shares,
+    failures_of,
+    shares_of,
+    shift_of,
+    slowness,
+)
 
 EFFECT = 0.02
 """Smallest share by which jobs take longer that matters, as of the nodes of a fleet."""
@@ -196,30 +207,53 @@ def _twins(members: Members, place: int) -> Places:
 
 
 def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
-    """Nodes on which more jobs fail in some way than on others, the most certain first."""
+    """Nodes on which more jobs fail in some way than on others, the most certain first.
+
+    As with slow nodes, the jobs of a node that is named are left out before the others are compared again: a job fails
+    where one of its nodes does.
+    """
     members, _, jobs = table.members(np.ones(len(table.jobs), bool), since)
     if not len(jobs):
         return ()
     tests = len(np.unique(members.member)) * len(FAILURES)
     shares = shares_of(members)
-    suspicious = max(_critical(tests) - SKEWNESS, LEAST_SUSPICIOUS)
-    named = []
+    named: list[FailingNode] = []
     for ending in FAILURES:
-        counted = failures_of(table.ending[jobs] == ORDER[ending], members, shares, suspicious)
-        inflation = _inflation(counted.deviations)
-        p_value = [_tail(NormalDist().inv_cdf(1 - p) / inflation) if p < 1 else 1.0 for p in counted.p_value]
-        for place in np.flatnonzero(np.array(p_value) * tests <= ERROR_RATE):
-            named.append(
-                FailingNode(
-                    node=table.nodes[place],
-                    ending=ending,
-                    failed=int(counted.failed[place]),
-                    jobs=int(counted.jobs[place]),
-                    expected=float(counted.expected[place]),
-                    p_value=p_value[place] * tests,
+        failed = table.ending[jobs] == ORDER[ending]
+        left, known = np.zeros(len(jobs), bool), shares
+        while len(named) < MOST_NAMED and (found := _most_failing(failed, members.without(left), known, tests)):
+            counted, place, p_value = found
+            for node in (place, *_twins(members.without(left), place)):
+                named.append(
+                    FailingNode(
+                        node=table.nodes[node],
+                        ending=ending,
+                        failed=int(counted.failed[node]),
+                        jobs=int(counted.jobs[node]),
+                        expected=float(counted.expected[node]),
+                        p_value=p_value,
+                    )
                 )
-            )
+            left[members.jobs_of(place)] = True
+            known = shares_of(members.without(left))
     return tuple(sorted(named, key=lambda node: node.p_value))
+
+
+def _most_failing(
+    failed: NDArray[np.bool_], members: Members, shares: Shares, tests: int
+) -> tuple[Failures, int, float] | None:
+    """The counts, the node with the largest excess of those that are named, and its p-value; None: none is."""
+    counted = failures_of(failed, members, shares, max(_critical(tests) - SKEWNESS, LEAST_SUSPICIOUS))
+    inflation = _inflation(counted.deviations)
+    p_value = {
+        int(place): _tail(NormalDist().inv_cdf(1 - counted.p_value[place]) / inflation) * tests
+        for place in np.flatnonzero(counted.p_value < 1)
+    }
+    named = [place for place, p in p_value.items() if p <= ERROR_RATE]
+    if not named:
+        return None
+    place = max(named, key=lambda node: float(counted.deviations[node]))
+    return counted, place, p_value[place]
 
 
 def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> PeriodChange | None:
