@@ -125,12 +125,19 @@ def test_names_cannot_reach_the_terminal_unescaped(tmp_path: Path, seatrial: Sea
     assert "\x1b" not in printed.out + page.read_text()
 
 
-def test_one_family_and_one_job(slow: str, seatrial: Seatrial) -> None:
+def test_one_family_and_one_job(slow: str, seatrial: Seatrial, tmp_path: Path) -> None:
     families = seatrial("jobs", "--from", slow, "--json", code=1).data["families"]
     label = max(families, key=lambda family: family["jobs"])["label"]
     out = seatrial("jobs", "--from", slow, "--family", label, code=1).out
     assert " of its jobs completed (" in out
-    assert "█" in out
+    assert "█" in out.partition("jobs by run time\n")[2].partition("nodes by their median")[0]
+    assert "█" in out.partition("nodes by their median")[2]
+    page = tmp_path / "page.html"
+    family = seatrial("jobs", "--from", slow, "--family", label, "--html", str(page), "--json", code=1).data["family"]
+    assert page.read_text().count("<figure") == 2
+    assert 'class="v SLOW"' in page.read_text()
+    assert sum(one["nodes"] for one in family["node_bins"]) == len(family["nodes"])
+    assert family["nodes"][0]["node"] == "n7"
     assert "--family and --job" in seatrial("jobs", "--family", "a", "--job", "7", code=64).err
 
 

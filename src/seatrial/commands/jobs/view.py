@@ -1,12 +1,14 @@
 """The report of `seatrial jobs`."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
+import numpy as np
 
 from seatrial.commands.jobs.families import Family
 from seatrial.commands.jobs.findings import change_brief, times
+from seatrial.commands.jobs.job_table import ORDER, Ending
 from seatrial.commands.jobs.outcomes import FailingNode, NodeComparison, PeriodChange, SlowNode
 from seatrial.commands.jobs.run import DayCall, JobsOutcome
 from seatrial.commands.jobs.single_family import FamilyTimes, JobPlace
@@ -14,6 +16,7 @@ from seatrial.model.node_list import node_list
 from seatrial.model.units import share
 from seatrial.model.verdict import Outcome, Verdict
 from seatrial.model.words import count, natural_sorted, some
+from seatrial.render.distribution import Distribution, Reference
 from seatrial.render.headline import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Copy, Drawing, Findings, Lines, Report, columns, first_rows
@@ -21,10 +24,11 @@ from seatrial.render.report import Block, Case, Copy, Drawing, Findings, Lines, 
 SLOW_HEAD = columns("node", "#times as long", "#95 % CI", "#families", "#jobs")
 CHANGE_HEAD = columns("family", "outcome", "#times as long", "#interval", "#days before", "#days after")
 FAMILY_HEAD = columns("family", "partition", "#nodes", "#jobs")
-NODE_HEAD = columns("node", "#jobs", "#times the family's median")
+NODE_HEAD = columns("node", "#completed", "#failed", "#times the family's median")
 MOST_NAMES = 5
 BAR = 40
 """Characters of the longest bar of a histogram."""
+BY_TIME, BY_NODE = "jobs by run time", "nodes by their median, times the family's"
 STARTING = (4, 2, 1)
 """Names that a first line tries to hold."""
 
@@ -60,7 +64,7 @@ def jobs_report(outcome: JobsOutcome, *, listed: bool = False) -> Report:
         exit_code=result.exit_code,
         payload=lambda: _fields(outcome),
         terminal=lambda _: _blocks(outcome, listed=listed),
-        page=lambda: _blocks(outcome, listed=listed),
+        page=lambda: _blocks(outcome, listed=listed, pictures=True),
         findings=result.findings,
         cases=() if result.findings else (Case(name="jobs", verdict=result.verdict, reason=_unnamed(outcome)[0]),),
     )
@@ -149,7 +153,8 @@ def _undated(change: PeriodChange) -> list[str]:
     return [f"since {change.date} the scatter hides families that are slower by less than {share(change.detectable)}"]
 
 
-def _blocks(outcome: JobsOutcome, *, listed: bool) -> Iterator[Block]:
+def _blocks(outcome: JobsOutcome, *, listed: bool, pictures: bool = False) -> Iterator[Block]:
+    """`pictures`: a page draws histograms; a terminal and Markdown have bars of characters."""
     result = outcome.result
     if result.findings:
         yield Findings(findings=result.findings)
@@ -157,7 +162,10 @@ def _blocks(outcome: JobsOutcome, *, listed: bool) -> Iterator[Block]:
         if exclude := _exclude(outcome):
             yield Copy(lines=(f"--exclude={exclude}",))
     if outcome.family:
-        yield from _family_blocks(outcome.family)
+        yield from _family_lines(outcome.family)
+        yield from _pictures(outcome, outcome.family) if pictures else _bars(outcome.family)
+        nodes = [(one.node, str(one.jobs), str(one.failed), f"{one.ratio:.2f}") for one in outcome.family.nodes]
+        yield from first_rows(NODE_HEAD, nodes, BAR)
     if result.change:
         rows = [
             (
@@ -190,8 +198,8 @@ def _family_row(family: Family) -> tuple[str, ...]:
     return family.label, family.partition, str(family.size), str(family.jobs)
 
 
-def _family_blocks(family: FamilyTimes) -> Iterator[Block]:
-    """One family: endings, histogram, nodes, and the place of a job."""
+def _family_lines(family: FamilyTimes) -> Iterator[Block]:
+    """One family: endings, run times, and the place of a job."""
     endings = ", ".join(f"{number} {ending}" for ending, number in family.endings.items())
     rows = [("family", f"{family.family.label}: {share(family.completed)} of its jobs completed ({endings})")]
     if math.isfinite(family.median_s):
@@ -200,18 +208,48 @@ def _family_blocks(family: FamilyTimes) -> Iterator[Block]:
     if family.job:
         rows.append(("job", _job_text(family.job)))
     yield Lines(rows=tuple(rows))
-    most = max((each.jobs for each in family.bins), default=0)
+
+
+def _bars(family: FamilyTimes) -> Iterator[Block]:
+    """How many jobs have which run time, and how many nodes which median."""
+    yield from _histogram(BY_TIME, [(_time(each.low_s), each.jobs) for each in family.bins])
+    yield from _histogram(BY_NODE, [(f"{each.low:.2f}", each.nodes) for each in family.node_bins])
+
+
+def _pictures(outcome: JobsOutcome, family: FamilyTimes) -> Iterator[Block]:
+    """The same as pictures; slow nodes have the colour of their verdict."""
+    table, measured = outcome.table, Verdict.MEASURED.value
+    chosen = table.family == table.families.index(family.family)
+    times = table.logs[chosen & (table.ending == ORDER[Ending.COMPLETED])]
+    if not len(times):
+        return
+    slow = {node.node for node in outcome.result.slow}
+    yield Distribution(
+        caption=BY_TIME,
+        values=tuple((seconds, measured) for seconds in np.exp(times).tolist()),
+        order=(measured,),
+        references=(Reference(value=family.median_s, style="peers", text=f"median {_time(family.median_s)}"),),
+        say=_time,
+    )
+    if family.nodes:
+        yield Distribution(
+            caption=BY_NODE,
+            values=tuple((one.ratio, Verdict.SLOW.value if one.node in slow else measured) for one in family.nodes),
+            order=(measured, Verdict.SLOW.value),
+            references=(Reference(value=1.0, style="peers", text="the family's median"),),
+            say=lambda ratio: f"{ratio:.2f}",
+        )
+
+
+def _histogram(what: str, bars: Sequence[tuple[str, int]]) -> Iterator[Block]:
+    """A bar for each range, named by its lower end."""
+    most = max((number for _, number in bars), default=0)
     if most:
         lines = [
-            (
-                (f"{_time(each.low_s):>9} ", ""),
-                ("█" * math.ceil(BAR * each.jobs / most), ""),
-                (f" {each.jobs}", ""),
-            )
-            for each in family.bins
+            ((f"{name:>9} ", ""), ("█" * math.ceil(BAR * number / most), ""), (f" {number}", ""))
+            for name, number in bars
         ]
-        yield Drawing(lines=tuple(lines))
-    yield from first_rows(NODE_HEAD, [(one.node, str(one.jobs), f"{one.ratio:.2f}") for one in family.nodes], BAR)
+        yield Drawing(lines=(((what, ""),), *lines))
 
 
 def _job_text(job: JobPlace) -> str:
