@@ -283,15 +283,15 @@ class _Reading:
                 self.left_out[STEPS if step else HETEROGENEOUS] += 1
                 return None
         fields.append("")  # what a column has that the header does not name
-        known = self._words.setdefault
+        kept = self._words.setdefault
         (user, name, submit_line, partition, nodes, size, processors, submitted, started, ended, elapsed, suspended,
          limit, state, exit_code) = self._chosen(fields)  # fmt: skip
         return AccountedJob(
             job=number,
-            user=known(user, user),
+            user=kept(user, user),
             name=name,
             submit_line=submit_line,
-            partition=known(partition, partition),
+            partition=kept(partition, partition),
             nodes=node_names(nodes),
             size=whole(size),
             processors=whole(processors),

@@ -128,7 +128,7 @@ def rows_of_json(content: bytes) -> Rows:
 
 
 def _row_of_json(raw: msgspec.Raw) -> list[str]:
-    """The fields of a record; empty ones where it is no job."""
+    """The fields of a record; empty ones for anything but a job."""
     try:
         job = _READER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -123,7 +123,7 @@ def changes_at(
     `ended`: the same days with the times at which jobs were cut off. `step`: what times are counted in.
     """
     change, error, deviations, low, high = (np.full(count, np.nan) for _ in range(5))
-    found: dict[int, tuple[_Differences, float]] = {}
+    compared: dict[int, tuple[_Differences, float]] = {}
     ended = ended or medians
     for group, place, end in zip(*_bounds(medians.group), strict=True):
         split = place + int(np.searchsorted(medians.day[place:end], since))
@@ -132,16 +132,16 @@ def changes_at(
         before, after = (_Side(medians.value[a:b], ended.value[a:b]) for a, b in ((place, split), (split, end)))
         differences = _Differences(before, after)
         coarse = step * float(np.exp(-np.median(before.ended)) + np.exp(-np.median(after.ended))) / 2
-        found[group] = differences, coarse
+        compared[group] = differences, coarse
         change[group], deviations[group] = differences.middle, differences.deviations
         below, above = differences.interval(_deviations(CONFIDENCE))
         low[group], high[group] = below - coarse, above + coarse
         error[group] = max((high[group] - low[group]) / (2 * _deviations(CONFIDENCE)), LEAST_ERROR)
     p_value = np.array([math.erfc(abs(far) / math.sqrt(2)) for far in deviations])
     named = _holm(p_value, error_rate)
-    level = 1 - (1 - CONFIDENCE) * max(int(named.sum()), 1) / max(len(found), 1)
+    level = 1 - (1 - CONFIDENCE) * max(int(named.sum()), 1) / max(len(compared), 1)
     for group in np.flatnonzero(named).tolist():
-        differences, coarse = found[group]
+        differences, coarse = compared[group]
         below, above = differences.interval(_deviations(level))
         low[group], high[group] = below - coarse, above + coarse
     return GroupChanges(change=change, error=error, p_value=p_value, named=named, low=low, high=high)

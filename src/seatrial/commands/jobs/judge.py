@@ -49,8 +49,8 @@ POWER_DEVIATIONS = 1.645
 FEWEST_TO_INFLATE = 20
 """Nodes of which one that is slow hardly moves the others."""
 SKEWNESS, LEAST_SUSPICIOUS = 1.5, 2.0
-"""Counts of rare failures are skewed to the right: their tails are heavier than a normal one, and never so much lighter
-that an excess this far below the critical one is named."""
+"""Counts of rare failures are skewed to the right: their tails are heavier than a normal one, and never lighter by
+as much as this, so that an excess further below the critical one is not named."""
 MOST_NAMED = 40
 """Slow nodes after which the search ends: more of them are a population."""
 
@@ -220,9 +220,9 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
     named: list[FailingNode] = []
     for ending in FAILURES:
         failed = table.ending[jobs] == ORDER[ending]
-        left, known = np.zeros(len(jobs), bool), shares
-        while len(named) < MOST_NAMED and (found := _most_failing(failed, members.without(left), known, tests)):
-            counted, place, p_value = found
+        left, meetings = np.zeros(len(jobs), bool), shares
+        while len(named) < MOST_NAMED and (suspect := _most_failing(failed, members.without(left), meetings, tests)):
+            counted, place, p_value = suspect
             for node in (place, *_twins(members.without(left), place)):
                 named.append(
                     FailingNode(
@@ -235,7 +235,7 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
                     )
                 )
             left[members.jobs_of(place)] = True
-            known = shares_of(members.without(left))
+            meetings = shares_of(members.without(left))
     return tuple(sorted(named, key=lambda node: node.p_value))
 
 

@@ -30,9 +30,9 @@ class NodeTime(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     jobs: int
-    """Those that completed."""
+    """How many completed."""
     failed: int
-    """Those that failed or were cut off, on this node or on another of their nodes."""
+    """How many failed or were cut off, on this node or on another of their nodes."""
     ratio: float
 
 
