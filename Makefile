@@ -1,6 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test idle-checks lint unit core lab-test lab-beside lab-alone campaign restorations series hidden proofs
-.PHONY: probe bench
+.PHONY: accounted job-histories probe bench
 .PHONY: simulate-series other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
@@ -55,6 +55,10 @@ lab-beside: setup-test
 lab-alone: setup-test
 	$(PYTEST) tests/unit/commands/link/curve/test_pingpong.py tests/lab -m alone
 
+# 150 short jobs of three users on six nodes with slurmdbd, one of them slow: does `seatrial jobs` agree with sacct?
+accounted: setup-test
+	.venv/bin/python -m tests.accounted
+
 SEED ?= 1
 campaign: KILLS ?= 100
 campaign: setup-test
@@ -103,6 +107,11 @@ DRAWS ?= 100
 MAPS ?=
 map-faults: setup-test
 	.venv/bin/python -m bench.planted_map_faults $(DRAWS) $(MAPS)
+
+# Histories made of recorded jobs, SEEDS of each kind: does `seatrial jobs` name what is planted in them?
+SEEDS ?= 20
+job-histories: setup-test
+	.venv/bin/python -m bench.job_histories --seeds $(SEEDS)
 
 SERIES ?=
 simulate-series: setup-test

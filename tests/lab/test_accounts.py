@@ -1,9 +1,10 @@
-"""Accounts, QOS, reservation, constraint and GRES on a Slurm that enforces them, and a partition of two rates."""
+"""Accounts, QOS, reservation, constraint and GRES on a Slurm that enforces them, a partition of two rates, and jobs."""
 
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan, make_plan
 from seatrial.lab.cluster.start import needed_folders, raise_lab
 from seatrial.process.process import Completed, run
+from tests.accounted.jobs import differences, run_jobs
 from tests.lab.waiting import eventually, wait_until_idle
 from tests.support.json_objects import parsed
 
@@ -41,6 +43,12 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
         yield plan
     finally:
         stop.raze(plan.name)
+
+
+def end_reservation(lab: LabPlan) -> None:
+    """Unless another test has ended it."""
+    run(as_user(lab, ["scontrol", "delete", f"ReservationName={RESERVED}"]), timeout_s=60)
+    wait_until_idle(lab)
 
 
 @pytest.fixture
@@ -96,8 +104,7 @@ def test_a_job_has_all_that_the_options_say(lab: LabPlan, check: Callable[..., C
 
 
 def test_nodes_of_two_rates_are_each_judged_by_their_own_limit(lab: LabPlan, check: Callable[..., Completed]) -> None:
-    assert run(as_user(lab, ["scontrol", "delete", f"ReservationName={RESERVED}"]), timeout_s=60).ok
-    wait_until_idle(lab)
+    end_reservation(lab)
     found = parsed(check("--account", "science", "--budget", "20s", "--no-loaded").stdout)
     measured = {(pair["source"], pair["target"]): pair["limit_bytes_per_s"] for pair in found["pairs"]}
     limits = {pair: limit for pair, limit in measured.items() if limit}
@@ -107,3 +114,12 @@ def test_nodes_of_two_rates_are_each_judged_by_their_own_limit(lab: LabPlan, che
         assert limit == pytest.approx(0.94 * rate / 8, rel=0.02), pair
     named = {one["kind"] for one in found["findings"]}
     assert not named & {"slow-link", "slow-uplink", "slow-pair", "interface-speed-differs"}, found["findings"]
+
+
+def test_accounting_names_the_node_that_gets_half_of_the_processor_time(lab: LabPlan) -> None:
+    """Jobs of other tests are in the same database, and are counted alike."""
+    end_reservation(lab)
+    since = datetime.now(UTC).date().isoformat()
+    done = run_jobs(lab, jobs=40, slow="n3")
+    assert done.ok, done.stderr
+    assert differences(lab, since, "n3") == []

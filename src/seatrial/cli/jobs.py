@@ -38,7 +38,7 @@ DAY = Text(day_of)
     "--from",
     "source",
     type=PATH,
-    help="Output of sacct --parsable2 with its header, or CSV with named columns, in place of Slurm.",
+    help="In place of Slurm: output of sacct -P or --json, a database of slurm2sql, or CSV with named columns.",
     metavar="FILE",
 )
 @option("--since", type=DAY, default="", help="First day.  [default: two weeks ago; of a file all]", metavar="DATE")

@@ -1,43 +1,32 @@
-"""Jobs of a scheduler's accounting: `sacct --parsable2` with the header that names its columns, or CSV."""
+"""Jobs of a scheduler's accounting: `sacct` as text or JSON, a database of slurm2sql, or CSV with named columns."""
 
 import csv
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from operator import itemgetter
+from typing import IO
 
 import msgspec
 
+from seatrial.importers.accounting_documents import is_json, is_sqlite, rows_of_json, rows_of_sqlite
+from seatrial.importers.accounting_fields import (
+    COLUMN_NAMES,
+    FORMS,
+    FREE_TEXTS,
+    JOB,
+    NEEDED,
+    STEP,
+    limit_text,
+    node_names,
+    signal_of,
+    span_s,
+    state_word,
+    ways_to_join,
+    whole,
+)
 from seatrial.model.errors import UsageError
 
-COLUMN_NAMES = {
-    "job": ("jobid", "jobidraw", "id"),
-    "user": ("user", "account"),
-    "name": ("jobname", "name"),
-    "submit_line": ("submitline", "command"),
-    "partition": ("partition", "queue"),
-    "nodes": ("nodelist", "nodes"),
-    "size": ("nnodes", "allocnodes", "nodesreq", "reqnodes"),
-    "processors": ("reqcpus", "ncpus", "processorsreq"),
-    "submitted": ("submit", "submittime"),
-    "started": ("start", "starttime"),
-    "ended": ("end", "endtime"),
-    "elapsed": ("elapsedraw", "elapsed", "runtime"),
-    "suspended": ("suspended",),
-    "limit": ("timelimit", "wallclockreq"),
-    "state": ("state",),
-    "exit_code": ("exitcode",),
-}
-"""What each column is called, in lower case without underscores; the first that the header has is taken."""
-NEEDED = ("job", "state", "elapsed")
-FREE_TEXTS = ("jobname", "name", "submitline", "comment", "admincomment", "systemcomment", "workdir")
-"""Columns that users fill, and that may hold the separator and line breaks."""
-JOB = re.compile(r"[0-9]{1,18}(?:_(?:[0-9]{1,18}|\[[^\]]*\]?[^.+]*))?(?:\+[0-9]{1,9})?(?:\.[\w+-]+)?")
-SPAN = re.compile(r"(?:([0-9]{1,9})-)?(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9})(?:\.[0-9]{1,9})?")
-NO_SPAN = "00:00:00"
-PLAIN = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
-UNKNOWN_NODES = ("", "none assigned", "unknown", "(null)")
 LONGEST_RECORD = 1 << 20
 """Characters of a record; a file that is not accounting must not be collected as one."""
 
@@ -94,26 +83,24 @@ STEPS, UNREADABLE, TWICE, HETEROGENEOUS = (
 )
 
 
-def read_accounting(lines: Iterable[bytes]) -> AccountedJobs:
-    """The jobs of a text. Raises UsageError where its header lacks a column that is needed."""
+def read_accounting(stream: IO[bytes] | Sequence[bytes]) -> AccountedJobs:
+    """The jobs of a file. Raises UsageError where it lacks a column that is needed, or is of another kind."""
+    lines = iter(stream)
+    first = next(lines, b"")
+    if is_sqlite(first):
+        reading = _Reading(*rows_of_sqlite(b"".join((first, *lines))))
+        return _jobs_of(reading, reading.plain_rows())
+    if is_json(first):
+        reading = _Reading(*rows_of_json(b"".join((first, *lines))))
+        return _jobs_of(reading, reading.plain_rows())
+    header = first.decode("utf-8", errors="replace").rstrip("\r\n")
     texts = (line.decode("utf-8", errors="replace").rstrip("\r\n") for line in lines)
-    header = next(texts, "")
     separator = "|" if "|" in header else ","
-    titles = [title.strip().lower().replace("_", "") for title in header.lstrip("\ufeff").split(separator)]
-    places = {
-        field: next(titles.index(name) for name in names if name in titles)
-        for field, names in COLUMN_NAMES.items()
-        if any(name in titles for name in names)
-    }
-    if lacking := [field for field in NEEDED if field not in places]:
-        wanted = ", ".join(COLUMN_NAMES[field][0] for field in lacking)
-        raise UsageError(
-            f"The first line names no column {wanted}.",
-            "Give the output of sacct --parsable2 with its header, or a CSV file whose first line names its columns.",
-        )
-    free = [place for place, title in enumerate(titles) if title in FREE_TEXTS]
-    reading = _Reading(places, len(titles), free)
-    rows = reading.rows(texts) if separator == "|" else reading.csv_rows(texts)
+    reading = _Reading([title.strip().strip('"') for title in header.lstrip("\ufeff").split(separator)])
+    return _jobs_of(reading, reading.rows(texts) if separator == "|" else reading.csv_rows(texts))
+
+
+def _jobs_of(reading: "_Reading", rows: Iterable[list[str]]) -> AccountedJobs:
     jobs: dict[RecordKey, AccountedJob] = {}
     for row in rows:
         if job := reading.job(row):
@@ -148,10 +135,29 @@ def together(parts: Sequence[AccountedJobs]) -> AccountedJobs:
 class _Reading:
     """The reading of one text, with the count of what is left out."""
 
-    def __init__(self, places: dict[str, int], width: int, free: Sequence[int]) -> None:
+    def __init__(self, header: Sequence[str], documents: Iterable[list[str]] = ()) -> None:
+        """`documents`: the records of what is not lines. Raises UsageError where a needed column is missing."""
+        titles = [title.lower().replace("_", "") for title in header]
+        places = {
+            field: next(titles.index(name) for name in names if name in titles)
+            for field, names in COLUMN_NAMES.items()
+            if any(name in titles for name in names)
+        }
+        lacking = [COLUMN_NAMES[field][0] for field in NEEDED if field not in places]
+        lacking += [] if "state" in places or "exit_code" in places else ["state"]
+        if lacking:
+            raise UsageError(
+                f"The first line names no column {', '.join(lacking)}.",
+                "Give the output of sacct --parsable2 with its header, or a CSV file whose first line names its "
+                "columns.",
+            )
         self._places = places
-        self._width = width
-        self._free = free
+        self._width = len(titles)
+        self._free = tuple(place for place, title in enumerate(titles) if title in FREE_TEXTS)
+        last = next((field for field, place in places.items() if place == self._width - 1), "")
+        self._last = FORMS.get(last)
+        self._forms = [(places[name], form.fullmatch) for name, form in FORMS.items() if name in places]
+        self._documents = documents
         self._chosen = itemgetter(*(places.get(field, -1) for field in COLUMN_NAMES if field != "job"))
         self._words: dict[str, str] = {}
         self.left_out: Counter[str] = Counter()
@@ -160,31 +166,61 @@ class _Reading:
 
     def rows(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """The fields of each record of `sacct --parsable2`; one with line breaks is joined again."""
-        pending, begun = "", 0
-        for number, text in enumerate(texts, 2):
+        pending, begun, full = "", 0, False
+        for number, text in self._closed(enumerate(texts, 2)):
             if not text and not pending:
                 continue
-            alone = text.split("|")
+            fields = text.split("|")
             if pending:
-                fields = f"{pending}\n{text}".split("|")
-                if (len(alone) >= self._width and self._valid(alone)) or len(pending) > LONGEST_RECORD:
+                anew = len(fields) >= self._width and (full or self._complete(fields))
+                if anew or len(pending) > LONGEST_RECORD:
                     self._refuse(begun)
-                    fields, begun = alone, number
+                    begun = number
+                else:
+                    fields = f"{pending}\n{text}".split("|")
             else:
-                fields, begun = alone, number
-            if len(fields) < self._width:
+                begun = number
+            full = len(fields) >= self._width
+            joined = self._without_separators(fields) if len(fields) > self._width else fields
+            if full and len(joined) == self._width and self._complete(joined):
+                self.records += 1
+                pending = ""
+                yield joined
+            else:
                 pending = "|".join(fields)
+        if pending:
+            self._refuse(begun)
+
+    def _closed(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """The numbered lines. Where a text of users is the last column, those that go on with it are joined to it."""
+        if self._width - 1 not in self._free:
+            yield from lines
+            return
+        begun, held, separators = 0, "", 0
+        for number, text in lines:
+            further = text.count("|")
+            ended = separators >= self._width - 1
+            if held and ended and further < self._width - 1 and not (further and self._begins(text)):
+                held = f"{held}\n{text}"[:LONGEST_RECORD]
                 continue
-            pending = ""
-            if len(fields) > self._width:
-                fields = self._without_separators(fields)
-            if len(fields) == self._width and self._valid(fields):
+            if held:
+                yield begun, held.rstrip("\n")
+            begun, held, separators = number, text, further + (0 if ended else separators)
+        yield begun, held.rstrip("\n")
+
+    def _begins(self, text: str) -> bool:
+        """Whether the number of a job is where a record has it."""
+        fields, place = text.split("|"), self._places["job"]
+        return place < len(fields) and JOB.fullmatch(fields[place]) is not None
+
+    def plain_rows(self) -> Iterator[list[str]]:
+        """The fields of each record of a document; one that is none counts with its number."""
+        for number, fields in enumerate(self._documents, 1):
+            if self._valid(fields):
                 self.records += 1
                 yield fields
             else:
-                self._refuse(begun)
-        if pending:
-            self._refuse(begun)
+                self._refuse(number)
 
     def csv_rows(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """The fields of each row of a CSV file."""
@@ -204,21 +240,31 @@ class _Reading:
                 self._refuse(reader.line_num + 1)
 
     def _without_separators(self, fields: list[str]) -> list[str]:
-        """The fields of a record in which one text of a user has separators; empty where no way of joining fits."""
-        more = len(fields) - self._width
-        for place in reversed(self._free):
-            joined = [*fields[:place], "|".join(fields[place : place + more + 1]), *fields[place + more + 1 :]]
-            if self._valid(joined):
+        """The fields of a record in which texts of users have separators; empty where no way of joining fits."""
+        for texts in ways_to_join(self._free, len(fields) - self._width):
+            joined = fields
+            for place in sorted(set(texts)):
+                end = place + texts.count(place) + 1
+                joined = [*joined[:place], "|".join(joined[place:end]), *joined[end:]]
+            if self._valid(joined) and self._plausible(joined):
                 return joined
         return []
+
+    def _complete(self, fields: Sequence[str]) -> bool:
+        """Whether these are the fields of a record, and the last one is what it should be."""
+        return self._valid(fields) and (self._last is None or self._last.fullmatch(fields[-1]) is not None)
+
+    def _plausible(self, fields: Sequence[str]) -> bool:
+        """Whether columns that no text of a user fills have what they should have."""
+        return all(matches(fields[place]) for place, matches in self._forms)
 
     def _valid(self, fields: Sequence[str]) -> bool:
         """Whether number, state and run time of the job are what they should be."""
         places = self._places
-        state, elapsed = fields[places["state"]], fields[places["elapsed"]]
+        state, elapsed = fields[places["state"]] if "state" in places else "F", fields[places["elapsed"]]
         return (
             bool(JOB.fullmatch(fields[places["job"]]))
-            and state[:1].isupper()
+            and state[:1].isalpha()
             and (not elapsed or span_s(elapsed) is not None)
         )
 
@@ -232,55 +278,32 @@ class _Reading:
         """The job of a record; None for one that is counted as left out."""
         number = fields[self._places["job"]]
         if "." in number or "+" in number:
-            self.left_out[STEPS if "." in number else HETEROGENEOUS] += 1
-            return None
+            step = STEP.search(number)
+            if step or "+" in number:
+                self.left_out[STEPS if step else HETEROGENEOUS] += 1
+                return None
         fields.append("")  # what a column has that the header does not name
-        known = self._words.setdefault
+        kept = self._words.setdefault
         (user, name, submit_line, partition, nodes, size, processors, submitted, started, ended, elapsed, suspended,
          limit, state, exit_code) = self._chosen(fields)  # fmt: skip
         return AccountedJob(
             job=number,
-            user=known(user, user),
+            user=kept(user, user),
             name=name,
             submit_line=submit_line,
-            partition=known(partition, partition),
-            nodes="" if nodes.lower() in UNKNOWN_NODES or nodes.isdigit() else known(nodes, nodes),
-            size=_whole(size),
-            processors=_whole(processors),
+            partition=kept(partition, partition),
+            nodes=node_names(nodes),
+            size=whole(size),
+            processors=whole(processors),
             submitted=submitted,
             started=started,
             ended=ended,
             elapsed_s=span_s(elapsed) or 0.0,
             suspended_s=span_s(suspended) or 0.0,
-            limit=known(limit, limit),
-            state=state.partition(" ")[0].upper(),
-            signal=_signal(exit_code),
+            limit=limit_text(limit),
+            state=state_word(state, exit_code),
+            signal=signal_of(exit_code),
         )
-
-
-def _signal(exit_code: str) -> int:
-    """`0:11` -> 11, and so `139:0`: a shell adds 128 to the signal that ended its program (POSIX, 2.8.2)."""
-    if exit_code == SUCCESS:
-        return 0
-    code, _, signal = exit_code.partition(":")
-    return _whole(signal) or max(_whole(code) - SHELL_SIGNALS, 0)
-
-
-SHELL_SIGNALS = 128
-SUCCESS = "0:0"
-
-
-def span_s(text: str) -> float | None:
-    """`1-02:03:04`, `03:04` or `184` in seconds; None for anything else."""
-    if text == NO_SPAN:
-        return 0.0
-    if PLAIN.fullmatch(text):
-        return float(text)
-    match = SPAN.fullmatch(text)
-    if not match:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
 def moment(text: str) -> datetime | None:
@@ -307,10 +330,3 @@ def clock_jumps(jobs: Iterable[AccountedJob], read: Callable[[str], datetime | N
 
 CLOCK_JUMP_S = 1800.0
 """Time zones differ by half hours at least."""
-
-
-def _whole(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else 0
-
-
-MOST_DIGITS = 9

@@ -337,17 +337,16 @@ def job_reason(job: str) -> list[str]:
 
 
 ACCOUNTED = (
-    "JobID,User,Partition,NNodes,ReqCPUS,Submit,Start,End,ElapsedRaw,Suspended,Timelimit,State,ExitCode,NodeList,"
-    "JobName"
+    "JobID,User,Partition,NNodes,ReqCPUS,Submit,Start,End,ElapsedRaw,Suspended,Timelimit,JobName,State,ExitCode,"
 )
-"""The text of users comes last, since it may hold the separator."""
-SUBMIT_LINE = ",SubmitLine"
+"""Texts of users may hold the separator and line breaks: other columns are between them, and one comes last."""
+SUBMIT_LINE, LAST_ACCOUNTED = "SubmitLine,", "NodeList"
 """A column that sacct has since Slurm 20.11."""
 
 
 def accounting(start: str, end: str, partition: str, *, submit_line: bool = True) -> list[str]:
     """Ask accounting for all users' jobs of a period without their steps, with records of requeued ones."""
-    columns = ACCOUNTED + (SUBMIT_LINE if submit_line else "")
+    columns = ACCOUNTED + (SUBMIT_LINE if submit_line else "") + LAST_ACCOUNTED
     asked = ["sacct", "--allusers", "--allocations", "--duplicates", "--parsable2", f"--format={columns}"]
     chosen = [f"--partition={partition}"] if partition else []
     return [*asked, f"--starttime={start}", f"--endtime={end}", *chosen]

@@ -1,26 +1,31 @@
 """Did times change at a date: each group is compared with itself, and days are the unit of replication.
 
 Jobs of a day depend on each other (one input, one campaign, one state of the file system), so the logarithm of a
-group's median time of a day is one value, and the means before and after are compared by Welch's test (Biometrika 34,
-1947).
+group's median time of a day is one value. The days before and after are compared by their ranks (Mann and Whitney,
+Ann. Math. Stat. 18, 1947), and the change is the median of all differences, with the interval of their order statistics
+(Hodges and Lehmann, Ann. Math. Stat. 34, 1963): many groups have short and long jobs, and means of their days show
+nothing. A time that was cut off is greater than all others, and intervals allow any longer time in its place.
+
 Groups share one error rate (Holm, Scand. J. Stat. 6, 1979), and the intervals of those that are named are as wide as it
 takes for all of these together to hold (Benjamini and Yekutieli, J. Am. Stat. Assoc. 100, 2005).
 """
 
 import math
+from statistics import NormalDist
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.strata import Places
-from seatrial.statistics.student import quantile, two_sided
+from seatrial.statistics.strata import ENDLESS, Places, midranks
 
 FEWEST_DAYS = 3
 """Days on each side with a job of the group."""
 LEAST_ERROR = 1e-4
 CONFIDENCE = 0.95
+MOST_PAIRS = 250_000
+"""Differences of one group that are looked at; of more days than that, evenly chosen ones."""
 
 
 class DayMedians(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,11 +37,13 @@ class DayMedians(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """For each group the logarithm of time after over before, its standard error, and p-value; NaN: not compared."""
+    """For each group the logarithm of time after over before, its standard error, and p-value; NaN: not compared.
+
+    Where most days after are cut off, `change` is that of the times at which they were, and `high` is infinite.
+    """
 
     change: Reals
     error: Reals
-    degrees: Reals
     p_value: Reals
     named: NDArray[np.bool_]
     low: Reals
@@ -49,49 +56,105 @@ def day_medians(logs: Reals, group: Places, day: Places) -> DayMedians:
     groups, days, values = group[order], day[order], logs[order]
     begins = np.flatnonzero(np.r_[True, (groups[1:] != groups[:-1]) | (days[1:] != days[:-1])][: len(order)])
     sizes = np.diff(np.r_[begins, len(order)])
-    middle = (values[begins + (sizes - 1) // 2] + values[begins + sizes // 2]) / 2
+    lower, upper = values[begins + (sizes - 1) // 2], values[begins + sizes // 2]
+    middle = np.where(upper >= ENDLESS, upper, (lower + upper) / 2)
     return DayMedians(group=groups[begins], day=days[begins], value=middle)
 
 
-def changes_at(medians: DayMedians, since: int, count: int, error_rate: float) -> GroupChanges:
-    """The change of each of `count` groups from the day `since` on."""
-    later = medians.day >= since
-    change, error, degrees = (np.full(count, np.nan) for _ in range(3))
-    sides = [_moments(medians, side, count) for side in (~later, later)]
-    (days, means, variances), (later_days, later_means, later_variances) = sides
-    enough = (days >= FEWEST_DAYS) & (later_days >= FEWEST_DAYS)
-    first, second = variances[enough] / days[enough], later_variances[enough] / later_days[enough]
-    change[enough] = (later_means - means)[enough]
-    error[enough] = np.maximum(np.sqrt(first + second), LEAST_ERROR)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        welch = (first + second) ** 2 / (first**2 / (days[enough] - 1) + second**2 / (later_days[enough] - 1))
-    degrees[enough] = np.where(np.isfinite(welch), welch, days[enough] + later_days[enough] - 2)
-    p_value = two_sided(change / error, degrees)
+class _Side(msgspec.Struct, frozen=True):
+    """Days of one group: their times, endless where they were cut off, and the times at which they were."""
+
+    times: Reals
+    ended: Reals
+
+    @property
+    def open(self) -> Reals:
+        """The times, infinite where they were cut off."""
+        return np.where(self.times >= ENDLESS, math.inf, self.times)
+
+    def few(self) -> "_Side":
+        """At most as many days as there is room for, evenly chosen."""
+        chosen = np.linspace(0, len(self.times) - 1, min(len(self.times), math.isqrt(MOST_PAIRS))).astype(int)
+        return _Side(self.times[chosen], self.ended[chosen])
+
+
+class _Differences:
+    """All differences of one group between a day after and a day before, in order."""
+
+    def __init__(self, before: _Side, after: _Side) -> None:
+        self._sizes = len(before.times), len(after.times)
+        together = np.r_[before.times, after.times]
+        self._ranks = midranks(together, np.zeros(len(together), np.intp))
+        before, after = before.few(), after.few()
+        self._known = np.sort(np.subtract.outer(after.ended, before.ended).ravel())
+        self._least = np.sort(np.subtract.outer(after.ended, before.open).ravel())
+        self._most = np.sort(np.subtract.outer(after.open, before.ended).ravel())
+
+    @property
+    def deviations(self) -> float:
+        """How many standard deviations the days after rank above those before."""
+        first, second = self._sizes
+        total = first + second
+        excess = float(self._ranks[first:].sum()) - second * (total + 1) / 2
+        spread = float(((self._ranks - (total + 1) / 2) ** 2).sum()) / (total - 1)
+        return excess / math.sqrt(first * second / total * spread) if spread > 0 else 0.0
+
+    @property
+    def middle(self) -> float:
+        """The median."""
+        return float(np.median(self._known))
+
+    def interval(self, deviations: float) -> tuple[float, float]:
+        """The changes at which the ranks show no more than that."""
+        first, second = self._sizes
+        outside = math.floor(
+            len(self._known) * (0.5 - deviations * math.sqrt((first + second + 1) / (12 * first * second)))
+        )
+        if outside < 0:
+            return -math.inf, math.inf
+        return float(self._least[outside]), float(self._most[-1 - outside])
+
+
+def changes_at(
+    medians: DayMedians, since: int, count: int, error_rate: float, ended: DayMedians | None = None, step: float = 0.0
+) -> GroupChanges:
+    """The change of each of `count` groups from the day `since` on.
+
+    `ended`: the same days with the times at which jobs were cut off. `step`: what times are counted in.
+    """
+    change, error, deviations, low, high = (np.full(count, np.nan) for _ in range(5))
+    compared: dict[int, tuple[_Differences, float]] = {}
+    ended = ended or medians
+    for group, place, end in zip(*_bounds(medians.group), strict=True):
+        split = place + int(np.searchsorted(medians.day[place:end], since))
+        if min(split - place, end - split) < FEWEST_DAYS:
+            continue
+        before, after = (_Side(medians.value[a:b], ended.value[a:b]) for a, b in ((place, split), (split, end)))
+        differences = _Differences(before, after)
+        coarse = step * float(np.exp(-np.median(before.ended)) + np.exp(-np.median(after.ended))) / 2
+        compared[group] = differences, coarse
+        change[group], deviations[group] = differences.middle, differences.deviations
+        below, above = differences.interval(_deviations(CONFIDENCE))
+        low[group], high[group] = below - coarse, above + coarse
+        error[group] = max((high[group] - low[group]) / (2 * _deviations(CONFIDENCE)), LEAST_ERROR)
+    p_value = np.array([math.erfc(abs(far) / math.sqrt(2)) for far in deviations])
     named = _holm(p_value, error_rate)
-    compared = max(int(enough.sum()), 1)
-    confidence = np.where(named, 1 - (1 - CONFIDENCE) * max(int(named.sum()), 1) / compared, CONFIDENCE)
-    width = np.full(count, np.nan)
-    for level in np.unique(confidence):
-        chosen = enough & (confidence == level)
-        width[chosen] = quantile(float(level), degrees[chosen]) * error[chosen]
-    return GroupChanges(
-        change=change,
-        error=error,
-        degrees=degrees,
-        p_value=p_value,
-        named=named,
-        low=change - width,
-        high=change + width,
-    )
+    level = 1 - (1 - CONFIDENCE) * max(int(named.sum()), 1) / max(len(compared), 1)
+    for group in np.flatnonzero(named).tolist():
+        differences, coarse = compared[group]
+        below, above = differences.interval(_deviations(level))
+        low[group], high[group] = below - coarse, above + coarse
+    return GroupChanges(change=change, error=error, p_value=p_value, named=named, low=low, high=high)
 
 
-def _moments(medians: DayMedians, side: NDArray[np.bool_], count: int) -> tuple[Reals, Reals, Reals]:
-    """Days, mean and variance of each group."""
-    group, value = medians.group[side], medians.value[side]
-    days = np.bincount(group, minlength=count).astype(float)
-    means = np.bincount(group, value, count) / np.maximum(days, 1)
-    squares = np.bincount(group, (value - means[group]) ** 2, count)
-    return days, means, squares / np.maximum(days - 1, 1)
+def _bounds(group: Places) -> tuple[list[int], list[int], list[int]]:
+    """Each group with its first entry and the one behind its last."""
+    groups, begins = np.unique(group, return_index=True)
+    return groups.tolist(), begins.tolist(), [*begins[1:].tolist(), len(group)]
+
+
+def _deviations(confidence: float) -> float:
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
 def _holm(p_value: Reals, error_rate: float) -> NDArray[np.bool_]:
@@ -134,7 +197,7 @@ def pooled_change(changes: GroupChanges) -> tuple[float, float]:
 
     Groups that differ by more than their errors widen the common error (Birge, Phys. Rev. 40, 1932).
     """
-    compared = ~np.isnan(changes.change)
+    compared = np.isfinite(changes.error)
     weights = 1 / changes.error[compared] ** 2
     if not len(weights):
         return math.nan, math.nan

@@ -90,12 +90,23 @@ def midranks(values: Reals, stratum: Places) -> Reals:
     return ranks
 
 
-def _shares(members: Members, sizes: Places) -> tuple[Places, Places, Places]:
+class Shares(msgspec.Struct, frozen=True):
     """Strata and members that meet, and in how many jobs; only where the stratum has other jobs, too."""
-    key, number = np.unique(members.stratum[members.job] * members.count + members.member, return_counts=True)
+
+    stratum: Places
+    member: Places
+    number: Places
+    counted: NDArray[np.bool_]
+    """Which entries of `Members` are of those."""
+
+
+def shares_of(members: Members) -> Shares:
+    """What strata and members have in common."""
+    keys = members.stratum[members.job] * members.count + members.member
+    key, place, number = np.unique(keys, return_inverse=True, return_counts=True)
     stratum, member = key // members.count, key % members.count
-    some = number < sizes[stratum]
-    return stratum[some], member[some], number[some]
+    some = number < members.sizes[stratum]
+    return Shares(stratum[some], member[some], number[some], some[place])
 
 
 def slowness(logs: Reals, members: Members) -> tuple[Reals, Reals]:
@@ -109,10 +120,8 @@ def slowness(logs: Reals, members: Members) -> tuple[Reals, Reals]:
     scores = (ranks - (size + 1) / 2) / (size + 1)
     spread = np.bincount(members.stratum, scores * scores, len(sizes)) / np.maximum(sizes - 1, 1)
     scale = _scales(logs, members.stratum, len(sizes))
-    stratum, member, number = _shares(members, sizes)
-    compared = np.zeros(len(sizes) * members.count, bool)
-    compared[stratum * members.count + member] = True
-    counted = compared[members.stratum[members.job] * members.count + members.member]
+    shares = shares_of(members)
+    stratum, member, number, counted = shares.stratum, shares.member, shares.number, shares.counted
     sums = np.bincount(members.member[counted], scores[members.job[counted]], members.count)
     chance = number * (sizes[stratum] - number) / sizes[stratum]
     variance = np.bincount(member, chance * spread[stratum], members.count)
@@ -212,14 +221,17 @@ class Failures(msgspec.Struct, frozen=True, kw_only=True):
     p_value: Reals
 
 
-def failures_of(failed: NDArray[np.bool_], members: Members, suspicious: float = 2.0) -> Failures:
-    """Failures of members. `suspicious`: excess in standard deviations below which no exact test is needed (p = 1)."""
+def failures_of(
+    failed: NDArray[np.bool_], members: Members, shares: Shares | None = None, suspicious: float = 2.0
+) -> Failures:
+    """Failures of members. `suspicious`: excess in standard deviations below which no exact test is needed (p = 1).
+
+    `shares`: those of these members, if they are known already.
+    """
     sizes = members.sizes
     marked = np.bincount(members.stratum, failed, len(sizes)).astype(np.intp)
-    stratum, member, number = _shares(members, sizes)
-    compared = np.zeros(len(sizes) * members.count, bool)
-    compared[stratum * members.count + member] = True
-    counted = compared[members.stratum[members.job] * members.count + members.member]
+    shares = shares or shares_of(members)
+    stratum, member, number, counted = shares.stratum, shares.member, shares.number, shares.counted
     observed = np.bincount(members.member[counted], failed[members.job[counted]], members.count).astype(np.intp)
     share = marked[stratum] / sizes[stratum]
     expected = np.bincount(member, number * share, members.count)
@@ -228,8 +240,9 @@ def failures_of(failed: NDArray[np.bool_], members: Members, suspicious: float =
     with np.errstate(divide="ignore", invalid="ignore"):
         deviations = np.where(variance > 0, (observed - expected) / np.sqrt(variance), np.nan)
     p_value = np.ones(members.count)
+    touched = np.flatnonzero(marked[stratum] > 0)
     for place in np.flatnonzero(deviations > suspicious):
-        at = np.flatnonzero((member == place) & (marked[stratum] > 0))
+        at = touched[member[touched] == place]
         draws = [(int(number[row]), int(marked[stratum[row]]), int(sizes[stratum[row]])) for row in at]
         p_value[place] = tail_of_sum(int(observed[place]), draws)
     jobs = np.bincount(member, number, members.count).astype(np.intp)

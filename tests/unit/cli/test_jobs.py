@@ -1,5 +1,6 @@
 """seatrial jobs: first lines, privacy, one call of sacct for each day, and what goes wrong with it."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -72,10 +73,36 @@ def test_an_old_sacct_is_asked_without_the_submit_line(slurm: SlurmScripts, seat
     assert out.startswith("MEASURED  accounting has no record of this period\n")
 
 
-def test_a_database_that_does_not_answer_is_one_sentence(slurm: SlurmScripts, seatrial: Seatrial) -> None:
-    slurm.says("sacct", "sacct: error: slurm_persist_conn_open_without_init: failed to open persistent connection\n", 1)
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "sacct: error: slurm_persist_conn_open_without_init: failed to open persistent connection to host:login:6819: "
+        "Connection refused\nsacct: error: Problem talking to the database: Connection refused\n",
+        "sacct: error: Problem talking to the database\n",
+    ],
+)
+def test_a_database_that_does_not_answer_is_one_sentence(slurm: SlurmScripts, seatrial: Seatrial, answer: str) -> None:
+    """As Slurm 22.05 prints it where slurmdbd is stopped, or gone."""
+    slurm.says("sacct", answer, 1)
     error = seatrial("jobs", "--since", "2026-03-02", "--until", "2026-03-02", code=2).err
-    assert error.splitlines()[-1].startswith("seatrial: The accounting database does not answer for 2026-03-02: ")
+    last = error.splitlines()[-1]
+    assert last.startswith("seatrial: The accounting database does not answer for 2026-03-02: ")
+    assert "SLURM_CLUSTERS" not in last
+    assert "sacctmgr ping" in last
+
+
+def test_who_may_see_no_jobs_is_told_so(
+    slurm: SlurmScripts, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With PrivateData=jobs slurmdbd answers other users with the header alone, and success."""
+    slurm.says("sacct", "JobID|State|ElapsedRaw\n")
+    asked = ("jobs", "--since", "2026-03-02", "--until", "2026-03-02")
+    monkeypatch.setattr(os, "geteuid", lambda: 2)
+    out = seatrial(*asked, code=2).out
+    assert out.startswith("MEASURED  accounting has no record of this period that you may see\n")
+    assert "may hide the jobs of other users" in out
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert seatrial(*asked, code=2).out.startswith("MEASURED  accounting has no record of this period\n")
 
 
 def test_without_sacct_a_file_is_asked_for(monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
@@ -98,12 +125,19 @@ def test_names_cannot_reach_the_terminal_unescaped(tmp_path: Path, seatrial: Sea
     assert "\x1b" not in printed.out + page.read_text()
 
 
-def test_one_family_and_one_job(slow: str, seatrial: Seatrial) -> None:
+def test_one_family_and_one_job(slow: str, seatrial: Seatrial, tmp_path: Path) -> None:
     families = seatrial("jobs", "--from", slow, "--json", code=1).data["families"]
     label = max(families, key=lambda family: family["jobs"])["label"]
     out = seatrial("jobs", "--from", slow, "--family", label, code=1).out
     assert " of its jobs completed (" in out
-    assert "█" in out
+    assert "█" in out.partition("jobs by run time\n")[2].partition("nodes by their median")[0]
+    assert "█" in out.partition("nodes by their median")[2]
+    page = tmp_path / "page.html"
+    family = seatrial("jobs", "--from", slow, "--family", label, "--html", str(page), "--json", code=1).data["family"]
+    assert page.read_text().count("<figure") == 2
+    assert 'class="v SLOW"' in page.read_text()
+    assert sum(one["nodes"] for one in family["node_bins"]) == len(family["nodes"])
+    assert family["nodes"][0]["node"] == "n7"
     assert "--family and --job" in seatrial("jobs", "--family", "a", "--job", "7", code=64).err
 
 

@@ -1,4 +1,8 @@
-"""Lines of accounting: joined, told apart, or counted with their numbers."""
+"""Records of accounting: joined, told apart, or counted with their numbers; and what is not lines of text."""
+
+import json
+import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -10,10 +14,13 @@ from seatrial.importers.accounting import (
     AccountedJobs,
     clock_jumps,
     read_accounting,
-    span_s,
     together,
 )
+from seatrial.importers.accounting_fields import span_s
 from seatrial.model.errors import UsageError
+from tests.support.job_histories import RECORDED
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "accounting"
 
 HEAD = "JobID|JobName|User|State|ElapsedRaw|NodeList|ExitCode|Start|End|SubmitLine|Suspended"
 TIMES = "2026-11-02T10:00:00|2026-11-02T10:01:00"
@@ -26,7 +33,7 @@ def line(
 
 
 def read(*lines: str) -> AccountedJobs:
-    return read_accounting(f"{text}\n".encode("utf-8", "surrogateescape") for text in (HEAD, *lines))
+    return read_accounting([f"{text}\n".encode("utf-8", "surrogateescape") for text in (HEAD, *lines)])
 
 
 def test_a_job_has_its_fields() -> None:
@@ -94,6 +101,12 @@ def test_spans(text: str, seconds: float | None) -> None:
     assert span_s(text) == seconds
 
 
+@pytest.mark.parametrize(("text", "limit"), [("UNLIMITED", ""), ("365-00:00:00", ""), ("01:00:00", "01:00:00")])
+def test_a_job_without_limit_has_none_however_slurm_started_it(text: str, limit: str) -> None:
+    (job,) = read_accounting([b"JobID|State|Elapsed|Timelimit\n", f"7|COMPLETED|5|{text}\n".encode()]).jobs
+    assert job.limit == limit
+
+
 def test_csv_with_named_columns() -> None:
     text = 'job_id,user,state,run_time,nodes_req,name\n7,u,COMPLETED,60.5,2,"a,b"\n8,u\n9,u,FAILED,"3\n'
     accounted = read_accounting(text.encode().splitlines(keepends=True))
@@ -111,3 +124,151 @@ def test_a_change_of_the_clock_is_counted_and_not_believed() -> None:
     jobs = read(line("7"), line("8").replace("10:01:00", "11:01:00")).jobs
     assert clock_jumps(jobs) == 1
     assert [job.elapsed_s for job in jobs] == [60, 60]
+
+
+def test_a_text_of_a_user_in_the_last_column_goes_on_until_the_next_record() -> None:
+    head = "JobID|State|ElapsedRaw|SubmitLine"
+    lines = [
+        "7|COMPLETED|60|sbatch --wrap=a |",
+        "",
+        "  b | c",
+        "8|COMPLETED|5|d",
+        "9|COMPLETED|soon|e",
+        "10|FAILED|6|f\n",
+    ]
+    accounted = read_accounting([f"{text}\n".encode() for text in (head, *lines)])
+    found = {job.job: job.submit_line for job in accounted.jobs}
+    assert found == {"7": "sbatch --wrap=a |\n\n  b | c", "8": "d", "10": "f"}
+    assert (accounted.records, accounted.unreadable) == (4, (6,))
+
+
+@pytest.mark.parametrize("tail", ["", "|b", "|b|c|d"])
+def test_separators_in_two_texts_are_told_apart(tail: str) -> None:
+    (job,) = read(line(name=f"a{tail}", submit="env | grep 'x|y' | sort")).jobs
+    assert (job.name, job.submit_line, job.user) == (f"a{tail}", "env | grep 'x|y' | sort", "u")
+
+
+def test_a_name_with_a_separator_and_a_submit_line_of_two_lines() -> None:
+    """The first line has as many fields as a record."""
+    head = b"JobID|ElapsedRaw|JobName|State|ExitCode|SubmitLine|NodeList\n"
+    lines = [head, b"7|60|a|b|COMPLETED|0:0|sbatch c\n", b" d | e|n[1-2]\n", b"8|60|a|FAILED|1:0|f|n3\n"]
+    accounted = read_accounting(lines)
+    found = [(job.name, job.submit_line, job.nodes) for job in accounted.jobs]
+    assert found == [("a|b", "sbatch c\n d | e", "n[1-2]"), ("a", "f", "n3")]
+    assert accounted.left_out == {}
+
+
+def test_recorded_separators_in_several_texts() -> None:
+    path = RECORDED.with_name("sacct_submitline_multiline.log")
+    if not path.exists():
+        pytest.skip("no recorded accounting beside the project")
+    with path.open("rb") as stream:
+        accounted = read_accounting(stream)
+    assert {(job.job, job.user, job.limit) for job in accounted.jobs} == {
+        ("7957382", "user001", "1-00:00:00"),
+        ("9067954", "tonykew", "05:00:00"),
+    }
+    assert (accounted.records, accounted.unreadable) == (13, (18,))
+
+
+def test_recorded_json_of_sacct() -> None:
+    """Of Slurm 22.05.8, as its slurmdbd gave it."""
+    with (DATA / "sacct-22.05.json").open("rb") as stream:
+        accounted = read_accounting(stream)
+    found = [(job.job, job.user, job.name, job.nodes, job.elapsed_s, job.state) for job in accounted.jobs]
+    assert found[0] == ("1", "daemon", "relax-daemon-1", "n1", 0, "FAILED")
+    assert found[-1] == ("44", "mail", "scf-2", "n4", 4, "COMPLETED")
+    assert (accounted.jobs[-1].started, accounted.jobs[-1].size) == ("2026-11-26T23:43:00", 1)
+    assert (accounted.records, accounted.left_out) == (6, {})
+
+
+def newer(**given: object) -> bytes:
+    """A record as Slurm writes it since 23.02, numbers with `set` and states in a list."""
+    number = {"set": True, "infinite": False, "number": 3}
+    job = {
+        "job_id": 12,
+        "user": "u",
+        "name": "a|b\n\u001b",
+        "submit_line": "sbatch a.sh",
+        "nodes": "n[1-2]",
+        "allocation_nodes": 2,
+        "array": {"job_id": 10, "task_id": number},
+        "state": {"current": ["OUT_OF_MEMORY"], "reason": "None"},
+        "time": {"elapsed": 60, "start": 1795736546, "end": 1795736606, "limit": number, "suspended": 0},
+        "exit_code": {"return_code": {"set": False}, "signal": {"id": {**number, "number": 9}}},
+    }
+    return json.dumps({"meta": {}, "jobs": [{**job, **given}, {"job_id": "seven"}]}).encode()
+
+
+def test_json_of_newer_versions() -> None:
+    accounted = read_accounting([newer()])
+    (job,) = accounted.jobs
+    assert (job.job, job.name, job.nodes, job.size, job.limit, job.state, job.signal) == (
+        "10_3",
+        "a|b\n\x1b",
+        "n[1-2]",
+        2,
+        "180",
+        "OUT_OF_MEMORY",
+        9,
+    )
+    assert (accounted.records, accounted.left_out, accounted.unreadable) == (2, {UNREADABLE: 1}, (2,))
+
+
+def test_json_of_a_heterogeneous_job_is_counted() -> None:
+    assert read_accounting([newer(het={"job_id": 11})]).left_out == {HETEROGENEOUS: 1, UNREADABLE: 1}
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"jobs": 7}', b'{"sinfo": []}', b"SQLite format 3\0 and no more"])
+def test_other_documents_are_refused(content: bytes) -> None:
+    with pytest.raises(UsageError):
+        read_accounting([content])
+
+
+def test_a_database_of_slurm2sql(tmp_path: Path) -> None:
+    """The columns, and the kinds of values, that slurm2sql 0.9.9 made of the same jobs."""
+    base = sqlite3.connect(tmp_path / "jobs.db")
+    base.execute(
+        "CREATE TABLE slurm (JobID text UNIQUE, JobStep text, JobName text, User text, Account text, SubmitLine text, "
+        "State text, Timelimit real, Elapsed real, Submit int, Start int, End int, Partition text, ExitCodeRaw text, "
+        "ExitCode int, ExitSignal int, NodeList text, NNodes int, NCPUS int, ReqCPUS int)"
+    )
+    times = (1795736548, 1795736553, 1795736557)
+    job = ("a|b", "u", "science", "srun a\nb", "FAILED", 3600.0, 4.0, *times, "main", "0:11", 0, 11, "n[1-2]", 2, 4, 2)
+    step = ("batch", None, "science", None, "FAILED", None, 4.0, *times, None, "0:11", 0, 11, "n1", 1, 4, 2)
+    insertion = "INSERT INTO slurm VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    base.execute(insertion, ("31", None, *job))
+    base.execute(insertion, ("31.batch", "batch", *step))
+    base.commit()
+    base.close()
+    with (tmp_path / "jobs.db").open("rb") as stream:
+        accounted = read_accounting(stream)
+    (found,) = accounted.jobs
+    assert (found.job, found.user, found.submit_line, found.nodes) == ("31", "u", "srun a\nb", "n[1-2]")
+    assert (found.elapsed_s, found.limit, found.size, found.signal) == (4, "3600", 2, 11)
+    assert found.started == "2026-11-26T23:42:33"
+    assert (accounted.records, accounted.left_out) == (2, {STEPS: 1})
+
+
+def test_another_database_is_refused(tmp_path: Path) -> None:
+    sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE jobs (id int)").connection.close()
+    with (tmp_path / "other.db").open("rb") as stream, pytest.raises(UsageError, match="no table slurm"):
+        read_accounting(stream)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("jobnumber,owner,hostname,ru_wallclock,exit_status\n7,u,n1,60,0\n8,u,n2,60,139\n",
+         [("7", "u", "n1", "COMPLETED", 0), ("8", "u", "n2", "FAILED", 11)]),
+        ("JobID,User,Exec_Host,Resources_Used.Walltime,Job_State,Exit_Status\n7.pbs01,u,n1/0*16+n2/0*16,00:01:00,F,1\n",
+         [("7.pbs01", "u", "n1,n2", "FAILED", 0)]),
+        ("jobid,user,stat,exec_host,run_time\n7,u,DONE,n1,60\n8,u,EXIT,n2,60\n",
+         [("7", "u", "n1", "COMPLETED", 0), ("8", "u", "n2", "FAILED", 0)]),
+    ],
+    ids=["Grid Engine", "PBS", "LSF"],
+)  # fmt: skip
+def test_csv_of_other_schedulers(text: str, expected: list[tuple[object, ...]]) -> None:
+    jobs = read_accounting(text.encode().splitlines(keepends=True)).jobs
+    assert [(job.job, job.user, job.nodes, job.state, job.signal) for job in jobs] == expected
+    assert {job.elapsed_s for job in jobs} == {60}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from seatrial.statistics.paired_change import changes_at, course, day_medians, pooled_change
+from seatrial.statistics.strata import ENDLESS
 
 
 def jobs(
@@ -46,6 +47,40 @@ def test_a_group_on_one_side_is_not_compared() -> None:
     changes = changes_at(medians, 4, 2, 0.01)
     assert np.isnan(changes.change).tolist() == [False, True]
     assert not changes.named.any()
+
+
+def test_two_kinds_of_jobs_hide_no_change() -> None:
+    """A third of the days have short jobs only; means of days scatter by a factor of ten, ranks do not."""
+    random = np.random.default_rng(3)
+    day = np.arange(1, 121)
+    value = np.where(random.random(120) < 0.3, 5.0, 9.0) + 0.02 * random.standard_normal(120)
+    medians = day_medians(value + math.log(1.3) * (day > 60), np.zeros(120, int), day)
+    changes = changes_at(medians, 61, 1, 0.01)
+    assert changes.named.all()
+    assert changes.low[0] < math.log(1.3) < changes.high[0]
+    assert changes.change[0] == pytest.approx(math.log(1.3), abs=0.05)
+
+
+def test_times_that_are_cut_off_leave_the_interval_open() -> None:
+    """Jobs take four times as long and are cut off at twice their time."""
+    random = np.random.default_rng(4)
+    day = np.arange(1, 41)
+    value = 6.0 + 0.02 * random.standard_normal(40) + math.log(4.0) * (day > 20)
+    cut_off = value > 6.0 + math.log(2.0)
+    ended = day_medians(np.minimum(value, 6.0 + math.log(2.0)), np.zeros(40, int), day)
+    medians = day_medians(np.where(cut_off, ENDLESS, value), np.zeros(40, int), day)
+    changes = changes_at(medians, 21, 1, 0.01, ended)
+    assert changes.named.all()
+    assert changes.low[0] <= changes.change[0] == pytest.approx(math.log(2.0), abs=0.03)
+    assert math.isinf(changes.high[0])
+
+
+def test_whole_seconds_widen_the_interval_of_short_jobs() -> None:
+    value = np.log(np.repeat([8.0, 10.0], 20))
+    medians = day_medians(value, np.zeros(40, int), np.arange(1, 41))
+    exact, counted = (changes_at(medians, 21, 1, 0.01, step=step) for step in (0.0, 1.0))
+    assert exact.low[0] == exact.high[0]
+    assert counted.low[0] < math.log(1.3) < counted.high[0]
 
 
 def test_all_groups_together() -> None:

@@ -3,12 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
 from seatrial.importers.accounting import AccountedJob
 
 NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+MOST_KEPT = 1 << 14
+"""Texts that are kept; most names and submit lines with numbers in them come once."""
 LONGEST_LABEL = 32
 """Characters of a family's name that a table has room for."""
 
@@ -24,16 +27,19 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     jobs: int
 
 
+@lru_cache(MOST_KEPT)
 def normalised(text: str) -> str:
     """The text with # for numbers, those of dates included, and without what is before the last / of a word."""
-    return NUMBERS.sub("#", " ".join(word.rpartition("/")[2] for word in text.split()))
+    words = text.split()
+    if "/" in text:
+        words = [word.rpartition("/")[2] for word in words]
+    return NUMBERS.sub("#", " ".join(words))
 
 
 class Grouping:
     """The families of jobs, which are numbered as they appear."""
 
     def __init__(self) -> None:
-        self._normal: dict[str, str] = {}
         self._number_of: dict[tuple[str, str, str, str, int, int, str], int] = {}
         self._jobs: list[int] = []
 
@@ -41,8 +47,8 @@ class Grouping:
         """The number of the job's family."""
         key = (
             job.user,
-            self._normalised(job.name),
-            self._normalised(job.submit_line),
+            normalised(job.name),
+            normalised(job.submit_line),
             job.partition,
             job.size,
             job.processors,
@@ -53,12 +59,6 @@ class Grouping:
             self._jobs.append(0)
         self._jobs[number] += 1
         return number
-
-    def _normalised(self, text: str) -> str:
-        normal = self._normal.get(text)
-        if normal is None:
-            normal = self._normal[text] = normalised(text)
-        return normal
 
     def families(self, names: "Names") -> tuple[Family, ...]:
         """All of them by number. `names`: how users and jobs are printed."""

@@ -1,5 +1,6 @@
 """Findings on jobs: the sentences of slow nodes, failing nodes and families that became slower."""
 
+import math
 from collections.abc import Sequence
 
 from seatrial.commands.jobs.outcomes import FailingNode, PeriodChange, SlowNode
@@ -74,6 +75,10 @@ def _slower(change: PeriodChange) -> Finding:
     slower = change.changed(Outcome.SLOWER)
     listed = some([f"{each.family} {times(each.ratio)}" for each in slower], MOST_LISTED)
     families = count(len(change.families), "family", "families")
+    together = ""
+    if math.isfinite(change.ratio):
+        ends = f"{change.low:.2f}–{change.high:.2f}"
+        together = f" All families together take {times(change.ratio)} as long (95 % CI {ends})."
     return Finding(
         kind=FindingKind.JOBS_SLOWER,
         subject=CLUSTER,
@@ -81,8 +86,7 @@ def _slower(change: PeriodChange) -> Finding:
         brief=change_brief(change),
         statement=(
             f"Since {change.date} jobs of {len(slower)} of {families} {verb(len(slower), 'takes', 'take')} longer than "
-            f"before: {listed}. All families together take {times(change.ratio)} as long (95 % CI "
-            f"{change.low:.2f}–{change.high:.2f})."
+            f"before: {listed}.{together}"
         ),
         remedy=CHANGE_REMEDY,
     )

@@ -7,10 +7,11 @@ from statistics import NormalDist
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from seatrial.commands.jobs.families import Family
 from seatrial.commands.jobs.findings import jobs_findings
-from seatrial.commands.jobs.job_table import FAILURES, ORDER, JobTable
+from seatrial.commands.jobs.job_table import FAILURES, LEAST_S, ORDER, JobTable
 from seatrial.commands.jobs.outcomes import (
     FailingNode,
     FamilyChange,
@@ -26,7 +27,17 @@ from seatrial.model.words import natural_key
 from seatrial.statistics.change_points import ERROR_RATE, find_changes
 from seatrial.statistics.estimates import robust_scale
 from seatrial.statistics.paired_change import DayMedians, changes_at, course, day_medians, pooled_change
-from seatrial.statistics.strata import Members, Places, failures_of, shift_of, slowness
+from seatrial.statistics.strata import (
+    ENDLESS,
+    Failures,
+    Members,
+    Places,
+    Shares,
+    failures_of,
+    shares_of,
+    shift_of,
+    slowness,
+)
 
 EFFECT = 0.02
 """Smallest share by which jobs take longer that matters, as of the nodes of a fleet."""
@@ -37,6 +48,9 @@ INTERVAL_DEVIATIONS = 1.96
 POWER_DEVIATIONS = 1.645
 FEWEST_TO_INFLATE = 20
 """Nodes of which one that is slow hardly moves the others."""
+SKEWNESS, LEAST_SUSPICIOUS = 1.5, 2.0
+"""Counts of rare failures are skewed to the right: their tails are heavier than a normal one, and never lighter by
+as much as this, so that an excess further below the critical one is not named."""
 MOST_NAMED = 40
 """Slow nodes after which the search ends: more of them are a population."""
 
@@ -193,28 +207,53 @@ def _twins(members: Members, place: int) -> Places:
 
 
 def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
-    """Nodes on which more jobs fail in some way than on others, the most certain first."""
+    """Nodes on which more jobs fail in some way than on others, the most certain first.
+
+    As with slow nodes, the jobs of a node that is named are left out before the others are compared again: a job fails
+    where one of its nodes does.
+    """
     members, _, jobs = table.members(np.ones(len(table.jobs), bool), since)
     if not len(jobs):
         return ()
     tests = len(np.unique(members.member)) * len(FAILURES)
-    named = []
+    shares = shares_of(members)
+    named: list[FailingNode] = []
     for ending in FAILURES:
-        counted = failures_of(table.ending[jobs] == ORDER[ending], members)
-        inflation = _inflation(counted.deviations)
-        p_value = [_tail(NormalDist().inv_cdf(1 - p) / inflation) if p < 1 else 1.0 for p in counted.p_value]
-        for place in np.flatnonzero(np.array(p_value) * tests <= ERROR_RATE):
-            named.append(
-                FailingNode(
-                    node=table.nodes[place],
-                    ending=ending,
-                    failed=int(counted.failed[place]),
-                    jobs=int(counted.jobs[place]),
-                    expected=float(counted.expected[place]),
-                    p_value=p_value[place] * tests,
+        failed = table.ending[jobs] == ORDER[ending]
+        left, meetings = np.zeros(len(jobs), bool), shares
+        while len(named) < MOST_NAMED and (suspect := _most_failing(failed, members.without(left), meetings, tests)):
+            counted, place, p_value = suspect
+            for node in (place, *_twins(members.without(left), place)):
+                named.append(
+                    FailingNode(
+                        node=table.nodes[node],
+                        ending=ending,
+                        failed=int(counted.failed[node]),
+                        jobs=int(counted.jobs[node]),
+                        expected=float(counted.expected[node]),
+                        p_value=p_value,
+                    )
                 )
-            )
+            left[members.jobs_of(place)] = True
+            meetings = shares_of(members.without(left))
     return tuple(sorted(named, key=lambda node: node.p_value))
+
+
+def _most_failing(
+    failed: NDArray[np.bool_], members: Members, shares: Shares, tests: int
+) -> tuple[Failures, int, float] | None:
+    """The counts, the node with the largest excess of those that are named, and its p-value; None: none is."""
+    counted = failures_of(failed, members, shares, max(_critical(tests) - SKEWNESS, LEAST_SUSPICIOUS))
+    inflation = _inflation(counted.deviations)
+    p_value = {
+        int(place): _tail(NormalDist().inv_cdf(1 - counted.p_value[place]) / inflation) * tests
+        for place in np.flatnonzero(counted.p_value < 1)
+    }
+    named = [place for place, p in p_value.items() if p <= ERROR_RATE]
+    if not named:
+        return None
+    place = max(named, key=lambda node: float(counted.deviations[node]))
+    return counted, place, p_value[place]
 
 
 def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> PeriodChange | None:
@@ -226,12 +265,13 @@ def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> Perio
     if not len(chosen):
         return None
     count = len(table.families)
-    medians = day_medians(table.logs[chosen], table.family[chosen], table.day[chosen])
+    ended = day_medians(table.logs[chosen], table.family[chosen], table.day[chosen])
+    medians = day_medians(table.times()[chosen], table.family[chosen], table.day[chosen])
     given = since > 0
-    since = since or _date_of_change(medians, count)
+    since = since or _date_of_change(ended, count)
     if not since:
         return None
-    changes = changes_at(medians, since, count, ERROR_RATE)
+    changes = changes_at(medians, since, count, ERROR_RATE, ended, LEAST_S)
     days = [medians.day < since, medians.day >= since]
     before, after = (np.bincount(medians.group[side], minlength=count) for side in days)
     compared = np.flatnonzero(~np.isnan(changes.change))
@@ -240,8 +280,8 @@ def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> Perio
             family=table.families[place].label,
             outcome=changed_word(changes, int(place), effect),
             ratio=math.exp(changes.change[place]),
-            low=math.exp(min(changes.low[place], 1e2)),
-            high=math.exp(min(changes.high[place], 1e2)),
+            low=math.exp(changes.low[place]),
+            high=math.exp(changes.high[place]) if changes.high[place] < ENDLESS else math.inf,
             days_before=int(before[place]),
             days_after=int(after[place]),
             p_value=float(changes.p_value[place]),

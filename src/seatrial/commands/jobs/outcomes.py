@@ -67,7 +67,7 @@ class FamilyChange(msgspec.Struct, frozen=True, kw_only=True):
     """Run time after over before ..."""
     low: float
     high: float
-    """... with its interval, which holds for all named families together."""
+    """... with its interval, which holds for all named families together; infinite where most jobs were cut off."""
     days_before: int
     days_after: int
     p_value: float

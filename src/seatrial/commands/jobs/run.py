@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -27,6 +28,7 @@ DAY_TIMEOUT_S = 300.0
 DEFAULT_DAYS = 14
 MOST_DAYS = 1100
 NO_COLUMN = "Invalid field requested"
+NO_DATABASE = re.compile(r"(?:Problem talking to the database|failed to open persistent connection)[^\n]*")
 UTC = {"TZ": "UTC", "SLURM_TIME_FORMAT": "standard"}
 
 
@@ -134,6 +136,11 @@ def _lines(done: Completed, day: date) -> Sequence[bytes]:
             f"The accounting database did not answer for {day} within {DAY_TIMEOUT_S:.0f} s.",
             "Ask by hand: sacctmgr ping; or give the output of sacct with --from FILE.",
         )
+    if silent := NO_DATABASE.search(done.stderr):
+        raise LaunchError(
+            f"The accounting database does not answer for {day}: {silent.group()}.",
+            "See whether slurmdbd runs: sacctmgr ping; or give the output of sacct with --from FILE.",
+        )
     meaning, remedy = silence(done)
     raise LaunchError(f"The accounting database does not answer for {day}: {meaning}", remedy)
 
@@ -156,10 +163,13 @@ def _within(accounted: AccountedJobs, wanted: JobsWanted) -> AccountedJobs:
 
 
 def _alone(table: JobTable, names: Names) -> str:
-    """This user, where all jobs are this user's: accounting may hide those of others (PrivateData of slurmdbd.conf)."""
+    """This user, where no job is another's: accounting may hide those of others (PrivateData of slurmdbd.conf).
+
+    Root sees all jobs; where there is none, there is none.
+    """
     users = {family.user for family in table.families}
     try:
         user = names.user(pwd.getpwuid(os.geteuid()).pw_name)
     except KeyError:
         return ""
-    return user if users == {user} else ""
+    return user if users == {user} or (not users and os.geteuid() != 0) else ""

@@ -8,6 +8,7 @@ import numpy as np
 from seatrial.commands.jobs.families import Family
 from seatrial.commands.jobs.job_table import ORDER, Ending, JobTable
 from seatrial.model.errors import UsageError
+from seatrial.model.pair_table import Reals
 from seatrial.model.words import natural_key
 from seatrial.statistics.strata import Places
 
@@ -29,7 +30,18 @@ class NodeTime(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     jobs: int
+    """How many completed."""
+    failed: int
+    """How many failed or were cut off, on this node or on another of their nodes."""
     ratio: float
+
+
+class NodeBin(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes whose median is `low` to below `high` times that of the family, and how many there are."""
+
+    low: float
+    high: float
+    nodes: int
 
 
 class JobPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +69,7 @@ class FamilyTimes(msgspec.Struct, frozen=True, kw_only=True):
     bins: tuple[TimeBin, ...]
     nodes: tuple[NodeTime, ...]
     """The slowest first."""
+    node_bins: tuple[NodeBin, ...]
     job: JobPlace | None = None
 
 
@@ -90,37 +103,50 @@ def family_times(table: JobTable, family: int, job: int | None = None) -> Family
     completed = jobs[table.ending[jobs] == ORDER[Ending.COMPLETED]]
     logs = table.logs[completed]
     quartiles = np.exp(np.percentile(logs, [25, 50, 75])) if len(logs) else np.full(3, math.nan)
+    nodes = _nodes(table, jobs, float(quartiles[1]))
+    times = np.array([table.jobs[place].elapsed_s for place in completed])
     return FamilyTimes(
         family=table.families[family],
         endings={ending: number for ending, number in endings.items() if number},
         completed=len(completed) / len(jobs),
         median_s=float(quartiles[1]),
         quartiles_s=(float(quartiles[0]), float(quartiles[2])),
-        bins=_bins(np.exp(logs)) if len(logs) else (),
-        nodes=_nodes(table, completed, float(quartiles[1])),
+        bins=tuple(TimeBin(low_s=low, high_s=high, jobs=number) for low, high, number in _bins(times)),
+        nodes=nodes,
+        node_bins=tuple(
+            NodeBin(low=low, high=high, nodes=number)
+            for low, high, number in _bins(np.array([node.ratio for node in nodes]))
+        ),
         job=None if job is None else _place(table, job, completed, float(quartiles[1])),
     )
 
 
-def _bins(times: np.ndarray) -> tuple[TimeBin, ...]:
-    number = min(MOST_BINS, max(1, math.ceil(2 * len(times) ** (1 / 3))))  # Rice's rule
-    counts, edges = np.histogram(times, number)
-    return tuple(
-        TimeBin(low_s=float(low), high_s=float(high), jobs=int(jobs))
-        for low, high, jobs in zip(edges, edges[1:], counts, strict=False)
-    )
+def _bins(values: Reals) -> list[tuple[float, float, int]]:
+    """Ends and number of the values of each bar of a histogram."""
+    if not len(values):
+        return []
+    number = min(MOST_BINS, max(1, math.ceil(2 * len(values) ** (1 / 3))))  # Rice's rule
+    counts, edges = np.histogram(values, number)
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True))
 
 
-def _nodes(table: JobTable, completed: Places, median_s: float) -> tuple[NodeTime, ...]:
-    chosen = np.isin(table.job, completed)
+def _nodes(table: JobTable, family: Places, median_s: float) -> tuple[NodeTime, ...]:
+    """The nodes with enough jobs of the family that completed."""
+    chosen = np.isin(table.job, family)
     members, jobs = table.member[chosen], table.job[chosen]
     order = np.argsort(members, kind="stable")
     members, jobs = members[order], jobs[order]
     nodes, begins = np.unique(members, return_index=True)
+    ended = table.ending == ORDER[Ending.COMPLETED]
     times = [
-        NodeTime(node=table.nodes[node], jobs=len(own), ratio=float(np.exp(np.median(table.logs[own])) / median_s))
+        NodeTime(
+            node=table.nodes[node],
+            jobs=int(ended[own].sum()),
+            failed=int((~ended[own]).sum()),
+            ratio=float(np.exp(np.median(table.logs[own[ended[own]]])) / median_s),
+        )
         for node, own in zip(nodes, np.split(jobs, begins[1:]), strict=False)
-        if len(own) >= FEWEST_ON_NODE
+        if ended[own].sum() >= FEWEST_ON_NODE
     ]
     return tuple(sorted(times, key=lambda each: (-each.ratio, natural_key(each.node))))
 

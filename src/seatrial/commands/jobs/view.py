@@ -1,12 +1,14 @@
 """The report of `seatrial jobs`."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
+import numpy as np
 
 from seatrial.commands.jobs.families import Family
 from seatrial.commands.jobs.findings import change_brief, times
+from seatrial.commands.jobs.job_table import ORDER, Ending
 from seatrial.commands.jobs.outcomes import FailingNode, NodeComparison, PeriodChange, SlowNode
 from seatrial.commands.jobs.run import DayCall, JobsOutcome
 from seatrial.commands.jobs.single_family import FamilyTimes, JobPlace
@@ -14,6 +16,7 @@ from seatrial.model.node_list import node_list
 from seatrial.model.units import share
 from seatrial.model.verdict import Outcome, Verdict
 from seatrial.model.words import count, natural_sorted, some
+from seatrial.render.distribution import Distribution, Reference
 from seatrial.render.headline import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Copy, Drawing, Findings, Lines, Report, columns, first_rows
@@ -21,10 +24,11 @@ from seatrial.render.report import Block, Case, Copy, Drawing, Findings, Lines, 
 SLOW_HEAD = columns("node", "#times as long", "#95 % CI", "#families", "#jobs")
 CHANGE_HEAD = columns("family", "outcome", "#times as long", "#interval", "#days before", "#days after")
 FAMILY_HEAD = columns("family", "partition", "#nodes", "#jobs")
-NODE_HEAD = columns("node", "#jobs", "#times the family's median")
+NODE_HEAD = columns("node", "#completed", "#failed", "#times the family's median")
 MOST_NAMES = 5
 BAR = 40
 """Characters of the longest bar of a histogram."""
+BY_TIME, BY_NODE = "jobs by run time", "nodes by their median, times the family's"
 STARTING = (4, 2, 1)
 """Names that a first line tries to hold."""
 
@@ -60,7 +64,7 @@ def jobs_report(outcome: JobsOutcome, *, listed: bool = False) -> Report:
         exit_code=result.exit_code,
         payload=lambda: _fields(outcome),
         terminal=lambda _: _blocks(outcome, listed=listed),
-        page=lambda: _blocks(outcome, listed=listed),
+        page=lambda: _blocks(outcome, listed=listed, pictures=True),
         findings=result.findings,
         cases=() if result.findings else (Case(name="jobs", verdict=result.verdict, reason=_unnamed(outcome)[0]),),
     )
@@ -122,7 +126,8 @@ def _unnamed(outcome: JobsOutcome) -> list[str]:
     """Where nothing is named: what would have been, the longer sentence first."""
     comparison, verdict = outcome.result.comparison, outcome.result.verdict
     if not outcome.table.records:
-        return ["accounting has no record of this period"]
+        hidden = " that you may see" if outcome.own_only else ""
+        return [f"accounting has no record of this period{hidden}"]
     if verdict is Verdict.MEASURED:
         jobs = count(len(outcome.table.jobs), "job")
         return [f"{jobs}, and no family with run times on several nodes to compare", f"{jobs}, too few to compare"]
@@ -154,7 +159,8 @@ def _undated(change: PeriodChange) -> list[str]:
     return [f"since {change.date} the scatter hides families that are slower by less than {share(change.detectable)}"]
 
 
-def _blocks(outcome: JobsOutcome, *, listed: bool) -> Iterator[Block]:
+def _blocks(outcome: JobsOutcome, *, listed: bool, pictures: bool = False) -> Iterator[Block]:
+    """`pictures`: a page draws histograms; a terminal and Markdown have bars of characters."""
     result = outcome.result
     if result.findings:
         yield Findings(findings=result.findings)
@@ -162,14 +168,17 @@ def _blocks(outcome: JobsOutcome, *, listed: bool) -> Iterator[Block]:
         if exclude := _exclude(outcome):
             yield Copy(lines=(f"--exclude={exclude}",))
     if outcome.family:
-        yield from _family_blocks(outcome.family)
+        yield from _family_lines(outcome.family)
+        yield from _pictures(outcome, outcome.family) if pictures else _bars(outcome.family)
+        nodes = [(one.node, str(one.jobs), str(one.failed), f"{one.ratio:.2f}") for one in outcome.family.nodes]
+        yield from first_rows(NODE_HEAD, nodes, BAR)
     if result.change:
         rows = [
             (
                 each.family,
                 each.outcome.value,
                 f"{each.ratio:.2f}",
-                f"{each.low:.2f}–{each.high:.2f}",
+                f"{each.low:.2f}–{each.high:.2f}" if math.isfinite(each.high) else f"{each.low:.2f} or more",
                 str(each.days_before),
                 str(each.days_after),
             )
@@ -195,8 +204,8 @@ def _family_row(family: Family) -> tuple[str, ...]:
     return family.label, family.partition, str(family.size), str(family.jobs)
 
 
-def _family_blocks(family: FamilyTimes) -> Iterator[Block]:
-    """One family: endings, histogram, nodes, and the place of a job."""
+def _family_lines(family: FamilyTimes) -> Iterator[Block]:
+    """One family: endings, run times, and the place of a job."""
     endings = ", ".join(f"{number} {ending}" for ending, number in family.endings.items())
     rows = [("family", f"{family.family.label}: {share(family.completed)} of its jobs completed ({endings})")]
     if math.isfinite(family.median_s):
@@ -205,18 +214,48 @@ def _family_blocks(family: FamilyTimes) -> Iterator[Block]:
     if family.job:
         rows.append(("job", _job_text(family.job)))
     yield Lines(rows=tuple(rows))
-    most = max((each.jobs for each in family.bins), default=0)
+
+
+def _bars(family: FamilyTimes) -> Iterator[Block]:
+    """How many jobs have which run time, and how many nodes which median."""
+    yield from _histogram(BY_TIME, [(_time(each.low_s), each.jobs) for each in family.bins])
+    yield from _histogram(BY_NODE, [(f"{each.low:.2f}", each.nodes) for each in family.node_bins])
+
+
+def _pictures(outcome: JobsOutcome, family: FamilyTimes) -> Iterator[Block]:
+    """The same as pictures; slow nodes have the colour of their verdict."""
+    table, measured = outcome.table, Verdict.MEASURED.value
+    chosen = table.family == table.families.index(family.family)
+    times = table.logs[chosen & (table.ending == ORDER[Ending.COMPLETED])]
+    if not len(times):
+        return
+    slow = {node.node for node in outcome.result.slow}
+    yield Distribution(
+        caption=BY_TIME,
+        values=tuple((seconds, measured) for seconds in np.exp(times).tolist()),
+        order=(measured,),
+        references=(Reference(value=family.median_s, style="peers", text=f"median {_time(family.median_s)}"),),
+        say=_time,
+    )
+    if family.nodes:
+        yield Distribution(
+            caption=BY_NODE,
+            values=tuple((one.ratio, Verdict.SLOW.value if one.node in slow else measured) for one in family.nodes),
+            order=(measured, Verdict.SLOW.value),
+            references=(Reference(value=1.0, style="peers", text="the family's median"),),
+            say=lambda ratio: f"{ratio:.2f}",
+        )
+
+
+def _histogram(what: str, bars: Sequence[tuple[str, int]]) -> Iterator[Block]:
+    """A bar for each range, named by its lower end."""
+    most = max((number for _, number in bars), default=0)
     if most:
         lines = [
-            (
-                (f"{_time(each.low_s):>9} ", ""),
-                ("█" * math.ceil(BAR * each.jobs / most), ""),
-                (f" {each.jobs}", ""),
-            )
-            for each in family.bins
+            ((f"{name:>9} ", ""), ("█" * math.ceil(BAR * number / most), ""), (f" {number}", ""))
+            for name, number in bars
         ]
-        yield Drawing(lines=tuple(lines))
-    yield from first_rows(NODE_HEAD, [(one.node, str(one.jobs), f"{one.ratio:.2f}") for one in family.nodes], BAR)
+        yield Drawing(lines=(((what, ""),), *lines))
 
 
 def _job_text(job: JobPlace) -> str:
@@ -268,7 +307,9 @@ def _lines(outcome: JobsOutcome) -> Iterator[tuple[str, str]]:
             f"{count(outcome.clock_jumps, 'job')} began or ended across a change of the clock or time zone; run times "
             "are those that accounting counted, not differences of times of day",
         )
-    if outcome.own_only:
+    if outcome.own_only and not table.records:
+        yield "rights", "accounting may hide the jobs of other users from you (PrivateData of slurmdbd.conf)"
+    elif outcome.own_only:
         yield "rights", f"only jobs of {outcome.own_only} are visible: peers of other users are not compared"
     if outcome.calls:
         slowest = max(outcome.calls, key=lambda call: call.seconds)
@@ -290,7 +331,7 @@ def _change_lines(change: PeriodChange | None) -> Iterator[tuple[str, str]]:
     how = "as asked" if change.given else "found in the jobs' run times of each day"
     numbers = [f"{len(change.changed(outcome))} {outcome.value}" for outcome in Outcome]
     together = ""
-    if change.families:
+    if math.isfinite(change.ratio):
         together = f"; all together {times(change.ratio)} as long (95 % CI {change.low:.2f}–{change.high:.2f})"
     yield (
         "change",

@@ -13,7 +13,7 @@ from seatrial.commands.jobs.single_family import family_named, family_times, job
 from seatrial.importers.accounting import read_accounting
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.verdict import FindingKind, Outcome, Verdict
-from tests.support.job_histories import RECORDED, History, recorded_spreads, sacct_text
+from tests.support.job_histories import HEADER, RECORDED, History, recorded_spreads, sacct_text
 
 SMALL = History(nodes=24, families=8, jobs=1500)
 CHANGED = date(2026, 4, 1)
@@ -64,6 +64,18 @@ def test_crashes_on_a_node_are_told_from_others() -> None:
     assert (node.node, node.ending.value) == ("n9", "crashed")
     assert node.failed > 2 * node.expected
     assert result.verdict is Verdict.UNSTABLE
+
+
+def test_the_partners_of_a_failing_node_are_not_blamed() -> None:
+    """Jobs of two neighbours crash where one of them does: half of those of n19 and of n21."""
+    text = [HEADER]
+    for number in range(1200):
+        first = number % 59 + 1
+        state = "FAILED|0:11" if first in (19, 20) and number % 3 else "COMPLETED|0:0"
+        times = "2026-03-02T10:00:00|" * 3
+        text.append(f"{number}|u|main|2|2|{times}600|00:00:00|1:00:00|{state}|n[{first}-{first + 1}]|a|sbatch a")
+    table = job_table(read_accounting([f"{line}\n".encode() for line in text]), Names())
+    assert [node.node for node in judge_jobs(table, changed=None).failing] == ["n20"]
 
 
 def test_families_that_became_slower_are_named_with_their_size() -> None:
