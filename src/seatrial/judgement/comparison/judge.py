@@ -21,9 +21,11 @@ from seatrial.limits.path import path_limit
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
+from seatrial.model.measurement import Phase
 from seatrial.model.run_values import MetricTable, RunSummary
 from seatrial.model.settings import PRACTICAL
 from seatrial.model.subject import SubjectKind
+from seatrial.model.units import BANDWIDTH
 from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, some
 from seatrial.statistics.estimates import median
@@ -140,13 +142,22 @@ def _conclusion_of(metrics: Sequence[MetricChange]) -> tuple[Outcome, Changed | 
     everything = [row for metric in metrics for row in (metric.together, *metric.changed)]
     for outcome in (Outcome.SLOWER, Outcome.FASTER):
         if chosen := [row for row in everything if row.outcome is outcome]:
-            return outcome, max(chosen, key=lambda row: abs(row.loss))
+            return outcome, max(chosen, key=_prominence)
     undecided = [row for row in everything if row.outcome is Outcome.INCONCLUSIVE]
     if undecided or not metrics:
         deviating = [row for row in undecided if row.deviates]
         worst = max(deviating or undecided, key=lambda row: abs(row.loss), default=None)
         return Outcome.INCONCLUSIVE, worst
     return Outcome.SAME, max((each.together for each in metrics), key=lambda row: abs(row.loss))
+
+
+def _prominence(row: Changed) -> tuple[int, float]:
+    """How much a row deserves the first line: by its change, in a curve the bandwidth of the largest message first.
+
+    There a link settles; in the latency of one small size a single disturbed run changes most.
+    """
+    of_curve = row.metric.phase is Phase.CURVE and row.metric.unit == BANDWIDTH
+    return row.metric.message_bytes if of_curve else 0, abs(row.loss)
 
 
 def _lost(row: Changed) -> bool:
