@@ -21,11 +21,9 @@ from seatrial.limits.path import path_limit
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
-from seatrial.model.measurement import Phase
 from seatrial.model.run_values import MetricTable, RunSummary
 from seatrial.model.settings import PRACTICAL
 from seatrial.model.subject import SubjectKind
-from seatrial.model.units import BANDWIDTH
 from seatrial.model.verdict import Outcome
 from seatrial.model.words import count, some
 from seatrial.statistics.estimates import median
@@ -156,8 +154,7 @@ def _prominence(row: Changed) -> tuple[int, float]:
 
     There a link settles; in the latency of one small size a single disturbed run changes most.
     """
-    of_curve = row.metric.phase is Phase.CURVE and row.metric.unit == BANDWIDTH
-    return row.metric.message_bytes if of_curve else 0, abs(row.loss)
+    return row.metric.plateau_bytes, abs(row.loss)
 
 
 def _lost(row: Changed) -> bool:
