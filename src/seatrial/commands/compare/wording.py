@@ -176,6 +176,8 @@ def _of_sizes(comparison: Comparison, row: Changed) -> str:
         each for each in comparison.metrics if (each.metric.phase, each.metric.unit) == (Phase.CURVE, row.metric.unit)
     ]
     shown = sorted(each.metric.message_bytes for each in curve if each.together.outcome is row.outcome)
+    if not shown:
+        return ""
     ends = f", {units.size(shown[0])} to {units.size(shown[-1])}" if len(shown) > 1 else ""
     return f"{row.outcome.value} at {len(shown)} of {count(len(curve), 'size')}{ends}"
 

@@ -144,7 +144,7 @@ def _conclusion_of(metrics: Sequence[MetricChange]) -> tuple[Outcome, Changed | 
     undecided = [row for row in everything if row.outcome is Outcome.INCONCLUSIVE]
     if undecided or not metrics:
         deviating = [row for row in undecided if row.deviates]
-        worst = max(deviating or undecided, key=lambda row: abs(row.loss), default=None)
+        worst = max(deviating or undecided, key=_prominence, default=None)
         return Outcome.INCONCLUSIVE, worst
     return Outcome.SAME, max((each.together for each in metrics), key=lambda row: abs(row.loss))
 
