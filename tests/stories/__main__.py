@@ -79,6 +79,7 @@ class Telling:
         environment = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "SEATRIAL_ARCHIVE": str(self.archive if step.place is Place.LOGIN else self.folder / "elsewhere"),
+            "XDG_STATE_HOME": str(self.folder / "state"),
             "LAB": LAB,
             "ROOT": str(ROOT),
             "DATA": str(ROOT / "tests" / "data"),
