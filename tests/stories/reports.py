@@ -77,7 +77,7 @@ TRANSPORTS = Story(
         typed(
             "seatrial link n1 n3 --transports",
             r"PASS  n1 to n3: TCP carried the data, and eth0 counted its bytes; declared TCP",
-            r"slowing it drops 4 MiB bandwidth from 1[01]\d\.\d MB/s to \d+\.\d MB/s",
+            r"^slowing it ",
         ),
         typed(
             'seatrial placement --versus "srun -n $((2 * $(nproc))) true" -- srun -N 2 --ntasks-per-node=$(nproc) true',
@@ -98,7 +98,8 @@ TRANSPORTS = Story(
         site(f"echo 1-$(($(nproc) - 1)) | install -D /dev/stdin {SOCKETS}/node/node1/cpulist"),
         typed(
             "seatrial placement --starts 0 -- srun -N1 -n1 -c $(nproc) --nodelist=n1 --cpu-bind=map_cpu:1 true",
-            r"MISCONFIGURED  n1: adapter is far from the ranks.*",
+            r"INCONCLUSIVE  n1: adapter is far from the ranks, 1 rank on 1 node",
+            r"rank 0 may run on socket 1 only, and eth0 on socket 0",
             code=1,
         ),
         site(f"rm -r {SOCKETS}"),

@@ -35,7 +35,7 @@ def sentence_of(findings: Sequence[Finding], unlisted: int = 0) -> str:
     if not faults:
         return ""
     if len(faults) == 1 and not unlisted:
-        return _one(faults[0])
+        return finding_sentence(faults[0])
     parts = list(dict.fromkeys(map(_name, faults)))
     return f"{count(len(faults) + unlisted, 'finding')}: {some(parts, _fitting(parts), unlisted)}"
 
@@ -46,7 +46,8 @@ def _fitting(names: Sequence[str]) -> int:
     return 1 + sum(length <= MOST_CHARACTERS for length in lengths)
 
 
-def _one(finding: Finding) -> str:
+def finding_sentence(finding: Finding) -> str:
+    """`n3: link at 60 % of its limit`."""
     joined = " " if finding.verdict is Verdict.DOWN else ": "
     return f"{_name(finding)}{joined}{brief(finding)}"
 
