@@ -27,8 +27,8 @@ UPGRADE = Story(
         *link_runs("new", r"1[01]\d\.\d"),
         typed(
             f"seatrial compare {OLD} {NEW}",
-            r"FASTER  n1>n3: bandwidth \d MiB( x \d)?, curve (9\d\.\d|1\d\d\.\d) % higher( \(95 % CI .*\))?",
-            r"faster at \d+ of \d+ sizes, \S+ K?i?B to \d MiB",
+            r"FASTER  n1>n3: bandwidth [\d.]+ [KM]iB( x \d+)?, curve ([89]\d|1\d\d)\.\d % higher( \(95 % CI .*\))?",
+            r"faster at \d+ of \d+ sizes, \S+ K?i?B to [\d.]+ [KM]iB",
             r"speed_bits_per_s changed on all nodes",
         ),
         typed(
