@@ -28,8 +28,8 @@ UPGRADE = Story(
         typed(
             f"seatrial compare {OLD} {NEW}",
             r"FASTER  n1>n3: bandwidth [\d.]+ [KM]iB( x \d+)?, curve ([89]\d|1\d\d)\.\d % higher( \(95 % CI .*\))?",
-            r"faster at \d+ of \d+ sizes, \S+ K?i?B to [\d.]+ [KM]iB",
-            r"speed_bits_per_s changed on all nodes",
+            r"faster at \d+ of \d+ sizes,\s+\S+ K?i?B to [\d.]+ [KM]iB",
+            r"speed_bits_per_s\s+changed\s+on\s+all\s+nodes",
         ),
         typed(
             f"seatrial compare --side-by-side {OLD} {NEW} --label 500M --label 1G --html curves.html",
@@ -143,7 +143,7 @@ REGRESSION = Story(
         typed(
             f"seatrial compare {BEFORE} {AFTER} --prove --blocks 3",
             r"SLOWER  n[12]>n[12]: (bandwidth|latency) .* \d+\.\d % (lower|higher).*",
-            r"confirmed: interfaces\.eth0\.mtu_bytes 1500 B → 600 B on n2",
+            r"confirmed: interfaces\.eth0\.mtu_bytes 1500 B → 600 B\s+on\s+n2",
             code=1,
         ),
     ),
