@@ -1,6 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test idle-checks lint unit core lab-test lab-beside lab-alone campaign restorations series hidden proofs
-.PHONY: accounted job-histories probe bench
+.PHONY: accounted job-histories probe bench stories
 .PHONY: simulate-series other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
@@ -98,6 +98,11 @@ UNCHANGED ?= 20
 KINDS ?=
 proofs: setup-test
 	.venv/bin/python -m tests.proofs --runs $(PROOF_RUNS) --unchanged $(UNCHANGED) $(KINDS)
+
+# The field reports as stories, each told on a virtual cluster with the commands that their people would type.
+STORIES ?=
+stories: setup-test
+	.venv/bin/python -m tests.stories $(STORIES)
 
 bench: setup-test
 	sh bench/run.sh

@@ -7,7 +7,6 @@ configurations are compared, also files of other tools.
 """
 
 import enum
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +34,7 @@ from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.imported import SENSES
 from seatrial.model.settings import PRACTICAL, SiteSettings
-from seatrial.model.unit_text import unit_of
+from seatrial.model.unit_text import rate_of
 from seatrial.model.words import count
 from seatrial.render.escape import clean
 from seatrial.render.report import Report
@@ -53,11 +52,10 @@ def limit_of(text: str, what: str) -> tuple[str, float]:
     total = 0.0
     for part in rate.split("+"):
         bits = data_bits_per_s(LANES, part.strip().upper())
-        number = RATE.fullmatch(part.strip())
-        unit = unit_of(number["unit"] or "B/s") if number else None
-        if bits is None and (number is None or unit is None or unit.base != "B/s" or not float(number["value"])):
+        bytes_per_s = rate_of(part) if bits is None else bits / 8
+        if bytes_per_s is None:
             raise UsageError(f"{what} {text!r} is not a rate.", "Write 12.5e9, 12.5GB/s, 100Gbit/s, FDR or FDR+FDR.")
-        total += bits / 8 if bits else float(number["value"]) * unit.factor if number and unit else 0.0
+        total += bytes_per_s
     return label.strip(), total
 
 
@@ -77,7 +75,6 @@ COMPARED = (Mode.COMPARE, Mode.TOGGLE, Mode.PROVE)
 FORMS = ("html", "markdown")
 LANES = 4
 """Of a port that is named by its speed alone, as FDR."""
-RATE = re.compile(r"(?P<value>\d{1,18}(?:\.\d{1,18})?(?:[eE]\d{1,2})?) ?(?P<unit>\S{0,12})")
 PROOF = ("launcher", *HOSTS, "partition", *JOB)
 """How a proof reaches nodes."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.locate.thresholds import GATE_TOLERANCE
+from seatrial.locate.thresholds import GATE_TOLERANCE, GROSS_GATE
 from seatrial.model.benchmark import Better
 from seatrial.model.configuration import Figure, Measured, RateLimit
 from seatrial.model.measurement import Estimate
@@ -162,7 +162,7 @@ def _judged(figure: Figure, curves: Sequence[Curve], effect: float) -> FigureJud
             for other, (ratio, _, within), chance in zip(others, tests, chances, strict=True)
         ),
         scatter=_scatter(having),
-        impossible=tuple(_impossible(curves)),
+        impossible=tuple(_impossible(curves, size)),
     )
 
 
@@ -222,9 +222,13 @@ def _scatter(curves: Sequence[Curve]) -> Scatter | None:
     )
 
 
-def _impossible(curves: Sequence[Curve]) -> Iterator[tuple[str, float, float]]:
+def _impossible(curves: Sequence[Curve], settled: float) -> Iterator[tuple[str, float, float]]:
+    """From the size on at which curves are compared, whatever is above the gate; of smaller ones what buffers and late
+    readings of a clock do not explain.
+    """
     for curve in curves:
         if curve.limit is not None and curve.gate is not None:
             for size, values in curve.runs.items():
-                if (middle := median(values)) > GATE_TOLERANCE * curve.gate:
+                tolerance = GATE_TOLERANCE if size >= settled else GROSS_GATE
+                if (middle := median(values)) > tolerance * curve.gate:
                     yield curve.label, size, middle / curve.limit

@@ -16,6 +16,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Dimm, MemoryFacts, PciDevice, PciHop
 from seatrial.model.hca import LANES, Port, PortFamily, data_bits_per_s
+from seatrial.model.unit_text import rate_of
 
 GENERATIONS = {"1.0": 2.5e9, "2.0": 5e9, "3.0": 8e9, "4.0": 16e9, "5.0": 32e9, "6.0": 64e9}
 """Generation of PCIe -> transfers per second and lane (PCI Express Base Specification, 4.2 of each revision)."""
@@ -27,11 +28,13 @@ MTUS = (256, 512, 1024, 2048, 4096)
 """Of InfiniBand."""
 LEAST_MTU, MOST_MTU = 576, 9216
 """Of Ethernet, and more than its standard's 1500 where switches permit it."""
-ETHERNET = re.compile(r"([1-9][0-9]{0,2}(?:\.5)?)G")
-"""2.5G, 100G: the rate of an Ethernet port."""
+ETHERNET = re.compile(r"([0-9.]+)G")
+"""2.5G, 100G: the rate of an Ethernet port, however it was written."""
+SLOWEST_ETHERNET, FASTEST_ETHERNET = 1e6, 1.6e12
+"""Plausible bits per second: StarLAN, and the fastest rate of IEEE 802.3."""
 SLOWEST_MEMORY, FASTEST_MEMORY = 200, 20000
 """Plausible MT/s: DDR began at 200, and MR-DIMMs reach 12800."""
-CHANGE = re.compile(r"(?:(port|pcie|memory|mtu)=([0-9a-z.]+)|(hca)\+([0-9]{1,2}))", re.IGNORECASE)
+CHANGE = re.compile(r"(?:(port|pcie|memory|mtu)=([0-9a-z./]+)|(hca)\+([0-9]{1,2}))", re.IGNORECASE)
 EXAMPLES = "Write port=FDR, port=100G, hca+1, pcie=3.0x16, memory=2400 or mtu=9000."
 
 
@@ -51,10 +54,12 @@ def parse_change(text: str, what: str) -> Change:
     match = CHANGE.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"{what} {text!r} is not a change that can be computed.", EXAMPLES)
-    part, value = (match[1] or match[3]).lower(), (match[2] or match[4]).upper()
-    if part == "port" and value not in LANES and not ETHERNET.fullmatch(value):
+    part, written = (match[1] or match[3]).lower(), match[2] or match[4]
+    value = _port_text(written) if part == "port" else written.upper()
+    if not value:
         raise UsageError(
-            f"{what} {text!r}: InfiniBand has no such speed.", f"It has {', '.join(LANES)}; of Ethernet write 100G."
+            f"{what} {text!r} is neither a speed of InfiniBand nor a rate of Ethernet.",
+            f"InfiniBand has {', '.join(LANES)}; of Ethernet write 100G.",
         )
     if part == "pcie":
         value = _pcie_text(value.lower())
@@ -68,6 +73,14 @@ def parse_change(text: str, what: str) -> Change:
     if not valid[part]:
         raise UsageError(f"{what} {text!r} is not a value that it can have.", EXAMPLES)
     return Change(part=part, value=value)
+
+
+def _port_text(value: str) -> str:
+    """FDR; of 1gbit, 1Gb/s or 1G the last; empty for what no port runs at."""
+    if value.upper() in LANES:
+        return value.upper()
+    bits = 8 * (rate_of(value) or 0.0)
+    return f"{bits / 1e9:g}G" if SLOWEST_ETHERNET <= bits <= FASTEST_ETHERNET else ""
 
 
 def _pcie_text(value: str) -> str:

@@ -80,6 +80,11 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
         return self.phase is Phase.MAIN
 
     @property
+    def plateau_bytes(self) -> int:
+        """Bytes of a message where this is the bandwidth of a curve, which settles at the largest; 0 for all others."""
+        return self.message_bytes if self.phase is Phase.CURVE and self.unit == BANDWIDTH else 0
+
+    @property
     def of_nodes(self) -> bool:
         """Whether its columns are nodes, each as a pair with itself: figures of trials, and imported values."""
         return isinstance(self.kernel, Sense | Measure)

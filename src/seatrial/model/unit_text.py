@@ -32,6 +32,9 @@ _POWERS = re.compile(r"(?P<prefix>[mkKMG]?)(?P<unit>W|J)")
 _SHARES = {"": Unit("", 1.0), "%": Unit("", 0.01), "percent": Unit("", 0.01)}
 LONGEST = 24
 """Characters of a unit."""
+_RATE = re.compile(r"(?P<value>\d{1,18}(?:\.\d{1,18})?(?:[eE]\d{1,2})?) ?(?P<unit>\S{0,12})")
+_LINK = re.compile(r"(?P<prefix>[kKmMgGtT])(?:bits?|b?E?)")
+"""Rates of links as `tc`, the lab and data sheets write them, in bits without a word for the second: gbit, G, GbE."""
 KNOWN = "s, ms, us, ns, min, h, B/s, MB/s, MiB/s, GB/s, Gbit/s, flop/s, Gflop/s, 1/s, IOPS, Hz, B, MiB, W, J, %"
 
 
@@ -68,6 +71,17 @@ def _with_prefix(name: str) -> Unit | None:
         return None
     bits = match["unit"] == "b" or match["unit"].lower().startswith("bit")
     return Unit("B/s" if match["per"] else "B", factor / 8 if bits else factor)
+
+
+def rate_of(text: str) -> float | None:
+    """Bytes per second of `12.5e9`, `12.5GB/s`, `100Gbit/s`, `1gbit`, `100G` or `25GbE`; None for any other text."""
+    match = _RATE.fullmatch(text.strip())
+    if match is None or not float(match["value"]):
+        return None
+    if link := _LINK.fullmatch(match["unit"]):
+        return float(match["value"]) * _DECIMAL[link["prefix"].lower()] / 8
+    unit = unit_of(match["unit"] or "B/s")
+    return float(match["value"]) * unit.factor if unit is not None and unit.base == "B/s" else None
 
 
 def unit_named(text: str) -> Unit:

@@ -98,12 +98,15 @@ def repetitions_within(sizes: Sequence[int], pace: Pace, budget_s: float) -> int
 def curve_rounds(pair: Pair, sizes: Sequence[int], repetitions: int, pace: Pace, seed: int) -> tuple[Round, ...]:
     """Latency and bandwidth at every size, once in each repetition, in a new random order for each.
 
-    Drift during the run then affects all sizes equally, and no size follows the one below it.
+    Drift during the run then affects all sizes equally, and no size follows the one below it. Each repetition begins
+    with the stream of the largest: without it, a budget that is spent early would leave the rate of a small size as
+    what the link reaches.
     """
     rounds = []
     for repetition in range(repetitions):
         shapes = [shape(size, pace) for size in sizes for shape in (latency_shape, stream_shape)]
         random.Random(f"{seed} {repetition} {len(sizes)}").shuffle(shapes)
+        shapes.sort(key=lambda shape: (shape.kernel, shape.message_bytes) != (Kernel.ONEWAY, max(sizes)))
         rounds += [Round(phase=Phase.CURVE, repetition=repetition, shape=shape, pairs=(pair,)) for shape in shapes]
     return tuple(rounds)
 

@@ -35,7 +35,7 @@ def sentence_of(findings: Sequence[Finding], unlisted: int = 0) -> str:
     if not faults:
         return ""
     if len(faults) == 1 and not unlisted:
-        return _one(faults[0])
+        return finding_sentence(faults[0])
     parts = list(dict.fromkeys(map(_name, faults)))
     return f"{count(len(faults) + unlisted, 'finding')}: {some(parts, _fitting(parts), unlisted)}"
 
@@ -46,7 +46,8 @@ def _fitting(names: Sequence[str]) -> int:
     return 1 + sum(length <= MOST_CHARACTERS for length in lengths)
 
 
-def _one(finding: Finding) -> str:
+def finding_sentence(finding: Finding) -> str:
+    """`n3: link at 60 % of its limit`."""
     joined = " " if finding.verdict is Verdict.DOWN else ": "
     return f"{_name(finding)}{joined}{brief(finding)}"
 
@@ -75,9 +76,13 @@ def fitting_sentence(verdict: Verdict, sentences: Sequence[str], gaps: Sequence[
 def first_line(sentence: str, room: int) -> tuple[str, str]:
     """The answer, as many clauses of the sentence as there is room for; and the others, for the line below it.
 
-    It is divided between clauses (a semicolon), else between parts (a comma); one that is too long is not.
+    It is divided between clauses (a semicolon), else before a bracket that has no room, else between parts (a comma);
+    one that is too long is not.
     """
     if len(sentence) <= room:
         return sentence, ""
-    end = max(sentence.rfind("; ", 0, room + 2), 0) or max(sentence.rfind(", ", 0, room + 2), 0)
-    return (sentence[:end], sentence[end + 2 :]) if end else (sentence, "")
+    end = sentence.rfind("; ", 0, room + 2)
+    if end < 0 and (bracket := sentence.rfind(" (", 0, room + 1)) > 0 and ")" not in sentence[bracket:room]:
+        return sentence[:bracket], sentence[bracket + 1 :]
+    end = end if end > 0 else sentence.rfind(", ", 0, room + 2)
+    return (sentence[:end], sentence[end + 2 :]) if end > 0 else (sentence, "")

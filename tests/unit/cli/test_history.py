@@ -1,5 +1,6 @@
 """seatrial history: since when a metric is another, and which facts changed then."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,14 @@ def test_few_runs_are_incomplete(archive: Path, seatrial: Seatrial) -> None:
 )
 def test_what_was_not_measured_is_refused(words: tuple[str, ...], said: str, archive: Path, seatrial: Seatrial) -> None:
     assert said in seatrial("history", *words, "--archive", str(archive), code=64).err
+
+
+def test_the_history_of_a_curve_begins_with_its_largest_message(tmp_path: Path, seatrial: Seatrial) -> None:
+    shutil.copytree(ROOT / "tests" / "data" / "archives" / "curve", tmp_path / "curve")
+    out = seatrial("history", "bandwidth", "--archive", str(tmp_path), code=2).out
+    assert out.startswith("INCONCLUSIVE  bandwidth 4 KiB x 64, curve of all pairs: 1 run\n"), (
+        "measured are 1 B to 4 KiB"
+    )
 
 
 def test_few_of_many_metrics_are_listed(archive: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from seatrial.model import units
+from seatrial.model.unit_text import rate_of
 from tests.support.report_examples import estimate
 
 
@@ -48,6 +49,26 @@ def test_share(part: float, text: str) -> None:
 )
 def test_size_is_binary(count_bytes: int, text: str) -> None:
     assert units.size(count_bytes) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("12.5e9", 12.5e9),
+        ("12.5 GB/s", 12.5e9),
+        ("100Gbit/s", 12.5e9),
+        ("1Gb/s", 125e6),
+        ("500mbit", 62.5e6),
+        ("100G", 12.5e9),
+        ("25GbE", 3.125e9),
+        ("0G", None),
+        ("5 GB", None),
+        ("3 s", None),
+        ("FDR", None),
+    ],
+)
+def test_a_rate_as_people_write_it(text: str, rate: float | None) -> None:
+    assert rate_of(text) == rate
 
 
 def test_link_rate_and_memory() -> None:

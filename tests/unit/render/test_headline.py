@@ -87,6 +87,8 @@ def test_a_pass_says_what_it_is_worth() -> None:
         ("all good; spread 0.5 %; a node at 96 % would show", ("all good; spread 0.5 %", "a node at 96 % would show")),
         ("2 findings: n3, n5, 2 nodes not measured", ("2 findings: n3, n5", "2 nodes not measured")),
         ("one clause that is longer than its room", ("one clause that is longer than its room", "")),
+        ("n1: triad, arrays 7 % lower (95 % CI -9 to -5 %)", ("n1: triad, arrays 7 % lower", "(95 % CI -9 to -5 %)")),
+        ("n3 (drained), n5 (down), n7, n9", ("n3 (drained), n5 (down), n7", "n9")),
     ],
 )
 def test_a_first_line_ends_with_a_clause(sentence: str, divided: tuple[str, str]) -> None:

@@ -21,7 +21,14 @@ from seatrial.driver.custody import Custody
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
 from seatrial.driver.reach import Reach, locate, reach_of
-from seatrial.judgement.comparison.proof import blocks_to_decide, judge_proof, lost_row, slowest_node, worth_testing
+from seatrial.judgement.comparison.proof import (
+    blocks_to_decide,
+    judge_proof,
+    lost_row,
+    slowest_node,
+    with_proofs,
+    worth_testing,
+)
 from seatrial.judgement.comparison.records import Comparison, Proof, ProofOutcome, Suspect
 from seatrial.judgement.comparison.reversible import Reversal, reversal_of
 from seatrial.model.errors import SeatrialError, UsageError
@@ -107,7 +114,7 @@ def prove_suspects(
         proofs.append(proof)
         if proof.outcome is ProofOutcome.CONFIRMED:
             break
-    return Proved(comparison=msgspec.structs.replace(comparison, proofs=tuple(proofs)), unrestored=unrestored)
+    return Proved(comparison=with_proofs(comparison, proofs), unrestored=unrestored)
 
 
 def _within(hosts: Sequence[str], reversal: Reversal | str) -> Reversal | str:

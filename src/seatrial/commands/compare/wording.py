@@ -17,6 +17,7 @@ from seatrial.judgement.comparison.records import (
     Suspect,
 )
 from seatrial.model import units
+from seatrial.model.measurement import Phase
 from seatrial.model.run_values import Metric, RunSummary
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import share
@@ -70,9 +71,7 @@ def sentence(comparison: Comparison) -> str:
         parts = [_within(comparison), f"largest change {name}: {change_text(row)} ({interval_text(row)})"]
         return "; ".join([*parts, *_not_shown(comparison), runs])
     parts = [f"{name}: {change_text(row)} ({interval_text(row)})"]
-    others = _others(comparison, row)
-    if others:
-        parts.append(others)
+    parts += filter(None, (_of_sizes(comparison, row), _others(comparison, row)))
     if comparison.outcome is Outcome.INCONCLUSIVE:
         parts.append(needed_text(row))
     parts += _explained(comparison)
@@ -176,6 +175,20 @@ def in_one_text(metric: MetricChange) -> str:
     alone = sum(metric.pairs_of_one)
     both = _sum(metric.nodes if metric.metric.of_nodes else metric.pairs)
     return f"{metric.metric.name}: {both} in both, {alone} in one of them alone" if alone else ""
+
+
+def _of_sizes(comparison: Comparison, row: Changed) -> str:
+    """At which message sizes of a curve it is like that; empty for other metrics, and for what is not decided."""
+    if row.metric.phase is not Phase.CURVE or row.outcome is Outcome.INCONCLUSIVE:
+        return ""
+    curve = [
+        each for each in comparison.metrics if (each.metric.phase, each.metric.unit) == (Phase.CURVE, row.metric.unit)
+    ]
+    shown = sorted(each.metric.message_bytes for each in curve if each.together.outcome is row.outcome)
+    if not shown:
+        return ""
+    ends = f", {units.size(shown[0])} to {units.size(shown[-1])}" if len(shown) > 1 else ""
+    return f"{row.outcome.value} at {len(shown)} of {count(len(curve), 'size')}{ends}"
 
 
 def _others(comparison: Comparison, worst: Changed) -> str:

@@ -47,7 +47,7 @@ def read_history(
         chosen = msgspec.structs.replace(chosen, left_out=())  # each is noted once
         tables += of_alike
         if histories := tuple(_histories(alike, of_alike, name, subject)):
-            return histories
+            return tuple(sorted(histories, key=_prominence))
     raise _nothing(archive, name, subject, tables, chosen.runs[-1])
 
 
@@ -61,6 +61,12 @@ def _histories(
             values = values_over_runs(table, subject, leaf_of)
             if not np.isnan(values).all():
                 yield _history(runs, table, subject, values)
+
+
+def _prominence(history: History) -> tuple[int, int]:
+    """Sort key: of curves the bandwidth that most runs have, at the largest message, comes first."""
+    size = history.metric.plateau_bytes
+    return -len(history.runs) if size else 0, -size
 
 
 def _nothing(

@@ -15,8 +15,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
-from seatrial.render.finding_text import brief, part_name
-from seatrial.render.headline import sentence_of
+from seatrial.render.headline import finding_sentence, sentence_of
 from seatrial.render.json import filled
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.plots import Bar, Bars, CoreKey
@@ -174,10 +173,9 @@ def headline(placement: Placement) -> str:
     """How many ranks, what was found, and what became of the fix."""
     nodes = len({row.node for row in placement.rows})
     where = f"{count(len(placement.rows), 'rank')} on {count(nodes, 'node')}"
-    undecided = [f"{part_name(finding.subject)}: {brief(finding)}" for finding in placement.findings[:1]]
-    faults = sentence_of(placement.findings) or "".join(undecided) or "nothing found"
     if not placement.rows:
         return placement.failure or "it is not known where the ranks are"
+    faults = sentence_of(placement.findings) or next(map(finding_sentence, placement.findings), "nothing found")
     result = f"{faults}, {where}" if placement.findings else f"{where}: {faults}"
     return result + (f"; {_fix_text(placement)}" if placement.fix is not Fix.NONE else "")
 

@@ -140,13 +140,21 @@ def _conclusion_of(metrics: Sequence[MetricChange]) -> tuple[Outcome, Changed | 
     everything = [row for metric in metrics for row in (metric.together, *metric.changed)]
     for outcome in (Outcome.SLOWER, Outcome.FASTER):
         if chosen := [row for row in everything if row.outcome is outcome]:
-            return outcome, max(chosen, key=lambda row: abs(row.loss))
+            return outcome, max(chosen, key=_prominence)
     undecided = [row for row in everything if row.outcome is Outcome.INCONCLUSIVE]
     if undecided or not metrics:
         deviating = [row for row in undecided if row.deviates]
-        worst = max(deviating or undecided, key=lambda row: abs(row.loss), default=None)
+        worst = max(deviating or undecided, key=_prominence, default=None)
         return Outcome.INCONCLUSIVE, worst
     return Outcome.SAME, max((each.together for each in metrics), key=lambda row: abs(row.loss))
+
+
+def _prominence(row: Changed) -> tuple[int, float]:
+    """How much a row deserves the first line: by its change, in a curve the bandwidth of the largest message first.
+
+    There a link settles; in the latency of one small size a single disturbed run changes most.
+    """
+    return row.metric.plateau_bytes, abs(row.loss)
 
 
 def _lost(row: Changed) -> bool:

@@ -20,6 +20,19 @@ FEWEST_BLOCKS, MOST_BLOCKS = 3, 10
 """Of four runs each. Fewer leave an interval too wide for most losses; more take longer than anybody waits."""
 
 
+def with_proofs(comparison: Comparison, proofs: Sequence[Proof]) -> Comparison:
+    """The comparison with its proofs. A confirmed one shows a loss that the compared runs were too few to show."""
+    proved = msgspec.structs.replace(comparison, proofs=tuple(proofs))
+    confirmed = next((each for each in proofs if each.outcome is ProofOutcome.CONFIRMED), None)
+    lost = lost_row(comparison)
+    if comparison.outcome is not Outcome.INCONCLUSIVE or confirmed is None or confirmed.ratio is None or lost is None:
+        return proved
+    shown = msgspec.structs.replace(
+        lost, outcome=Outcome.SLOWER, ratio=confirmed.ratio, after=lost.before * confirmed.ratio.value, more_runs=0
+    )
+    return msgspec.structs.replace(proved, outcome=Outcome.SLOWER, worst=shown)
+
+
 def worth_testing(comparison: Comparison) -> tuple[Suspect, ...]:
     """Suspects that touch a slower node, or all of them where everything became slower; in their order."""
     everything = any(each.together.outcome is Outcome.SLOWER for each in comparison.metrics)

@@ -14,7 +14,7 @@ from seatrial.commands.compare.wording import in_one_text, sentence
 from seatrial.judgement.comparison.judge import RunSet, compare
 from seatrial.judgement.comparison.records import Comparison
 from seatrial.model.imported import Sense
-from seatrial.model.measurement import Phase
+from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.run_values import Metric, MetricTable
 from seatrial.model.verdict import Outcome
 from seatrial.render.json import json_text
@@ -90,3 +90,21 @@ def test_a_node_that_is_gone_is_named_beside_a_good_outcome(change: float) -> No
     assert found.outcome is (Outcome.SAME if change == 1 else Outcome.FASTER)
     assert "; not measured again: n3; " in sentence(found)
     assert in_one_text(found.metrics[0]) == "triad [B/s]: 3 in both, 1 in one of them alone"
+
+
+def of_curve(size: int, change: float, kernel: Kernel = Kernel.ONEWAY, of_runs: float = 0.003) -> MetricTable:
+    metric = Metric(phase=Phase.CURVE, variant="", kernel=kernel, message_bytes=size, window_messages=1)
+    values = np.random.default_rng(size).normal(1, of_runs, (6, 1)) * np.array([[1.0]] * 3 + [[change]] * 3)
+    return table_of(metric, (("n1", "n2"),), values)
+
+
+def test_a_curve_is_named_by_the_bandwidth_at_its_largest_size_and_the_sizes_that_gain() -> None:
+    rates = [of_curve(size, change) for size, change in ((64, 1.0), (4096, 2.2), (1 << 16, 1.9), (1 << 20, 2.0))]
+    found = compared([*rates, of_curve(16, 0.02, Kernel.PINGPONG)], nodes=ALL)
+    assert found.outcome is Outcome.FASTER
+    said = sentence(found)
+    assert said.startswith("n1>n2: bandwidth 1 MiB, curve 100.8 % higher")
+    assert "); faster at 3 of 4 sizes, 4 KiB to 1 MiB; " in said
+    slower = compared([*rates, of_curve(16, 1.5, Kernel.PINGPONG)], nodes=ALL)
+    assert sentence(slower).startswith("n1>n2: latency 16 B, curve ")
+    assert "); slower at 1 of 1 size; " in sentence(slower)

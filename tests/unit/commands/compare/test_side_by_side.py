@@ -66,6 +66,18 @@ def test_limits_follow_labels_and_more_than_physics_permits_is_invalid(rails: Pa
     assert "limit of FDR dual" in page.read_text()
 
 
+@pytest.mark.parametrize(("above", "verdict"), [(1.2, "MEASURED"), (1.6, "INVALID")])
+def test_a_small_window_may_be_a_little_faster_than_the_link(
+    above: float, verdict: str, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    for name, peak in (("old", 1.5e9), ("new", 3e9)):
+        values = {size: peak * (above if size == 1024 else 1) / 1e6 for size in SIZES}
+        (tmp_path / f"{name}.txt").write_text(osu("Bandwidth", "Bandwidth (MB/s)", values))
+    limits = ("--limit", "old=1.5e9", "--limit", "new=24gbit")
+    ran = seatrial("compare", "--side-by-side", str(tmp_path), *limits, code=1 if verdict == "INVALID" else 0)
+    assert ran.out.startswith(f"{verdict}  new: ")
+
+
 def test_of_alike_configurations_the_one_that_scatters_more_is_named(tmp_path: Path, seatrial: Seatrial) -> None:
     noise = random.Random(1)
     for run in range(6):

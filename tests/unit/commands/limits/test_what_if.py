@@ -59,6 +59,9 @@ def test_memory_gains_up_to_what_the_processor_supports() -> None:
     [
         ("mtu=9000", "n1>n2 at most 123.8 MB/s, now 117.7 MB/s (+5.2 %)"),
         ("port=10g", "n1>n2 at most 1.18 GB/s, now 117.7 MB/s (+900 %)"),
+        ("port=10gbit", "n1>n2 at most 1.18 GB/s, now 117.7 MB/s (+900 %)"),
+        ("port=10Gb/s", "n1>n2 at most 1.18 GB/s, now 117.7 MB/s (+900 %)"),
+        ("port=100mbit", "n1>n2 at most 11.8 MB/s, now 117.7 MB/s (\N{MINUS SIGN}90 %)"),
     ],
 )
 def test_ethernet_has_a_rate_and_an_mtu_too(change: str, line: str) -> None:
@@ -75,7 +78,8 @@ def test_a_change_that_does_not_help_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["port=", "port=FAST", "hca+0", "hca+17", "pcie=7.0", "memory=9", "mtu=99999", "cpu=2"]
+    "text",
+    ["port=", "port=FAST", "port=10", "port=9e9G", "hca+0", "hca+17", "pcie=7.0", "memory=9", "mtu=99999", "cpu=2"],
 )
 def test_what_cannot_be_computed_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--what-if"):

@@ -4,11 +4,12 @@ import msgspec
 import numpy as np
 import pytest
 
+from seatrial.commands.compare.wording import sentence
 from seatrial.judgement.comparison.judge import RunSet, compare
-from seatrial.judgement.comparison.proof import MOST_BLOCKS, blocks_to_decide, judge_proof, lost_row
+from seatrial.judgement.comparison.proof import MOST_BLOCKS, blocks_to_decide, judge_proof, lost_row, with_proofs
 from seatrial.judgement.comparison.records import Comparison, Proof, ProofOutcome
 from seatrial.model.imported import Sense
-from seatrial.model.measurement import Phase
+from seatrial.model.measurement import Estimate, Phase
 from seatrial.model.run_values import Metric, MetricTable
 from seatrial.model.verdict import Outcome
 from tests.support.run_tables import BANDWIDTH, JUMPING_PAIRS, LATENCY, complete_pairs, summaries, table, table_of
@@ -89,6 +90,26 @@ def test_a_proof_is_no_surer_than_the_jumps_of_its_pairs_permit() -> None:
     assert proof.ratio.value == pytest.approx(1.024, abs=0.001)
     assert proof.ratio.low < 1 < proof.ratio.high
     assert proof.outcome is ProofOutcome.UNTESTABLE
+
+
+def test_a_confirmed_proof_decides_what_the_compared_runs_left_open() -> None:
+    found = compared([table((1, 1), nodes=4, everything=0.9)], 1)
+    assert found.outcome is Outcome.INCONCLUSIVE, "the case is about too few runs"
+    ratio = Estimate(value=0.9, low=0.88, high=0.92, confidence=0.95, runs=12, method="")
+    lost = lost_row(found)
+    assert lost is not None
+    proof = Proof(facts=(), nodes=("n2",), outcome=ProofOutcome.CONFIRMED, statement="", subject=lost.subject,
+                  metric=lost.metric, ratio=ratio)  # fmt: skip
+    proved = with_proofs(found, [proof])
+    assert (proved.outcome, proved.proofs) == (Outcome.SLOWER, (proof,))
+    assert proved.worst is not None
+    assert (proved.worst.subject, proved.worst.ratio) == (lost.subject, ratio)
+    said = sentence(proved)
+    assert "10.0 % lower (95 % CI -12.0 to -8.0 %); " in said
+    assert "confirmed: " in said
+    assert "more run" not in said
+    open_still = msgspec.structs.replace(proof, outcome=ProofOutcome.UNTESTABLE)
+    assert with_proofs(found, [open_still]).outcome is Outcome.INCONCLUSIVE
 
 
 def printed(phase: Phase, before: list[float], after: list[float]) -> MetricTable:
