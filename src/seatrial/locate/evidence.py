@@ -45,7 +45,7 @@ class RunSeries(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The number of each run among those of all retests: runs of different pairs that have the same number
     were measured in the same minute."""
     since: int = 0
-    """The first number after the last look, for a pair that was measured again then: earlier runs say nothing of it."""
+    """The first number that counts: what came before was overtaken by the last look."""
 
     def by_number(self, values: Sequence[T]) -> dict[int, T]:
         """One value of each run, by the number of the run; of round trips from both ends in one run the later."""
@@ -83,10 +83,23 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Whether anything of it was measured again."""
         return self.retests(BANDWIDTH) + self.retests(LATENCY) > 0
 
+    def of(self, metric: str) -> Mapping[Phase, RunSeries]:
+        """Its bandwidth or its latency."""
+        return self.bandwidth if metric == BANDWIDTH else self.latency
+
     def retests(self, metric: str) -> int:
         """Runs of the retest, of bandwidth or of latency."""
-        by_phase = self.bandwidth if metric == BANDWIDTH else self.latency
+        by_phase = self.of(metric)
         return len(by_phase[Phase.RETEST].runs) if Phase.RETEST in by_phase else 0
+
+    def retested_since(self, metric: str, number: int) -> "MeasuredPair":
+        """The same where of the runs of the retest only those from that number on count."""
+        again = self.of(metric)[Phase.RETEST]
+        series = {**self.of(metric), Phase.RETEST: msgspec.structs.replace(again, since=number)}
+        if again.numbers[-1] < number:
+            del series[Phase.RETEST]
+        bandwidth, latency = (series, self.latency) if metric == BANDWIDTH else (self.bandwidth, series)
+        return MeasuredPair(bandwidth=bandwidth, latency=latency, pairs_at_once=self.pairs_at_once)
 
     @cached_property
     def stalls(self) -> int:
@@ -100,10 +113,10 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return median_estimate(runs) if runs else None
 
     @property
-    def lost_at_last_only(self) -> bool:
-        """Whether round trips stalled in the last look and none did in those before it."""
-        before = [self.latency[phase] for phase in AVERAGED if phase in self.latency]
-        return bool(before) and not any(series.stalls for series in before) and self.latency[Phase.LAST].stalls > 0
+    def lost_at_last(self) -> bool:
+        """Whether round trips stalled in the last look, and none did in the survey or when measured again."""
+        before = [self.latency[phase] for phase in (*AVERAGED, Phase.RETEST) if phase in self.latency]
+        return self.latency[Phase.LAST].stalls > 0 and any(not series.stalls for series in before)
 
     @cached_property
     def first_bandwidth(self) -> float | None:
@@ -188,6 +201,8 @@ class Fresh(msgspec.Struct, frozen=True, kw_only=True):
     sources: frozenset[tuple[Kernel, Phase]] = frozenset()
     """Kernels and phases of the measurements that were added."""
     has_new_pairs: bool = False
+    first_after_last_look: int = 0
+    """The number of the first run of a retest after the last look; 0 where there was no retest before it."""
 
 
 class PairEvidence:
@@ -231,7 +246,12 @@ class PairEvidence:
         has_new_pairs = len(self.by_pair) > before
         if has_new_pairs:
             self.by_pair = dict(sorted(self.by_pair.items()))
-        return Fresh(pairs=frozenset(changed), sources=frozenset(sources), has_new_pairs=has_new_pairs)
+        return Fresh(
+            pairs=frozenset(changed),
+            sources=frozenset(sources),
+            has_new_pairs=has_new_pairs,
+            first_after_last_look=self._retests.after_last_look,
+        )
 
     def _of(self, pair: Pair, shared: dict[Pair, dict[Phase, RunSeries]]) -> MeasuredPair:
         """`shared`: latency holds for both directions."""
@@ -246,13 +266,7 @@ class PairEvidence:
         )
 
     def _by_phase(self, runs: Runs) -> dict[Phase, RunSeries]:
-        found = {phase: _series(of_phase) for phase, of_phase in runs.items()}
-        if Phase.RETEST in found and Phase.LAST in found:
-            numbers = tuple(run.number for run in runs[Phase.RETEST])
-            after = self._retests.after_last_look
-            since = after if numbers and numbers[-1] >= after else 0
-            found[Phase.RETEST] = msgspec.structs.replace(found[Phase.RETEST], since=since)
-        return found
+        return {phase: _series(of_phase) for phase, of_phase in runs.items()}
 
 
 class _RetestNumbers:

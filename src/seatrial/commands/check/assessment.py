@@ -87,7 +87,7 @@ class Assessor:
             references = growing.baselines.without(explained, references)
         growing.survey.update(evidence, fresh, references)
         suspicion = suspect_all(growing.survey, references, growing.changes(recorded, evidence))
-        self._last = Assessment(evidence, references, suspicion)
+        self._last = Assessment(growing.survey.evidence, references, suspicion)
         self._unfinished = False
         return self._last
 

@@ -86,12 +86,10 @@ def look_once_more(check: Growing, rounds: Sequence[Round], deadline: float) -> 
     """Every node and uplink once more; what turned out slow since is distinguished and measured again as before."""
     if not rounds:
         return True
-    _, _, before = check.assessor.assess(check.recorded())
     check.progress.stage("Measuring every node once more: nothing may have changed since")
     check.progress.rounds(len(rounds))
     check.measurer.begin()
     in_time = check.measurer.run(rounds, deadline)
     distinguish(check, next_bandwidth, bandwidth_shape(check.measurer.window_s), deadline, Phase.LAST)
     distinguish(check, next_latency, ROUND_TRIP, deadline, Phase.LAST)
-    retested = {(suspect.subject, suspect.direction): suspect.pairs for suspect in before.suspects}
-    return retest(check, deadline, retested, latency=True) and in_time
+    return retest(check, deadline, latency=True) and in_time

@@ -9,6 +9,7 @@ from seatrial.commands.check.suspects import Suspicion, is_part
 from seatrial.judgement.wording import who
 from seatrial.locate.evidence import MeasuredPair, Pair
 from seatrial.locate.explanation import PartSuspect
+from seatrial.model.measurement import Phase
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
@@ -50,6 +51,18 @@ def _left(wrong: str, suspects: Sequence[PartSuspect]) -> str:
 def retests(suspect: PartSuspect, evidence: Mapping[Pair, MeasuredPair], metric: str) -> int:
     """How often the suspect was measured again: the most runs that any of its pairs has in the retest."""
     return max((evidence[pair].retests(metric) for pair in suspect.pairs), default=0)
+
+
+def due(evidence: Mapping[Pair, MeasuredPair], suspicion: Suspicion) -> list[PartSuspect]:
+    """Suspects of which nothing was measured again, and those with pairs that turned out bad in the last look."""
+    late = {*suspicion.lossy, *suspicion.late}
+
+    def is_due(suspect: PartSuspect) -> bool:
+        metric = LATENCY if suspect in late else BANDWIDTH
+        at_last = any(Phase.LAST in evidence[pair].of(metric) for pair in suspect.pairs)
+        return at_last or not retests(suspect, evidence, metric)
+
+    return [suspect for suspect in suspicion.suspects if is_due(suspect)]
 
 
 def not_seen(evidence: Mapping[Pair, MeasuredPair], suspicion: Suspicion) -> list[PartSuspect]:

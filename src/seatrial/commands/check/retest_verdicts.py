@@ -69,7 +69,7 @@ def prove_bandwidth(
         {pair: own.since for pair, own in series.items()},
     )
     proofs = _Proofs(judged, look, lambda pair: on_shared_cables(pair, references.fabric))
-    seen = [(group, look.of(group.pairs)) for group in _beside_bundles(groups, look, references.fabric)]
+    seen = [(group, look.of(group.pairs)) for group in _beside_others(groups, look, references.fabric)]
     slow = {pair for group, verified in seen if verified.outcome is Outcome.CONFIRMED for pair in group.pairs}
     for group, verified in seen:
         rest = group.pairs - slow  # what is slow for certain elsewhere does not make this part unstable
@@ -78,20 +78,21 @@ def prove_bandwidth(
     return proofs.made()
 
 
-def _beside_bundles(groups: Sequence[Blamed], look: SecondLook, fabric: Wiring) -> Iterator[Blamed]:
-    """The groups, nodes without those of their pairs that a slow bundle of cables explains.
+def _beside_others(groups: Sequence[Blamed], look: SecondLook, fabric: Wiring) -> Iterator[Blamed]:
+    """The groups, nodes without those of their pairs that another part explains which is slow for certain.
 
     A node with `LEAST_OWN` pairs besides stays a suspect; of fewer, other jobs' traffic on the way may be the reason,
-    so that each is a suspect by itself. What is slower than the bundle is not explained by it.
+    so that each is a suspect by itself. What is slower than the other part is not explained by it.
     """
-    bundles = [(group.components, look.of(group.pairs)) for group in groups if group.is_wide]
+    seen = [(group, look.of(group.pairs)) for group in groups]
+    confirmed = [(group, verified) for group, verified in seen if verified.outcome is Outcome.CONFIRMED]
     for group in groups:
         explained = {
             pair
-            for parts, bundle in bundles
-            if group.is_own and bundle.outcome is Outcome.CONFIRMED
+            for other, verified in confirmed
+            if group.is_own and other is not group
             for pair in group.pairs
-            if not parts.isdisjoint(fabric.path(*pair)) and _as_good(look.of([pair]), bundle)
+            if not other.components.isdisjoint(fabric.path(*pair)) and _as_good(look.of([pair]), verified)
         }
         left = group.pairs - explained
         if not explained or len(left) >= LEAST_OWN:

@@ -1,20 +1,18 @@
 """Suspects measured again alone, and the pairs that distinguish them: what decides on every finding of a number."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from seatrial.commands.check.assessment import Assessor
 from seatrial.commands.check.next_experiments import plan_retest, seen_once
-from seatrial.commands.check.require_retest import not_seen
+from seatrial.commands.check.require_retest import due, not_seen
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.measurer import Measurer
 from seatrial.driver.progress import Progress
-from seatrial.locate.evidence import Pair
 from seatrial.locate.explanation import PartSuspect
 from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round, Shape
 from seatrial.model.run import RecordedRun
-from seatrial.model.subject import Direction, Subject
 from seatrial.model.words import count
 from seatrial.pairs.survey import LATENCY, bandwidth_shape
 
@@ -24,8 +22,6 @@ MORE_WAVES = 3
 """How often parts are measured again for which one retest had no room."""
 MORE_LOOKS = 2
 """How often a part is measured again whose runs lie on both sides of the line, or beside other jobs' traffic."""
-
-Part = tuple[Subject, Direction]
 
 
 class Growing(Protocol):
@@ -77,17 +73,14 @@ def _open_nodes(check: Growing) -> tuple[str, ...]:
     return tuple(node for node in check.measurer.nodes if node not in hung)
 
 
-def retest(
-    check: Growing, deadline: float, retested: Mapping[Part, Collection[Pair]] = {}, *, latency: bool = False
-) -> bool:
+def retest(check: Growing, deadline: float, *, latency: bool = False) -> bool:
     """A few pairs of every suspect; then, of suspects that this refuted, pairs that may be bad by themselves.
 
-    `retested`: parts that were measured again before, with the pairs that were bad then: more bad pairs ask for
-    another retest. `latency`: also where only bandwidth is suspected, since it shows packet loss. Returns False where
-    the deadline came first.
+    Suspects that were measured again before are left out, unless the last look gave them bad pairs. `latency`: also
+    where only bandwidth is suspected, since it shows packet loss. Returns False where the deadline came first.
     """
-    _, _, first = check.assessor.assess(check.recorded())
-    suspects = [one for one in first.suspects if set(one.pairs) - set(retested.get((one.subject, one.direction), ()))]
+    evidence, _, first = check.assessor.assess(check.recorded())
+    suspects = due(evidence, first)
     if not suspects:
         return True
     bandwidth = bool(first.slow or first.unstable or first.too_fast)

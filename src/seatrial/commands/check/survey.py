@@ -7,7 +7,7 @@ from seatrial.commands.check.survey_suspects import SurveyRuns, locate_survey
 from seatrial.locate.evidence import AVERAGED, SHORTEST_S, Fresh, MeasuredPair, Pair
 from seatrial.locate.explanation import Crossings
 from seatrial.locate.references import References
-from seatrial.model.fabric import Wiring
+from seatrial.model.fabric import Component, Wiring
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.pair_faults import Located
 from seatrial.model.units import BANDWIDTH, LATENCY
@@ -21,9 +21,13 @@ class Survey:
 
     def __init__(self, fabric: Wiring, asked: Mapping[str, float | None] | None = None) -> None:
         """`asked`: practical effect by metric, as a share; None: the default."""
-        self.evidence: Mapping[Pair, MeasuredPair] = {}
+        self.evidence: dict[Pair, MeasuredPair] = {}
+        """All that counts: without what the last look made worthless."""
         self.nodes: set[str] = set()
         self.retested: dict[str, set[Pair]] = {BANDWIDTH: set(), LATENCY: set()}
+        """Without those whose retest the last look made worthless."""
+        self._again: dict[str, set[Pair]] = {BANDWIDTH: set(), LATENCY: set()}
+        """All that were measured again, by metric."""
         self.stalled: set[Pair] = set()
         """Pairs of which a round trip waited for a retransmission."""
         self.located: Located | None = None
@@ -34,6 +38,8 @@ class Survey:
         """Pairs that were measured after all else, by metric."""
         self.later = 1.0
         """How many times as long as before round trips take everywhere in the last look."""
+        self._turned: dict[str, set[Component]] = {BANDWIDTH: set(), LATENCY: set()}
+        """Parts on the way of pairs that turned out bad in the last look, by metric."""
         self._stale: dict[str, frozenset[Pair]] = {BANDWIDTH: frozenset(), LATENCY: frozenset()}
         self._averaged = 0
         """Pairs with a number when `located` was made."""
@@ -55,7 +61,7 @@ class Survey:
             self._averaged = measured
         return self.located
 
-    def update(self, evidence: Mapping[Pair, MeasuredPair], fresh: Fresh, references: References) -> None:
+    def update(self, evidence: dict[Pair, MeasuredPair], fresh: Fresh, references: References) -> None:
         """`evidence`: of all pairs; `fresh`: what the last measurements added to it. `references`: of all of them."""
         self.evidence = evidence
         rewired = references.fabric.bundles != self._fabric.bundles
@@ -72,8 +78,10 @@ class Survey:
             self.later = later_everywhere(evidence[pair] for pair in self._latest[LATENCY])
             changed = {*changed, *self._latest[LATENCY]}
         self._judge(changed, references)
+        self.retested = {metric: set(pairs) for metric, pairs in self._again.items()}
         if self._latest[BANDWIDTH] or self._latest[LATENCY]:
             self._find_stale()
+            self._forget_old_retests(fresh, references)
         if rescaled or (Kernel.ONEWAY, Phase.SURVEY) in fresh.sources:
             self._survey_runs = SurveyRuns(evidence, references.scales)
 
@@ -102,15 +110,32 @@ class Survey:
         return self._without_stalls.changed((), stale) if stale else self._without_stalls
 
     def _find_stale(self) -> None:
-        lossy = {pair for pair in self._latest[LATENCY] & self.stalled if self.evidence[pair].lost_at_last_only}
+        lossy = {pair for pair in self._latest[LATENCY] & self.stalled if self.evidence[pair].lost_at_last}
         for metric, bad, good in (
             (BANDWIDTH, self._verdicts[BANDWIDTH].slow, self._good[BANDWIDTH].pairs),
             (LATENCY, self._verdicts[LATENCY].slow | lossy, self._good[LATENCY].pairs | self._without_stalls.pairs),
         ):
             latest = self._latest[metric]
-            parts = {part for pair in latest & bad for part in self._fabric.path(*pair)}
-            before = good - latest if parts else ()
-            self._stale[metric] = frozenset(pair for pair in before if not parts.isdisjoint(self._fabric.path(*pair)))
+            self._turned[metric] = {part for pair in latest & bad for part in self._fabric.path(*pair)}
+            before = good - latest if self._turned[metric] else ()
+            self._stale[metric] = frozenset(pair for pair in before if self._crosses_turned(metric, pair))
+
+    def _crosses_turned(self, metric: str, pair: Pair) -> bool:
+        return not self._turned[metric].isdisjoint(self._fabric.path(*pair))
+
+    def _forget_old_retests(self, fresh: Fresh, references: References) -> None:
+        """A retest that cleared a pair says nothing once a part on its way has turned bad at the end of the run."""
+        after = fresh.first_after_last_look
+        for metric in (BANDWIDTH, LATENCY):
+            bad = self._verdicts[metric].slow | (self.stalled if metric == LATENCY else set())
+            for pair in sorted(self._again[metric] & bad) if self._turned[metric] else ():
+                known = self.evidence[pair]
+                again = known.of(metric)[Phase.RETEST]
+                old = [run for run, number in zip(again.runs, again.numbers, strict=True) if number < after]
+                if old and self._crosses_turned(metric, pair) and _cleared(pair, metric, median(old), references):
+                    self.evidence[pair] = known.retested_since(metric, after)
+                    if again.numbers[-1] < after:
+                        self.retested[metric].discard(pair)
 
     def _rewire(self, fabric: Wiring, *, recount: bool) -> None:
         """Take another view of the fabric; `recount`: its paths differ from those that were counted."""
@@ -122,7 +147,7 @@ class Survey:
     def _note(self, pair: Pair, known: MeasuredPair) -> None:
         for metric, by_phase in ((BANDWIDTH, known.bandwidth), (LATENCY, known.latency)):
             if Phase.RETEST in by_phase:
-                self.retested[metric].add(pair)
+                self._again[metric].add(pair)
             if Phase.LAST in by_phase:
                 self._latest[metric].add(pair)
         if known.stalls:
@@ -156,6 +181,16 @@ class Survey:
         self._good[BANDWIDTH].change(*moved)
         moved = self._verdicts[LATENCY].update(speeds, speed_lines, speed)
         self._good[LATENCY].change(*moved)
+
+
+def _cleared(pair: Pair, metric: str, run: float, references: References) -> bool:
+    """Whether runs of this median are as good as those of the pair's peers."""
+    if metric == BANDWIDTH:
+        line, better = references.bandwidth, references.rate_over_peers(pair, run)
+    else:
+        line = references.speed.get(references.crosses(pair))
+        better = line.over_peers(1 / max(run, SHORTEST_S)) if line else 0.0
+    return line is not None and better > -line.effect
 
 
 def later_everywhere(looked_at: Iterable[MeasuredPair]) -> float:

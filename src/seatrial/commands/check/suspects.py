@@ -89,7 +89,7 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
             metric: {pair for pair, one in judged.items() if one.verdict is Verdict.PASS} - self.excused
             for metric, judged in ((BANDWIDTH, self.bandwidth), (LATENCY, self.latency))
         }
-        good[LATENCY] &= self.without_stalls.pairs
+        good[LATENCY] -= {pair for suspect in self.lossy for pair in suspect.pairs}
         return good
 
     def good(self) -> list[Pair]:

@@ -109,6 +109,35 @@ def test_latency_that_rises_everywhere_at_the_end_is_no_fault_of_a_node(
     assert any("1.5 times as long at the end" in note for note in judgement.notes) == (boot_id == "")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Twice(Falling):
+    """A disturbance in the survey, which the retest clears; from the last look on the same for good."""
+
+    def measure(self, wanted: Round, draw: random.Random) -> list[Measurement]:
+        if wanted.phase is Phase.LAST:
+            self.__dict__["fallen"] = True
+        bad = "fallen" in self.__dict__ or wanted.phase is Phase.SURVEY
+        self.__dict__["parts"] = self.at_last if bad else {}
+        self.__dict__["late"] = self.late_at_last if bad else {}
+        self.__dict__["loss"] = self.loss_at_last if bad else {}
+        return Cluster.measure(self, wanted, draw)
+
+
+@pytest.mark.parametrize("fault", [FindingKind.SLOW_LINK, FindingKind.HIGH_LATENCY, FindingKind.PACKET_LOSS])
+@pytest.mark.parametrize(("count", "boot_id"), [(4, "one"), (6, "one"), (8, "")])
+def test_a_retest_does_not_excuse_what_turns_bad_after_it(
+    fault: FindingKind, count: int, boot_id: str, tmp_path: Path
+) -> None:
+    cluster = Twice(
+        nodes=names(count), boot_id=boot_id, noise=0.01,
+        at_last=slow_part("node", "n3", 0.6) if fault is FindingKind.SLOW_LINK else {},
+        late_at_last={"n3": 3.0} if fault is FindingKind.HIGH_LATENCY else {},
+        loss_at_last={"n3": 0.05} if fault is FindingKind.PACKET_LOSS else {},
+    )  # fmt: skip
+    (finding,) = checked(tmp_path, cluster).judgement.findings
+    assert (finding.kind, finding.subject) == (fault, node("n3"))
+
+
 def test_a_fault_that_was_known_is_not_measured_again_at_the_end(tmp_path: Path) -> None:
     slow = slow_part("node", "n2", 0.6)
     outcome = checked(tmp_path, Falling(nodes=names(8), parts=slow, at_last=slow_part("node", "n5", 0.6)))

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from seatrial.commands.check.retest_verdicts import _beside_bundles, _Proofs
+from seatrial.commands.check.retest_verdicts import _beside_others, _Proofs
 from seatrial.commands.check.second_look import Outcome, SecondLook, Verified
 from seatrial.locate.evidence import Pair
 from seatrial.locate.explanation import Blamed
@@ -161,7 +161,7 @@ def beside_the_spine(rates: dict[Pair, list[float]]) -> list[Blamed]:
     suspected = {pair for group in groups for pair in group.pairs}
     runs = {**ACROSS, **rates, **CONTROLS}
     look = SecondLook(by_run(runs), lambda _, run: math.log(run / GOOD), suspected, 0.03, 0.001)
-    spine, *others = _beside_bundles(groups, look, OneSpine())  # type: ignore[arg-type]
+    spine, *others = _beside_others(groups, look, OneSpine())  # type: ignore[arg-type]
     assert spine == groups[0]
     return others
 
