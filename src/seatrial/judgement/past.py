@@ -154,8 +154,8 @@ def slower_benchmark(past: Past, ratio: PastRatio, benchmark: str) -> Finding:
     """The finding on a benchmark whose main figure is slower than in the runs that it was to be compared with."""
     how = f"{share(ratio.loss)} slower than in {past_text(past)}"
     interval = f" ({share(ratio.ratio.confidence)} CI {ends(ratio.ratio)})" if len(past.runs) > 1 else ""
-    statement = f"{how}{interval}. {_changed(past, [name for change in past.changed for name in change.nodes])}"
-    finding = _finding(past, ratio, output(benchmark), statement)
+    nodes = [name for change in past.changed for name in change.nodes]
+    finding = _finding(past, ratio, output(benchmark), f"{how}{interval}.", nodes)
     return msgspec.structs.replace(finding, brief=f"{FindingKind.SLOWER_THAN_BEFORE}: {how}")
 
 
@@ -240,25 +240,27 @@ def past_findings(past: Past | None, ratios: Sequence[PastRatio], others: Sequen
     if len(slower) > max(MOST_ALIKE * len(everybody), 1):
         names = some(natural_sorted(slower), MOST_NODES)
         what = f"{count(len(slower), 'node')} of {len(everybody)} ({names}) are slower than they were"
-        statement = f"{what}; {worst.node}: {_how_much(worst)} than in {past_text(past)}. {_changed(past, slower)}"
-        return [_finding(past, worst, CLUSTER, statement)]
+        how = f"{what}; {worst.node}: {_how_much(worst)} than in {past_text(past)}."
+        return [_finding(past, worst, CLUSTER, how, list(slower))]
     return [
         _finding(
             past, one, node(one.node), f"Node {one.node} is slower than it was: {_how_much(one)} than in "
-            f"{past_text(past)}. {_changed(past, [one.node])}"
+            f"{past_text(past)}.", [one.node]
         )
         for one in slower.values()
     ]  # fmt: skip
 
 
-def _finding(past: Past, ratio: PastRatio, subject: Subject, statement: str) -> Finding:
+def _finding(past: Past, ratio: PastRatio, subject: Subject, how: str, nodes: Sequence[str]) -> Finding:
+    """`nodes`: those of which the changed facts count."""
+    changed = _changed(past, nodes)
+    undo = "Undo what changed on one node and check again; " if changed else ""
     return Finding(
         kind=FindingKind.SLOWER_THAN_BEFORE,
         subject=subject,
         verdict=Verdict.SLOW,
-        statement=statement,
-        remedy="Undo what changed on one node and check again; "
-        f"`seatrial compare {shlex.quote(past.name)} RUN` ranks all changes.",
+        statement=f"{how} {_changes_text(past, changed)}",
+        remedy=f"{undo}`seatrial compare {shlex.quote(past.name)} RUN` ranks all changes.",
         brief=f"{_how_much(ratio, brief=True)} than in {past.called}",
     )
 
@@ -289,15 +291,18 @@ def references_text(past: Past, ratios: Sequence[PastRatio]) -> str:
     return f"{past_text(past)}: {least}"
 
 
-def _changed(past: Past, nodes: "Sequence[str] | Mapping[str, PastRatio]") -> str:
-    """Which facts changed on these nodes since the newest run with facts."""
+def _changed(past: Past, nodes: Sequence[str]) -> list[str]:
+    """What changed on these nodes since the newest run with facts."""
+    changed = [one for one in past.changed if set(one.nodes) & set(nodes)]
+    return [f"{one.fact}: {value_text(one.fact, one.before)} → {value_text(one.fact, one.after)}" for one in changed]
+
+
+def _changes_text(past: Past, changed: Sequence[str]) -> str:
     if not past.facts_run:
         return "The facts of that time are not kept."
-    changed = [one for one in past.changed if set(one.nodes) & set(nodes)]
     if not changed:
         return f"No recorded fact changed since {past.facts_run}."
-    texts = [f"{one.fact}: {value_text(one.fact, one.before)} → {value_text(one.fact, one.after)}" for one in changed]
-    return f"Changed since {past.facts_run}: {some(texts, MOST_FACTS)}."
+    return f"Changed since {past.facts_run}: {some(changed, MOST_FACTS)}."
 
 
 def past_notes(info: RunInfo, past: Past, ratios: Sequence[PastRatio]) -> list[str]:
