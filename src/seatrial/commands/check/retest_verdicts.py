@@ -2,7 +2,7 @@
 change the verdicts on their pairs.
 """
 
-from collections import ChainMap
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import msgspec
@@ -13,7 +13,7 @@ from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.explanation import Blamed
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import RETEST_RUNS
-from seatrial.model.fabric import Wiring
+from seatrial.model.fabric import Component, Wiring
 from seatrial.model.measurement import Phase
 from seatrial.model.subject import SubjectKind
 from seatrial.model.verdict import Verdict
@@ -84,15 +84,18 @@ def _beside_others(groups: Sequence[Blamed], look: SecondLook, fabric: Wiring) -
     A node with `LEAST_OWN` pairs besides stays a suspect; of fewer, other jobs' traffic on the way may be the reason,
     so that each is a suspect by itself. What is slower than the other part is not explained by it.
     """
-    seen = [(group, look.of(group.pairs)) for group in groups]
-    confirmed = [(group, verified) for group, verified in seen if verified.outcome is Outcome.CONFIRMED]
+    confirmed: defaultdict[Component, list[tuple[Blamed, Verified]]] = defaultdict(list)
+    for group in groups:
+        if (verified := look.of(group.pairs)).outcome is Outcome.CONFIRMED:
+            for part in group.components:
+                confirmed[part].append((group, verified))
     for group in groups:
         explained = {
             pair
-            for other, verified in confirmed
-            if group.is_own and other is not group
-            for pair in group.pairs
-            if not other.components.isdisjoint(fabric.path(*pair)) and _as_good(look.of([pair]), verified)
+            for pair in (group.pairs if group.is_own else ())
+            for part in fabric.path(*pair)
+            for other, verified in confirmed.get(part, ())
+            if other is not group and _as_good(look.of([pair]), verified)
         }
         left = group.pairs - explained
         if not explained or len(left) >= LEAST_OWN:
