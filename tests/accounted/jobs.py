@@ -69,7 +69,7 @@ def run_jobs(plan: LabPlan, jobs: int, slow: str) -> Completed:
         turn, place = divmod(number, len(plan.node_names))
         user, name, tenths = kinds[turn % len(kinds)]
         words += [user, plan.node_names[place], f"{name}-{turn}", str(tenths)]
-    since = datetime.now(UTC).date().isoformat()
+    since = datetime.now(UTC).astimezone().date().isoformat()
     planting.plant(plan.name, "cpu-quota", slow, Parameters(percent=QUOTA_PERCENT))
     try:
         done = run(as_user(plan, ["sh", "-c", SUBMISSION, "sh", PROGRAM, *words]), timeout_s=900)
