@@ -118,8 +118,11 @@ def differences(plan: LabPlan, since: str, slow: str) -> list[str]:
         ("used", data["used"], sum(record.used for record in records)),
         ("left out", sum(data["left_out"].values()), sum(not record.used for record in records)),
         ("of six families", sum(one["jobs"] for one in data["families"] if one["user"] in FAMILIES), len(own)),
-        ("jobs there", data["slow"] and data["slow"][0]["jobs"], sum(record.node == slow for record in own)),
     ]
+    there = [record for record in records if record.node == slow and record.used]
+    least = sum(record.user in FAMILIES for record in there)  # of others a family may have run on this node alone
+    jobs = data["slow"][0]["jobs"] if data["slow"] else 0
+    pairs.append(("jobs there", jobs, min(max(jobs, least), len(there))))
     for user, names in FAMILIES.items():
         name = next(iter(names))
         pairs += _family(plan, since, f"{user}/{name}", [one for one in own if one.name.startswith(f"{name}-")])
