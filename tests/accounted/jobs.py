@@ -11,6 +11,7 @@ from seatrial.lab.cluster import planting
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.lab.faults.base import Parameters
+from seatrial.model.node_list import expand
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import eventually
 from tests.support.json_objects import parsed
@@ -50,7 +51,7 @@ class SacctRecord(msgspec.Struct, frozen=True):
     user: str
     state: str
     elapsed_s: int
-    node: str
+    nodes: str
     name: str
 
     @property
@@ -119,7 +120,7 @@ def differences(plan: LabPlan, since: str, slow: str) -> list[str]:
         ("left out", sum(data["left_out"].values()), sum(not record.used for record in records)),
         ("of six families", sum(one["jobs"] for one in data["families"] if one["user"] in FAMILIES), len(own)),
     ]
-    there = [record for record in records if record.node == slow and record.used]
+    there = [record for record in records if record.used and slow in expand(record.nodes)]
     least = sum(record.user in FAMILIES for record in there)  # of others a family may have run on this node alone
     jobs = data["slow"][0]["jobs"] if data["slow"] else 0
     pairs.append(("jobs there", jobs, min(max(jobs, least), len(there))))
