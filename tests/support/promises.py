@@ -39,7 +39,7 @@ NAMED_FILES = {
     "fabric.txt": FABRIC,
     "stream.csv": "node,run,value\n" + "".join(f"n{k % 8},{k // 8},{1000 + k * 7 % 5}\n" for k in range(40)),
     "hpl.csv": "time,value\n" + "".join(f"{2000 + k},{100 + k * 7 % 5}\n" for k in range(40)),
-    "sacct.txt": sacct_text(History(jobs=2000)),
+    "sacct.txt": sacct_text(History(jobs=4000, families=6)),
     "history.csv": "time,value\n" + "".join(f"{2000 + k},{100 + k * 7 % 5}\n" for k in range(40)),
     "slurm-4711.out": benchmark_outputs.osu(),
     "results_QDR.txt": benchmark_outputs.osu(),

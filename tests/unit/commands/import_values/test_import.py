@@ -115,7 +115,7 @@ def test_another_residual_at_the_same_rate_is_not_slower(tmp_path: Path, capsys:
         assert imported(archive, file, "--name", f"r{number}") == 0
     assert "hpl residual" not in capsys.readouterr().out
     assert run(["compare", "r0-0001,r1-0001", "r2-0001,r3-0001", "--archive", str(archive)]) == 0
-    assert capsys.readouterr().out.startswith("SAME  hpl WR11C2R4 53.3 ± 0.0 → 53.3 ± 0.0 Gflop/s\nwithin 2.0 %: ")
+    assert capsys.readouterr().out.startswith("SAME  hpl WR11C2R4 53.3 ± 0.0 → 53.3 ± 0.0 Gflop/s, within 2.0 %: ")
 
 
 def test_the_json_of_fio_is_recognised_as_an_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
