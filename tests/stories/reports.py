@@ -98,7 +98,7 @@ TRANSPORTS = Story(
         site(f"echo 1-$(($(nproc) - 1)) | install -D /dev/stdin {SOCKETS}/node/node1/cpulist"),
         typed(
             "seatrial placement --starts 0 -- srun -N1 -n1 -c $(nproc) --nodelist=n1 --cpu-bind=map_cpu:1 true",
-            r"INCONCLUSIVE  n1: adapter is far from the ranks, 1 rank on 1 node",
+            r"MISCONFIGURED  n1: adapter is far from the ranks, 1 rank on 1 node",
             r"rank 0 may run on socket 1 only, and eth0 on socket 0",
             code=1,
         ),
