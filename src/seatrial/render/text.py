@@ -6,6 +6,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.words import count
 from seatrial.render import finding_text
 from seatrial.render.escape import clean
 from seatrial.render.headline import LINE, first_line
@@ -32,6 +33,8 @@ GAP = 2
 """Blanks between columns."""
 BREAKS = re.compile(r" (?!%)")
 """Where a heading is broken: not between a number and its unit."""
+MOST_FINDINGS = 1000
+"""Findings that are printed: laying one out takes a millisecond, and nobody reads more."""
 LEAST_WORDS = 12
 """Characters to which a column of words may shrink before numbers are broken."""
 STYLES = {
@@ -115,7 +118,7 @@ def _block(block: Block, columns: int) -> Iterator["RenderableType"]:
 
 def _findings(block: Findings) -> Iterator["RenderableType"]:
     """Number, verdict and subject; the statement; then numbers, proof and remedy."""
-    for number, finding in enumerate(block.findings, start=1):
+    for number, finding in enumerate(block.findings[:MOST_FINDINGS], start=1):
         if number > 1:
             yield ""
         verdict = finding.verdict.value
@@ -123,14 +126,22 @@ def _findings(block: Findings) -> Iterator["RenderableType"]:
         yield _pieces((f"{number}  ", "bold"), (verdict, STYLES[verdict]), (f"  {title}", ""))
         yield _indented(_text(finding.statement, "bold"), 3)
         yield labelled(finding_text.rows(finding), indent=3)
+    yield from _not_printed(block)
     if block.left_out:
         yield _text("")
         yield _text(block.left_out)
 
 
+def _not_printed(block: Findings) -> Iterator["RenderableType"]:
+    if more := len(block.findings[MOST_FINDINGS:]):
+        yield ""
+        yield _text(f"{count(more, 'more finding')}: --json has all of them.")
+
+
 def _brief(block: Findings) -> Iterator["RenderableType"]:
-    for number, finding in enumerate(block.findings, start=1):
+    for number, finding in enumerate(block.findings[:MOST_FINDINGS], start=1):
         yield labelled([(str(number), _headed(finding)), ("", finding.statement)])
+    yield from _not_printed(block)
 
 
 def _headed(finding: Finding) -> str:
