@@ -57,7 +57,8 @@ class _Cables:
 def missing_cables(fabric: FabricMap, tier: Mapping[str, int]) -> list[MissingCables]:
     """Pairs of switches of neighbouring tiers that lack cables. Empty where the map lacks lines of switches.
 
-    Empty, too, for more switches than can be compared. A pair lacks cables if most peers of either switch have more, and the same number, to the other one.
+    Empty, too, for more switches than can be compared. A pair lacks cables if most peers of either switch have more,
+    and the same number, to the other one.
     """
     if not switches_complete(fabric) or too_many(tier):
         return []
