@@ -66,4 +66,4 @@ def test_a_large_map_does_not_take_long(text: str) -> None:
 def test_more_switches_than_can_be_compared_are_a_finding() -> None:
     """The square of their number would fill the memory."""
     fabric = parse_fabric(tree(20_000, 1, lambda *_: False, lambda *_: True))
-    assert "20000 switches are in one tier" in check_map(fabric)[0].statement
+    assert any("20000 switches are in one tier" in finding.statement for finding in check_map(fabric))
