@@ -349,8 +349,19 @@ def sign_evidence(below: int, runs: int) -> float:
     """
     if not 0 <= below <= runs:
         raise ValueError(f"{below} of {runs} runs is not possible")
-    total = sum(math.comb(runs + 1, fewer) for fewer in range(below + 1))
-    return total / ((runs + 1) * math.comb(runs, below))
+    term = total = 1 / (runs + 1 - below)  # of each coefficient, over (n+1) times that of k of n
+    for fewer in range(below, 0, -1):
+        term *= fewer / (runs + 2 - fewer)
+        total += term
+        if term < NEGLIGIBLE * total or total > MOST_EVIDENCE:
+            break
+    return min(total, MOST_EVIDENCE)
+
+
+NEGLIGIBLE = 1e-18
+"""Beside a sum, of terms that only become smaller."""
+MOST_EVIDENCE = 1e300
+"""Thousands of runs have more than a number can hold."""
 
 
 @functools.lru_cache(maxsize=4096)
