@@ -27,6 +27,7 @@ from seatrial.importers.accounting_fields import (
     whole,
 )
 from seatrial.model.errors import UsageError
+from seatrial.model.words import count
 
 LONGEST_RECORD = 1 << 18
 """Characters of a record; a file that is not accounting must not be collected as one."""
@@ -144,7 +145,7 @@ class _Reading:
         """`documents`: the records of what is not lines. Raises UsageError where a needed column is missing."""
         if len(header) > MOST_COLUMNS:
             raise UsageError(
-                f"The first line names {len(header)} columns; accounting has at most {MOST_COLUMNS}.",
+                f"The first line names {count(len(header), 'column')}; accounting has at most {MOST_COLUMNS}.",
                 "Give fewer columns, as with sacct --format.",
             )
         titles = [title.lower().replace("_", "") for title in header]

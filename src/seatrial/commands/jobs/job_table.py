@@ -20,7 +20,7 @@ from seatrial.statistics.strata import ENDLESS, Members, Places
 PLAIN_NAMES = re.compile(r"[A-Za-z0-9._,-]+")
 """Nodes that are not folded."""
 NODE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*+")
-"""A name of a node; reports tell it in commands, which people paste."""
+"""A name of a node; reports print it in commands, which people paste."""
 MOST_EXPANDED, MOST_PLACES = 1 << 21, 1 << 24
 """Nodes in all lists that differ, and in the lists of all jobs."""
 FEWEST_OF_DAY = 4
