@@ -349,17 +349,20 @@ def sign_evidence(below: int, runs: int) -> float:
     """
     if not 0 <= below <= runs:
         raise ValueError(f"{below} of {runs} runs is not possible")
-    term = total = 1 / (runs + 1 - below)  # of each coefficient, over (n+1) times that of k of n
+    term = total = math.comb(runs + 1, below)
     for fewer in range(below, 0, -1):
-        term *= fewer / (runs + 2 - fewer)
+        term = term * fewer // (runs + 2 - fewer)
         total += term
-        if term < NEGLIGIBLE * total or total > MOST_EVIDENCE:
+        if total.bit_length() - term.bit_length() > NEGLIGIBLE_BITS:
             break
-    return min(total, MOST_EVIDENCE)
+    try:
+        return min(total / ((runs + 1) * math.comb(runs, below)), MOST_EVIDENCE)
+    except OverflowError:
+        return MOST_EVIDENCE
 
 
-NEGLIGIBLE = 1e-18
-"""Beside a sum, of terms that only become smaller."""
+NEGLIGIBLE_BITS = 80
+"""By which a term, of those that only become smaller, is less than what a number keeps of the sum."""
 MOST_EVIDENCE = 1e300
 """Thousands of runs have more than a number can hold."""
 
