@@ -6,7 +6,7 @@ number is an upper bound: another division may have less.
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import msgspec
 
@@ -49,7 +49,7 @@ def bisection(fabric: FabricMap) -> Bisection | None:
                 sends[switch] += rate
             elif kinds.get(device) is DeviceKind.SWITCH:
                 between[switch][device] = between[switch].get(device, 0.0) + rate
-    upper = [switch for switch in between if not hosts[switch]]
+    upper = {switch for switch in between if not hosts[switch]}
     if sum(hosts.values()) < 2 or any(other in upper for switch in upper for other in between[switch]):
         return None
     if len(hosts) == 1:
@@ -103,14 +103,15 @@ def _divided(
     hosts: Mapping[str, int],
     sends: Mapping[str, float],
     between: Mapping[str, Mapping[str, float]],
-    upper: Sequence[str],
+    upper: Set[str],
 ) -> Bisection:
     """What passes from one half of the leaves to the other: through upper switches, and over cables between leaves."""
     rest = hosts.keys() - half
     through = sum(
-        min(sum(between[leaf].get(switch, 0.0) for leaf in side) for side in (half, rest)) for switch in upper
+        min(sum(rate for leaf, rate in between[switch].items() if leaf in side) for side in (half, rest))
+        for switch in upper
     )
-    direct = sum(between[leaf].get(other, 0.0) for leaf in half for other in rest)
+    direct = sum(rate for leaf in half for other, rate in between[leaf].items() if other in rest)
     smaller = min((half, rest), key=lambda side: sum(sends[leaf] for leaf in side))
     able = sum(sends[leaf] for leaf in smaller)
     passing = min(through + direct, able)

@@ -7,6 +7,7 @@ are problems themselves (`map_integrity`).
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 
 from seatrial.fabric.link_problem import (
     RESEAT,
@@ -18,7 +19,7 @@ from seatrial.fabric.link_problem import (
 )
 from seatrial.fabric.link_rates import rate_faults
 from seatrial.fabric.map_integrity import integrity_problems, one_sided
-from seatrial.fabric.missing_cables import MissingCables, missing_cables
+from seatrial.fabric.missing_cables import MOST_SWITCHES, MissingCables, missing_cables, too_many
 from seatrial.model.fabric_map import DeviceKind, FabricDevice, FabricLink, FabricMap
 from seatrial.model.subject import FABRIC, device, link
 from seatrial.model.verdict import Finding, FindingKind
@@ -55,9 +56,21 @@ def check_map(fabric: FabricMap) -> tuple[Finding, ...]:
     faults = [*lone, *(fault for fault in rate_faults(fabric, tier) if fault.link not in contradicted)]
     return (
         *integrity_problems(fabric),
+        *_not_searched(too_many(tier)),
         *link_problems(fabric, faults),
         *missing_problems(fabric, missing_cables(fabric, tier)),
     )
+
+
+def _not_searched(switches: int) -> Iterator[Finding]:
+    if switches:
+        yield problem(
+            kind=FindingKind.MAP_INCOMPLETE,
+            subject=device("map"),
+            statement=f"{switches} switches are in one tier, and missing cables are searched among {MOST_SWITCHES} at "
+            "most.",
+            remedy="Give a map of a part of the fabric.",
+        )
 
 
 def tiers(fabric: FabricMap) -> Mapping[str, int]:
@@ -99,10 +112,11 @@ def link_problems(fabric: FabricMap, faults: Sequence[LinkFault]) -> Iterator[Fi
             yield _shared_by_all(of_kind, len(fabric.links), devices)
             left = [fault for fault in left if fault.kind is not kind]
     totals = Counter(place for cable in fabric.links for place in _places(cable, devices))
-    while shared := _most_shared(left, totals, devices):
-        (switch, where), group = shared
+    taken: set[int] = set()
+    for (switch, where), group in _shared(left, totals, devices):
         yield _of_switch(switch, where, group, totals[switch, where], devices)
-        left = [fault for fault in left if fault not in group]
+        taken.update(map(id, group))
+    left = [fault for fault in left if id(fault) not in taken]
     for fault in left:
         yield problem(
             kind=fault.kind,
@@ -122,23 +136,30 @@ def _places(cable: FabricLink, devices: Mapping[str, FabricDevice]) -> Iterator[
                 yield near_end.device, TO_SWITCHES if kind is DeviceKind.SWITCH else TO_ADAPTERS
 
 
-def _most_shared(
+def _shared(
     faults: Sequence[LinkFault], totals: Counter[Place], devices: Mapping[str, FabricDevice]
-) -> tuple[Place, list[LinkFault]] | None:
-    """The switch with most cables of one fault, if these are nearly all of its cables."""
-    groups: defaultdict[tuple[Place, FindingKind], list[LinkFault]] = defaultdict(list)
+) -> Iterator[tuple[Place, list[LinkFault]]]:
+    """Switches of which nearly all cables have one fault, the one with most of them first; each cable once."""
+    groups: defaultdict[tuple[Place, FindingKind], dict[int, LinkFault]] = defaultdict(dict)
     for fault in faults:
         for place in _places(fault.link, devices):
-            groups[place, fault.kind].append(fault)
-    shared = [
-        (-len(group), CLASSES.index(place[1]), natural_key(name_of(devices, place[0])), place, kind)
-        for (place, kind), group in groups.items()
-        if len(group) >= FEWEST and len(group) >= NEARLY_ALL * totals[place]
-    ]
-    if not shared:
-        return None
-    *_, place, kind = min(shared)
-    return place, groups[place, kind]
+            groups[place, fault.kind][id(fault)] = fault
+    names = {place: (CLASSES.index(place[1]), natural_key(name_of(devices, place[0]))) for place, _ in groups}
+    queue = [(-len(group), *names[place], place, kind) for (place, kind), group in groups.items()]
+    heapify(queue)
+    while queue:
+        size, *_, place, kind = heappop(queue)
+        group = groups[place, kind]
+        if len(group) < max(FEWEST, NEARLY_ALL * totals[place]):
+            continue
+        if len(group) != -size:  # another switch has taken some of them
+            heappush(queue, (-len(group), *names[place], place, kind))
+            continue
+        shared = list(group.values())
+        for fault in shared:
+            for other in _places(fault.link, devices):
+                groups[other, kind].pop(id(fault), None)
+        yield place, shared
 
 
 def _of_switch(
@@ -178,13 +199,25 @@ def _says(group: Sequence[LinkFault]) -> str:
 def missing_problems(fabric: FabricMap, missing: Sequence[MissingCables]) -> Iterator[Finding]:
     """One problem for each switch that lacks cables to several others, and one for each other pair."""
     devices = fabric.by_key
-    left = list(missing)
-    while left:
-        often = Counter(switch for pair in left for switch in (pair.upper, pair.lower))
-        switch = min(often, key=lambda key: (-often[key], natural_key(name_of(devices, key))))
-        group = [pair for pair in left if switch in (pair.lower, pair.upper)]
-        left = [pair for pair in left if pair not in group]
-        yield _one_pair(group[0], devices) if len(group) == 1 else _several_pairs(switch, group, devices)
+    pairs: defaultdict[str, dict[int, MissingCables]] = defaultdict(dict)
+    for number, pair in enumerate(missing):
+        for switch in (pair.upper, pair.lower):
+            pairs[switch][number] = pair
+    names = {switch: natural_key(name_of(devices, switch)) for switch in pairs}
+    queue = [(-len(lacking), names[switch], switch) for switch, lacking in pairs.items()]
+    heapify(queue)
+    while queue:
+        size, _, switch = heappop(queue)
+        lacking = pairs[switch]
+        if lacking and len(lacking) != -size:
+            heappush(queue, (-len(lacking), names[switch], switch))
+        elif lacking:
+            group = dict(lacking)
+            for number, pair in group.items():
+                for end in {pair.upper, pair.lower}:
+                    del pairs[end][number]
+            found = list(group.values())
+            yield _one_pair(found[0], devices) if len(found) == 1 else _several_pairs(switch, found, devices)
 
 
 def _one_pair(pair: MissingCables, devices: Mapping[str, FabricDevice]) -> Finding:

@@ -125,8 +125,9 @@ def _without_cables(fabric: FabricMap) -> Iterator[Finding]:
     """Adapters that the text lists without a cable."""
     joined = {end.device for link in fabric.links for end in (link.one, link.other)}
     joined |= {end.device for end in fabric.down} | _last(fabric)
+    devices = fabric.by_key
     for key in fabric.sections or ():
-        adapter = fabric.by_key[key]
+        adapter = devices[key]
         if key not in joined and adapter.kind is DeviceKind.ADAPTER and fabric.links:
             yield problem(
                 kind=FindingKind.CABLES_MISSING,

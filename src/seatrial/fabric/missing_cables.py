@@ -57,9 +57,10 @@ class _Cables:
 def missing_cables(fabric: FabricMap, tier: Mapping[str, int]) -> list[MissingCables]:
     """Pairs of switches of neighbouring tiers that lack cables. Empty where the map lacks lines of switches.
 
-    A pair lacks cables if most peers of either switch have more, and the same number, to the other one.
+    Empty, too, for more switches than can be compared. A pair lacks cables if most peers of either switch have more,
+    and the same number, to the other one.
     """
-    if not switches_complete(fabric):
+    if not switches_complete(fabric) or too_many(tier):
         return []
     cables = _Cables(fabric, tier)
     missing: list[MissingCables] = []
@@ -70,6 +71,16 @@ def missing_cables(fabric: FabricMap, tier: Mapping[str, int]) -> list[MissingCa
         )
         missing += _between(cables, lower, upper)
     return missing
+
+
+def too_many(tier: Mapping[str, int]) -> int:
+    """How many switches the largest tier has, if they are too many to compare each with each; else 0."""
+    most = max(Counter(tier.values()).values(), default=0)
+    return most if most > MOST_SWITCHES else 0
+
+
+MOST_SWITCHES = 4096
+"""Of a tier: each is compared with each, which takes the square of their number in memory."""
 
 
 def _between(cables: _Cables, lower: list[str], upper: list[str]) -> list[MissingCables]:

@@ -56,7 +56,8 @@ def make_routing(
     routes = Routes(fabric)
     adapter_of = adapters_of(fabric, routes.number, nodes, device)
     if not adapter_of:
-        hosts = sorted({fabric.by_key[key].name for key in routes.adapters})
+        devices = fabric.by_key
+        hosts = sorted({devices[key].name for key in routes.adapters})
         rail = f" with an adapter called {device!r}" if device else ""
         raise UsageError(
             f"The fabric's map has none of the nodes ({some(list(nodes), TOLD)}){rail}; its adapters are called "

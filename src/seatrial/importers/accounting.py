@@ -15,6 +15,7 @@ from seatrial.importers.accounting_fields import (
     FORMS,
     FREE_TEXTS,
     JOB,
+    MOST_JOINED,
     NEEDED,
     STEP,
     limit_text,
@@ -26,9 +27,14 @@ from seatrial.importers.accounting_fields import (
     whole,
 )
 from seatrial.model.errors import UsageError
+from seatrial.model.words import count
 
-LONGEST_RECORD = 1 << 20
+LONGEST_RECORD = 1 << 18
 """Characters of a record; a file that is not accounting must not be collected as one."""
+MOST_COLUMNS = 1000
+TRIES, TRIES_OF_RECORD = 10_000, 8
+"""How often lines and separators may be joined, and how much more often for each record: a file that is made to fit
+nowhere must not take long."""
 
 
 class AccountedJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -137,6 +143,11 @@ class _Reading:
 
     def __init__(self, header: Sequence[str], documents: Iterable[list[str]] = ()) -> None:
         """`documents`: the records of what is not lines. Raises UsageError where a needed column is missing."""
+        if len(header) > MOST_COLUMNS:
+            raise UsageError(
+                f"The first line names {count(len(header), 'column')}; accounting has at most {MOST_COLUMNS}.",
+                "Give fewer columns, as with sacct --format.",
+            )
         titles = [title.lower().replace("_", "") for title in header]
         places = {
             field: next(titles.index(name) for name in names if name in titles)
@@ -153,7 +164,7 @@ class _Reading:
             )
         self._places = places
         self._width = len(titles)
-        self._free = tuple(place for place, title in enumerate(titles) if title in FREE_TEXTS)
+        self._free = tuple(titles.index(title) for title in FREE_TEXTS if title in titles)
         last = next((field for field, place in places.items() if place == self._width - 1), "")
         self._last = FORMS.get(last)
         self._forms = [(places[name], form.fullmatch) for name, form in FORMS.items() if name in places]
@@ -163,32 +174,37 @@ class _Reading:
         self.left_out: Counter[str] = Counter()
         self.unreadable: list[int] = []
         self.records = 0
+        self._tries = 0
 
     def rows(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """The fields of each record of `sacct --parsable2`; one with line breaks is joined again."""
-        pending, begun, full = "", 0, False
+        closed: list[str] = []
+        tail: list[str] = []
+        """Fields of a record that goes on, and the lines of the last one."""
+        begun = length = 0
         for number, text in self._closed(enumerate(texts, 2)):
-            if not text and not pending:
+            if not text and not tail:
                 continue
-            fields = text.split("|")
-            if pending:
-                anew = len(fields) >= self._width and (full or self._complete(fields))
-                if anew or len(pending) > LONGEST_RECORD:
-                    self._refuse(begun)
-                    begun = number
-                else:
-                    fields = f"{pending}\n{text}".split("|")
-            else:
-                begun = number
-            full = len(fields) >= self._width
-            joined = self._without_separators(fields) if len(fields) > self._width else fields
-            if full and len(joined) == self._width and self._complete(joined):
+            first, *others = fields = text.split("|")
+            full = len(closed) + 1 >= self._width
+            anew = len(fields) >= self._width and (full or self._complete(fields))
+            if tail and (anew or length > LONGEST_RECORD):
+                self._refuse(begun)
+                closed, tail = [], []
+            if not tail:
+                begun, length = number, 0
+            length += len(text) + 1
+            tail.append(first)
+            if others:
+                closed += ["\n".join(tail), *others[:-1]]
+                tail = others[-1:]
+            if 0 <= len(closed) + 1 - self._width <= MOST_JOINED and (
+                joined := self._joined([*closed, "\n".join(tail)])
+            ):
                 self.records += 1
-                pending = ""
                 yield joined
-            else:
-                pending = "|".join(fields)
-        if pending:
+                closed, tail = [], []
+        if tail:
             self._refuse(begun)
 
     def _closed(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -196,17 +212,20 @@ class _Reading:
         if self._width - 1 not in self._free:
             yield from lines
             return
-        begun, held, separators = 0, "", 0
+        begun, separators, length = 0, 0, 0
+        held: list[str] = []
         for number, text in lines:
             further = text.count("|")
             ended = separators >= self._width - 1
-            if held and ended and further < self._width - 1 and not (further and self._begins(text)):
-                held = f"{held}\n{text}"[:LONGEST_RECORD]
+            if any(held) and ended and further < self._width - 1 and not (further and self._begins(text)):
+                length += len(text) + 1
+                if length <= LONGEST_RECORD:
+                    held.append(text)
                 continue
-            if held:
-                yield begun, held.rstrip("\n")
-            begun, held, separators = number, text, further + (0 if ended else separators)
-        yield begun, held.rstrip("\n")
+            if any(held):
+                yield begun, "\n".join(held).rstrip("\n")
+            begun, held, length, separators = number, [text], len(text), further + (0 if ended else separators)
+        yield begun, "\n".join(held).rstrip("\n")
 
     def _begins(self, text: str) -> bool:
         """Whether the number of a job is where a record has it."""
@@ -239,14 +258,18 @@ class _Reading:
             elif fields:
                 self._refuse(reader.line_num + 1)
 
-    def _without_separators(self, fields: list[str]) -> list[str]:
-        """The fields of a record in which texts of users have separators; empty where no way of joining fits."""
-        for texts in ways_to_join(self._free, len(fields) - self._width):
+    def _joined(self, fields: list[str]) -> list[str]:
+        """The fields of a record, in which texts of users may have separators; empty where no way of joining fits."""
+        more = len(fields) - self._width
+        for texts in ways_to_join(self._free, more) if more else ((),):
+            self._tries += 1
+            if self._tries > TRIES + TRIES_OF_RECORD * self.records:
+                return []
             joined = fields
             for place in sorted(set(texts)):
                 end = place + texts.count(place) + 1
                 joined = [*joined[:place], "|".join(joined[place:end]), *joined[end:]]
-            if self._valid(joined) and self._plausible(joined):
+            if self._complete(joined) and (not more or self._plausible(joined)):
                 return joined
         return []
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from seatrial.importers.accounting_fields import COLUMN_NAMES
 from seatrial.model.errors import UsageError
 
 Rows = tuple[Sequence[str], Iterator[list[str]]]
@@ -33,8 +34,15 @@ JSON_TITLES = (
     "State",
     "ExitCode",
 )
+TITLES = frozenset(name for names in COLUMN_NAMES.values() for name in names)
 TIMES = ("Submit", "Start", "End")
-ROWS_AT_ONCE = 1000
+ROWS_AT_ONCE = 100
+WRITE_VERSION = 18
+"""Place of the version with which a database is written and read; that of a database with a log (2) cannot be opened
+in memory."""
+LONGEST_VALUE = 1 << 20
+LEAST_ROW = 4
+"""Bytes of a row: its place in the page, its length and number (SQLite's file format, 1.6)."""
 
 
 class _Number(msgspec.Struct):
@@ -195,33 +203,49 @@ def _moment(seconds: float) -> str:
 
 
 def rows_of_sqlite(content: bytes) -> Rows:
-    """The records of a database of slurm2sql. Raises UsageError for another database."""
+    """The records of a database of slurm2sql. Raises UsageError for another database.
+
+    What would be computed (views, generated columns, modules) is not read: its expressions can take for ever.
+    """
     try:
         base = sqlite3.connect(":memory:")
-        base.deserialize(content)
+        base.deserialize(content[:WRITE_VERSION] + b"\1\1" + content[WRITE_VERSION + 2 :])
         base.text_factory = lambda text: text.decode("utf-8", errors="replace")
+        base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         base.execute("PRAGMA trusted_schema=OFF")
-        if not base.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'slurm'").fetchone():
+        if ("table",) not in base.execute("SELECT type FROM pragma_table_list('slurm') WHERE schema = 'main'"):
             raise UsageError("This database has no table slurm.", "Give one that slurm2sql wrote.")
-        rows = base.execute("SELECT * FROM slurm")
+        stored = base.execute("SELECT name FROM pragma_table_xinfo('slurm') WHERE hidden = 0")
+        titles = [name for (name,) in stored if name.lower().replace("_", "") in TITLES]
+        chosen = ", ".join('"' + title.replace('"', '""') + '"' for title in titles) or "NULL"
+        rows = base.execute(f"SELECT {chosen} FROM slurm")  # noqa: S608 - names of its own columns, in quotes
     except sqlite3.Error as error:
-        raise UsageError(f"This database cannot be read: {error}.", "Give one that slurm2sql wrote.") from error
-    titles = [column[0] for column in rows.description]
-    return titles, _rows_of_sqlite(rows, titles)
+        raise _unreadable(str(error)) from error
+    return titles, _rows_of_sqlite(rows, titles, len(content))
 
 
-def _rows_of_sqlite(rows: sqlite3.Cursor, titles: Sequence[str]) -> Iterator[list[str]]:
+def _unreadable(why: str) -> UsageError:
+    return UsageError(f"This database cannot be read: {why}.", "Give one that slurm2sql wrote.")
+
+
+def _rows_of_sqlite(rows: sqlite3.Cursor, titles: Sequence[str], size: int) -> Iterator[list[str]]:
+    """`size`: bytes of the database, which hold no more rows and letters; pages that lead in a circle give more."""
     times = {place for place, title in enumerate(titles) if title in TIMES}
+    number = letters = 0
     while True:
         try:
             some = rows.fetchmany(ROWS_AT_ONCE)
         except sqlite3.Error as error:
-            raise UsageError(f"This database cannot be read: {error}.", "Give one that slurm2sql wrote.") from error
+            raise _unreadable(str(error)) from error
         if not some:
             return
+        number += len(some)
+        letters += sum(len(value) for row in some for value in row if isinstance(value, str | bytes))
+        if number * LEAST_ROW > size or letters > size:
+            raise _unreadable("it has more rows than its bytes can hold")
         for row in some:
             yield [
-                _moment(value or 0) if place in times and not isinstance(value, str) else _text(value)
+                _moment(value or 0) if place in times and not isinstance(value, str | bytes) else _text(value)
                 for place, value in enumerate(row)
             ]
 

@@ -36,7 +36,7 @@ PLACES = re.compile(r"/[0-9*,]+(?:\+|$)")
 """Processors in PBS's list of hosts: n1/0*16+n2/0*16."""
 FREE_TEXTS = ("jobname", "name", "submitline", "comment", "admincomment", "systemcomment", "workdir", "constraints")
 """Columns that users fill, and that may hold the separator and line breaks; constraints hold the separator."""
-JOB = re.compile(r"[0-9]{1,18}(?:_(?:[0-9]{1,18}|\[[^\]]*\]?[^.+]*))?(?:\+[0-9]{1,9})?(?:\.[\w+-]+)?")
+JOB = re.compile(r"[0-9]{1,18}(?:_(?:[0-9]{1,18}|\[[^\]]*+\]?+[^.+]*+))?(?:\+[0-9]{1,9})?(?:\.[\w+-]+)?")
 SPAN = re.compile(r"(?:([0-9]{1,9})-)?(?:([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9})(?:\.[0-9]{1,9})?")
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-.*|[0-9]{9,12}|Unknown|None|")
 LIMIT = re.compile(r"(?:[0-9]{1,9}-)?[0-9]{2,9}:[0-9]{2}:[0-9]{2}|[0-9]{1,12}|[A-Za-z_]*")
@@ -132,8 +132,6 @@ def _all_ways(free: tuple[int, ...], more: int) -> list[tuple[int, ...]]:
 
 
 def _few_ways(free: tuple[int, ...], more: int) -> Iterator[tuple[int, ...]]:
-    if more > MOST_JOINED:
-        return
     yield from ((place,) * more for place in reversed(free))
     for early, late in combinations(free, 2):
         yield from ((early,) * first + (late,) * (more - first) for first in range(1, more))

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator
 from io import StringIO
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.words import count
 from seatrial.render import finding_text
 from seatrial.render.escape import clean
 from seatrial.render.headline import LINE, first_line
@@ -32,6 +34,10 @@ GAP = 2
 """Blanks between columns."""
 BREAKS = re.compile(r" (?!%)")
 """Where a heading is broken: not between a number and its unit."""
+MOST_FINDINGS, MOST_ROWS, MOST_PARTS = 1000, 2000, 4000
+"""Findings, and of a report with a verdict rows of a table and parts, that are printed: laying one out takes a
+millisecond or two. Lists are printed whole: who has many runs must not hide those of others."""
+NOT_PRINTED = "The rest is not printed: --json has all of it."
 LEAST_WORDS = 12
 """Characters to which a column of words may shrink before numbers are broken."""
 STYLES = {
@@ -69,7 +75,9 @@ def as_text(report: Report, *, width: int = 100, colour: bool = False) -> str:
         highlight=False,
         _environ={},
     )
-    for part in _parts(report, columns):
+    parts = _parts(report, columns)
+    most = MOST_PARTS if report.word else None
+    for part in (*islice(parts, most), *([_text(NOT_PRINTED)] if next(parts, None) is not None else ())):
         breakable = getattr(part, "no_wrap", True) is None  # only a Text has it; soft_wrap would cut anything else
         console.print(part, soft_wrap=getattr(part, "no_wrap", None) is True or (breakable and not report.wrapped))
     return "".join(line.rstrip() + "\n" for line in out.getvalue().removesuffix("\n").split("\n"))
@@ -90,10 +98,10 @@ def _parts(report: Report, columns: int) -> Iterator["RenderableType"]:
         started = True
         if block.title:
             yield _text(block.title, "bold")
-        yield from _block(block, columns)
+        yield from _block(block, columns, MOST_ROWS if report.word else len(getattr(block, "rows", ())))
 
 
-def _block(block: Block, columns: int) -> Iterator["RenderableType"]:
+def _block(block: Block, columns: int, most_rows: int) -> Iterator["RenderableType"]:
     match block:
         case Findings():
             yield from _brief(block) if block.brief else _findings(block)
@@ -108,14 +116,16 @@ def _block(block: Block, columns: int) -> Iterator["RenderableType"]:
         case Drawing():
             yield from (_drawn(line) for line in block.lines)
         case Table():
-            yield _indented(_table(block, columns - block.indent), block.indent)
+            yield _indented(_table(block, columns - block.indent, most_rows), block.indent)
+            if more := len(block.rows[most_rows:]):
+                yield _text(f"{count(more, 'more row')}: --json has all of them.")
         case _:
             raise TypeError(f"a terminal cannot show a block of the kind {block.kind!r}")
 
 
 def _findings(block: Findings) -> Iterator["RenderableType"]:
     """Number, verdict and subject; the statement; then numbers, proof and remedy."""
-    for number, finding in enumerate(block.findings, start=1):
+    for number, finding in enumerate(block.findings[:MOST_FINDINGS], start=1):
         if number > 1:
             yield ""
         verdict = finding.verdict.value
@@ -123,14 +133,22 @@ def _findings(block: Findings) -> Iterator["RenderableType"]:
         yield _pieces((f"{number}  ", "bold"), (verdict, STYLES[verdict]), (f"  {title}", ""))
         yield _indented(_text(finding.statement, "bold"), 3)
         yield labelled(finding_text.rows(finding), indent=3)
+    yield from _not_printed(block)
     if block.left_out:
         yield _text("")
         yield _text(block.left_out)
 
 
+def _not_printed(block: Findings) -> Iterator["RenderableType"]:
+    if more := len(block.findings[MOST_FINDINGS:]):
+        yield ""
+        yield _text(f"{count(more, 'more finding')}: --json has all of them.")
+
+
 def _brief(block: Findings) -> Iterator["RenderableType"]:
-    for number, finding in enumerate(block.findings, start=1):
+    for number, finding in enumerate(block.findings[:MOST_FINDINGS], start=1):
         yield labelled([(str(number), _headed(finding)), ("", finding.statement)])
+    yield from _not_printed(block)
 
 
 def _headed(finding: Finding) -> str:
@@ -147,7 +165,7 @@ def labelled(rows: Iterable[tuple[str, str]], *, indent: int = 0) -> "Renderable
     return _indented(table, indent)
 
 
-def _table(block: Table, width: int) -> "RichTable":
+def _table(block: Table, width: int, most_rows: int) -> "RichTable":
     """Numbers are not broken as long as words can be; the headings above them are broken first."""
     titles = [clean(column.title) for column in block.columns]
     cells = [max((len(clean(row[place])) for row in block.rows), default=0) for place in range(len(titles))]
@@ -165,7 +183,7 @@ def _table(block: Table, width: int) -> "RichTable":
             overflow="fold",
             no_wrap=column.unbroken or (firm and place in numbers),
         )
-    for number, row in enumerate(block.rows):
+    for number, row in enumerate(block.rows[:most_rows]):
         table.add_row(*(_text(cell) for cell in row), style="bold" if number in block.strong else None)
     return table
 

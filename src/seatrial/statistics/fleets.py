@@ -349,8 +349,22 @@ def sign_evidence(below: int, runs: int) -> float:
     """
     if not 0 <= below <= runs:
         raise ValueError(f"{below} of {runs} runs is not possible")
-    total = sum(math.comb(runs + 1, fewer) for fewer in range(below + 1))
-    return total / ((runs + 1) * math.comb(runs, below))
+    term = total = math.comb(runs + 1, below)
+    for fewer in range(below, 0, -1):
+        term = term * fewer // (runs + 2 - fewer)
+        total += term
+        if total.bit_length() - term.bit_length() > NEGLIGIBLE_BITS:
+            break
+    try:
+        return min(total / ((runs + 1) * math.comb(runs, below)), MOST_EVIDENCE)
+    except OverflowError:
+        return MOST_EVIDENCE
+
+
+NEGLIGIBLE_BITS = 80
+"""By which a term, of those that only become smaller, is less than what a number keeps of the sum."""
+MOST_EVIDENCE = 1e300
+"""Thousands of runs have more than a number can hold."""
 
 
 @functools.lru_cache(maxsize=4096)

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -272,3 +273,108 @@ def test_csv_of_other_schedulers(text: str, expected: list[tuple[object, ...]]) 
     jobs = read_accounting(text.encode().splitlines(keepends=True)).jobs
     assert [(job.job, job.user, job.nodes, job.state, job.signal) for job in jobs] == expected
     assert {job.elapsed_s for job in jobs} == {60}
+
+
+def database(path: Path, columns: str = "JobID, Elapsed, State", *rows: tuple[object, ...]) -> sqlite3.Connection:
+    base = sqlite3.connect(path)
+    base.execute(f"CREATE TABLE slurm ({columns})")
+    for row in rows:
+        base.execute(f"INSERT INTO slurm VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608 - our own
+    base.commit()
+    return base
+
+
+def test_a_database_with_a_log_is_read(tmp_path: Path) -> None:
+    """As slurm2sql leaves them."""
+    base = database(tmp_path / "jobs.db", "JobID, Elapsed, State", ("7", 60, "COMPLETED"))
+    base.execute("PRAGMA journal_mode=WAL")
+    base.execute("INSERT INTO slurm VALUES ('8', 60, 'COMPLETED')")
+    base.commit()
+    base.close()
+    assert [job.job for job in read_file(tmp_path / "jobs.db").jobs] == ["7", "8"]
+
+
+def test_what_a_database_would_compute_is_not_read(tmp_path: Path) -> None:
+    endless = "(hex(zeroblob(400000000)))"
+    database(tmp_path / "g", f"JobID, Elapsed, State, User AS {endless}", ("7", 60, "COMPLETED")).close()
+    (job,) = read_file(tmp_path / "g").jobs
+    assert job.user == ""
+    base = database(tmp_path / "v")
+    base.execute("DROP TABLE slurm")
+    base.execute(
+        "CREATE VIEW slurm AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) "
+        "SELECT x AS JobID, x AS Elapsed, x AS State FROM r WHERE x < 0"
+    )
+    base.execute("PRAGMA writable_schema=ON")
+    base.execute("UPDATE sqlite_master SET type = 'table'")
+    base.commit()
+    base.close()
+    with pytest.raises(UsageError):
+        read_file(tmp_path / "v")
+
+
+def test_bytes_in_a_database_are_no_times(tmp_path: Path) -> None:
+    database(tmp_path / "b", "JobID, Elapsed, State, Start", ("7", 60, "COMPLETED", b"\x00")).close()
+    (job,) = read_file(tmp_path / "b").jobs
+    assert job.started.startswith("b'")
+
+
+def test_a_database_cannot_have_more_rows_than_bytes(tmp_path: Path) -> None:
+    """A page that leads to the same page many times, on several levels, is a table of any length."""
+    base = database(tmp_path / "c", "JobID, Elapsed, State", *[(str(job), 60, "COMPLETED") for job in range(20_000)])
+    (size,), (root,) = base.execute("PRAGMA page_size").fetchone(), base.execute(ROOT_PAGE).fetchone()
+    base.close()
+    content = bytearray((tmp_path / "c").read_bytes())
+    page = content[(root - 1) * size : root * size]
+    assert page[0] == INTERIOR
+    cells = int.from_bytes(page[3:5])
+    pointers = [int.from_bytes(page[12 + 2 * cell : 14 + 2 * cell]) for cell in range(cells)]
+    leaf = page[pointers[0] : pointers[0] + 4]
+    for pointer in pointers:
+        page[pointer : pointer + 4] = leaf
+    new = len(content) // size + 1
+    content += page
+    upper = bytearray(page)
+    for pointer in pointers:
+        upper[pointer : pointer + 4] = new.to_bytes(4)
+    upper[8:12] = new.to_bytes(4)
+    content[(root - 1) * size : root * size] = upper
+    content[28:32] = new.to_bytes(4)
+    (tmp_path / "c").write_bytes(content)
+    with pytest.raises(UsageError, match="more rows than its bytes"):
+        read_file(tmp_path / "c")
+
+
+ROOT_PAGE, INTERIOR = "SELECT rootpage FROM sqlite_master", 5
+
+
+def read_file(path: Path) -> AccountedJobs:
+    with path.open("rb") as stream:
+        return read_accounting(stream)
+
+
+@pytest.mark.parametrize(
+    ("head", "lines"),
+    [
+        ("JobID|User|ElapsedRaw|State|NodeList", ["1", *[""] * 300_000]),
+        ("JobID|User|ElapsedRaw|State|NodeList", ["1", *["x|"] * 150_000]),
+        ("JobID|ElapsedRaw|State|User|JobName", ["1|60|COMPLETED|u|n", *["x"] * 600_000]),
+        ("JobID|" + "Comment|" * 60 + "ElapsedRaw|State", ["1" + "|a" * 66 + "|60|0"]),
+        (
+            "JobID|JobName|SubmitLine|Comment|AdminComment|SystemComment|WorkDir|Constraints|ElapsedRaw|State",
+            ["1" + "|a" * 205 + "|60|0"] * 300,
+        ),
+        ("JobID,Elapsed,State", ["1_[" + "a" * 40_000 + ".!]x.!,60,COMPLETED"]),
+    ],
+    ids=("empty lines", "separators", "last text", "many texts", "many ways", "numbers"),
+)  # fmt: skip
+def test_texts_that_fit_nowhere_do_not_take_long(head: str, lines: list[str]) -> None:
+    began = time.process_time()
+    accounted = read_accounting([f"{line}\n".encode() for line in (head, *lines)])
+    assert time.process_time() - began < 6
+    assert len(accounted.jobs) <= 1
+
+
+def test_accounting_has_at_most_a_thousand_columns() -> None:
+    with pytest.raises(UsageError, match="columns"):
+        read_accounting([b"JobID|ElapsedRaw|State" + b"|x" * 1000 + b"\n"])

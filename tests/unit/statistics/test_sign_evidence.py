@@ -1,6 +1,7 @@
 """Evidence after every run: false alarms over 300 looks, runs until a slow node is flagged, coverage at all times."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -62,3 +63,10 @@ def test_the_interval_contains_the_median_after_every_run() -> None:
     low, high = median_sequence(np.linspace(0, 1, 1001).tolist())
     assert 0.4 < low < 0.5 < high < 0.6
     assert low + high == pytest.approx(1)
+
+
+def test_many_runs_take_no_longer_and_do_not_overflow() -> None:
+    began = time.process_time()
+    assert sign_evidence(6_000, 8_000) == 1e300
+    assert alarm_count(30_000) < 15_600
+    assert time.process_time() - began < 4

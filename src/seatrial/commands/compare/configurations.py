@@ -36,6 +36,8 @@ MOST_FILES = 1000
 MOST_CONFIGURATIONS = 24
 """Nobody reads a table of more."""
 MOST_SIZES = 2000
+MOST_FIGURES, MOST_VALUES = 500, 250_000
+"""What is read and printed in seconds."""
 MOST_LIMITS = 1000
 """Pairs whose limits are computed; of more none is known."""
 IN_NAME = re.compile(r" ?\bbytes=(?P<bytes>\d{1,15})\b")
@@ -105,6 +107,13 @@ def read_configurations(wanted: Wanted, waiting: Callable[[str], None] | None = 
         )
     if len({each.size for each in measured}) > MOST_SIZES:
         raise UsageError(f"There are more than {MOST_SIZES} sizes.", "Choose what curves run over with --over.")
+    figures = len({each.figure for each in measured})
+    if figures > MOST_FIGURES or len(measured) > MOST_VALUES:
+        raise UsageError(
+            f"There are {count(figures, 'figure')} with {count(len(measured), 'value')}; at most {MOST_FIGURES} with "
+            f"{MOST_VALUES} can be compared.",
+            "Choose columns of values with --column, or give fewer files.",
+        )
     return Read(measured=tuple(measured), main=main, notes=tuple(notes), limits=limits)
 
 

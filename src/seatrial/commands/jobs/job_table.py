@@ -12,12 +12,17 @@ from numpy.typing import NDArray
 
 from seatrial.commands.jobs.families import Family, Grouping, Names
 from seatrial.importers.accounting import AccountedJob, AccountedJobs, moment
+from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
 from seatrial.model.pair_table import Reals
 from seatrial.statistics.strata import ENDLESS, Members, Places
 
 PLAIN_NAMES = re.compile(r"[A-Za-z0-9._,-]+")
 """Nodes that are not folded."""
+NODE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*+")
+"""A name of a node; reports print it in commands, which people paste."""
+MOST_EXPANDED, MOST_PLACES = 1 << 21, 1 << 24
+"""Nodes in all lists that differ, and in the lists of all jobs."""
 FEWEST_OF_DAY = 4
 """Jobs of a family on one day that are compared with each other; fewer are compared with its other small days."""
 
@@ -198,25 +203,33 @@ class _Nodes:
 
     def __init__(self) -> None:
         self._lists: dict[str, tuple[int, ...]] = {"": ()}
+        self._expanded = 0
         self.number_of: dict[str, int] = {}
         self.members: list[int] = []
         self.counts: list[int] = []
 
     def add(self, text: str) -> None:
-        """The nodes of the next job."""
+        """The nodes of the next job. Raises UsageError where they are too many."""
         numbers = self._lists.get(text)
         if numbers is None:
             numbers = self._lists[text] = tuple(
                 self.number_of.setdefault(name, len(self.number_of)) for name in _expanded(text)
+            )
+            self._expanded += len(numbers)
+        if self._expanded > MOST_EXPANDED or len(self.members) + len(numbers) > MOST_PLACES:
+            raise UsageError(
+                "The lists of nodes of these jobs are too long to compare them.",
+                "Give a shorter period (--since, --until) or one partition (--partition).",
             )
         self.members += numbers
         self.counts.append(len(numbers))
 
 
 def _expanded(text: str) -> tuple[str, ...]:
-    if PLAIN_NAMES.fullmatch(text):
-        return tuple(dict.fromkeys(filter(None, text.split(","))))
+    """The nodes of a list; none where it is not one."""
     try:
-        return tuple(dict.fromkeys(expand(text)))
+        names = filter(None, text.split(",")) if PLAIN_NAMES.fullmatch(text) else expand(text)
     except ValueError:
         return ()
+    nodes = tuple(dict.fromkeys(names))
+    return nodes if all(map(NODE.fullmatch, nodes)) else ()

@@ -68,11 +68,14 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """Rows and files that are not part of the curve."""
 
 
+def _usable(run: Run) -> bool:
+    return LEAST < run.value < MOST and LEAST < run.size < MOST
+
+
 def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | None = None) -> Judged:
     """The judgement of one curve. `own_rates`: the rate or time of each node alone, in the metric of the curve."""
     by_size: defaultdict[float, list[Run]] = defaultdict(list)
-    usable = [run for run in curve.runs if LEAST < run.value < MOST and LEAST < run.size < MOST]
-    for run in sorted(usable, key=lambda run: run.size):
+    for run in sorted(filter(_usable, curve.runs), key=lambda run: run.size):
         by_size[run.size].append(run)
     breaches = work_breaches(curve, weak=weak)
     points: list[Point] = []
@@ -93,7 +96,7 @@ def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | No
                 )
         points.append(msgspec.structs.replace(point, marks=tuple(marks), explanation=explanation))
     breaches += _slower_with_more(curve, points)
-    left_out = [*curve.left_out, *(_without_value(curve, run) for run in curve.runs if run not in usable)]
+    left_out = [*curve.left_out, *(_without_value(curve, run) for run in curve.runs if not _usable(run))]
     left_out.sort(key=lambda item: natural_key(item.source))
     sizes = [point.size for point in points]
     rates = [point.speedup.value for point in points]

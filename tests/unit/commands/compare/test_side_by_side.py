@@ -221,3 +221,14 @@ def test_what_cannot_be_compared_is_refused(
 ) -> None:
     (tmp_path / "table.csv").write_text(text)
     assert said in seatrial("compare", "--side-by-side", str(tmp_path / "table.csv"), *words, code=64).err
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(600, 2), (2, 130_000)])
+def test_more_figures_or_values_than_are_read_in_seconds_are_refused(
+    columns: int, rows: int, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    lines = [",".join(("label", *(f"v{column}" for column in range(columns))))]
+    lines += [f"c{row % 2}{',1.5' * columns}" for row in range(rows)]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    ran = seatrial("compare", "--side-by-side", str(tmp_path / "t.csv"), code=64)
+    assert "can be compared" in ran.err

@@ -1,0 +1,28 @@
+"""The columns of jobs: which names of nodes are believed, and how many."""
+
+import pytest
+
+from seatrial.commands.jobs.families import Names
+from seatrial.commands.jobs.job_table import MOST_EXPANDED, job_table
+from seatrial.importers.accounting import read_accounting
+from seatrial.model.errors import UsageError
+
+HEAD = "JobID|User|NodeList|ElapsedRaw|State"
+
+
+def lines(*nodes: str) -> list[bytes]:
+    rows = (f"{job}|u|{text}|60|COMPLETED" for job, text in enumerate(nodes, 1))
+    return [f"{line}\n".encode() for line in (HEAD, *rows)]
+
+
+@pytest.mark.parametrize("name", ["n1;id", "n$(id)", "n`id`", "-x", "n1 --y", "n1,-x", "n[1-2]&n3", ".n1"])
+def test_what_a_shell_would_act_on_is_no_node(name: str) -> None:
+    """Reports tell the names in commands, which people paste."""
+    assert job_table(read_accounting(lines(name, "n[1-2]")), Names()).nodes == ("n1", "n2")
+
+
+def test_more_nodes_than_a_memory_holds_are_refused() -> None:
+    longest = 60_000
+    texts = [f"n[{first}-{longest}]" for first in range(MOST_EXPANDED // longest + 2)]
+    with pytest.raises(UsageError, match="shorter period"):
+        job_table(read_accounting(lines(*texts)), Names())

@@ -1,0 +1,35 @@
+"""What a terminal gets of a report that is too long to be laid out in seconds."""
+
+import time
+
+import msgspec
+
+from seatrial.render.report import Block, Column, Paragraph, Report, Table
+from seatrial.render.text import MOST_PARTS, MOST_ROWS, as_text
+
+
+def printed(*blocks: Block, word: str = "PASS") -> str:
+    began = time.process_time()
+    text = as_text(Report(word=word, payload=msgspec.Struct, terminal=lambda _: blocks))
+    assert time.process_time() - began < 15
+    return text
+
+
+def test_of_a_long_table_the_first_rows_are_printed() -> None:
+    table = Table(columns=(Column(title="a"),), rows=tuple((f"r{number}",) for number in range(50_000)))
+    text = printed(table)
+    assert f"r{MOST_ROWS - 1}\n" in text
+    assert f"r{MOST_ROWS}\n" not in text
+    assert "48000 more rows: --json has all of them." in text
+
+
+def test_of_many_blocks_the_first_are_printed() -> None:
+    text = printed(*(Paragraph(text=f"p{number}") for number in range(50_000)))
+    assert text.endswith("The rest is not printed: --json has all of it.\n")
+    assert text.count("p") < MOST_PARTS + 9
+
+
+def test_a_list_is_printed_whole() -> None:
+    """Who has many runs must not hide those of others."""
+    text = printed(*(Paragraph(text=f"p{number}") for number in range(MOST_PARTS + 9)), word="")
+    assert text.endswith(f"p{MOST_PARTS + 8}\n")
