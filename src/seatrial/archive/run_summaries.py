@@ -81,7 +81,7 @@ def _site(info: RunInfo) -> SiteSettings | None:
 
 
 def _ranks_per_node(folder: Path) -> float | None:
-    """Of the first start of the probe; the journal is read up to it, which is near its beginning."""
+    """The number at the first start of the probe; the journal is read up to it, which is near its beginning."""
     try:
         with opened_inside(folder, folder / layout.JOURNAL_FILE, JOURNAL_BYTES) as journal, damage():
             for line in journal_lines(journal, folder / layout.JOURNAL_FILE):

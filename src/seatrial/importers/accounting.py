@@ -187,8 +187,8 @@ class _Reading:
                 continue
             first, *others = fields = text.split("|")
             full = len(closed) + 1 >= self._width
-            anew = len(fields) >= self._width and (full or self._complete(fields))
-            if tail and (anew or length > LONGEST_RECORD):
+            starts_record = len(fields) >= self._width and (full or self._complete(fields))
+            if tail and (starts_record or length > LONGEST_RECORD):
                 self._refuse(begun)
                 closed, tail = [], []
             if not tail:

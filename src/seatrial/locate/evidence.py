@@ -84,7 +84,7 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.retests(BANDWIDTH) + self.retests(LATENCY) > 0
 
     def of(self, metric: str) -> Mapping[Phase, RunSeries]:
-        """Its bandwidth or its latency."""
+        """The bandwidth of the pair, or its latency."""
         return self.bandwidth if metric == BANDWIDTH else self.latency
 
     def retests(self, metric: str) -> int:
@@ -93,7 +93,7 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return len(by_phase[Phase.RETEST].runs) if Phase.RETEST in by_phase else 0
 
     def retested_since(self, metric: str, number: int) -> "MeasuredPair":
-        """The same where of the runs of the retest only those from that number on count."""
+        """This pair with only those runs of the retest that have this number or a later one."""
         again = self.of(metric)[Phase.RETEST]
         series = {**self.of(metric), Phase.RETEST: msgspec.structs.replace(again, since=number)}
         if again.numbers[-1] < number:
