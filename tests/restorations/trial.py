@@ -138,15 +138,23 @@ class Restorations:
         return self.lane.argv([f"XDG_STATE_HOME={self.state}", sys.executable, "-m", "seatrial", *words])
 
     def _compare(self) -> None:
-        """Runs before and after a change that is planted, once."""
+        """Runs before and after a change that is planted, once.
+
+        A slow link makes the loss one that no other work hides; the changed setting is what a proof then takes back.
+        """
         if self._compared:
             return
         self._measured("before")
         planting.plant(self.lane.plan.name, "mtu", NODE, Parameters(mtu=int(SMALL)))
+        planting.plant(self.lane.plan.name, "link-rate", NODE, Parameters(percent=20.0))
         try:
             self._measured("after")
+            compare, *words = self._words(Command.PROVE)
+            planned = self.seatrial(compare, "--dry-run", *words)
         finally:
             planting.clear(self.lane.plan.name)
+        if f"to {FULL} on {NODE}" not in " ".join(planned.stdout.split()):
+            raise AssertionError(f"no proof is planned: {planned.stdout}{planned.stderr}")
         self._compared = True
 
     def _measured(self, name: str) -> None:
@@ -165,6 +173,7 @@ class Restorations:
     def _disturb(self, command: Command, victim: Victim, outcome: Outcome, draw: random.Random, seen: Path) -> None:
         """Start the command, submit the foreign job once the nodes are held, and kill at a random moment."""
         said = seen.with_suffix(".said")
+        seen.touch()
         usual = self.setting()
         began = time.monotonic()
         with said.open("wb") as output:
