@@ -127,9 +127,13 @@ class SecondLook:
             outcome = Outcome.MIXED
         if outcome is Outcome.UNSTABLE and self._mostly_calm(own):
             outcome = Outcome.MIXED
-        bad = sum(run < -self._swing for run in pooled)
-        if outcome is Outcome.UNSTABLE and bad < SWING_SHARE * (len(pooled) + waited):
-            outcome = Outcome.OPEN
+        if outcome is Outcome.UNSTABLE:
+            bad = sum(
+                run < -self._swing for run in _by_run([self._whatever_beside(pair, own[pair]) for pair in own], _middle)
+            )
+            if bad < max(LEAST_SWING, SWING_SHARE * (len(pooled) + waited)):
+                outcome = Outcome.OPEN
+                waited += sum(run < -self._swing for run in pooled) - bad
         level = self._one_level(pooled)
         return Verified(
             outcome=outcome,
@@ -211,6 +215,19 @@ class SecondLook:
             if not idle:
                 kept[run] = value
         return kept
+
+    def _whatever_beside(self, pair: Pair, relative: Runs) -> Runs:
+        """The runs that waits do not explain, however long the ranks of the controls waited.
+
+        That these waited as long and lost nothing clears no single run: where all ranks wait for most of the time, it
+        matters when they do. Only what is bad in all runs cannot be chance.
+        """
+        waited = self._waited.get(pair, {})
+        return {
+            run: value
+            for run, value in relative.items()
+            if value >= -self._effect or not explained(math.exp(value), max(waited.get(run, (0.0,))))
+        }
 
     def _all_waited(self, run: int, value: float, wait: float, beside: float) -> bool:
         """Whether the wait explains all that is lost of what the controls usually give, where their own waits cost them

@@ -171,3 +171,22 @@ def test_round_trips_of_a_rank_without_a_processor_are_not_those_of_a_late_link(
     busy = judge(sail(dataclasses.replace(late, waits={**dict.fromkeys(names(count), 0.5), "n2": 0.8})))
     assert busy.findings == ()
     assert busy.verdict is Verdict.INCONCLUSIVE
+
+
+def test_bad_runs_of_ranks_that_wait_most_of_the_time_make_no_unstable_link() -> None:
+    """From a lab at a load of eight: all ranks wait three quarters of the time, and the controls lose little by it."""
+    runs = {("n1", "n4"): [113.6, 112.6, 116.5, 107.5, 105.6, 104.7, 99.1, 99.2, 95.0, 85.3, 104.1, 97.9]}
+    controls = {
+        ("n1", "n3"): [113.9, 114.9, 111.1, 112.8, 93.2, 117.7, 114.5, 116.9, 117.7, 112.0, 115.2, 115.1],
+        ("n3", "n4"): [117.0, 113.6, 109.9, 114.4, 109.0, 118.0, 116.5, 115.2, 108.4, 113.0, 114.2, 116.5],
+    }
+
+    def verified(wait: float) -> Verified:
+        waited = {pair: [(wait, wait)] * 12 for pair in (*runs, *controls)}
+        every = by_run({**runs, **controls})
+        look = SecondLook(every, lambda _, run: math.log(run / 115.5), set(runs), 0.03, 0.011, None, by_run(waited))
+        return look.of(runs)
+
+    crowded = verified(0.76)
+    assert (crowded.outcome, crowded.waited >= 2) == (Outcome.OPEN, True)
+    assert verified(0.02).outcome is Outcome.UNSTABLE
