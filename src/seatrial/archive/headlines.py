@@ -1,12 +1,14 @@
-"""What the last report said of a closed run, kept so that a list of runs need not judge every run again.
+"""What the last report said of a closed run: its first line, and how each node is.
 
-The owner's is beside the run, and written when the run is closed; a reader's of another user's run is in the reader's
-cache. The file can be deleted at any time: it is written again by the next report or list.
+Both are kept so that a list of runs, and monitoring, need not judge every run again. The owner's are beside the run,
+and written when the run is closed; a reader's of another user's run are in the reader's cache. The files can be deleted
+at any time: the next report or list writes them again.
 """
 
 import contextlib
 import re
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -16,12 +18,15 @@ from seatrial.archive.reader_cache import kept_file
 from seatrial.archive.run_files import DamagedRun, read_record
 from seatrial.files.writing import own_folder
 from seatrial.model.errors import ExitCode
+from seatrial.model.monitoring import Standing
 
-FILE = "headline.json"
-MOST_BYTES = 64 << 10
+FILE, NODES_FILE = "headline.json", "standings.json"
+MOST_BYTES, MOST_NODES_BYTES = 64 << 10, 16 << 20
+"""A hundred bytes a node; those of a first line are read by the thousand."""
 MOST_CHARACTERS = 2000
 WORD = re.compile(r"[A-Z][A-Z_ -]{0,30}|")
 """What every report has as its first word; of an imported run it is empty."""
+_Record = TypeVar("_Record", "Headline", "Standings")
 
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,16 +38,28 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int
 
 
-def keep_headline(folder: Path, verdict: str, headline: str, exit_code: int) -> None:
-    """Keep it for a closed run; where nothing can be written it is not kept."""
+class Standings(msgspec.Struct, frozen=True, kw_only=True):
+    """How the nodes of a run are; none of a run that judges something else."""
+
+    seatrial: str
+    nodes: tuple[Standing, ...]
+
+
+def keep_report(folder: Path, verdict: str, headline: str, exit_code: int, nodes: tuple[Standing, ...]) -> None:
+    """Keep what the report of a closed run says; where nothing can be written it is not kept."""
     if layout.is_open(folder):
         return
-    line = Headline(seatrial=__version__, verdict=verdict, headline=headline, exit_code=exit_code)
-    path = kept_file(folder, FILE)
-    if path is None or _read(path) == line:
+    _keep(folder, FILE, Headline(seatrial=__version__, verdict=verdict, headline=headline, exit_code=exit_code))
+    if nodes:
+        _keep(folder, NODES_FILE, Standings(seatrial=__version__, nodes=nodes))
+
+
+def _keep(folder: Path, name: str, record: _Record) -> None:
+    path = kept_file(folder, name)
+    if path is None or _read(path, type(record), MOST_NODES_BYTES) == record:
         return
     with contextlib.suppress(OSError), own_folder(path.parent) as own:
-        own.replace(path.name, msgspec.json.encode(line))
+        own.replace(path.name, msgspec.json.encode(record))
 
 
 def read_headline(folder: Path) -> Headline | None:
@@ -52,17 +69,32 @@ def read_headline(folder: Path) -> Headline | None:
     than the measurements, which are the owner's, too.
     """
     path = kept_file(folder, FILE)
-    line = _read(path) if path is not None else None
+    line = _sound(path) if path is not None else None
     if line is not None and line.seatrial == __version__:
         return line
-    return _read(folder / FILE) if path is None or path.parent != folder else None
+    return _sound(folder / FILE) if path is None or path.parent != folder else None
 
 
-def _read(path: Path) -> Headline | None:
+def read_standings(folder: Path) -> tuple[Standing, ...] | None:
+    """How the nodes of this user's run, or of root's, are; None as with `read_headline`."""
+    path = kept_file(folder, NODES_FILE)
+    kept = _read(path, Standings, MOST_NODES_BYTES) if path is not None else None
+    if kept is None and path is not None and path.parent != folder:
+        kept = _read(folder / NODES_FILE, Standings, MOST_NODES_BYTES)
+    return kept.nodes if kept is not None and kept.seatrial == __version__ else None
+
+
+def _sound(path: Path) -> Headline | None:
     """What any user may have written; None unless it looks like a headline."""
-    try:
-        line = read_record(path.parent, path, Headline, MOST_BYTES)
-    except DamagedRun:
+    line = _read(path, Headline, MOST_BYTES)
+    if line is None:
         return None
     sound = WORD.fullmatch(line.verdict) and len(line.headline) <= MOST_CHARACTERS and line.exit_code in (*ExitCode,)
     return line if sound else None
+
+
+def _read(path: Path, kind: type[_Record], most_bytes: int) -> _Record | None:
+    try:
+        return read_record(path.parent, path, kind, most_bytes)
+    except DamagedRun:
+        return None

@@ -1,4 +1,4 @@
-"""The first lines of reports of archived runs: kept when a run is closed, and made for a list where none is kept."""
+"""What reports say of archived runs: kept when a run is closed, and made for a list or a view where it is not kept."""
 
 import contextlib
 import shlex
@@ -11,6 +11,7 @@ import msgspec
 from seatrial.archive import headlines, listing
 from seatrial.archive.headlines import Headline
 from seatrial.cli import report
+from seatrial.cli.outcome import keep_report
 from seatrial.files.owners import is_own
 from seatrial.model.errors import SeatrialError
 from seatrial.process.time_limit import TimeUp, timed
@@ -67,7 +68,7 @@ def judge(folder: Path, limit_s: float) -> Headline:
     except Exception as error:
         what = f"It cannot be judged ({type(error).__name__}: {error})."
         raise Unjudged(what, "This is a bug of seatrial; please report it.") from error
-    headlines.keep_headline(folder, made.word, made.headline, int(made.exit_code))
+    keep_report(folder, made)
     return Headline(seatrial="", verdict=made.word, headline=made.headline, exit_code=int(made.exit_code))
 
 

@@ -47,6 +47,7 @@ from seatrial.commands.runs.view import RunListFields, RunShowFields, RunState
 from seatrial.commands.scale.series_view import SeriesPreview
 from seatrial.commands.scale.view import ScalingFields
 from seatrial.commands.soak.view import SoakFields
+from seatrial.commands.status.view import StatusFields
 from seatrial.commands.swap.view import SwapFields
 from seatrial.lab.cluster.daemons import FaultListFields, LabStatusFields
 from seatrial.lab.simulator.view import SimulationFields
@@ -100,6 +101,7 @@ KINDS: Mapping[str, Any] = {
     "scale": ScalingFields,
     "side-by-side": SideBySideFields,
     "soak": SoakFields,
+    "status": StatusFields,
     "submitted": SubmittedCheck | SubmittedFacts,
     "swap record": SwapFields,
     "swap start": SwapFields,

@@ -4,6 +4,8 @@ import click
 
 from seatrial import __version__
 from seatrial.cli.groups import LazyGroup
+from seatrial.cli.parameters import archive_folder
+from seatrial.model.errors import SeatrialError
 
 ASKED = "_SEATRIAL_COMPLETE"
 """Set by the script of a shell that asks for completions."""
@@ -28,6 +30,8 @@ SUMMARIES = {
     "bench": "Run a benchmark, a scaling series or a site's list of benchmarks, and judge the outputs.",
     "doctor": "Try a launch step by step, cheapest first, and name what blocks it and what to do about it.",
     "jobs": "Say from accounting which nodes make jobs slow or fail, and whether jobs became slower at a date.",
+    "status": "Say how the nodes are after all runs: what is open and since when, and what to do next.",
+    "metrics": "Write how nodes are, and what Slurm does, as numbers for Prometheus or Graphite.",
     "fabric": "The InfiniBand fabric: its map, and what is wrong with its cables.",
     "runs": "List, show, export, recover and collect archived runs.",
     "lab": "A virtual cluster on this machine, planted faults, and trials of `check` against them.",
@@ -39,7 +43,7 @@ HEADINGS = {
     "What do links, launches and benchmarks reach?": ("link", "limits", "placement", "bench"),
     "What do facts and numbers say?": ("facts", "judge"),
     "What changed?": ("compare", "history", "baseline"),
-    "In operation": ("jobs",),
+    "In operation": ("status", "jobs", "metrics"),
     "Which runs are there?": ("report", "runs", "import"),
     "Rarely": ("swap", "lab", "completion"),
 }
@@ -50,11 +54,24 @@ HEADINGS = {
     cls=LazyGroup,
     summaries=SUMMARIES,
     headings=HEADINGS,
-    modules={"import": "import_values"},
+    modules={"import": "import_values", "status": "operation", "metrics": "operation"},
     context_settings={"help_option_names": ["--help", "-h"]},
+    invoke_without_command=True,
 )
 @click.version_option(
     __version__, "--version", "-V", message="%(prog)s %(version)s", help="Print the version and exit."
 )
-def seatrial() -> None:
+@click.pass_context
+def seatrial(ctx: click.Context) -> int:
     """Measure a cluster through its own Slurm and MPI, judge every number, name what is at fault."""
+    if ctx.invoked_subcommand is not None:
+        return 0
+    try:
+        begun = any(archive_folder().iterdir())
+    except (OSError, SeatrialError):
+        begun = False
+    status = seatrial.get_command(ctx, "status") if begun else None
+    if status is None:
+        raise click.UsageError(ctx.get_help())
+    with status.make_context("status", [], parent=ctx) as inner:
+        return int(status.invoke(inner))

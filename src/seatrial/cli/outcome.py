@@ -27,6 +27,12 @@ from seatrial.render import text as render_text
 from seatrial.render.envelope import Failure, failure_of
 from seatrial.render.escape import clean
 from seatrial.render.report import Report
+from seatrial.render.standing import standings_of
+
+
+def keep_report(folder: Path, report: Report) -> None:
+    """Keep what a report says of the run in `folder`, for lists and for monitoring."""
+    headlines.keep_report(folder, report.word, report.headline, int(report.exit_code), standings_of(report))
 
 
 class Files(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +58,7 @@ class OutputForms(msgspec.Struct, frozen=True, kw_only=True):
         """
         written, failures = _write_files(report, self.files)
         if folder is not None and report.word:
-            headlines.keep_headline(folder, report.word, report.headline, int(report.exit_code))
+            keep_report(folder, report)
         if report.run and is_ahead(report.run.started):
             say(f"{report.run.run} began at {report.run.started}, which is later than now: a clock is or was wrong.")
         failure = _failure(report, failures)

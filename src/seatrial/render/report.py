@@ -153,6 +153,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     verdict: Verdict
     reason: str = ""
+    of_limit: float | None = None
+    """The share of its limit that it reaches, where one is known."""
 
 
 class Gauge(msgspec.Struct, frozen=True, kw_only=True):

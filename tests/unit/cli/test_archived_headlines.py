@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from seatrial.archive import headlines, layout, reader_cache
-from seatrial.archive.headlines import Headline, keep_headline, read_headline
+from seatrial.archive.headlines import Headline, keep_report, read_headline
 from seatrial.archive.reader_cache import kept_file
 from seatrial.cli import archived_headlines, report
 from seatrial.frame.command_line import run
@@ -74,7 +74,7 @@ def test_a_run_that_takes_for_ever_ends_at_its_limit(
 ) -> None:
     """The pattern backtracks: it is interrupted within one call of the matcher."""
     for name in "ac":
-        keep_headline(archive / name, "PASS", "kept", 0)
+        keep_report(archive / name, "PASS", "kept", 0, ())
     monkeypatch.setattr(report, "report_of", lambda _: re.fullmatch(r"(x+x+)+y", "x" * 100))
     monkeypatch.setattr(archived_headlines, "RUN_S", 0.3)
     rows = listed(archive, capsys)
@@ -104,7 +104,7 @@ def test_what_the_owner_wrote_is_taken_if_it_looks_like_a_headline(foreign: Path
     for wrong in ({"verdict": "\x1b[2J"}, {"exit_code": 99}, {"headline": "x" * 9000}, {"verdict": "x" * 100}):
         path.write_text(json.dumps(line | wrong))
         assert read_headline(foreign / "a") is None
-    keep_headline(foreign / "a", "PASS", "judged here", 0)
+    keep_report(foreign / "a", "PASS", "judged here", 0, ())
     path.write_text(json.dumps(line))
     kept = read_headline(foreign / "a")
     assert kept is not None
@@ -122,7 +122,7 @@ def test_a_changed_run_has_another_place_in_the_cache(foreign: Path) -> None:
 def test_the_cache_is_bounded(foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader_cache, "MOST_FILES", 2)
     for name in "abc":
-        keep_headline(foreign / name, "PASS", "", 0)
+        keep_report(foreign / name, "PASS", "", 0, ())
         time.sleep(0.01)
     cache = kept_file(foreign / "a", headlines.FILE)
     assert cache is not None
@@ -147,7 +147,7 @@ def test_the_cache_is_examined_once_for_all_runs_of_a_list(
 def test_without_a_cache_nothing_is_kept(foreign: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    keep_headline(foreign / "a", "PASS", "", 0)
+    keep_report(foreign / "a", "PASS", "", 0, ())
     assert read_headline(foreign / "a") is None
 
 

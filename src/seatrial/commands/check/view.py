@@ -47,6 +47,7 @@ MOST_NODES = 16
 def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Report:
     """The whole report."""
     first = headline(run, judgement)
+    shares = _best_shares(judgement.pairs)
     cluster, job = f"cluster {run.cluster}" * bool(run.cluster), f"job {run.job}" * bool(run.job)
     return Report(
         word=first.word,
@@ -65,10 +66,25 @@ def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
             Gauge(name="median_latency", value=judgement.median_latency_s, unit="s"),
         ),
         cases=tuple(
-            Case(name=subject.node(node.node).text, verdict=node.verdict, reason=node.reason)
+            Case(
+                name=subject.node(node.node).text,
+                verdict=node.verdict,
+                reason=node.reason,
+                of_limit=shares.get(node.node),
+            )
             for node in judgement.nodes
         ),
     )
+
+
+def _best_shares(pairs: Sequence[PairVerdict]) -> dict[str, float]:
+    """What the best pair out of each node and the best one into it reach of their limits, the lesser of the two."""
+    ways: dict[tuple[str, bool], float] = {}
+    for pair in pairs:
+        if pair.of_limit is not None:
+            for way in ((pair.source, True), (pair.target, False)):
+                ways[way] = max(ways.get(way, 0.0), pair.of_limit)
+    return {node: min(share, ways.get((node, False), share)) for (node, out), share in ways.items() if out}
 
 
 def _terminal(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts], width: int) -> Iterator[Block]:

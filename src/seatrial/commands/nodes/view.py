@@ -48,7 +48,7 @@ def nodes_report(run: RunInfo, result: NodesResult) -> Report:
         page=lambda: _page(run, result),
         about=run_line(run),
         findings=result.findings,
-        cases=() if result.findings else tuple(_case(figures) for figures in result.trials.figures),
+        cases=tuple(_case(figures) for figures in result.trials.figures),
     )
 
 

@@ -38,13 +38,13 @@ def soak_report(run: RunInfo, result: SoakResult) -> Report:
         page=lambda: _page(run, result),
         about=run_line(run),
         findings=result.findings,
-        cases=() if result.findings else tuple(_case(node, result.verdict) for node in result.nodes),
+        cases=tuple(_case(node, result) for node in result.nodes),
     )
 
 
-def _case(node: NodeSoak, verdict: Verdict) -> Case:
-    """Without findings a node is as good as the whole soak could show."""
-    return Case(name=subject.node(node.node).text, verdict=verdict)
+def _case(node: NodeSoak, result: SoakResult) -> Case:
+    """A node that no finding names is as good as the whole soak could show."""
+    return Case(name=subject.node(node.node).text, verdict=Verdict.PASS if result.findings else result.verdict)
 
 
 def _blocks(run: RunInfo, result: SoakResult) -> Iterator[Block]:

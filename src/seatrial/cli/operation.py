@@ -1,0 +1,123 @@
+"""seatrial status, seatrial alone, and seatrial metrics: how nodes are after the runs of the archive.
+
+Nothing is measured. Exit code of status 1: a finding on a node is open; 2: a node is undecided, or none was judged.
+Exit code of metrics 0 also where Slurm does not answer, which the numbers say; 2 where they cannot be handed over.
+"""
+
+import shutil
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import msgspec
+
+from seatrial.archive import headlines, layout, reader
+from seatrial.archive.run_files import DamagedRun
+from seatrial.cli.archived_headlines import ALL_S, RUN_S, Unjudged, judge
+from seatrial.cli.options import archive_option, seconds
+from seatrial.cli.outcome import OutputForms, output_options, say
+from seatrial.cli.parameters import Text, Word, option
+from seatrial.commands.metrics import figures as metrics_figures
+from seatrial.commands.metrics import prometheus
+from seatrial.commands.metrics import run as metrics_run
+from seatrial.commands.status import view as status_view
+from seatrial.judgement.standings import Judged, looks_of, standings_after
+from seatrial.model.errors import ExitCode
+from seatrial.model.monitoring import Ask, NodeStanding, Target, parse_target
+
+MOST_RUNS = 500
+"""Runs that say how nodes are, the newest: a site that measures each night has those of more than a year."""
+
+
+class Cluster(msgspec.Struct, frozen=True, kw_only=True):
+    """How the nodes of an archive are, by name. `unread`: runs that could not be read or judged in time."""
+
+    nodes: dict[str, NodeStanding]
+    runs: int
+    unread: int
+
+
+def cluster(archive: Path, limit_s: float = ALL_S) -> Cluster:
+    """How each node is after the newest runs of this user and of root: others may put anything into an archive."""
+    until_s = time.monotonic() + limit_s
+    judged_runs: list[Judged] = []
+    unread = 0
+    for folder in reader.trusted_runs(archive)[:MOST_RUNS]:
+        try:
+            info = reader.read_info(folder)
+            looks = looks_of(info)
+            if not looks or layout.is_open(folder):
+                continue
+            nodes = headlines.read_standings(folder)
+            if nodes is None:
+                judge(folder, min(until_s - time.monotonic(), RUN_S))
+                nodes = headlines.read_standings(folder)
+        except (DamagedRun, Unjudged):
+            nodes = None
+        if nodes is None:
+            unread += 1
+        else:
+            judged_runs.append(Judged(run=info.run, ended=info.ended or info.started, looks=looks, nodes=nodes))
+    return Cluster(nodes=standings_after(reversed(judged_runs)), runs=len(judged_runs), unread=unread)
+
+
+@click.command()
+@archive_option
+@output_options("nagios")
+def status(archive: Path, output: OutputForms) -> int:
+    """Say how the nodes are after all runs: what is open and since when, and what to do next."""
+    standing = cluster(archive)
+    return output.show(status_view.status_report(standing.nodes, standing.runs, standing.unread, datetime.now(UTC)))
+
+
+@click.command()
+@option(
+    "--to",
+    "target",
+    type=Text(parse_target),
+    default="-",
+    help="textfile:FILE for node_exporter, graphite:HOST:PORT, or - for standard output.",
+    metavar="PLACE",
+)
+@option(
+    "--slurm",
+    "ask",
+    type=Word(Ask),
+    default=Ask.AUTO.value,
+    help="auto: nodes, jobs and scheduler, unless slurmctld exports them itself; always; never.",
+)
+@option("--names", type=click.IntRange(1, 1000), default=20, help="Users, and accounts, with numbers of their own.")
+@option(
+    "--interval",
+    type=Text(seconds),
+    default="15s",
+    help="A call sooner than this after the last one does nothing.",
+    metavar="TIME",
+)
+@archive_option
+def metrics(target: Target, ask: Ask, names: int, interval: float, archive: Path) -> int:
+    """Write how nodes are, and what Slurm does, as numbers for Prometheus or Graphite."""
+    folder = metrics_run.state_folder()
+    kept = metrics_run.read_kept(folder)
+    now_s = time.time()
+    if metrics_run.too_soon(kept, interval, now_s) and target != Target():
+        say(f"The last call was less than {interval:g} s ago; nothing is asked. --interval sets that time.")
+        return ExitCode.PASS
+    if ask is Ask.AUTO and shutil.which("sinfo") is None:
+        ask = Ask.NEVER
+    state, kept = metrics_run.ask_slurm(kept, ask, now_s, metrics_run.carried_out)
+    metrics_run.keep(folder, kept)
+    standing = cluster(archive)
+    at = datetime.fromtimestamp(now_s, UTC)
+    figures = [*metrics_figures.node_figures(standing.nodes, standing.runs, standing.unread, at)]
+    figures += metrics_figures.slurm_figures(state, names, now_s) if state else ()
+    if target == Target():
+        sys.stdout.write(prometheus.exposition(figures).decode())
+    else:
+        prometheus.deliver(figures, target)
+    if state and not all(state.answered.values()):
+        silent = ", ".join(name for name, ok in state.answered.items() if not ok)
+        say(f"{silent}: no answer within {metrics_run.COMMAND_S:.0f} s; these numbers are unknown.")
+    return ExitCode.PASS

@@ -1,0 +1,258 @@
+"""What is exported: each family with its name, its help and its rows; pure.
+
+Names of seatrial's own begin with `seatrial_`. Slurm's are those of slurmctld's own endpoint (MetricsType=
+metrics/openmetrics, Slurm 25.11 and later), so that dashboards survive the upgrade.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from statistics import median
+
+import msgspec
+
+from seatrial.model.monitoring import NodeStanding
+from seatrial.model.verdict import Verdict
+from seatrial.slurm.census import AccountUse, JobCount, NodeCount
+
+HOUR_S = 3600.0
+OTHER = "other"
+"""In place of the names that are not among the largest; a real user of that name is added to them."""
+JOB_STATES = (
+    "boot_fail", "cancelled", "completed", "completing", "configuring", "deadline", "failed", "node_fail",
+    "out_of_memory", "pending", "preempted", "running", "suspended", "timeout",
+)  # fmt: skip
+JOB_WORDS = {"boot_fail": "bootfail", "node_fail": "nodefail", "out_of_memory": "outofmemory"}
+"""Slurm's metrics write these without the line."""
+NODE_WORDS = {
+    "allocated": "alloc", "alloc": "alloc", "completing": "completing", "comp": "completing", "down": "down",
+    "drained": "drain", "draining": "drain", "drain": "drain", "drng": "drain", "fail": "fail", "failing": "fail",
+    "idle": "idle", "maint": "maint", "mixed": "mixed", "mix": "mixed", "planned": "planned", "plnd": "planned",
+    "reserved": "resv", "resv": "resv", "unknown": "unknown",
+}  # fmt: skip
+"""sinfo's word -> that of Slurm's metrics."""
+NODE_STATES = tuple(dict.fromkeys(NODE_WORDS.values()))
+AMOUNTS = {
+    "cpus": ("Processors of the node.", "cpus"),
+    "cpus_alloc": ("Allocated processors.", "cpus_allocated"),
+    "memory_bytes": ("Memory of the node.", "memory_bytes"),
+    "memory_alloc_bytes": ("Allocated memory.", "memory_allocated_bytes"),
+}
+"""Metric of a node -> help, field of `NodeCount`."""
+SCHEDULER = {
+    "slurm_server_thread_cnt": ("", "Server thread count"),
+    "slurm_agent_queue_size": ("", "Agent queue size"),
+    "slurm_slurmdbd_queue_size": ("", "DBD Agent queue size"),
+    "slurm_sdiag_jobs_submitted": ("", "Jobs submitted"),
+    "slurm_sdiag_jobs_started": ("", "Jobs started"),
+    "slurm_sdiag_jobs_completed": ("", "Jobs completed"),
+    "slurm_sdiag_jobs_canceled": ("", "Jobs canceled"),
+    "slurm_sdiag_jobs_failed": ("", "Jobs failed"),
+    "slurm_schedule_cycle_last": ("Main schedule statistics", "Last cycle"),
+    "slurm_sched_mean_cycle": ("Main schedule statistics", "Mean cycle"),
+    "slurm_schedule_queue_len": ("Main schedule statistics", "Last queue length"),
+    "slurm_bf_cycle_last": ("Backfilling stats", "Last cycle"),
+    "slurm_bf_mean_cycle": ("Backfilling stats", "Mean cycle"),
+    "slurm_bf_depth_mean": ("Backfilling stats", "Depth Mean"),
+    "slurm_bf_queue_len": ("Backfilling stats", "Last queue length"),
+    "slurm_backfilled_jobs": ("Backfilling stats", "Total backfilled jobs (since last slurm start)"),
+}
+"""Metric -> heading and word of sdiag; cycles in microseconds."""
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """One family of numbers: rows of label values, in the order of `labels`, and their number."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+    rows: tuple[tuple[tuple[str, ...], float], ...]
+
+
+class SlurmState(msgspec.Struct, frozen=True, kw_only=True):
+    """What Slurm's commands said; None: that command did not answer, or was not asked."""
+
+    nodes: tuple[NodeCount, ...] | None = None
+    jobs: tuple[JobCount, ...] | None = None
+    scheduler: Mapping[tuple[str, str], int] | None = None
+    shares: tuple[AccountUse, ...] | None = None
+    seconds: Mapping[str, float] = {}
+    """Command -> how long it took."""
+    answered: Mapping[str, bool] = {}
+    unread: Mapping[str, int] = {}
+    """Command -> lines that could not be read."""
+
+
+def single(name: str, text: str, value: float) -> Figure:
+    """A family of one number without labels."""
+    return Figure(name=name, help=text, rows=(((), value),))
+
+
+def node_figures(nodes: Mapping[str, NodeStanding], runs: int, unread: int, at: datetime) -> Iterator[Figure]:
+    """What the archive says of nodes."""
+    standings = nodes.values()
+    by_verdict = Counter(node.verdict for node in standings)
+    yield Figure(
+        name="seatrial_nodes", help="Nodes by how they are after all runs.", labels=("verdict",),
+        rows=tuple(((verdict.value,), by_verdict[verdict]) for verdict in Verdict),
+    )  # fmt: skip
+    yield Figure(
+        name="seatrial_node_good", help="1: the node passed and nothing is open; 0: not, or undecided.",
+        labels=("node", "verdict"),
+        rows=tuple(((node.node, node.verdict.value), float(node.verdict in GOOD)) for node in standings),
+    )  # fmt: skip
+    yield Figure(
+        name="seatrial_node_verdict_age_seconds", help="Time since the end of the last run on the node.",
+        labels=("node",), rows=tuple(((node.node,), age_s(node.judged, at)) for node in standings),
+    )  # fmt: skip
+    yield Figure(
+        name="seatrial_node_limit_ratio", help="Share of its link's limit that the node's best pairs reach.",
+        labels=("node",),
+        rows=tuple(((node.node,), node.of_limit) for node in standings if node.of_limit is not None),
+    )  # fmt: skip
+    faults = Counter(fault.fault.kind for node in standings for fault in node.faults)
+    yield Figure(
+        name="seatrial_findings", help="Open findings on nodes by kind.", labels=("kind",),
+        rows=tuple(((kind,), number) for kind, number in sorted(faults.items())),
+    )  # fmt: skip
+    yield single("seatrial_findings_open", "Open findings on nodes.", faults.total())
+    yield Figure(
+        name="seatrial_node_finding_age_seconds", help="Time since the first run that found it.",
+        labels=("node", "kind"),
+        rows=tuple(((node.node, fault.fault.kind), age_s(fault.since, at))
+                   for node in standings for fault in node.faults),
+    )  # fmt: skip
+    yield single("seatrial_runs_read", "Runs from which the standing of nodes follows.", runs)
+    yield single("seatrial_runs_unread", "Runs that could not be read or judged.", unread)
+
+
+GOOD = (Verdict.PASS, Verdict.NOTE)
+
+
+def slurm_figures(state: SlurmState, most_names: int, now_s: float) -> Iterator[Figure]:
+    """What Slurm said, under the names of its own endpoint where that has them. `most_names`: users, and accounts."""
+    yield Figure(
+        name="seatrial_slurm_command_seconds", help="How long the command took.", labels=("command",),
+        rows=tuple(((name,), seconds) for name, seconds in state.seconds.items()),
+    )  # fmt: skip
+    yield Figure(
+        name="seatrial_slurm_command_answered", help="1: it answered; 0: its numbers are unknown.",
+        labels=("command",), rows=tuple(((name,), float(ok)) for name, ok in state.answered.items()),
+    )  # fmt: skip
+    yield Figure(
+        name="seatrial_slurm_lines_unread", help="Lines of its output that could not be read.", labels=("command",),
+        rows=tuple(((name,), lines) for name, lines in state.unread.items()),
+    )  # fmt: skip
+    if state.nodes is not None:
+        yield from _nodes(state.nodes)
+    if state.jobs is not None:
+        yield from _jobs(state.jobs, now_s)
+        yield from _by_name("user", state.jobs, most_names)
+        yield from _by_name("account", state.jobs, most_names)
+    if state.scheduler is not None:
+        for name, place in SCHEDULER.items():
+            if place in state.scheduler:
+                yield single(name, f"sdiag: {' '.join(filter(None, place))}.", state.scheduler[place])
+    if state.shares is not None:
+        yield from _use(state.shares, most_names)
+
+
+def _nodes(nodes: Sequence[NodeCount]) -> Iterator[Figure]:
+    yield single("slurm_nodes", "Nodes.", len(nodes))
+    words = Counter(NODE_WORDS.get(node.state, node.state) for node in nodes)
+    for word in NODE_STATES:
+        yield single(f"slurm_nodes_{word}", f"Nodes in this state: {word}.", words[word])
+    yield single("slurm_nodes_noresp", "Nodes that do not answer.", sum(not node.answers for node in nodes))
+    for name, (text, field) in AMOUNTS.items():
+        rows = tuple(((node.node,), getattr(node, field)) for node in nodes)
+        yield Figure(name=f"slurm_node_{name}", help=text, labels=("node",), rows=rows)
+    by_partition: dict[str, list[NodeCount]] = defaultdict(list)
+    for node in nodes:
+        for partition in node.partitions:
+            by_partition[partition].append(node)
+    yield _per("slurm_partition_nodes", "Nodes.", "partition", {name: len(its) for name, its in by_partition.items()})
+    for word in NODE_STATES:
+        counts = {
+            name: sum(NODE_WORDS.get(node.state, node.state) == word for node in its)
+            for name, its in by_partition.items()
+        }
+        yield _per(f"slurm_partition_nodes_{word}", f"Nodes in this state: {word}.", "partition", counts)
+
+
+def _jobs(jobs: Sequence[JobCount], now_s: float) -> Iterator[Figure]:
+    yield single("slurm_jobs", "Jobs.", len(jobs))
+    states = Counter(job.state for job in jobs)
+    for state in JOB_STATES:
+        word = JOB_WORDS.get(state, state)
+        yield single(f"slurm_jobs_{word}", f"Jobs in this state: {word}.", states[state])
+    running = [job for job in jobs if job.state == "running"]
+    yield single("slurm_jobs_cpus_alloc", "Processors of running jobs.", sum(job.cpus for job in running))
+    yield single("slurm_jobs_nodes_alloc", "Nodes of running jobs.", sum(job.nodes for job in running))
+    by_partition: dict[str, list[JobCount]] = defaultdict(list)
+    for job in jobs:
+        for partition in job.partitions:
+            by_partition[partition].append(job)
+    for state in ("running", "pending"):
+        counts = {name: sum(job.state == state for job in its) for name, its in by_partition.items()}
+        yield _per(f"slurm_partition_jobs_{state}", f"Jobs in this state: {state}.", "partition", counts)
+    waits = {
+        name: [max(now_s - job.submitted_s, 0.0) for job in its if job.state == "pending" and job.submitted_s]
+        for name, its in by_partition.items()
+    }
+    for word, summary in (("median", median), ("longest", max)):
+        yield _per(
+            f"seatrial_pending_{word}_seconds", f"How long pending jobs have waited since they were submitted: {word}.",
+            "partition", {name: float(summary(its)) if its else 0.0 for name, its in waits.items()},
+        )  # fmt: skip
+
+
+def _by_name(kind: str, jobs: Sequence[JobCount], most: int) -> Iterator[Figure]:
+    """Jobs of the users, or the accounts, with the most processors in use or asked for; all others together."""
+    asked: Counter[str] = Counter()
+    for job in jobs:
+        asked[getattr(job, kind)] += job.cpus
+    names = _largest(asked, most)
+    for state in ("running", "pending"):
+        count: Counter[str] = Counter()
+        for job in jobs:
+            if job.state == state:
+                count[names.get(getattr(job, kind), OTHER)] += 1
+        text = f"Jobs in this state: {state}."
+        yield _per(f"slurm_{kind}_jobs_{state}", text, kind, {name: count[name] for name in _shown(names, asked)})
+    cpus: Counter[str] = Counter()
+    for job in jobs:
+        if job.state == "running":
+            cpus[names.get(getattr(job, kind), OTHER)] += job.cpus
+    text = "Processors of running jobs."
+    yield _per(f"slurm_{kind}_jobs_cpus_alloc", text, kind, {name: cpus[name] for name in _shown(names, asked)})
+    left = max(len([name for name in asked if name]) - most, 0)
+    yield single(f"seatrial_{kind}s_in_other", f"How many are counted together under {OTHER!r}.", left)
+
+
+def _largest(asked: Counter[str], most: int) -> dict[str, str]:
+    ordered = sorted((name for name in asked if name), key=lambda name: (-asked[name], name))
+    return {name: name for name in ordered[:most]}
+
+
+def _shown(names: Mapping[str, str], asked: Iterable[str]) -> list[str]:
+    """The names and, if there are more, `other`."""
+    return [*dict.fromkeys([*names, *([OTHER] if any(name not in names for name in asked) else [])])]
+
+
+def _use(shares: Sequence[AccountUse], most: int) -> Iterator[Figure]:
+    """What accounts have used against their limits."""
+    accounts = sorted((use for use in shares if not use.user), key=lambda use: (-use.used_s, use.account))[:most]
+    used = {use.account: use.used_s / HOUR_S for use in accounts}
+    yield _per("seatrial_account_used_hours", "Hours used, as sshare counts them.", "account", used)
+    limits = {use.account: use.limit_s / HOUR_S for use in accounts if use.limit_s is not None}
+    yield _per("seatrial_account_limit_hours", "Limit of processor hours (GrpTRESMins).", "account", limits)
+
+
+def _per(name: str, text: str, label: str, values: Mapping[str, float]) -> Figure:
+    rows = tuple(((key,), value) for key, value in sorted(values.items()))
+    return Figure(name=name, help=text, labels=(label,), rows=rows)
+
+
+def age_s(time: str, at: datetime) -> float:
+    """Seconds from a time in ISO 8601 until now; 0 where the clock says that it is still to come."""
+    return max((at - datetime.fromisoformat(time)).total_seconds(), 0.0)

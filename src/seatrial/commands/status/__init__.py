@@ -1,0 +1,1 @@
+"""The command status: how the nodes of an archive are, in ten lines."""

@@ -1,0 +1,111 @@
+"""How the cluster is: nodes by their last verdict, what is open and since when, and what to do next."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from seatrial.model.errors import ExitCode
+from seatrial.model.monitoring import NodeStanding
+from seatrial.model.node_list import node_list
+from seatrial.model.verdict import Verdict, worst
+from seatrial.model.words import count, some
+from seatrial.render.report import Block, Lines, Report, first_rows
+from seatrial.render.report import columns as heads
+
+MOST_FAULTS = 5
+MOST_NAMED = 3
+GOOD = (Verdict.PASS, Verdict.NOTE)
+SPANS = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"))
+HEAD = heads("node", "verdict", "~open", "since", "run")
+
+
+class StatusFields(msgspec.Struct, frozen=True, kw_only=True):
+    """How all nodes are; docs/status.md describes each field."""
+
+    nodes: tuple[NodeStanding, ...]
+    runs: int
+    unread: int
+
+
+def ago(time: str, at: datetime) -> str:
+    """`3 days`, `1 hour`: how long ago a time in ISO 8601 is, in its largest unit."""
+    seconds = max((at - datetime.fromisoformat(time)).total_seconds(), 0.0)
+    for length_s, unit in SPANS:
+        if seconds >= length_s:
+            return count(int(seconds // length_s), unit)
+    return "less than a minute"
+
+
+def status_report(by_name: Mapping[str, NodeStanding], runs: int, unread: int, at: datetime) -> Report:
+    """The whole report. Without any node it is MEASURED: nothing is known, and nothing is wrong."""
+    nodes = sorted(by_name.values(), key=lambda node: (-node.verdict.gravity, node.node))
+    faulty = [node for node in nodes if node.faults]
+    undecided = [node for node in nodes if not node.faults and node.verdict not in (*GOOD, Verdict.MEASURED)]
+    code = ExitCode.FINDINGS if faulty else ExitCode.INCOMPLETE if undecided or not nodes else ExitCode.PASS
+    verdict = worst([node.verdict for node in nodes]) if nodes else Verdict.MEASURED
+    return Report(
+        word=verdict.value,
+        sentence=_sentence(nodes, faulty, undecided, at),
+        exit_code=code,
+        payload=lambda: StatusFields(nodes=tuple(nodes), runs=runs, unread=unread),
+        terminal=lambda _: _blocks(nodes, faulty, undecided, unread, at),
+    )
+
+
+def _sentence(
+    nodes: Sequence[NodeStanding], faulty: Sequence[NodeStanding], undecided: Sequence[NodeStanding], at: datetime
+) -> str:
+    if not nodes:
+        return "no run has judged a node yet"
+    if faulty:
+        names = some([f"{node.node}: {node.faults[0].fault.text}" for node in faulty], MOST_NAMED)
+        return f"{len(faulty)} of {count(len(nodes), 'node')} with open findings: {names}"
+    if undecided:
+        names = node_list([node.node for node in undecided])
+        return f"{len(undecided)} of {count(len(nodes), 'node')} undecided: {names}"
+    if lone := [node.node for node in nodes if node.verdict is Verdict.MEASURED]:
+        return f"{len(lone)} of {count(len(nodes), 'node')} compared with nothing: {node_list(lone)}"
+    oldest = min(node.judged for node in nodes)
+    return f"{count(len(nodes), 'node')} good, nothing open; the oldest verdict is of {ago(oldest, at)} ago"
+
+
+def _blocks(
+    nodes: Sequence[NodeStanding],
+    faulty: Sequence[NodeStanding],
+    undecided: Sequence[NodeStanding],
+    unread: int,
+    at: datetime,
+) -> Iterator[Block]:
+    if faulty:
+        rows = [
+            (node.node, fault.fault.verdict.value, fault.fault.text, ago(fault.since, at), fault.run)
+            for node in faulty
+            for fault in node.faults
+        ]
+        yield from first_rows(HEAD, rows, MOST_FAULTS)
+    by_verdict = Counter(node.verdict for node in nodes)
+    lines = [("nodes", ", ".join(f"{number} {verdict.value}" for verdict, number in by_verdict.most_common()))]
+    if nodes:
+        oldest = min(nodes, key=lambda node: node.judged)
+        lines.append(("oldest", f"{oldest.node}: {ago(oldest.judged, at)} ago, in {oldest.run}"))
+    if unread:
+        lines.append(("unread", f"{count(unread, 'run')}; `seatrial runs list` says why"))
+    lines.append(("next", _next(faulty, undecided, nodes)))
+    yield Lines(rows=tuple((label, text) for label, text in lines if text))
+
+
+def _next(faulty: Sequence[NodeStanding], undecided: Sequence[NodeStanding], nodes: Sequence[NodeStanding]) -> str:
+    """What to do first."""
+    if not nodes:
+        return "`seatrial check` measures all idle nodes"
+    if faulty:
+        first = faulty[0]
+        return (
+            f"`seatrial report {first.faults[0].run}` has the evidence and the remedy; after repair "
+            f"`seatrial check {first.node}`"
+        )
+    if undecided:
+        return f"`seatrial check {node_list([node.node for node in undecided])}`"
+    return ""

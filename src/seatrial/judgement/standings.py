@@ -1,0 +1,78 @@
+"""How nodes are after all runs of an archive: a fault stays open until a run that looks at as much finds it gone."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from seatrial.model.monitoring import NodeStanding, OpenFault, Standing
+from seatrial.model.run import RunInfo, RunKind, run_kind
+from seatrial.model.settings import CheckSettings
+from seatrial.model.verdict import Verdict
+
+LINKS, TRIALS, TIME = "links", "trials", "time"
+LOOKS = {RunKind.CHECK: {LINKS, TRIALS}, RunKind.NODES: {TRIALS}, RunKind.SOAK: {TRIALS, TIME}}
+"""What a run of each kind looks at."""
+OPEN = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
+"""What clears nothing."""
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """The nodes of one run. `looks`: what it looked at."""
+
+    run: str
+    ended: str
+    looks: frozenset[str]
+    nodes: tuple[Standing, ...]
+
+
+class _Node:
+    """What is known of one node after the runs so far."""
+
+    def __init__(self) -> None:
+        self.last: tuple[Judged, Standing] | None = None
+        self.of_limit: float | None = None
+        self.faults: dict[str, tuple[OpenFault, frozenset[str]]] = {}
+
+    def take(self, run: Judged, standing: Standing) -> None:
+        """One more run, later than all others."""
+        self.last = run, standing
+        self.of_limit = self.of_limit if standing.of_limit is None else standing.of_limit
+        faults = {fault.kind: fault for fault in standing.faults}
+        if standing.verdict not in OPEN:
+            cleared = [kind for kind, (_, looks) in self.faults.items() if kind not in faults and looks <= run.looks]
+            for kind in cleared:
+                del self.faults[kind]
+        for kind, fault in faults.items():
+            before = self.faults.get(kind)
+            since = before[0].since if before else run.ended
+            self.faults[kind] = OpenFault(fault=fault, run=run.run, since=since), run.looks
+
+
+def looks_of(info: RunInfo) -> frozenset[str]:
+    """What a run looked at; nothing where it judges no nodes."""
+    looks = LOOKS.get(run_kind(info), set())
+    without_trials = isinstance(info.settings, CheckSettings) and not info.settings.node_trials
+    return frozenset(looks - {TRIALS} if without_trials else looks)
+
+
+def standings_after(runs: Iterable[Judged]) -> dict[str, NodeStanding]:
+    """How each node is. `runs`: the oldest first."""
+    nodes: dict[str, _Node] = {}
+    for run in runs:
+        for standing in run.nodes:
+            nodes.setdefault(standing.node, _Node()).take(run, standing)
+    return {name: _standing(name, node) for name, node in sorted(nodes.items())}
+
+
+def _standing(name: str, node: _Node) -> NodeStanding:
+    assert node.last is not None  # noqa: S101 - it is made where the first run is taken
+    run, standing = node.last
+    faults = sorted((fault for fault, _ in node.faults.values()), key=lambda fault: -fault.fault.verdict.gravity)
+    return NodeStanding(
+        node=name,
+        verdict=faults[0].fault.verdict if faults else standing.verdict,
+        run=run.run,
+        judged=run.ended,
+        of_limit=node.of_limit,
+        faults=tuple(faults),
+    )

@@ -1,0 +1,83 @@
+"""What monitors get: how nodes are after the runs of an archive, whether Slurm is asked, and where the numbers go."""
+
+import enum
+from pathlib import Path
+
+import msgspec
+
+from seatrial.model.errors import UsageError
+from seatrial.model.verdict import Verdict
+
+GRAPHITE_PORT = 2003
+"""Of its plaintext protocol."""
+
+
+class Ask(enum.StrEnum):
+    """Whether Slurm is asked. AUTO: unless slurmctld exports its metrics itself."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """Where numbers go: a file for node_exporter, Graphite, or standard output where both are empty."""
+
+    textfile: Path | None = None
+    graphite: tuple[str, int] | None = None
+
+
+def parse_target(text: str, what: str) -> Target:
+    """`-`, `textfile:FILE`, `graphite:HOST` or `graphite:HOST:PORT`. Raises UsageError."""
+    kind, _, place = text.partition(":")
+    if text == "-":
+        return Target()
+    if kind == "textfile" and place:
+        return Target(textfile=Path(place))
+    host, _, port = place.rpartition(":") if ":" in place else (place, "", str(GRAPHITE_PORT))
+    if kind == "graphite" and host and port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536:
+        return Target(graphite=(host.strip("[]"), int(port)))
+    raise UsageError(f"{what} {text!r} is not a place for metrics.", "Write textfile:FILE, graphite:HOST:PORT or -.")
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding on a node, in short. `kind`: of the finding; `text`: what is wrong, to follow the node's name."""
+
+    kind: str
+    verdict: Verdict
+    text: str
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One node in one report. `of_limit`: the share of the limit that its best pairs reach, out and in, the lesser."""
+
+    node: str
+    verdict: Verdict
+    of_limit: float | None = None
+    faults: tuple[Fault, ...] = ()
+    """The gravest first."""
+
+
+class OpenFault(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault that no later run which looks at as much has cleared."""
+
+    fault: Fault
+    run: str
+    """The last run that found it."""
+    since: str
+    """When the first of the runs ended that found it: UTC, ISO 8601."""
+
+
+class NodeStanding(msgspec.Struct, frozen=True, kw_only=True):
+    """How a node is after all runs of an archive."""
+
+    node: str
+    verdict: Verdict
+    """The gravest of its open faults; without one what the last run says."""
+    run: str
+    judged: str
+    """When the last run on it ended: UTC, ISO 8601."""
+    of_limit: float | None = None
+    """As in the last run that measured a share of a limit."""
+    faults: tuple[OpenFault, ...] = ()
+    """The gravest first."""

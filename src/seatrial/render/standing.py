@@ -1,0 +1,53 @@
+"""A report to how each of its nodes is; monitoring, the gate and the view of the cluster read it."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from seatrial.model.errors import ExitCode
+from seatrial.model.monitoring import Fault, Standing
+from seatrial.model.run import RunKind, run_kind
+from seatrial.model.subject import Subject, SubjectKind
+from seatrial.model.verdict import Finding, Verdict
+from seatrial.render.finding_text import brief
+from seatrial.render.report import Report
+
+ABOUT_NODES = (RunKind.CHECK, RunKind.NODES, RunKind.SOAK)
+"""Runs that judge each node; a curve or a benchmark judges something else."""
+GOOD = (Verdict.PASS, Verdict.MEASURED, Verdict.NOTE)
+MOST_FAULTS = 8
+
+
+def standings_of(report: Report) -> tuple[Standing, ...]:
+    """One for each node that was judged or that a finding names, by name; none of a report on something else.
+
+    A good node of a run that ended undecided is undecided: PASS is about the whole run.
+    """
+    if report.run is None or run_kind(report.run) not in ABOUT_NODES:
+        return ()
+    undecided = report.exit_code is ExitCode.INCOMPLETE or report.word == Verdict.INCONCLUSIVE
+    standings = {}
+    for case in report.cases:
+        subject = Subject.parse(case.name)
+        if subject.kind is SubjectKind.NODE:
+            verdict = Verdict.INCONCLUSIVE if undecided and case.verdict in GOOD else case.verdict
+            standings[subject.name] = Standing(node=subject.name, verdict=verdict, of_limit=case.of_limit)
+    for node, faults in _faults(report.findings).items():
+        before = standings.get(node)
+        standings[node] = Standing(
+            node=node,
+            verdict=faults[0].verdict,
+            of_limit=before.of_limit if before else None,
+            faults=tuple(faults[:MOST_FAULTS]),
+        )
+    return tuple(standings[name] for name in sorted(standings))
+
+
+def _faults(findings: Iterable[Finding]) -> dict[str, list[Fault]]:
+    """By node, the gravest first; those included that may be of another node instead."""
+    faults = defaultdict(list)
+    for finding in sorted(findings, key=lambda finding: -finding.verdict.gravity):
+        fault = Fault(kind=finding.kind.value, verdict=finding.verdict, text=brief(finding))
+        for subject in (finding.subject, *finding.ambiguous_with):
+            if finding.at_fault and subject.kind is SubjectKind.NODE:
+                faults[subject.name].append(fault)
+    return faults

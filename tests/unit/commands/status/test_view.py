@@ -1,0 +1,100 @@
+"""How the cluster is: the first line names what is open; nothing known is no PASS."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from seatrial.archive import headlines
+from seatrial.archive.headlines import read_standings
+from seatrial.cli.operation import cluster
+from seatrial.commands.status.view import ago, status_report
+from seatrial.frame.command_line import run
+from seatrial.model.errors import ExitCode
+from seatrial.model.monitoring import Fault, NodeStanding, OpenFault
+from seatrial.model.verdict import Verdict
+from seatrial.render.text import as_text
+from tests.support.builders import Cluster, names, record, slow_part
+
+NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
+FAULT = Fault(kind="slow-link", verdict=Verdict.SLOW, text="link at 60 % of its limit")
+
+
+def standing(
+    node: str, verdict: Verdict = Verdict.PASS, *faults: OpenFault, judged: str = "2026-11-27T11:00:00Z"
+) -> NodeStanding:
+    return NodeStanding(node=node, verdict=verdict, run="r", judged=judged, faults=faults)
+
+
+def told(*nodes: NodeStanding, unread: int = 0) -> tuple[str, ExitCode]:
+    report = status_report({one.node: one for one in nodes}, 1, unread, NOW)
+    return as_text(report, width=80), report.exit_code
+
+
+def test_an_open_finding_is_the_first_line_with_its_age_and_what_to_do() -> None:
+    slow = standing("n3", Verdict.SLOW, OpenFault(fault=FAULT, run="night", since="2026-11-24T03:00:00Z"))
+    text, code = told(standing("n1"), slow, standing("n2"))
+    assert text.startswith("SLOW  1 of 3 nodes with open findings: n3: link at 60 % of its limit\n")
+    assert code is ExitCode.FINDINGS
+    assert "3 days" in text
+    assert "`seatrial report night`" in text and "`seatrial check n3`" in text
+
+
+def test_a_cluster_without_findings_says_how_old_that_is() -> None:
+    text, code = told(standing("n1"), standing("n2", judged="2026-11-20T11:00:00Z"))
+    assert text.startswith("PASS  2 nodes good, nothing open; the oldest verdict is of 7 days ago\n")
+    assert code is ExitCode.PASS
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words", "code"),
+    [
+        ((), "MEASURED  no run has judged a node yet", ExitCode.INCOMPLETE),
+        ((standing("n1", Verdict.MEASURED),), "MEASURED  1 of 1 node compared with nothing: n1", ExitCode.PASS),
+        (
+            (standing("n1"), standing("n2", Verdict.INCONCLUSIVE), standing("n3", Verdict.NOT_RUN)),
+            "INCONCLUSIVE  2 of 3 nodes undecided: n[2-3]",
+            ExitCode.INCOMPLETE,
+        ),
+    ],
+)
+def test_what_is_not_known_is_no_pass(nodes: tuple[NodeStanding, ...], words: str, code: ExitCode) -> None:
+    text, found = told(*nodes)
+    assert (text.splitlines()[0], found) == (words, code)
+
+
+def test_ages_have_their_largest_unit() -> None:
+    times = ("2026-11-27T11:59:50Z", "2026-11-27T11:57:00Z", "2026-11-27T10:30:00Z", "2026-11-28T00:00:00Z")
+    assert [ago(time, NOW) for time in times] == ["less than a minute", "3 minutes", "1 hour", "less than a minute"]
+
+
+def test_runs_of_the_archive_say_how_nodes_stand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive = tmp_path / "archive"
+    record(Cluster(nodes=names(4), parts=slow_part("node", "n3", 0.6)), archive, "a")
+    assert run(["status", "--archive", str(archive)]) == 1
+    assert capsys.readouterr().out.startswith("SLOW  1 of 4 nodes with open findings: n3: link at ")
+    kept = read_standings(archive / "a")
+    assert kept is not None and [one.verdict for one in kept if one.node == "n3"] == [Verdict.SLOW]
+    record(Cluster(nodes=names(4)), archive, "b")
+    assert {one.verdict for one in cluster(archive).nodes.values()} == {Verdict.PASS}
+
+
+def test_no_command_shows_the_status_where_there_are_runs_and_the_help_where_there_are_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEATRIAL_ARCHIVE", str(tmp_path / "archive"))
+    assert run([]) == 64
+    assert "Usage: seatrial" in capsys.readouterr().err
+    record(Cluster(nodes=names(4)), tmp_path / "archive", "a")
+    assert run([]) == 0
+    assert capsys.readouterr().out.startswith("PASS  4 nodes good, nothing open")
+
+
+def test_garbage_in_place_of_standings_is_judged_again(tmp_path: Path) -> None:
+    record(Cluster(nodes=names(4)), tmp_path, "a")
+    assert len(cluster(tmp_path).nodes) == 4
+    (tmp_path / "a" / headlines.NODES_FILE).write_text('{"nodes": 5}')
+    assert len(cluster(tmp_path).nodes) == 4
+    (tmp_path / "a" / "run.json").write_text("{")
+    found = cluster(tmp_path)
+    assert (found.nodes, found.unread) == ({}, 1)

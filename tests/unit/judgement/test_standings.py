@@ -1,0 +1,47 @@
+"""Faults stay open until a run that looks at as much finds them gone."""
+
+from seatrial.judgement.standings import LINKS, TRIALS, Judged, standings_after
+from seatrial.model.monitoring import Fault, Standing
+from seatrial.model.verdict import Verdict
+
+SLOW = Fault(kind="slow-link", verdict=Verdict.SLOW, text="link at 60 % of its limit")
+MEMORY = Fault(kind="slow-memory", verdict=Verdict.SLOW, text="memory 20 % slower than its peers'")
+FACT = Fault(kind="mtu-differs", verdict=Verdict.MISCONFIGURED, text="MTU 1500, 9000 elsewhere")
+
+
+def run(hour: int, *faults: Fault, looks: tuple[str, ...] = (LINKS, TRIALS), verdict: Verdict = Verdict.PASS) -> Judged:
+    said = faults[0].verdict if faults else verdict
+    nodes = (Standing(node="n1", verdict=said, of_limit=0.9, faults=faults), Standing(node="n2", verdict=Verdict.PASS))
+    return Judged(run=f"r{hour}", ended=f"2026-11-01T{hour:02}:00:00", looks=frozenset(looks), nodes=nodes)
+
+
+def test_a_fault_has_the_time_of_the_run_that_found_it_first() -> None:
+    standing = standings_after([run(1), run(2, SLOW), run(3, SLOW)])["n1"]
+    (fault,) = standing.faults
+    assert (standing.verdict, fault.since, fault.run) == (Verdict.SLOW, "2026-11-01T02:00:00", "r3")
+
+
+def test_a_good_run_clears_it() -> None:
+    standing = standings_after([run(1, SLOW), run(2)])["n1"]
+    assert (standing.verdict, standing.faults, standing.run) == (Verdict.PASS, (), "r2")
+
+
+def test_a_run_that_does_not_look_at_it_or_does_not_decide_clears_nothing() -> None:
+    blind = run(2, looks=(LINKS,))
+    assert standings_after([run(1, MEMORY), blind])["n1"].verdict is Verdict.SLOW
+    undecided = run(2, verdict=Verdict.INCONCLUSIVE)
+    standing = standings_after([run(1, MEMORY), undecided])["n1"]
+    assert (standing.verdict, standing.judged) == (Verdict.SLOW, "2026-11-01T02:00:00")
+    assert standings_after([run(1, MEMORY), run(2, verdict=Verdict.NOT_RUN)])["n1"].faults
+
+
+def test_another_fault_clears_the_first_and_the_gravest_leads() -> None:
+    assert [each.fault for each in standings_after([run(1, SLOW), run(2, FACT)])["n1"].faults] == [FACT]
+    both = standings_after([run(1, FACT, looks=(LINKS,)), run(2, SLOW, FACT)])["n1"]
+    assert [each.fault.kind for each in both.faults] == ["slow-link", "mtu-differs"]
+    assert [each.since[11:13] for each in both.faults] == ["02", "01"]
+
+
+def test_nobody_else_is_touched() -> None:
+    assert standings_after([run(1, SLOW)])["n2"].verdict is Verdict.PASS
+    assert standings_after([]) == {}
