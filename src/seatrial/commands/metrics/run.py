@@ -79,18 +79,23 @@ def too_soon(kept: Kept, interval_s: float, now_s: float) -> bool:
 
 
 class Questions:
-    """Commands of Slurm's, each asked once, and how they did."""
+    """Commands of Slurm's, each asked once, and how they did; none is asked after one that had no answer in time."""
 
     def __init__(self, command: Callable[[Sequence[str]], Completed]) -> None:
         self._command = command
+        self._late = False
         self.seconds: dict[str, float] = {}
         self.answered: dict[str, bool] = {}
         self.unread: dict[str, int] = {}
 
     def text(self, words: Sequence[str]) -> str | None:
         """What a command printed; None: it did not answer."""
+        if self._late:
+            self.answered[words[0]] = False
+            return None
         began = time.monotonic()
         done = self._command(words)
+        self._late = done.timed_out
         self.seconds[words[0]] = time.monotonic() - began
         self.answered[words[0]] = done.ok
         return done.stdout if done.ok else None

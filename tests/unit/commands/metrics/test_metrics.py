@@ -1,5 +1,6 @@
 """Numbers for a monitor: what Slurm's commands print, how often they are asked, and that no name can forge a line."""
 
+import socket
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -267,6 +268,18 @@ def test_a_file_is_written_whole_through_nobodys_link(tmp_path: Path) -> None:
 def test_graphite_that_does_not_listen_is_one_sentence() -> None:
     with pytest.raises(Undelivered, match="takes nothing"):
         deliver([], Target(graphite=("127.0.0.1", 1)))
+
+
+def test_graphite_gets_a_line_for_each_number() -> None:
+    """A listener in place of carbon: its plaintext protocol is a path, a number and a time."""
+    jobs, _ = census.parse_jobs('1|RUNNING|main|2|1|0|eve.x "y"|a\n')
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        deliver([*slurm_figures(SlurmState(jobs=jobs), 5, NOW_S)], Target(graphite=server.getsockname()))
+        connection, _ = server.accept()
+        with connection, connection.makefile() as stream:
+            lines = [line.split(" ") for line in stream.read().splitlines()]
+    assert all(len(line) == 3 and float(line[1]) >= 0 and int(line[2]) > 0 for line in lines)
+    assert {line[0]: line[1] for line in lines}["slurm_user_jobs_running.user.eve_x__y_"] == "1.0"
 
 
 def test_the_commands_are_those_of_the_documentation() -> None:
