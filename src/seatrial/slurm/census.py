@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from seatrial.slurm.text import BROKEN, DRAINED, base_and_flags
+from seatrial.slurm.text import FLAGS
 
 NODES = (
     "sinfo", "--all", "--noheader", "--Node",
-    "--Format=NodeHost:64|,StateLong:32|,Partition:64|,CPUsState:32|,Memory:16|,AllocMem:16|",
+    "--Format=NodeHost:64|,StateComplete:64|,Partition:64|,CPUsState:32|,Memory:16|,AllocMem:16|",
 )  # fmt: skip
-JOBS = ("squeue", "--all", "--noheader", "--format=%i|%T|%P|%C|%D|%V|%u|%a")
+JOBS = ("squeue", "--all", "--array", "--noheader", "--format=%i|%T|%P|%C|%D|%V|%u|%a")
 """The names of users and accounts last, since nobody knows what is in them."""
 EPOCH = {"SLURM_TIME_FORMAT": "%s"}
 SCHEDULER = ("sdiag",)
@@ -25,11 +25,11 @@ UNNAMED = ("", "(null)")
 
 
 class NodeCount(msgspec.Struct, frozen=True, kw_only=True):
-    """One node. `state`: sinfo's base word; memory in bytes."""
+    """One node. Memory in bytes."""
 
     node: str
-    state: str
-    answers: bool
+    state: tuple[str, ...]
+    """sinfo's words in lower case, the base state first: `idle`, `drain`."""
     partitions: tuple[str, ...]
     cpus: int
     cpus_allocated: int
@@ -38,7 +38,7 @@ class NodeCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobCount(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of squeue: a job, or all pending elements of an array. `state` in lower case."""
+    """One line of squeue: a job, or one task of an array. `state` in lower case."""
 
     state: str
     partitions: tuple[str, ...]
@@ -71,13 +71,11 @@ def parse_nodes(text: str) -> tuple[tuple[NodeCount, ...], int]:
         if cpus is None or not fields[0]:
             unread += 1
             continue
-        state, flags = base_and_flags(fields[1])
         before = nodes.get(fields[0])
         partition = fields[2].rstrip("*")
         nodes[fields[0]] = NodeCount(
             node=fields[0],
-            state=state,
-            answers="*" not in flags,
+            state=tuple(fields[1].lower().rstrip("".join(FLAGS)).split("+")),
             partitions=(*(before.partitions if before else ()), *((partition,) if partition else ())),
             cpus=cpus[3],
             cpus_allocated=cpus[0],
@@ -150,11 +148,6 @@ def parse_shares(text: str) -> tuple[tuple[AccountUse, ...], int]:
             )
         )
     return tuple(uses), unread
-
-
-def out_of_service(node: NodeCount) -> bool:
-    """Whether Slurm gives it no jobs, or it does not answer."""
-    return node.state in BROKEN or node.state in DRAINED or not node.answers
 
 
 def _lines(text: str) -> Iterator[str]:

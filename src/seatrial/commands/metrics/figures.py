@@ -22,16 +22,17 @@ JOB_STATES = (
     "boot_fail", "cancelled", "completed", "completing", "configuring", "deadline", "failed", "node_fail",
     "out_of_memory", "pending", "preempted", "running", "suspended", "timeout",
 )  # fmt: skip
-JOB_WORDS = {"boot_fail": "bootfail", "node_fail": "nodefail", "out_of_memory": "outofmemory"}
-"""Slurm's metrics write these without the line."""
-NODE_WORDS = {
-    "allocated": "alloc", "alloc": "alloc", "completing": "completing", "comp": "completing", "down": "down",
-    "drained": "drain", "draining": "drain", "drain": "drain", "drng": "drain", "fail": "fail", "failing": "fail",
-    "idle": "idle", "maint": "maint", "mixed": "mixed", "mix": "mixed", "planned": "planned", "plnd": "planned",
-    "reserved": "resv", "resv": "resv", "unknown": "unknown",
+JOB_WORDS = {"boot_fail": "bootfail", "node_fail": "node_failed", "out_of_memory": "outofmemory"}
+"""squeue's word -> that of Slurm's metrics, where it is another one."""
+BASE_STATES = {"allocated": "alloc", "down": "down", "idle": "idle", "mixed": "mixed", "unknown": "unknown"}
+FLAG_STATES = {
+    "completing": "completing", "drained": "drained", "draining": "draining", "fail": "fail", "maintenance": "maint",
+    "not_responding": "noresp", "planned": "planned", "reserved": "resv",
 }  # fmt: skip
-"""sinfo's word -> that of Slurm's metrics."""
-NODE_STATES = tuple(dict.fromkeys(NODE_WORDS.values()))
+"""sinfo's word -> that of Slurm's metrics. A node has one base state, and any number of the others."""
+DRAIN, BUSY = "drain", ("allocated", "mixed")
+IN_PARTITIONS = {"completing": "cg", "noresp": "no_resp"}
+"""Words that Slurm's metrics write in another way for the nodes of partitions."""
 AMOUNTS = {
     "cpus": ("Processors of the node.", "cpus"),
     "cpus_alloc": ("Allocated processors.", "cpus_allocated"),
@@ -147,8 +148,8 @@ def slurm_figures(state: SlurmState, most_names: int, now_s: float) -> Iterator[
         yield from _nodes(state.nodes)
     if state.jobs is not None:
         yield from _jobs(state.jobs, now_s)
-        yield from _by_name("user", state.jobs, most_names)
-        yield from _by_name("account", state.jobs, most_names)
+        yield from _by_name("user", "username", state.jobs, most_names)
+        yield from _by_name("account", "account", state.jobs, most_names)
     if state.scheduler is not None:
         for name, place in SCHEDULER.items():
             if place in state.scheduler:
@@ -157,12 +158,24 @@ def slurm_figures(state: SlurmState, most_names: int, now_s: float) -> Iterator[
         yield from _use(state.shares, most_names)
 
 
+def _state_words(node: NodeCount) -> set[str]:
+    """The words of Slurm's metrics for what a node is."""
+    base, *flags = node.state
+    if DRAIN in flags:
+        flags.append("draining" if base in BUSY else "drained")
+    return {BASE_STATES.get(base, base), *(FLAG_STATES[flag] for flag in flags if flag in FLAG_STATES)}
+
+
+def _by_state(nodes: Sequence[NodeCount]) -> dict[str, int]:
+    """How many nodes are in each state; all states are there."""
+    words = Counter(word for node in nodes for word in _state_words(node))
+    return {word: words[word] for word in (*BASE_STATES.values(), *FLAG_STATES.values())}
+
+
 def _nodes(nodes: Sequence[NodeCount]) -> Iterator[Figure]:
     yield single("slurm_nodes", "Nodes.", len(nodes))
-    words = Counter(NODE_WORDS.get(node.state, node.state) for node in nodes)
-    for word in NODE_STATES:
-        yield single(f"slurm_nodes_{word}", f"Nodes in this state: {word}.", words[word])
-    yield single("slurm_nodes_noresp", "Nodes that do not answer.", sum(not node.answers for node in nodes))
+    for word, number in _by_state(nodes).items():
+        yield single(f"slurm_nodes_{word}", f"Nodes in this state: {word}.", number)
     for name, (text, field) in AMOUNTS.items():
         rows = tuple(((node.node,), getattr(node, field)) for node in nodes)
         yield Figure(name=f"slurm_node_{name}", help=text, labels=("node",), rows=rows)
@@ -171,12 +184,11 @@ def _nodes(nodes: Sequence[NodeCount]) -> Iterator[Figure]:
         for partition in node.partitions:
             by_partition[partition].append(node)
     yield _per("slurm_partition_nodes", "Nodes.", "partition", {name: len(its) for name, its in by_partition.items()})
-    for word in NODE_STATES:
-        counts = {
-            name: sum(NODE_WORDS.get(node.state, node.state) == word for node in its)
-            for name, its in by_partition.items()
-        }
-        yield _per(f"slurm_partition_nodes_{word}", f"Nodes in this state: {word}.", "partition", counts)
+    states = {name: _by_state(its) for name, its in by_partition.items()}
+    for word in (*BASE_STATES.values(), *FLAG_STATES.values()):
+        counts = {name: numbers[word] for name, numbers in states.items()}
+        name = f"slurm_partition_nodes_{IN_PARTITIONS.get(word, word)}"
+        yield _per(name, f"Nodes in this state: {word}.", "partition", counts)
 
 
 def _jobs(jobs: Sequence[JobCount], now_s: float) -> Iterator[Figure]:
@@ -206,7 +218,7 @@ def _jobs(jobs: Sequence[JobCount], now_s: float) -> Iterator[Figure]:
         )  # fmt: skip
 
 
-def _by_name(kind: str, jobs: Sequence[JobCount], most: int) -> Iterator[Figure]:
+def _by_name(kind: str, label: str, jobs: Sequence[JobCount], most: int) -> Iterator[Figure]:
     """Jobs of the users, or the accounts, with the most processors in use or asked for; all others together."""
     asked: Counter[str] = Counter()
     for job in jobs:
@@ -218,13 +230,13 @@ def _by_name(kind: str, jobs: Sequence[JobCount], most: int) -> Iterator[Figure]
             if job.state == state:
                 count[names.get(getattr(job, kind), OTHER)] += 1
         text = f"Jobs in this state: {state}."
-        yield _per(f"slurm_{kind}_jobs_{state}", text, kind, {name: count[name] for name in _shown(names, asked)})
+        yield _per(f"slurm_{kind}_jobs_{state}", text, label, {name: count[name] for name in _shown(names, asked)})
     cpus: Counter[str] = Counter()
     for job in jobs:
         if job.state == "running":
             cpus[names.get(getattr(job, kind), OTHER)] += job.cpus
     text = "Processors of running jobs."
-    yield _per(f"slurm_{kind}_jobs_cpus_alloc", text, kind, {name: cpus[name] for name in _shown(names, asked)})
+    yield _per(f"slurm_{kind}_jobs_cpus_alloc", text, label, {name: cpus[name] for name in _shown(names, asked)})
     left = max(len([name for name in asked if name]) - most, 0)
     yield single(f"seatrial_{kind}s_in_other", f"How many are counted together under {OTHER!r}.", left)
 

@@ -29,13 +29,13 @@ SINFO = """\
 n1   |idle      |main* |0/2/0/2 |1000 |0   |
 n1   |idle      |debug |0/2/0/2 |1000 |0   |
 n2   |mixed     |main* |1/1/0/2 |1000 |500 |
-n3   |down*     |main* |0/0/2/2 |1000 |0   |
-n4   |IDLE+DRAIN|main* |0/0/2/2 |1000+|0   |
+n3   |down+not_responding |main* |0/0/2/2 |1000 |0   |
+n4   |IDLE+DRAIN+NOT_RESPONDING|main* |0/0/2/2 |1000+|0   |
 """
 SQUEUE = """\
 1|RUNNING|main|2|1|1795749000|ann|physics
 2|PENDING|main,debug|4|2|1795749000|bob|physics
-3_[1-9]|PENDING|main|1|1|1795748000|ann|(null)
+3_1|PENDING|main|1|1|1795748000|ann|(null)
 4|RUNNING|main|1|1|1795749000|eve "x"|}\\nslurm_jobs 9
 not a job
 """
@@ -99,12 +99,13 @@ def test_the_numbers_are_those_of_slurms_commands() -> None:
     found, _ = asked(Slurm())
     wanted = {
         ("slurm_nodes", ()): 4,
-        ("slurm_nodes_idle", ()): 1,
+        ("slurm_nodes_idle", ()): 2,
         ("slurm_nodes_mixed", ()): 1,
         ("slurm_nodes_down", ()): 1,
-        ("slurm_nodes_drain", ()): 1,
+        ("slurm_nodes_drained", ()): 1,
+        ("slurm_nodes_draining", ()): 0,
         ("slurm_nodes_alloc", ()): 0,
-        ("slurm_nodes_noresp", ()): 1,
+        ("slurm_nodes_noresp", ()): 2,
         ("slurm_node_cpus_alloc", (("node", "n2"),)): 1,
         ("slurm_node_memory_bytes", (("node", "n4"),)): 1000 << 20,
         ("slurm_node_memory_alloc_bytes", (("node", "n2"),)): 500 << 20,
@@ -136,7 +137,7 @@ def test_the_largest_users_have_numbers_of_their_own_and_the_others_one_together
     found, _ = asked(Slurm())
     users = {labels[0][1]: value for (name, labels), value in found.items() if name == "slurm_user_jobs_pending"}
     assert users == {"bob": 1, "ann": 1, "other": 0}
-    assert found["slurm_user_jobs_running", (("user", "other"),)] == 1
+    assert found["slurm_user_jobs_running", (("username", "other"),)] == 1
     assert found["seatrial_users_in_other", ()] == 1
 
 
@@ -279,7 +280,7 @@ def test_graphite_gets_a_line_for_each_number() -> None:
         with connection, connection.makefile() as stream:
             lines = [line.split(" ") for line in stream.read().splitlines()]
     assert all(len(line) == 3 and float(line[1]) >= 0 and int(line[2]) > 0 for line in lines)
-    assert {line[0]: line[1] for line in lines}["slurm_user_jobs_running.user.eve_x__y_"] == "1.0"
+    assert {line[0]: line[1] for line in lines}["slurm_user_jobs_running.username.eve_x__y_"] == "1.0"
 
 
 def test_the_commands_are_those_of_the_documentation() -> None:
