@@ -86,7 +86,7 @@ class LineLauncher:
         self._pinned: tuple[str, ...] = ()
 
     def look(self, log: Path) -> PipeSession:
-        """A session of as many ranks as come up, wherever they do. Raises LaunchError, soon for a job that cannot start."""
+        """A session of as many ranks as come up, wherever they do. Raises LaunchError, at once if no job can start."""
         waiting = Waiting(())
         try:
             session = PipeSession(

@@ -43,6 +43,7 @@ from seatrial.slurm.presence import (
     answer,
     asked,
     asked_settled,
+    cluster_name,
     lacking,
     missing,
     most_nodes,
@@ -123,12 +124,11 @@ class SlurmLauncher:
         lines = slurm_text.parse_sinfo(answer(sinfo))
         nodes, left_out = self._inside_hosts(lines) if self._inside else self._outside_hosts(lines)
         topology = run(slurm_argv.TOPOLOGY, timeout_s=COMMAND_TIMEOUT_S)
-        config = run(slurm_argv.CONFIG, timeout_s=COMMAND_TIMEOUT_S)
         return Hosts(
             nodes=nodes,
             left_out=left_out,
             fabric=_part_of(parse_topology(topology.stdout), {*nodes, *(state.node for state in left_out)}),
-            cluster=slurm_text.config_value(config.stdout, "ClusterName"),
+            cluster=cluster_name(),
             asleep=tuple(sorted({line.node for line in lines if line.suspended}.intersection(nodes))),
             features=node_descriptions(lines),
             most_nodes=0 if self._inside or self._wanted else most_nodes(self._partition, lines),

@@ -331,6 +331,12 @@ def job_about(job: str) -> list[str]:
     return ["squeue", "--noheader", f"--jobs={job}", "--format=%A|%T|%U|%N"]
 
 
+def jobs_by_session(user: int) -> list[str]:
+    """Ask where a user's jobs were asked for: number, host, session and state of each."""
+    fields = "JobID:32,AllocNodes:256,AllocSID:32,State:32"
+    return ["squeue", "--noheader", f"--user={user}", f"--Format={fields}"]
+
+
 def job_reason(job: str) -> list[str]:
     """Ask why a job is still in the queue."""
     return ["squeue", "--noheader", f"--jobs={job}", "--format=%r"]

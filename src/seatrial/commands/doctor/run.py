@@ -53,7 +53,7 @@ from seatrial.process.process import NOT_STARTED
 from seatrial.slurm import job as job_variables
 from seatrial.slurm import presence
 from seatrial.slurm.argv import longest_s, minutes
-from seatrial.slurm.hidden_job import hidden_job, judge_hidden_job
+from seatrial.slurm.hidden_job import hidden_job, job_of_session, judge_hidden_job, salloc_session
 from seatrial.slurm.job import job_now
 from seatrial.slurm.text import NodeLine, parse_sinfo
 
@@ -181,9 +181,13 @@ class Doctor:
 
     def _hidden(self, *, slurm: bool) -> Finding | None:
         """The remark about a job around this shell whose variables are gone. `slurm`: whether its commands are here."""
-        job = "" if any(name.startswith("SLURM_JOB") for name in os.environ) else hidden_job()
+        if any(name.startswith("SLURM_JOB") for name in os.environ):
+            return None
+        job, session = hidden_job(), salloc_session()
+        if slurm and session and not job:
+            job = job_of_session(session)
         around = job_now(job) if job and slurm else None
-        if not job or (slurm and (around is None or around.stranger(environ(), user_id()))):
+        if not (job or session) or (slurm and (around is None or around.stranger(environ(), user_id()))):
             return None
         return judge_hidden_job(job_variables.STEP, job, around.nodes if around else "", slurm=slurm)
 
