@@ -81,12 +81,12 @@ def _read(path: Path) -> bytes:
         return b""
 
 
-def judge_hidden_job(step: str, job: str, nodes: str, *, slurm: bool) -> Finding:
-    """This shell is inside a job without the job's variables. `slurm`: whether Slurm's commands are here.
+def judge_hidden_job(step: str, job: str, nodes: str, also: str = "") -> Finding:
+    """This shell is inside a job without the job's variables, and without `also`, such as Slurm's commands.
 
     `job`: empty where only salloc knows it.
     """
     where = f" on {nodes}" if nodes else ""
-    gone = "its SLURM_ variables are gone" if slurm else "its SLURM_ variables and Slurm's commands are gone"
+    gone = f"its SLURM_ variables{f' and {also}' if also else ''} are gone"
     says = f"This shell is inside {f'job {job}' if job else 'a job of salloc'}{where}, and {gone}."
     return blocked(step, FindingKind.JOB_VARIABLES, says, KEEP.format(job=job or "NUMBER"))

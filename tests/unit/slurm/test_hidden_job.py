@@ -28,7 +28,7 @@ def test_an_ancestor_within_salloc_names_the_job(tmp_path: Path) -> None:
 def test_the_cgroup_names_it_where_ancestors_are_not_seen(tmp_path: Path) -> None:
     process(tmp_path, 9, 0, cgroup="0::/../../slurmstepd.scope/job_12/step_0/user\n")
     assert hidden_job(tmp_path, 9) == "12"
-    (finding,) = [judge_hidden_job("variables", "12", "", slurm=False)]
+    (finding,) = [judge_hidden_job("variables", "12", "", "Slurm's commands")]
     assert finding.statement == "This shell is inside job 12, and its SLURM_ variables and Slurm's commands are gone."
 
 
@@ -48,7 +48,7 @@ def test_salloc_itself_names_the_session_by_which_slurm_knows_the_job(
     assert job_of_session("35", "login") == ""
     slurm.says("squeue", "7 login 33 RUNNING\n9 login 33 RUNNING\n")
     assert job_of_session("33", "login") == "", "two jobs of one shell: either may be the one"
-    finding = judge_hidden_job("variables", "", "", slurm=False)
+    finding = judge_hidden_job("variables", "", "", "Slurm's commands")
     assert finding.statement.startswith("This shell is inside a job of salloc, and its SLURM_ variables")
 
 

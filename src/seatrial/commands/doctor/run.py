@@ -150,7 +150,7 @@ class Doctor:
         job = os.environ.get("SLURM_JOB_ID", "")
         around = job_now(job) if job else None
         stranger = around.stranger(environ(), user_id()) if around else ""
-        if hidden := self._hidden(slurm=True):
+        if hidden := self._hidden():
             self.remarks.append(hidden)
             return True
         self.remarks += job_variables.judge_variables(environ(), around.state if around else "", stranger)
@@ -162,7 +162,8 @@ class Doctor:
 
     def _silent(self, answers: SlurmAnswers) -> bool:
         """The remark about a Slurm that is not installed, or does not answer."""
-        hidden = self._hidden(slurm=False) if answers.sinfo.returncode == NOT_STARTED else None
+        also = "Slurm's commands" if answers.sinfo.returncode == NOT_STARTED else "Slurm's configuration"
+        hidden = self._hidden(also) if presence.absent(answers.sinfo) else None
         if hidden is not None:
             self.remarks.append(hidden)
         elif answers.sinfo.returncode == NOT_STARTED:
@@ -179,17 +180,20 @@ class Doctor:
             self.remarks.append(blocked("slurm", FindingKind.NO_SLURM, says, remedy))
         return False
 
-    def _hidden(self, *, slurm: bool) -> Finding | None:
-        """The remark about a job around this shell whose variables are gone. `slurm`: whether its commands are here."""
+    def _hidden(self, also: str = "") -> Finding | None:
+        """The remark about a job around this shell whose variables are gone, and what of Slurm, if it does not answer.
+
+        A Slurm that answers is asked whose job it is.
+        """
         if any(name.startswith("SLURM_JOB") for name in os.environ):
             return None
         job, session = hidden_job(), salloc_session()
-        if slurm and session and not job:
+        if session and not job and not also:
             job = job_of_session(session)
-        around = job_now(job) if job and slurm else None
-        if not (job or session) or (slurm and (around is None or around.stranger(environ(), user_id()))):
+        around = job_now(job) if job and not also else None
+        if not (job or session) or (not also and (around is None or around.stranger(environ(), user_id()))):
             return None
-        return judge_hidden_job(job_variables.STEP, job, around.nodes if around else "", slurm=slurm)
+        return judge_hidden_job(job_variables.STEP, job, around.nodes if around else "", also)
 
     def _judge_cluster(self, answers: SlurmAnswers) -> None:
         settings = self._settings
