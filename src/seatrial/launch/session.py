@@ -102,7 +102,12 @@ class PipeSession:
             what = f"The probe did not start{many}: {late}{failure.meaning}"
             transient = failure.transient and not timed_out
             raise LaunchError(
-                what, remedy, transient=transient, loss=loss, other_mpi_type=failure.other_mpi_type
+                what,
+                remedy,
+                transient=transient,
+                loss=loss,
+                other_mpi_type=failure.other_mpi_type,
+                absent_probe=failure.absent_probe,
             ) from error
         except BaseException:
             self.close(kill=True)

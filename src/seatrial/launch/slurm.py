@@ -36,6 +36,7 @@ from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
 from seatrial.slurm.allocation import Allocation, NodesLost, obtain, with_request
+from seatrial.slurm.broadcast import Copy, copied
 from seatrial.slurm.held_nodes import HELD_JOB, see_own_job
 from seatrial.slurm.job import job_around, refuse_clusters, refuse_over
 from seatrial.slurm.presence import (
@@ -110,6 +111,9 @@ class SlurmLauncher:
         self._of_job: tuple[str, ...] = ()
         self._allocation: Allocation | None = None
         self._keeper: Keeper | None = None
+        self._copy: Copy | None = None
+        self._copied = ""
+        """That the probe was copied to the nodes, and why."""
         self.hurried = False
         """See launch.contract.Hurries."""
         self._starts = 0
@@ -248,7 +252,7 @@ class SlurmLauncher:
     @property
     def remark(self) -> str:
         """See launch.contract.StartsOtherwise."""
-        return self._ways.remark
+        return " ".join(filter(None, (self._ways.remark, self._copied)))
 
     @property
     def started_by(self) -> str:
@@ -262,15 +266,42 @@ class SlurmLauncher:
     def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> PipeSession:
         """The probe on every node, in the way that was asked for.
 
-        Where none was and the site's own type of --mpi does not work, others are tried, and mpiexec as the last.
+        Where none was and the site's own type of --mpi does not work, others are tried, and mpiexec as the last. Where
+        no node sees the folder of the probe, it is copied to them.
         """
+        try:
+            return self._start_here(nodes, log, manner)
+        except LaunchError as error:
+            if not error.absent_probe or not self.copy_probe(nodes):
+                raise
+            log.unlink(missing_ok=True)  # what it says is no reason for a failure of the next start
+        return self._start_here(nodes, log, manner)
+
+    @property
+    def program(self) -> str:
+        """The path of the probe on the nodes."""
+        return self._copy.path if self._copy else str(self.probe)
+
+    def copy_probe(self, nodes: Sequence[str]) -> bool:
+        """Whether the nodes have the probe now, and had not before: copied once to all nodes of the job."""
+        if self._copy is None:
+            self._copy = copied(self.job, self._of_job or nodes, self.probe, self._request.arguments)
+            if self._copy is not None:
+                self._copied = (
+                    f"The nodes do not see {self.probe.parent}: the probe was copied to them with sbcast. --probe-dir "
+                    "names a folder that they share with this machine."
+                )
+                return True
+        return False
+
+    def _start_here(self, nodes: Sequence[str], log: Path, manner: StartManner) -> PipeSession:
         if any(option.startswith("--mpi") for option in manner.options):
             return self._start(nodes, log, manner, "")
         return self._ways.start(lambda way: self._start(nodes, log, manner, way))
 
     def _start(self, nodes: Sequence[str], log: Path, manner: StartManner, way: str) -> PipeSession:
         ranks = manner.ranks_per_node
-        program = self.environment.around_program([str(self.probe)])
+        program = self.environment.around_program([self.program])
         if way == MPIEXEC:
             command = self._by_mpiexec(nodes, program, manner)
         else:
@@ -331,7 +362,7 @@ class SlurmLauncher:
         """See launch.contract.StartsByDefault: mpirun, as a user would start it in this job."""
         if self.own is None or not self.own.mpirun or not self.job:
             return None
-        program = self.environment.around_program([str(self.probe)])
+        program = self.environment.around_program([self.program])
         argv = default_argv(self.own, len(nodes), program, root=os.geteuid() == 0)
         inside = job_variables(self.job, nodes)
         return look(
@@ -386,6 +417,9 @@ class SlurmLauncher:
     def close(self) -> None:
         """Give the allocation back, if it is our own."""
         given_back = True
+        if self._copy is not None:
+            self._copy.remove()
+            self._copy = None
         if self._allocation is not None:
             given_back = self._allocation.give_back()
             self._allocation = None

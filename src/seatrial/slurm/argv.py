@@ -244,6 +244,26 @@ def _mpi_step(job: str, nodes: Sequence[str], mpi: str, ranks: int, arguments: S
     return [*step(job, nodes, ranks_per_node=ranks, arguments=arguments), *chosen, "--kill-on-bad-exit=1"]
 
 
+IS_THERE = 'test -e "$1" || echo missing'
+
+
+def presence_step(job: str, nodes: Sequence[str], path: str, arguments: Sequence[str] = ()) -> list[str]:
+    """Have every node without that file print `missing`, after its task's number."""
+    own = ["--mpi=none", "--cpu-bind=none", "--label", "--input=none", "sh", "-c", IS_THERE, "sh", path]
+    return [*step(job, nodes, arguments=arguments), *own]
+
+
+def broadcast(job: str, source: str, target: str) -> list[str]:
+    """Copy a file to all nodes of a job; not over another file: in /tmp that may be somebody else's."""
+    return ["sbcast", f"--jobid={job}", source, target]
+
+
+def remove_step(job: str, nodes: Sequence[str], path: str, arguments: Sequence[str] = ()) -> list[str]:
+    """Remove a file on every node."""
+    own = ["--mpi=none", "--cpu-bind=none", "--input=none", "--quiet", "rm", "-f", "--", path]
+    return [*step(job, nodes, arguments=arguments), *own]
+
+
 def report_step(
     job: str, nodes: Sequence[str], mpi: str, argv: Sequence[str], arguments: Sequence[str] = ()
 ) -> list[str]:

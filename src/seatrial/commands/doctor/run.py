@@ -37,7 +37,7 @@ from seatrial.driver.site import choose_launcher
 from seatrial.failures.job_output import explain_output
 from seatrial.launch.contract import MPIEXEC, Launcher
 from seatrial.launch.environments.judge import try_out
-from seatrial.launch.environments.report import parse_reports, question
+from seatrial.launch.environments.report import TaskReport, parse_reports, question
 from seatrial.launch.hosts.launcher import HostsLauncher
 from seatrial.launch.local import mpirun_argv
 from seatrial.launch.session import PipeSession
@@ -311,11 +311,17 @@ class Doctor:
         if left and not self._entered(launcher, left):
             return ()
         if left:
-            probe = str(launcher.probe)
-            reports = parse_reports(launcher.report(left, question(probe), {}, within=True, mpi="none").stdout)
-            self.remarks += node_identity.judge_programs(reports, left, probe)
+            reports = self._programs(launcher, left)
+            if reports and not any(one.program for one in reports) and launcher.copy_probe(left):
+                self.remarks.append(fine(node_identity.STEP, launcher.remark))
+                reports = self._programs(launcher, left)
+            self.remarks += node_identity.judge_programs(reports, left, launcher.program)
             left = node_identity.able_nodes(reports, left)
         return left
+
+    def _programs(self, launcher: SlurmLauncher, nodes: Sequence[str]) -> tuple[TaskReport, ...]:
+        """The probe and its libraries on each node that answers."""
+        return parse_reports(launcher.report(nodes, question(launcher.program), {}, within=True, mpi="none").stdout)
 
     def _entered(self, launcher: SlurmLauncher, nodes: Sequence[str]) -> bool:
         """Whether the environment, where there is one, lets a launch through."""
