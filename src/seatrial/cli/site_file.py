@@ -33,7 +33,7 @@ NAME_PROGRAMS = frozenset(
 )
 """Keys that say what is executed, or where: of a file that nobody but this user and root can have written."""
 KINDS = "kinds"
-"""The table of kinds of nodes, which is no option."""
+"""The table of kinds of nodes, beside the options."""
 KIND = re.compile(r"[A-Za-z0-9][\w.+-]{0,63}", re.ASCII)
 KINDS_EXAMPLE = 'Write lines like fat = "n[1-4]" below a line [kinds].'
 EXAMPLE = 'Write lines like account = "ops" and slurm-arg = ["--comment=acceptance"].'

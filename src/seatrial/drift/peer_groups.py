@@ -72,7 +72,7 @@ for a design. Where fewer have it, their links are worse than they should be."""
 def comparable(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
     """`groups`, where nodes of one model with other adapters or another link rate are groups of their own.
 
-    A kind that the site declares is one group: where its links differ, that is no design.
+    A kind that the site declares is one group, also where its links differ.
 
     The largest group first; of equal ones that with the faster links.
     """

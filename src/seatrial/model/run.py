@@ -213,8 +213,8 @@ def with_kinds(facts: Mapping[str, NodeFacts], features: Mapping[str, tuple[str,
     """The facts, each with the kind that the words of its node declare."""
     kinds = {node: word.removeprefix(KIND_WORD) for node, words in features.items() for word in words if is_kind(word)}
     return {
-        node: msgspec.structs.replace(known, kind=kinds[node]) if node in kinds else known
-        for node, known in facts.items()
+        node: msgspec.structs.replace(node_facts, kind=kinds[node]) if node in kinds else node_facts
+        for node, node_facts in facts.items()
     }
 
 

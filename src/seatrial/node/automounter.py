@@ -1,8 +1,8 @@
 """Maps of the automounter, and why a path below them cannot be reached.
 
 auto.master(5) and autofs(5): the master map has a line for each mount point and its map; the keys of an indirect map
-are names below the mount point, those of a direct map (`/-`) are whole paths. A map that is no path is a file in /etc
-or, where there is none, a map of NIS; a line `+NAME` stands for the lines of one.
+are names below the mount point, those of a direct map (`/-`) are whole paths. A map by its name is a file in /etc or,
+where there is none, a map of NIS; a line `+NAME` stands for the lines of one.
 """
 
 import re

@@ -115,10 +115,10 @@ def scrub_sinfo(text: str, stand_ins: StandIns) -> str:
 
 def scrub_descriptions(features: Mapping[str, Sequence[str]], stand_ins: StandIns) -> dict[str, tuple[str, ...]]:
     """Node -> its features without names; partitions are p1, p2, ... in the order in which they occur, kinds k1, ..."""
-    known: dict[str, dict[str, str]] = {PARTITION_WORD: {}, KIND_WORD: {}}
+    numbered: dict[str, dict[str, str]] = {PARTITION_WORD: {}, KIND_WORD: {}}
 
     def without_names(word: str) -> str:
-        for begins, names in known.items():
+        for begins, names in numbered.items():
             if word.startswith(begins):
                 return names.setdefault(word, f"{begins}{begins[0]}{len(names) + 1}")
         return stand_ins.everywhere(word)

@@ -53,11 +53,11 @@ def salloc_session(proc: Path = PROC, process: int | None = None) -> str:
 def job_of_session(session: str, host: str = "") -> str:
     """The user's job that was asked for in this session of this host; empty unless exactly one was."""
     lines = [line.split() for line in asked(argv.jobs_by_session(os.geteuid())).stdout.splitlines()]
-    here = (host or socket.gethostname()).partition(".")[0]
+    own_host = (host or socket.gethostname()).partition(".")[0]
     fitting = {
         words[0]
         for words in lines
-        if len(words) == 4 and words[2] == session and words[1].partition(".")[0] == here and words[3] == "RUNNING"
+        if len(words) == 4 and words[2] == session and words[1].partition(".")[0] == own_host and words[3] == "RUNNING"
     }
     return fitting.pop() if len(fitting) == 1 else ""
 

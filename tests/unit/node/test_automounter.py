@@ -77,25 +77,25 @@ def test_maps_are_read_only_where_paths_are_asked_for_on_a_live_machine(machine:
 def test_maps_without_a_path_are_files_in_etc_or_maps_of_nis(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: str
 ) -> None:
-    write(tmp_path, "etc/auto.master", "/home auto.home\n/work yp:auto.work -rw\n+auto.master\n/late auto.none\n")
+    write(tmp_path, "etc/auto.master", "/home auto.home\n/jobs yp:auto.work -rw\n+auto.master\n/late auto.none\n")
     write(tmp_path, "etc/auto.home", "ann srv:/ann\n+auto.users\n")
     program(
         tmp_path / "bin",
         "ypcat",
         'case "$2" in auto.users) echo "bob srv:/bob"; echo "eve srv:/eve" ;;\n'
-        '    auto.work) echo "geog 10.0.0.1:/geog" ;;\n'
+        '    auto.work) echo "geog 10.1.2.3:/geog" ;;\n'
         '    auto.master) echo "/data auto.data" ;; auto.data) echo "x srv:/x" ;; *) exit 1 ;; esac',
     )
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
-    keys = read_automounts(collect(f"{tmp_path}:/", shell, SEATRIAL_PATHS="/work/geog:/home/bob:/data/x"))
+    keys = read_automounts(collect(f"{tmp_path}:/", shell, SEATRIAL_PATHS="/jobs/geog:/home/bob:/data/x"))
     assert [(key.path, key.map, key.location) for key in keys if not key.whole] == [
         ("/home/ann", "auto.home", "srv:/ann"),
         ("/home/bob", "auto.home", "srv:/bob"),
-        ("/work/geog", "auto.work", "ADDRESS:/geog"),
+        ("/jobs/geog", "auto.work", "ADDRESS:/geog"),
         ("/data/x", "auto.data", "srv:/x"),
     ]
-    assert [key.path for key in keys if key.whole] == ["/home", "/work", "/data", "/late"]
-    obstacle = obstacle_of("/work/math", keys)
+    assert [key.path for key in keys if key.whole] == ["/home", "/jobs", "/data", "/late"]
+    obstacle = obstacle_of("/jobs/math", keys)
     assert obstacle and obstacle.brief == "auto.work has no key math"
 
 

@@ -31,12 +31,12 @@ def judge_own_notes(changed: list[ChangedSettings]) -> list[Finding]:
         noted(
             STEP,
             FindingKind.SETTING_LEFT,
-            f"{change.text}, since {settings.driver.since}{on}: {_driver(settings)}.",
-            f"{there}{RESTORE} {settings.name}",
+            f"{change.text}, since {settings.driver.since}{where}: {_driver(settings)}.",
+            f"{before}{RESTORE} {settings.name}",
             subject=node_subject(change.node) if isinstance(change, ChangedFile) else CLUSTER,
         )
         for settings in changed
-        for on, there in [_place(settings)]
+        for where, before in [_place(settings)]
         for change in settings.changes
     ]
 
