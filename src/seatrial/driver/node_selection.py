@@ -27,7 +27,8 @@ def described(features: Mapping[str, tuple[str, ...]], site: SiteSettings) -> di
     if site.replay is not None:
         return {**features}
     kinds = {node: (f"{KIND_WORD}{kind}",) for kind, nodes in site.kinds.items() for node in nodes}
-    return {node: (*features.get(node, ()), *kinds.get(node, ())) for node in {**features, **kinds}}
+    words = {node: dict.fromkeys((*features.get(node, ()), *kinds.get(node, ()))) for node in {**features, **kinds}}
+    return {node: tuple(own) for node, own in words.items()}
 
 
 def enough(hosts: Hosts, settings: SiteSettings) -> tuple[str, ...]:
