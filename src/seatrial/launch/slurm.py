@@ -232,7 +232,7 @@ class SlurmLauncher:
     def copy_probe(self, nodes: Sequence[str]) -> bool:
         """Whether the nodes have the probe now, and had not before: copied once to all nodes of the job."""
         if self._copy is None:
-            self._copy = copied(self.job, self._of_job or nodes, self.probe, self._request.arguments)
+            self._copy = copied(self.job, nodes, self._of_job or nodes, self.probe, self._request.arguments)
             if self._copy is not None:
                 self._copied = (
                     f"The nodes do not see {self.probe.parent}: the probe was copied to them with sbcast. --probe-dir "
