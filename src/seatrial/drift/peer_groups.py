@@ -30,7 +30,6 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     nodes: tuple[str, ...]
-    declared: bool = False
 
 
 def groups(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
@@ -55,7 +54,7 @@ def groups(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
         fitting = [other for other in joined if all(a in ("", b) for a, b in zip(make, other, strict=True))]
         joined.setdefault(fitting[0] if "" in make and len(fitting) == 1 else make, []).extend(nodes)
     named = [Group(name=_name(make), nodes=tuple(sorted(nodes))) for make, nodes in joined.items()]
-    named += [Group(name=f"kind {kind}", nodes=tuple(nodes), declared=True) for kind, nodes in of_kind.items()]
+    named += [Group(name=f"kind {kind}", nodes=tuple(nodes)) for kind, nodes in of_kind.items()]
     return tuple(sorted(named, key=lambda group: (-len(group.nodes), group.nodes)))
 
 
@@ -78,7 +77,7 @@ def comparable(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
     """
     result: list[Group] = []
     for group in groups(facts):
-        if group.declared:
+        if facts[group.nodes[0]].kind:
             result.append(group)
             continue
         by_link: defaultdict[Link, list[str]] = defaultdict(list)
@@ -145,7 +144,7 @@ def lone_machines(facts: Mapping[str, NodeFacts]) -> tuple[LoneMachine, ...]:
         LoneMachine(node=group.nodes[0], peer=peer, peers=len(most), of=len(facts))
         for group in of_model[1:]
         if len(group.nodes) == 1
-        and not group.declared
+        and not facts[group.nodes[0]].kind
         and _contradict(_make(facts[group.nodes[0]]), _make(facts[peer]))
     )
 
