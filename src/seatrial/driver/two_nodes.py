@@ -118,9 +118,9 @@ def pick_ends(nodes: Sequence[str], hosts: Hosts, ends: Sequence[str]) -> Pair:
     if len(ends) != 2 or ends[0] == ends[1]:
         some = ", ".join(nodes[:4]) + (", ..." if len(nodes) > 4 else "")
         kinds = pairs_of_kinds(nodes, hosts)
-        each = f" One pair of each kind: {', '.join(' '.join(pair) for pair in kinds)}." if kinds else ""
+        proposed = f" One pair of each kind: {', '.join(' '.join(pair) for pair in kinds)}." if kinds else ""
         raise UsageError(
-            f"Two different nodes are needed, and {len(set(ends)) or 'none'} was named.", f"There are {some}.{each}"
+            f"Two different nodes are needed, and {len(set(ends)) or 'none'} was named.", f"There are {some}.{proposed}"
         )
     for end in ends:
         why = next((state.reason for state in hosts.left_out if state.node == end), "")

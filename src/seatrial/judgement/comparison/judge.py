@@ -101,7 +101,7 @@ def _rank_shares(first: RunSet, second: RunSet) -> tuple[RankShare, ...]:
 
 
 def _clocks(first: RunSet, second: RunSet) -> list[str]:
-    """What fewer ranks a node can gain by the clock, which facts bound and do not tell."""
+    """What fewer ranks a node can gain by the clock: facts give its bounds."""
     ranks = [[run.ranks_per_node for run in runs.runs if run.ranks_per_node] for runs in (first, second)]
     facts = next(iter(second.facts.values()), None)
     if not all(ranks) or median(ranks[0]) == median(ranks[1]) or facts is None:
