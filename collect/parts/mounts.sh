@@ -2,23 +2,64 @@
 # shellcheck shell=sh disable=SC2154 # a part of facts.sh, whose tools and variables it uses
 # SEATRIAL_PATHS: absolute paths, colon-separated, that should be reachable.
 
-automounter() { # its master map and the files that it names, in their order; or, as root, what it says of all its maps
+automounter() { # its master maps and the maps that they name, in their order
   globbed '/etc/auto.master.d/*.autofs'
   masters=/etc/auto.master${paths:+$newline}$paths
   IFS=$newline
   for master in $masters; do
     unset IFS
-    sifted "$master" "/^[[:space:]]*(#|\$)/d
-$scrub"
-    maps=$(printf '%s\n' "$whole" | sed -n -E 's!^[[:space:]]*/[^[:space:]]*[[:space:]]+(file[,a-z]*:)?(/[^[:space:]]+).*!\2!p')
+    automounter_map "$master"
+    maps=$(printf '%s\n' "$whole" | sed -n -E 's!^[[:space:]]*/[^[:space:]]*[[:space:]]+((file|yp|nis)[,a-z]*:)?(/?[A-Za-z0-9._][^[:space:]:]*)([[:space:]].*)?$!\3!p')
     IFS=$newline
     for map in $maps; do
       unset IFS
-      sifted "$map" "/^[[:space:]]*(#|\$)/d
-$scrub"
+      automounter_map "$map"
     done
   done
   unset IFS
+}
+
+automounter_map() { # PATH|NAME: a file, or a file in /etc or a map of NIS by its name; and those of NIS that it includes
+  entries="/^[[:space:]]*(#|\$)/d
+$scrub"
+  case $1 in
+    /*) sifted "$1" "$entries" ;;
+    *) if locate "/etc/$1"; then sifted "/etc/$1" "$entries"; else nis_map "$1"; fi ;;
+  esac
+  text=$whole
+  for name in $(printf '%s\n' "$whole" | sed -n -E 's/^\+([A-Za-z0-9._-]+).*/\1/p'); do
+    nis_map "$name"
+    text=$text$newline$whole
+  done
+  whole=$text
+}
+
+nis_map() { # NAME: sets whole to its lines; only of paths that are asked for, since its keys may be all users of a site
+  whole=''
+  can_run ypcat -k "$1" || return 0
+  answer=$(limited ypcat -k "$1" 2>/dev/null </dev/null)
+  status=$?
+  asked=/$(printf '%s' "${SEATRIAL_PATHS:-}" | tr : /)/
+  IFS=$newline
+  for line in $answer; do
+    key=${line%%[[:blank:]]*}
+    case $key in
+      '' | '#'*) continue ;;
+      /* | '*' | +*) ;;
+      *)
+        case $asked in
+          */"$key"/*) ;;
+          *) continue ;;
+        esac
+        ;;
+    esac
+    whole=$whole${whole:+$newline}$line
+  done
+  unset IFS
+  whole=$(printf '%s\n' "$whole" | sed -E "$scrub")
+  printf '@command ypcat -k %s\n' "$1"
+  quoted "$whole"
+  printf '@end %s\n' "$status"
 }
 
 mounts() {

@@ -1,6 +1,5 @@
 """Checks that cannot start, or start in an unusual way: each ends with a sentence, or with its result."""
 
-import re
 import shutil
 import sys
 import tempfile
@@ -57,12 +56,16 @@ def test_an_mpi_that_finds_no_launcher_to_join(check: Check) -> None:
     assert "--mpi" in done.stderr
 
 
-def test_a_probe_that_the_nodes_do_not_see(check: Check, tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.mark.parametrize("start", [(), ("--start", "mpiexec")], ids=["srun", "mpiexec"])
+def test_a_probe_that_no_node_sees_is_copied_to_them(check: Check, lab4: LabPlan, start: tuple[str, ...]) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as unseen:
-        done = check("--probe-dir", unseen)
-    assert done.returncode == 2
-    assert re.search(r"the probe \S+ does not exist on n\d", done.stderr)
-    assert "--probe-dir" in done.stderr
+        done = check("--probe-dir", unseen, "--nodes", "n[1-2]", "--budget", "2s", *start)
+        found = parsed(done.stdout)
+        assert any("the probe was copied to them with sbcast" in note for note in found["notes"])
+        assert all(pair["bandwidth_bytes_per_s"] for pair in found["pairs"])
+        for node in ("n1", "n2"):
+            left = run(in_space(lab4.space(node), ["ls", "/tmp"]), timeout_s=20).stdout
+            assert "seatrial-probe" not in left
 
 
 def test_an_mpi_type_that_slurm_does_not_know(check: Check) -> None:

@@ -134,6 +134,14 @@ def test_pmi2_with_open_mpi_and_a_binary_missing_on_one_node(lab: LabPlan, tmp_p
     assert "does not exist on n2." in done.stderr
 
 
+def test_a_pure_environment_straight_below_salloc_is_recognised(lab: LabPlan) -> None:
+    pure = 'exec salloc -N1 env -i "SLURM_CONF=$SLURM_CONF" "PATH=$PATH" "HOME=$HOME" "$@"'
+    found = doctor(lab, prefix=("sh", "-c", pure, "sh"))
+    ((kind, says),) = blocked(found)
+    assert kind == "job-variables"
+    assert re.fullmatch(r"This shell is inside job \d+ on n\d, and its SLURM_ variables are gone\.", says)
+
+
 @pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="no MPICH (libmpich-dev)")
 def test_mpich_comes_up_as_singletons_and_the_type_that_works_is_found(lab: LabPlan) -> None:
     found = doctor(lab, "--mpicc", "mpicc.mpich", "--nodes", "n[1-2]")

@@ -37,3 +37,11 @@ def test_bad_bindings_are_named_and_the_advised_one_is_applied(lab4: LabPlan, tm
     assert (code, [one["kind"] for one in found["findings"]]) == (1, ["ranks-unbound"])
     code, found = placed(lab4, tmp_path, "srun", "-N1", "-n2", "--cpu-bind=map_cpu:0,1")
     assert (code, found["verdict"], found["findings"]) == (0, "PASS", [])
+
+
+def test_a_line_that_the_partition_never_grants_ends_soon(lab4: LabPlan, tmp_path: Path) -> None:
+    line = ["placement", "--archive", str(tmp_path), "--", "srun", "-N2", "-n2", "-p", "debug", "true"]
+    done = run(as_user(lab4, [sys.executable, "-m", "seatrial", *line]), timeout_s=120)
+    assert done.returncode == 2
+    assert "Slurm will not grant the line" in done.stderr
+    assert "(PartitionNodeLimit)" in done.stderr

@@ -126,6 +126,8 @@ class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Changed, ...] = ()
     launcher: str = ""
     """How nodes are reached: slurm, ssh or local."""
+    cluster: str = ""
+    """The cluster of Slurm's whose nodes these are; empty: they are not reached through Slurm."""
     partition: str = ""
     slurm: SlurmRequest = SlurmRequest()
     job: str = ""

@@ -2,9 +2,10 @@
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -47,7 +48,7 @@ from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import LONGEST_S, GroupMeasurement, Measurement
 from seatrial.model.placement import DefaultStart, Start
-from seatrial.model.run import Ending, RecordedRun, RunInfo, RunKind, run_kind
+from seatrial.model.run import Ending, RecordedRun, RunInfo, RunKind, run_kind, with_kinds
 from seatrial.node.node import AlikeParser
 from seatrial.node.rank_places import rank_places
 
@@ -154,8 +155,10 @@ def read_facts_texts(folder: Path, reading: str) -> dict[str, str]:
     return texts
 
 
-def parse_all(texts: dict[str, str]) -> dict[str, NodeFacts]:
-    """Facts by node; a text without facts is left out."""
+def parse_all(
+    texts: dict[str, str], features: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+) -> dict[str, NodeFacts]:
+    """Facts by node, with the kinds that `features` declare; a text without facts is left out."""
     parsed = {}
     parser = AlikeParser()
     for node, text in texts.items():
@@ -163,7 +166,7 @@ def parse_all(texts: dict[str, str]) -> dict[str, NodeFacts]:
             parsed[node] = parser.parse(text)
         except SeatrialError:
             continue
-    return parsed
+    return with_kinds(parsed, features)
 
 
 def header_of(entries: Iterable[Entry]) -> dict[str, object]:
@@ -232,8 +235,8 @@ def read_run(folder: Path) -> RecordedRun:
     return RecordedRun(
         info=info,
         planned=tuple(planned),
-        facts=parse_all(read_facts_texts(folder, layout.BEFORE)),
-        facts_after=parse_all(read_facts_texts(folder, layout.AFTER)),
+        facts=parse_all(read_facts_texts(folder, layout.BEFORE), info.features),
+        facts_after=parse_all(read_facts_texts(folder, layout.AFTER), info.features),
         measurements=StoredMeasurements(folder, PAIRS) if is_long else measurements_of(entries),
         group_measurements=StoredMeasurements(folder, GROUPS) if is_long else group_measurements_of(entries),
         starts=starts_of(entries, info.nodes),

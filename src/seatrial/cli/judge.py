@@ -31,6 +31,7 @@ from seatrial.commands.judge.kinds import WORDS, Kind, Wanted
 from seatrial.commands.judge.pairs import run as pairs_run
 from seatrial.commands.scale import comparison as scale_comparison
 from seatrial.commands.scale import files as scale_files
+from seatrial.commands.scale import memory as scale_memory
 from seatrial.commands.scale import view as scale_view
 from seatrial.model.errors import UsageError
 from seatrial.render.report import Lines, Report
@@ -195,6 +196,13 @@ def option_of(*kinds: Kind) -> Callable[..., Callable[..., Any]]:
     help="CSV of node,value: what each node delivers alone, in the metric of the curve.",
     metavar="FILE",
 )
+@option_of(Kind.SCALING)(
+    "--memory",
+    type=RUN,
+    default="",
+    help="Run of `seatrial nodes` on the machine of the curve: whether memory is why more cores do not pay.",
+    metavar="RUN",
+)
 @archive_option
 @output_options("html", "markdown", "junit")
 def judge(files: tuple[Path, ...], kind: Kind | None, output: OutputForms, **given: Any) -> int:
@@ -232,8 +240,10 @@ def curves_of(sources: "judge_sources.Sources", given: Mapping[str, Any]) -> Rep
         text_of=sources.text,
         **{**part_of(given, scale_files.Sources), "by": ",".join(given["by"])},
     )
+    memory = scale_memory.measured_memory(given["archive"], given["memory"]) if given["memory"] else None
     if not given["beside"]:
-        made = scale_view.scale_report(scale_files.judged_curves(read))
+        judged = scale_files.judged_curves(read)
+        made = scale_view.scale_report(scale_memory.with_memory(judged, memory) if memory else judged)
     else:
         both = scale_files.two_curves(read, given["beside"])
         made = scale_view.scale_report(both, both=scale_comparison.beside(*both))

@@ -29,7 +29,7 @@ from seatrial.cli.options import (
     time_text,
 )
 from seatrial.cli.parameters import Text, Word, archive_folder, node_names, option, partition_names
-from seatrial.cli.site_file import site_defaults
+from seatrial.cli.site_file import site_defaults, site_kinds
 from seatrial.driver import left_settings
 from seatrial.launch.hosts.host_file import parse_host_file
 from seatrial.model.errors import UsageError
@@ -199,7 +199,7 @@ def site_settings(given: dict[str, Any]) -> SiteSettings:
     given["hosts"] = hosts_of(given.pop("hosts", ()), given.pop("hostfile", None))
     given["slurm"] = SlurmRequest(**request, arguments=given.pop("slurm_arg", ()))
     from_site = tuple(name for name, source in sources.items() if source is ParameterSource.DEFAULT_MAP)
-    settings = SiteSettings(**given, from_site=from_site, command=tuple(sys.argv[1:]))
+    settings = SiteSettings(**given, kinds=site_kinds(), from_site=from_site, command=tuple(sys.argv[1:]))
     if measures and not (context.params.get("dry_run") or context.params.get("source")):
         say_first_use(folder, named=sources["--archive"] is not ParameterSource.DEFAULT)
         say_left_settings()

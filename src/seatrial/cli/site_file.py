@@ -4,6 +4,7 @@ Keys are names of options without dashes before them. What the command line or a
 """
 
 import os
+import re
 from collections.abc import Collection
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import msgspec
 from seatrial.archive.inputs import DESCRIPTION_BYTES, read_input
 from seatrial.files.trust import distrust
 from seatrial.model.errors import UsageError
+from seatrial.model.node_list import parse_nodes
 
 SYSTEM = Path("/etc/seatrial/site.toml")
 NAME_PROGRAMS = frozenset(
@@ -30,6 +32,10 @@ NAME_PROGRAMS = frozenset(
     }
 )
 """Keys that say what is executed, or where: of a file that nobody but this user and root can have written."""
+KINDS = "kinds"
+"""The table of kinds of nodes, beside the options."""
+KIND = re.compile(r"[A-Za-z0-9][\w.+-]{0,63}", re.ASCII)
+KINDS_EXAMPLE = 'Write lines like fat = "n[1-4]" below a line [kinds].'
 EXAMPLE = 'Write lines like account = "ops" and slurm-arg = ["--comment=acceptance"].'
 
 
@@ -55,6 +61,8 @@ def site_defaults(options: Collection[str], flags: Collection[str], lists: Colle
     for path in site_files():
         untrusted = distrust(path)
         for key, value in _read(path).items():
+            if key == KINDS:
+                continue
             name = key.replace("-", "_")
             if untrusted and name.replace("_", "-") in NAME_PROGRAMS:
                 raise UsageError(
@@ -66,6 +74,25 @@ def site_defaults(options: Collection[str], flags: Collection[str], lists: Colle
                 raise UsageError(f"{path}: {key!r} is not an option for sites.", f"Use one of {known}.")
             defaults[name] = _checked(value, f"{path}: {key} = {value!r}", name in flags, name in lists)
     return defaults
+
+
+def site_kinds() -> dict[str, tuple[str, ...]]:
+    """Kind -> its nodes; a later file replaces kinds of the same name. Raises UsageError for what is not valid."""
+    kinds: dict[str, tuple[str, ...]] = {}
+    kind_of: dict[str, str] = {}
+    for path in site_files():
+        table = _read(path).get(KINDS, {})
+        if not isinstance(table, dict):
+            raise UsageError(f"{path}: {KINDS} is not a table.", KINDS_EXAMPLE)
+        for kind, nodes in table.items():
+            if not KIND.fullmatch(kind) or not isinstance(nodes, str):
+                raise UsageError(f"{path}: {kind} = {nodes!r} is not a kind of nodes.", KINDS_EXAMPLE)
+            kinds[kind] = parse_nodes(nodes, f"{path}: {kind} =")
+    for kind, names in kinds.items():
+        for name in names:
+            if (other := kind_of.setdefault(name, kind)) != kind:
+                raise UsageError(f"{KINDS} have node {name} in {other} and in {kind}.", "Name each node once.")
+    return kinds
 
 
 def _read(path: Path) -> dict[str, object]:

@@ -23,7 +23,10 @@ Make = tuple[str, str, str]
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """Nodes of the same model, sorted. `name`: vendor, product and processor model, as far as they are known."""
+    """Nodes that should be alike, sorted: of one declared kind, else of one model.
+
+    `name`: vendor, product and processor model as far as they are known, or the kind.
+    """
 
     name: str
     nodes: tuple[str, ...]
@@ -32,19 +35,26 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 def groups(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
     """Groups with the same vendor, product and processor model; the largest group first, then by name.
 
+    Nodes of a kind that the site declares are a group whatever they are.
+
     Parts that can break do not count: a node that lost memory, a core or a card stays in its group.
     A node of unknown model (its facts broke off, or DMI is not readable) joins the only group that it
     could belong to, so that it has peers.
     """
     of_make: defaultdict[Make, list[str]] = defaultdict(list)
+    of_kind: defaultdict[str, list[str]] = defaultdict(list)
     for node, node_facts in sorted(facts.items()):
-        of_make[_make(node_facts)].append(node)
+        if node_facts.kind:
+            of_kind[node_facts.kind].append(node)
+        else:
+            of_make[_make(node_facts)].append(node)
     joined: dict[Make, list[str]] = {}
     largest_first = sorted(of_make.items(), key=lambda each: (-len(each[1]), each[1]))
     for make, nodes in sorted(largest_first, key=lambda each: each[0].count("")):
         fitting = [other for other in joined if all(a in ("", b) for a, b in zip(make, other, strict=True))]
         joined.setdefault(fitting[0] if "" in make and len(fitting) == 1 else make, []).extend(nodes)
     named = [Group(name=_name(make), nodes=tuple(sorted(nodes))) for make, nodes in joined.items()]
+    named += [Group(name=f"kind {kind}", nodes=tuple(nodes)) for kind, nodes in of_kind.items()]
     return tuple(sorted(named, key=lambda group: (-len(group.nodes), group.nodes)))
 
 
@@ -61,10 +71,15 @@ for a design. Where fewer have it, their links are worse than they should be."""
 def comparable(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
     """`groups`, where nodes of one model with other adapters or another link rate are groups of their own.
 
+    A kind that the site declares is one group, also where its links differ.
+
     The largest group first; of equal ones that with the faster links.
     """
     result: list[Group] = []
     for group in groups(facts):
+        if facts[group.nodes[0]].kind:
+            result.append(group)
+            continue
         by_link: defaultdict[Link, list[str]] = defaultdict(list)
         for node in group.nodes:
             by_link[link_of(facts[node])].append(node)
@@ -116,6 +131,7 @@ class LoneMachine(msgspec.Struct, frozen=True, kw_only=True):
 def lone_machines(facts: Mapping[str, NodeFacts]) -> tuple[LoneMachine, ...]:
     """Nodes that are alone in their group, where more than half of all nodes, and at least 3, are of one other model.
 
+    A node that is alone in its declared kind is there by design.
     Two or more equal machines are a group of their own, as every large cluster has. A node whose model is unknown, or
     known in part and not in contradiction, is not another machine.
     """
@@ -127,7 +143,9 @@ def lone_machines(facts: Mapping[str, NodeFacts]) -> tuple[LoneMachine, ...]:
     return tuple(
         LoneMachine(node=group.nodes[0], peer=peer, peers=len(most), of=len(facts))
         for group in of_model[1:]
-        if len(group.nodes) == 1 and _contradict(_make(facts[group.nodes[0]]), _make(facts[peer]))
+        if len(group.nodes) == 1
+        and not facts[group.nodes[0]].kind
+        and _contradict(_make(facts[group.nodes[0]]), _make(facts[peer]))
     )
 
 

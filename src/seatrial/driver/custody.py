@@ -23,6 +23,7 @@ from seatrial.process.after_driver import end_bearers
 from seatrial.process.keeper import MARK, Duty, EndProcesses, Keeper, KeeperCommand
 from seatrial.process.process import Completed, own_program
 from seatrial.slurm.held_nodes import HELD_JOB, HeldNodes, hold, only_job
+from seatrial.slurm.presence import cluster_name
 from seatrial.slurm.queue import job_ending
 
 OWN = "seatrial"
@@ -98,6 +99,7 @@ class Custody:
             self.settings,
             changes=tuple(changes),
             launcher=self._reach.launcher,
+            cluster=cluster_name() if self.held or self._reach.launcher == "slurm" else "",
             partition=self._reach.partition,
             slurm=self._reach.slurm,
             job=self._reach.job,

@@ -11,7 +11,7 @@ from seatrial.archive import layout
 from seatrial.archive.inputs import ANY_SIZE, BadInput, open_regular
 from seatrial.archive.reader import find_run, read_facts_texts, read_info
 from seatrial.driver.named_hosts import chosen_hosts, uses_ssh
-from seatrial.driver.node_selection import allocate_available, fewer_nodes
+from seatrial.driver.node_selection import allocate_available, described, fewer_nodes
 from seatrial.driver.progress import Progress, Silent
 from seatrial.launch.collector import QUICK_FACTS, collect_tree, collector
 from seatrial.launch.hosts.reach import read_remote_facts, require_ssh
@@ -20,7 +20,7 @@ from seatrial.model.errors import LaunchError, NoRun, SeatrialError, UsageError
 from seatrial.model.fabric import NO_FABRIC, Fabric
 from seatrial.model.facts import NodeFacts
 from seatrial.model.node_list import node_list, parse_nodes
-from seatrial.model.run import NodeState
+from seatrial.model.run import NodeState, with_kinds
 from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
 from seatrial.node import hwloc_machine as hwloc_xml
@@ -123,10 +123,8 @@ def read_cluster(site: SiteSettings, progress: Progress) -> FactsRead:
             launcher.close()
         texts = reading.texts
         silent |= reading.silent
-    read = _of_texts(texts, silent)
-    return msgspec.structs.replace(
-        read, features=hosts.features, launcher=launcher.name, cluster=hosts.cluster, fabric=hosts.fabric
-    )
+    read = _with_features(_of_texts(texts, silent), described(hosts.features, site))
+    return msgspec.structs.replace(read, launcher=launcher.name, cluster=hosts.cluster, fabric=hosts.fabric)
 
 
 def read_hosts(site: SiteSettings, progress: Progress) -> FactsRead:
@@ -135,7 +133,8 @@ def read_hosts(site: SiteSettings, progress: Progress) -> FactsRead:
     require_ssh()
     progress.stage(f"Reading the facts of {count(len(hosts), 'host')} over ssh")
     reading = read_remote_facts(hosts)
-    return msgspec.structs.replace(_of_texts(reading.texts, reading.silent), launcher="ssh")
+    read = _with_features(_of_texts(reading.texts, reading.silent), described({}, site))
+    return msgspec.structs.replace(read, launcher="ssh")
 
 
 def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
@@ -199,7 +198,7 @@ def read_earlier(name: str, archive: Path) -> FactsRead:
     if not read.facts:
         raise UsageError(f"The run {folder} has no facts.", "Name another run or a recording.")
     info = read_info(folder)
-    return msgspec.structs.replace(read, features=info.features, cluster=info.cluster)
+    return msgspec.structs.replace(_with_features(read, info.features), cluster=info.cluster)
 
 
 def read_named(words: str, archive: Path) -> FactsRead:
@@ -229,7 +228,7 @@ def _of_folder(folder: Path, label: Path, progress: Progress) -> FactsRead:
     if found.streams:
         read = _of_texts(found.streams, {})
         _some(read, label)
-        return msgspec.structs.replace(read, after=_of_texts(found.after, {}).facts, features=found.features)
+        return _with_features(msgspec.structs.replace(read, after=_of_texts(found.after, {}).facts), found.features)
     if found.files:
         progress.stage(f"Reading the files of {count(len(found.files), 'node')}")
         fleet = read_fleet(found.files, folder)
@@ -277,6 +276,12 @@ def _of_texts(texts: Mapping[str, str], silent: Mapping[str, str]) -> FactsRead:
         except SeatrialError as error:
             bad[node] = str(error)
     return FactsRead(facts=facts, texts=dict(texts), silent={**silent, **bad})
+
+
+def _with_features(read: FactsRead, features: dict[str, tuple[str, ...]]) -> FactsRead:
+    return msgspec.structs.replace(
+        read, features=features, facts=with_kinds(read.facts, features), after=with_kinds(read.after, features)
+    )
 
 
 def _some(read: FactsRead, label: Path) -> None:

@@ -3,7 +3,7 @@
 import math
 import os
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice, zip_longest
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ import msgspec
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.node_list import node_list
-from seatrial.model.run import NodeCause, NodeState
+from seatrial.model.run import KIND_WORD, NodeCause, NodeState
 from seatrial.model.settings import CheckSettings, SiteSettings
 from seatrial.model.words import by_text, count, verb
 from seatrial.slurm.allocation import NodesLost
@@ -20,6 +20,15 @@ from seatrial.slurm.argv import SPARE_MINUTES, minutes
 
 FEWEST = 2
 MOST_REASONS = 4
+
+
+def described(features: Mapping[str, tuple[str, ...]], site: SiteSettings) -> dict[str, tuple[str, ...]]:
+    """The words of each node, with the kind that the site's file declares. A replay has those of its recording."""
+    if site.replay is not None:
+        return {**features}
+    kinds = {node: (f"{KIND_WORD}{kind}",) for kind, nodes in site.kinds.items() for node in nodes}
+    words = {node: dict.fromkeys((*features.get(node, ()), *kinds.get(node, ()))) for node in {**features, **kinds}}
+    return {node: tuple(own) for node, own in words.items()}
 
 
 def enough(hosts: Hosts, settings: SiteSettings) -> tuple[str, ...]:

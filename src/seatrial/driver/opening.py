@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.archive.writer import RunWriter
-from seatrial.driver.node_selection import within_node_hours
+from seatrial.driver.node_selection import described, within_node_hours
 from seatrial.driver.progress import Progress
 from seatrial.driver.run import Run, describe
 from seatrial.driver.site import choose_launcher
@@ -40,7 +40,8 @@ def find_hosts(site: SiteSettings, progress: Progress) -> tuple[Launcher, Hosts]
     """The launcher that fits the site, and what it can measure. Errors as of `choose_launcher`."""
     progress.stage("Looking for nodes, preparing the probe")
     launcher = choose_launcher(site)
-    return launcher, launcher.hosts()
+    hosts = launcher.hosts()
+    return launcher, msgspec.structs.replace(hosts, features=described(hosts.features, site))
 
 
 def all_nodes(hosts: Hosts) -> tuple[str, ...]:

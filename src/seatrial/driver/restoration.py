@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import Changed, ChangedFile, ChangedSettings, ReadmittedNodes
-from seatrial.driver.left_settings import changes_folder
+from seatrial.driver.left_settings import changes_folder, foreign, warning
 from seatrial.driver.reach import Reach, why_not_ours, writing
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.process.after_driver import end_bearers
@@ -126,7 +126,7 @@ def restore_left(name: str = "") -> Restored:
     """End what is left of a command, restore what it left changed, and end its job; of all of them, or of one name.
 
     Raises UsageError for changes of a command that still runs, and of one that may still run on another host, unless
-    they are named.
+    they are named. What is changed on another cluster must be restored there.
     """
     lines: list[str] = []
     failed = False
@@ -141,6 +141,10 @@ def restore_left(name: str = "") -> Restored:
                 f"{driver.host}.",
                 f"Wait for its end. If it has ended, {changed_settings.RESTORE} {settings.name}",
             )
+        if foreign(settings):
+            failed = True
+            lines.append(f"NOT restored: {warning(settings)}")
+            continue
         end_bearers([f"{MARK}={settings.name}"], 0.0, END_S)
         if why := restore(settings):
             failed = True

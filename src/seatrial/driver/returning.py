@@ -13,7 +13,7 @@ import msgspec
 
 from seatrial.archive.changed_settings import OutOfService, ReadmittedNodes
 from seatrial.driver.custody import Custody
-from seatrial.driver.node_selection import allocation_s, grouped
+from seatrial.driver.node_selection import allocation_s, described, grouped
 from seatrial.driver.progress import Progress
 from seatrial.driver.reach import Reach
 from seatrial.driver.site import choose_launcher
@@ -87,6 +87,7 @@ def with_partners(
 ) -> tuple[CheckSettings, tuple[OutOfService, ...]]:
     """The settings with the nodes that are measured, and which of them have to be resumed. Raises as `reached`."""
     names = settings.returning
+    hosts = msgspec.structs.replace(hosts, features=described(hosts.features, settings))
     chosen = msgspec.structs.replace(settings, nodes=tuple(natural_sorted({*names, *partners_of(names, hosts)})))
     asks_slurm = isinstance(launcher, SlurmLauncher) and not launcher.job
     return chosen, _out_of_service(names) if asks_slurm else ()

@@ -11,7 +11,7 @@ from seatrial.archive.reader import parse_all, read_info
 from seatrial.archive.writer import RunWriter, ended
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.measurer import Measurer
-from seatrial.driver.node_selection import allocate_available
+from seatrial.driver.node_selection import allocate_available, described
 from seatrial.driver.preflight import ExplainedByFacts, preflight
 from seatrial.driver.progress import Progress
 from seatrial.driver.session_losses import TooManyLost
@@ -143,7 +143,7 @@ class Run:
         self._writer.write_all_facts(reading, facts.texts)
         for node, why in facts.silent.items():
             self.measurer.lose(NodeState(node=node, reason=f"{silent}: {why}", fault=True, cause=NodeCause.SILENT))
-        return parse_all(facts.texts)
+        return parse_all(facts.texts, self._writer.info.features)
 
     def inspect(self, nodes: Sequence[str]) -> None:
         """Before anything is measured: read the facts, and try the environment of the launch. Raises LaunchError."""
@@ -192,6 +192,7 @@ def describe(settings: Settings, launcher: Launcher, hosts: Hosts, nodes: Sequen
     site, kind = settings.site, RunKind(str(settings.__struct_config__.tag))
     environment = environment_of(site, local=launcher.name in ("local", "ssh"))
     check = settings if isinstance(settings, CheckSettings) else None
+    words = described(hosts.features, site)
     return RunInfo(
         format=formats.RUN,
         run=site.run or new_run_name(kind.value),
@@ -203,7 +204,7 @@ def describe(settings: Settings, launcher: Launcher, hosts: Hosts, nodes: Sequen
         cluster=hosts.cluster,
         nodes=tuple(nodes),
         fabric=hosts.fabric,
-        features={node: hosts.features[node] for node in nodes if node in hosts.features},
+        features={node: words[node] for node in nodes if node in words},
         lost=hosts.left_out,
         seed=read_info(site.replay).seed if site.replay else site.seed,
         environment=environment.spec,

@@ -1,5 +1,6 @@
 """A run on two nodes: the frame that curves and saturation share."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,11 +15,13 @@ from seatrial.driver.run import Run
 from seatrial.launch.contract import Hosts, Launcher, StartManner, StartsByDefault
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.placement import DefaultStart
-from seatrial.model.run import RecordedRun
+from seatrial.model.run import RecordedRun, is_kind
 from seatrial.model.settings import CurveSettings, SaturateSettings, SiteSettings
 from seatrial.model.words import count
 
 Pair = tuple[str, str]
+MOST_KINDS = 4
+"""More kinds are rather names of racks."""
 DEFAULT_LOG = "default-launch.err"
 
 
@@ -95,14 +98,29 @@ def run_two_nodes(
     return TwoNodesOutcome(folder=folder, recorded=trial.recorded())
 
 
+def pairs_of_kinds(nodes: Sequence[str], hosts: Hosts) -> tuple[Pair, ...]:
+    """The first two nodes of each kind: of those that the site declares, else by the words of the scheduler.
+
+    Nothing for a single kind, and for more than are worth a measurement each.
+    """
+    by_kind: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for node in nodes:
+        words = hosts.features.get(node, ())
+        by_kind[tuple(filter(is_kind, words)) or words].append(node)
+    pairs = tuple((of_kind[0], of_kind[1]) for of_kind in by_kind.values() if len(of_kind) > 1)
+    return pairs if 1 < len(by_kind) <= MOST_KINDS else ()
+
+
 def pick_ends(nodes: Sequence[str], hosts: Hosts, ends: Sequence[str]) -> Pair:
     """The two nodes named, or the only two there are. Raises UsageError; SeatrialError for one not to be had."""
     if not ends and len(nodes) == 2:
         return nodes[0], nodes[1]
     if len(ends) != 2 or ends[0] == ends[1]:
         some = ", ".join(nodes[:4]) + (", ..." if len(nodes) > 4 else "")
+        kinds = pairs_of_kinds(nodes, hosts)
+        proposed = f" One pair of each kind: {', '.join(' '.join(pair) for pair in kinds)}." if kinds else ""
         raise UsageError(
-            f"Two different nodes are needed, and {len(set(ends)) or 'none'} was named.", f"There are {some}."
+            f"Two different nodes are needed, and {len(set(ends)) or 'none'} was named.", f"There are {some}.{proposed}"
         )
     for end in ends:
         why = next((state.reason for state in hosts.left_out if state.node == end), "")

@@ -110,6 +110,8 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     transient: bool = False
     """Another start may succeed: the message does not state the cause exactly, or the cause may be transient."""
     other_mpi_type: bool = False
+    absent_probe: bool = False
+    """Nodes may not have the probe where it was built."""
     """The remedy proposes another `srun --mpi`."""
 
     def found(self, text: str) -> re.Match[str] | None:

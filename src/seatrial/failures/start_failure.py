@@ -68,6 +68,8 @@ class StartFailure(msgspec.Struct, frozen=True, kw_only=True):
     """Another start may succeed."""
     other_mpi_type: bool = False
     """The remedy proposes another `srun --mpi`."""
+    absent_probe: bool = False
+    """Nodes may not have the probe where it was built."""
     silent: bool = False
     """The output contains nothing but noise."""
 
@@ -133,6 +135,7 @@ def _of(statement: Statement, before: str = "") -> StartFailure:
         remedy=statement.cause.remedy,
         transient=statement.cause.transient,
         other_mpi_type=statement.cause.other_mpi_type,
+        absent_probe=statement.cause.absent_probe,
     )
 
 

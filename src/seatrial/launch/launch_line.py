@@ -19,6 +19,7 @@ from seatrial.launch.session import PipeSession
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import NO_FABRIC
 from seatrial.process.process import run, step_binding
+from seatrial.slurm.allocation import Waiting
 
 START_TIMEOUT_S = 60.0
 PIPED = {Dialect.SRUN: ("--input=0", "--kill-on-bad-exit=1")}
@@ -85,15 +86,20 @@ class LineLauncher:
         self._pinned: tuple[str, ...] = ()
 
     def look(self, log: Path) -> PipeSession:
-        """A session of as many ranks as come up, wherever they do. Raises LaunchError."""
-        session = PipeSession(
-            self._argv(PLAIN),
-            None,
-            log,
-            ranks=self._line.ranks,
-            timeout_s=self._timeout_s,
-            extra_environment=step_binding(),
-        )
+        """A session of as many ranks as come up, wherever they do. Raises LaunchError, at once if no job can start."""
+        waiting = Waiting(())
+        try:
+            session = PipeSession(
+                self._argv(PLAIN),
+                None,
+                log,
+                ranks=self._line.ranks,
+                timeout_s=self._timeout_s,
+                extra_environment=step_binding(),
+                in_vain=waiting.hopeless,
+            )
+        except LaunchError as error:
+            raise waiting.never("the line") or error from error
         free = self._line.dialect is Dialect.SRUN and not self._allocates and not self._line.option(*CHOOSES_NODES)
         hosts = dict.fromkeys(host.partition(".")[0] for host in hosts_by_rank(session.ranks))
         if free and all(hosts):

@@ -38,6 +38,8 @@ TOO_LATE = (
 
 DEFAULT_START_S = 20.0
 """It is worth no more: nothing of the run depends on it."""
+BETWEEN_QUESTIONS_S = 1.0
+"""Between two questions whether it makes sense to wait for a start any longer."""
 MOST_BANTER = 500
 """Lines of standard output that are not records: UCX, Hydra and the mpirun of Open MPI 5 report errors there. The
 first and the last ones are kept."""
@@ -59,12 +61,15 @@ class PipeSession:
         ranks: int | None = None,
         names: Mapping[str, str] | None = None,
         by_daemons: bool = False,
+        in_vain: Callable[[str], bool] = lambda _: False,
     ) -> None:
         """Start `argv` and wait until all ranks are there.
 
         `one_host`: all ranks share this machine, so rank i is the i-th of `wanted`; otherwise host names decide.
         `ranks_per_node`: this many on each of `wanted`; with more than one `nodes` are places, NODE:0, NODE:1, ...
         `by_daemons`: as of `failures.rank_deaths.Ranks`.
+        `in_vain`: called now and then with what was written to standard error, until the first rank is there; the wait
+        ends where it says yes.
         `names`: host name that a machine gives itself -> its name in `wanted`, where these differ.
         `wanted` None: whatever hosts the ranks come up on, and `ranks` of them, or as many as come; `nodes` are places.
         Raises LaunchError with the program's last words.
@@ -78,7 +83,7 @@ class PipeSession:
         self.ranks: tuple[dict[str, Any], ...] = ()
         self.header: dict[str, Any] = {}
         try:
-            self._greet(ranks, time.monotonic() + timeout_s)
+            self._greet(ranks, time.monotonic() + timeout_s, in_vain)
             if wanted is None:
                 self.nodes = places(hosts_by_rank(self.ranks))
             elif one_host:
@@ -97,16 +102,21 @@ class PipeSession:
             what = f"The probe did not start{many}: {late}{failure.meaning}"
             transient = failure.transient and not timed_out
             raise LaunchError(
-                what, remedy, transient=transient, loss=loss, other_mpi_type=failure.other_mpi_type
+                what,
+                remedy,
+                transient=transient,
+                loss=loss,
+                other_mpi_type=failure.other_mpi_type,
+                absent_probe=failure.absent_probe,
             ) from error
         except BaseException:
             self.close(kill=True)
             raise
 
-    def _greet(self, wanted: int | None, deadline: float) -> None:
+    def _greet(self, wanted: int | None, deadline: float, in_vain: Callable[[str], bool]) -> None:
         ranks: list[dict[str, Any]] = []
         while True:
-            line = self._pipe.receive(deadline)
+            line = self._awaited(deadline, in_vain) if not ranks else self._pipe.receive(deadline)
             record = parse_record(line)
             match record and record["record"]:
                 case None:
@@ -119,6 +129,14 @@ class PipeSession:
                 case "ready":
                     self.ranks = tuple(ranks)
                     return
+
+    def _awaited(self, deadline: float, in_vain: Callable[[str], bool]) -> bytes:
+        while True:
+            try:
+                return self._pipe.receive(min(deadline, time.monotonic() + BETWEEN_QUESTIONS_S))
+            except ProbeLost as error:
+                if error.outcome != "timeout" or time.monotonic() >= deadline or in_vain(self._said()):
+                    raise
 
     def _keep(self, line: bytes) -> None:
         if len(self._banter) >= MOST_BANTER:

@@ -2,14 +2,11 @@
 
 import os
 import shutil
-import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from seatrial.fabric.slurm_topology import parse_topology
-from seatrial.failures.start_failure import explain
-from seatrial.launch.collector import EXTRA_S_PER_NODE, QUICK_FACTS, Patience, collector
+from seatrial.launch.collector import EXTRA_S_PER_NODE, QUICK_FACTS
 from seatrial.launch.contract import MPIEXEC, PLAIN, FactsReading, Hosts, ProgramCommand, StartManner, StartWays
 from seatrial.launch.environments.environment import NO_ENVIRONMENT, Environment
 from seatrial.launch.environments.report import ask
@@ -23,6 +20,7 @@ from seatrial.launch.mpiexec import (
     placed_argv,
 )
 from seatrial.launch.session import PipeSession, look
+from seatrial.launch.step_facts import StepReader
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.fabric import Fabric
 from seatrial.model.node_list import expand, node_list
@@ -30,19 +28,20 @@ from seatrial.model.own_job import OwnJob
 from seatrial.model.placement import DefaultStart
 from seatrial.model.run import NodeState
 from seatrial.model.settings import SlurmRequest, Start
-from seatrial.node.frame import OPENING
 from seatrial.process.keeper import Keeper
 from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
 from seatrial.slurm.allocation import Allocation, NodesLost, obtain, with_request
+from seatrial.slurm.broadcast import Copy, copied
 from seatrial.slurm.held_nodes import HELD_JOB, see_own_job
-from seatrial.slurm.job import job_around, refuse_clusters, refuse_over
+from seatrial.slurm.job import job_around, refuse_clusters
 from seatrial.slurm.presence import (
     COMMAND_TIMEOUT_S,
     answer,
     asked,
     asked_settled,
+    cluster_name,
     lacking,
     missing,
     most_nodes,
@@ -57,8 +56,6 @@ from seatrial.slurm.selection import WantedNodes, select
 START_TIMEOUT_S = 60.0
 HURRIED_START_S = 7.0
 """A start takes 1 to 3 s; where one node has fallen silent it hangs. Another one follows, with the usual time."""
-RETRIED_ONE_BY_ONE = 8
-DUMB = "no answer"
 
 
 class SlurmLauncher:
@@ -109,6 +106,9 @@ class SlurmLauncher:
         self._of_job: tuple[str, ...] = ()
         self._allocation: Allocation | None = None
         self._keeper: Keeper | None = None
+        self._copy: Copy | None = None
+        self._copied = ""
+        """That the probe was copied to the nodes, and why."""
         self.hurried = False
         """See launch.contract.Hurries."""
         self._starts = 0
@@ -123,12 +123,11 @@ class SlurmLauncher:
         lines = slurm_text.parse_sinfo(answer(sinfo))
         nodes, left_out = self._inside_hosts(lines) if self._inside else self._outside_hosts(lines)
         topology = run(slurm_argv.TOPOLOGY, timeout_s=COMMAND_TIMEOUT_S)
-        config = run(slurm_argv.CONFIG, timeout_s=COMMAND_TIMEOUT_S)
         return Hosts(
             nodes=nodes,
             left_out=left_out,
             fabric=_part_of(parse_topology(topology.stdout), {*nodes, *(state.node for state in left_out)}),
-            cluster=slurm_text.config_value(config.stdout, "ClusterName"),
+            cluster=cluster_name(),
             asleep=tuple(sorted({line.node for line in lines if line.suspended}.intersection(nodes))),
             features=node_descriptions(lines),
             most_nodes=0 if self._inside or self._wanted else most_nodes(self._partition, lines),
@@ -195,60 +194,12 @@ class SlurmLauncher:
 
     def read_facts(self, nodes: Sequence[str]) -> FactsReading:
         """All nodes by one step; those that stay silent once more, few one by one and many in halves."""
-        return self._read(nodes, Patience(hurried=self.hurried))
-
-    def _read(self, nodes: Sequence[str], patience: Patience) -> FactsReading:
-        texts, silent = self._read_once(nodes, patience)
-        if not texts:
-            refuse_over(self.job)
-        if silent and len(nodes) > 1:
-            missing, half = list(silent), (len(silent) + 1) // 2
-            one_by_one = len(missing) <= RETRIED_ONE_BY_ONE
-            groups = [[node] for node in missing] if one_by_one else [missing[:half], missing[half:]]
-            with ThreadPoolExecutor(max_workers=len(groups)) as pool:
-                again = list(pool.map(lambda group: self._read(group, patience), groups))
-            for reading in again:
-                texts |= reading.texts
-            silent = {node: why for reading in again for node, why in reading.silent.items()}
-        return FactsReading(texts=texts, silent=silent)
-
-    def _read_once(self, nodes: Sequence[str], patience: Patience) -> tuple[dict[str, str], dict[str, str]]:
-        began = time.monotonic()
-        done = run(
-            slurm_argv.facts_step(self.job, nodes, self._request.arguments),
-            stdin=collector(),
-            timeout_s=patience.longest_s(len(nodes)),
-            extra_environment=self._facts_environment,
-            give_up=lambda said: patience.over(len(nodes), time.monotonic() - began, said),
-        )
-        seconds = time.monotonic() - began
-        texts: dict[str, str] = {}
-        strange: list[str] = []
-        by_name = {name.partition(".")[0]: name for name in nodes}
-        for text in slurm_text.unlabelled(done.stdout, OPENING):
-            host = text.partition("\n")[0].rpartition(" ")[2]
-            node = by_name.get(host.partition(".")[0])
-            if not text.rstrip().endswith(f"#end {host}"):
-                continue
-            if node is None:
-                strange.append(host)
-            else:
-                texts[node] = text
-        if len(texts) == len(nodes):
-            patience.took(seconds)
-        failures = slurm_text.launch_failures(done.stderr)
-        otherwise = f"{DUMB} within {seconds:.0f} s{patience.compared()}" if done.timed_out else DUMB
-        failure = explain(done.stderr)
-        if strange and len(strange) + len(texts) <= len(nodes):
-            otherwise = f"a node answered that calls itself {', '.join(strange)}, which is not Slurm's name for it"
-        elif not texts and not failure.silent:
-            otherwise = failure.meaning.rstrip(".")
-        return texts, {node: failures.get(node, otherwise) for node in nodes if node not in texts}
+        return StepReader(self.job, self._request.arguments, self._facts_environment, hurried=self.hurried).read(nodes)
 
     @property
     def remark(self) -> str:
         """See launch.contract.StartsOtherwise."""
-        return self._ways.remark
+        return " ".join(filter(None, (self._ways.remark, self._copied)))
 
     @property
     def started_by(self) -> str:
@@ -262,15 +213,42 @@ class SlurmLauncher:
     def start(self, nodes: Sequence[str], log: Path, manner: StartManner = PLAIN) -> PipeSession:
         """The probe on every node, in the way that was asked for.
 
-        Where none was and the site's own type of --mpi does not work, others are tried, and mpiexec as the last.
+        Where none was and the site's own type of --mpi does not work, others are tried, and mpiexec as the last. Where
+        no node sees the folder of the probe, it is copied to them.
         """
+        try:
+            return self._start_here(nodes, log, manner)
+        except LaunchError as error:
+            if not error.absent_probe or not self.copy_probe(nodes):
+                raise
+            log.unlink(missing_ok=True)  # a failure of the next start has another reason
+        return self._start_here(nodes, log, manner)
+
+    @property
+    def program(self) -> str:
+        """The path of the probe on the nodes."""
+        return self._copy.path if self._copy else str(self.probe)
+
+    def copy_probe(self, nodes: Sequence[str]) -> bool:
+        """Whether the nodes have the probe now, and had not before: copied once to all nodes of the job."""
+        if self._copy is None:
+            self._copy = copied(self.job, nodes, self._of_job or nodes, self.probe, self._request.arguments)
+            if self._copy is not None:
+                self._copied = (
+                    f"The nodes do not see {self.probe.parent}: the probe was copied to them with sbcast. --probe-dir "
+                    "names a folder that they share with this machine."
+                )
+                return True
+        return False
+
+    def _start_here(self, nodes: Sequence[str], log: Path, manner: StartManner) -> PipeSession:
         if any(option.startswith("--mpi") for option in manner.options):
             return self._start(nodes, log, manner, "")
         return self._ways.start(lambda way: self._start(nodes, log, manner, way))
 
     def _start(self, nodes: Sequence[str], log: Path, manner: StartManner, way: str) -> PipeSession:
         ranks = manner.ranks_per_node
-        program = self.environment.around_program([str(self.probe)])
+        program = self.environment.around_program([self.program])
         if way == MPIEXEC:
             command = self._by_mpiexec(nodes, program, manner)
         else:
@@ -331,7 +309,7 @@ class SlurmLauncher:
         """See launch.contract.StartsByDefault: mpirun, as a user would start it in this job."""
         if self.own is None or not self.own.mpirun or not self.job:
             return None
-        program = self.environment.around_program([str(self.probe)])
+        program = self.environment.around_program([self.program])
         argv = default_argv(self.own, len(nodes), program, root=os.geteuid() == 0)
         inside = job_variables(self.job, nodes)
         return look(
@@ -386,6 +364,9 @@ class SlurmLauncher:
     def close(self) -> None:
         """Give the allocation back, if it is our own."""
         given_back = True
+        if self._copy is not None:
+            self._copy.remove()
+            self._copy = None
         if self._allocation is not None:
             given_back = self._allocation.give_back()
             self._allocation = None

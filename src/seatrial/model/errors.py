@@ -58,7 +58,8 @@ class LaunchError(SeatrialError):
     """The probe could not be started as requested.
 
     `transient`: no lasting cause is known, so another attempt may succeed. `loss`: what the launcher reported about a
-    probe that died during its start. `other_mpi_type`: the remedy is another `srun --mpi`.
+    probe that died during its start. `other_mpi_type`: the remedy is another `srun --mpi`. `absent_probe`: nodes
+    may not have the probe where it was built.
     """
 
     kind = ErrorKind.LAUNCH
@@ -71,11 +72,13 @@ class LaunchError(SeatrialError):
         transient: bool = False,
         loss: Loss | None = None,
         other_mpi_type: bool = False,
+        absent_probe: bool = False,
     ) -> None:
         super().__init__(what, remedy)
         self.transient = transient
         self.loss = loss
         self.other_mpi_type = other_mpi_type
+        self.absent_probe = absent_probe
 
 
 class ProbeLost(SeatrialError):

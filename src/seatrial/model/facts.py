@@ -55,6 +55,8 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     kernel: str = ""
     boot_id: str = ""
     """Two nodes with the same one run on one kernel: containers or namespaces of one machine."""
+    kind: str = ""
+    """The kind of nodes to which the site's file says that it belongs; empty: it says nothing of the node."""
     cpu_model: str = ""
     processors: int | None = None
     cores: int | None = None

@@ -17,6 +17,8 @@ from seatrial.model.settings import Settings
 
 PARTITION_WORD = "partition="
 """Begins the words among the features of a node that are names of its partitions."""
+KIND_WORD = "kind="
+"""Begins the word among the features of a node that is the kind that the site's file declares for it."""
 
 
 class Ending(enum.StrEnum):
@@ -158,7 +160,8 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     fabric: Fabric = NO_FABRIC
     design: Design | None = None
     features: dict[str, tuple[str, ...]] = {}
-    """Node -> its active features in the scheduler, and `partition=NAME` for each partition that has it."""
+    """Node -> its active features in the scheduler, `partition=NAME` for each partition that has it, and `kind=NAME`
+    where the site declares its kind."""
     lost: tuple[NodeState, ...] = ()
     hanging_pairs: tuple[tuple[str, str], ...] = ()
     capped_pairs: tuple[CappedPair, ...] = ()
@@ -204,6 +207,20 @@ def run_kind(info: RunInfo) -> RunKind:
     """The run's kind; that of an older run by the name of its design, and a check where it has none."""
     design = info.design.name if info.design else ""
     return info.kind or _KIND_OF_DESIGN.get(design, RunKind.CHECK)
+
+
+def with_kinds(facts: Mapping[str, NodeFacts], features: Mapping[str, tuple[str, ...]]) -> dict[str, NodeFacts]:
+    """The facts, each with the kind that the words of its node declare."""
+    kinds = {node: word.removeprefix(KIND_WORD) for node, words in features.items() for word in words if is_kind(word)}
+    return {
+        node: msgspec.structs.replace(node_facts, kind=kinds[node]) if node in kinds else node_facts
+        for node, node_facts in facts.items()
+    }
+
+
+def is_kind(word: str) -> bool:
+    """Whether a word among the features of a node is its declared kind."""
+    return word.startswith(KIND_WORD)
 
 
 class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -97,6 +97,8 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 1
     verify: bool = False
     """Compare the data of all iterations with what was sent, not only those of the first and the last."""
+    kinds: dict[str, tuple[str, ...]] = {}
+    """Kind -> its nodes, as the site's file declares them."""
     quick_facts: bool = True
     """Do not read the facts that take long: which components the libraries contain."""
     from_site: tuple[str, ...] = ()

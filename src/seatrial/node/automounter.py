@@ -1,7 +1,8 @@
 """Maps of the automounter, and why a path below them cannot be reached.
 
 auto.master(5) and autofs(5): the master map has a line for each mount point and its map; the keys of an indirect map
-are names below the mount point, those of a direct map (`/-`) are whole paths.
+are names below the mount point, those of a direct map (`/-`) are whole paths. A map by its name is a file in /etc or,
+where there is none, a map of NIS; a line `+NAME` stands for the lines of one.
 """
 
 import re
@@ -15,24 +16,25 @@ MASTER = "/etc/auto.master"
 INCLUDED = re.compile(r"/etc/auto\.master\.d/[^/]+\.autofs")
 DIRECT = "/-"
 WILDCARD = "*"
-FILE_MAP = re.compile(r"file(?:,[a-z]+)?:")
+MAP_TYPE = re.compile(r"(?:file|yp|nis)(?:,[a-z]+)?:")
+NIS = "ypcat -k {}"
 
 
 def read_automounts(frame: Frame) -> tuple[AutomountKey, ...]:
     """The entries in the order of the daemon: each mount point of the master map, then the keys of its map."""
     included = sorted(path for path in frame.files if INCLUDED.fullmatch(path))
     masters = [MASTER, *included] if MASTER in frame.files else included
-    return tuple(key for master in masters for line in frame.files[master] for key in _of_mount_point(frame, line))
+    return tuple(key for master in masters for line in _lines(frame, master) for key in _of_mount_point(frame, line))
 
 
 def _of_mount_point(frame: Frame, line: str) -> Iterator[AutomountKey]:
     words = line.split()
     if len(words) < 2 or not words[0].startswith("/"):
         return
-    point, name = words[0].rstrip("/") or "/", FILE_MAP.sub("", words[1])
+    point, name = words[0].rstrip("/") or "/", MAP_TYPE.sub("", words[1])
     if words[0] != DIRECT:
         yield AutomountKey(path=point, map=name, whole=True)
-    for entry in frame.files.get(name, ()):
+    for entry in _lines(frame, name):
         key, _, location = entry.strip().partition(" ")
         place = location.split()[-1] if location.split() else ""
         if words[0] == DIRECT and key.startswith("/"):
@@ -40,6 +42,21 @@ def _of_mount_point(frame: Frame, line: str) -> Iterator[AutomountKey]:
         elif words[0] != DIRECT and "/" not in key:
             path = point if key == WILDCARD else f"{point}/{key}"
             yield AutomountKey(path=path, map=name, location=place)
+
+
+def _lines(frame: Frame, name: str) -> Iterator[str]:
+    """The entries of a map, and of the maps of NIS that it includes."""
+    path = name if name.startswith("/") else f"/etc/{name}"
+    for line in frame.files[path] if path in frame.files else _of_nis(frame, name):
+        if line.startswith("+"):
+            yield from _of_nis(frame, line[1:].split()[0] if line[1:].split() else "")
+        else:
+            yield line
+
+
+def _of_nis(frame: Frame, name: str) -> tuple[str, ...]:
+    printed = frame.commands.get(NIS.format(name))
+    return printed.lines if printed is not None and printed.status == 0 else ()
 
 
 def entries_of(path: str, keys: Sequence[AutomountKey]) -> tuple[AutomountKey, ...]:

@@ -6,7 +6,7 @@ Addresses, UUIDs and secrets are never recorded: the collector leaves them out (
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from seatrial.model.run import PARTITION_WORD
+from seatrial.model.run import KIND_WORD, PARTITION_WORD
 from seatrial.model.words import natural_sorted
 
 HOME = re.compile(r"(/(?:home|users|Users)/)([^/\s|:,\\]+)")
@@ -114,12 +114,13 @@ def scrub_sinfo(text: str, stand_ins: StandIns) -> str:
 
 
 def scrub_descriptions(features: Mapping[str, Sequence[str]], stand_ins: StandIns) -> dict[str, tuple[str, ...]]:
-    """Node -> its features without names; partitions are p1, p2, ... in the order in which they occur."""
-    partitions: dict[str, str] = {}
+    """Node -> its features without names; partitions are p1, p2, ... in the order in which they occur, kinds k1, ..."""
+    numbered: dict[str, dict[str, str]] = {PARTITION_WORD: {}, KIND_WORD: {}}
 
     def without_names(word: str) -> str:
-        if word.startswith(PARTITION_WORD):
-            return partitions.setdefault(word, f"{PARTITION_WORD}p{len(partitions) + 1}")
+        for begins, names in numbered.items():
+            if word.startswith(begins):
+                return names.setdefault(word, f"{begins}{begins[0]}{len(names) + 1}")
         return stand_ins.everywhere(word)
 
     return {stand_ins.of(node): tuple(map(without_names, words)) for node, words in features.items()}

@@ -51,10 +51,14 @@ def designed_peers(readings: Readings) -> Iterable[Sequence[str]]:
     """Peers that should also have the same devices: the scheduler describes them by the same features.
 
     Some nodes of a model have another network or more memory by design, and sites name that by features; a head node
-    is in none of the partitions of compute nodes. Without features all peers are in one group.
+    is in none of the partitions of compute nodes. Without features all peers are in one group, and so are nodes of a
+    kind that the site declares.
     """
     divided: list[list[str]] = []
     for group in readings.peers:
+        if any(readings.facts[name].kind for name in group):
+            divided.append([*group])
+            continue
         words = {name: set(readings.features.get(name, ())) for name in group}
         places = _places(words.values())
         kinds = _partition_kinds(words)

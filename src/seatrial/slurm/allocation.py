@@ -90,13 +90,25 @@ class Waiting:
         out = self.known is not None and self.known.nodes_out and self.lost_any(vanished=True)
         return self._twice(out or (self.known is not None and self.known.hopeless), before=self.reason == reason)
 
+    def never(self, what: str) -> LaunchError | None:
+        """The error for a job that cannot start until somebody changes something; None for any other."""
+        pending = self.known
+        if pending is None or not pending.hopeless:
+            return None
+        return LaunchError(f"Slurm will not grant {what}: {pending.meaning} ({self.reason}).", pending.remedy)
+
     def _twice(self, refused_now: bool, *, before: bool) -> bool:
         if refused_now and not before:
             self._pauses.restart()
         return refused_now and before
 
     def lost_any(self, *, vanished: bool = False) -> bool:
-        """Whether a node is out of service (or `vanished` from the list): the others would wait for it without end."""
+        """Whether a node is out of service (or `vanished` from the list): the others would wait for it without end.
+
+        Nothing is asked where the nodes are not known.
+        """
+        if not self._nodes:
+            return False
         lines = text.parse_sinfo(run(slurm_argv.state_of(self._nodes), timeout_s=COMMAND_TIMEOUT_S).stdout)
         states = {line.node: text.why_not(line) for line in lines if line.out_of_service}
         gone = set(self._nodes).difference(line.node for line in lines) if lines and vanished else set()
@@ -161,9 +173,9 @@ def _not_granted(output: str, waiting: Waiting, nodes: Sequence[str], wait_s: fl
         return _lost_before(what, waiting.lost)
     if not timed_out:
         return refused(output, "Slurm grants no allocation")
+    if never := waiting.never(what):
+        return never
     pending = waiting.known
-    if pending is not None and pending.hopeless:
-        return LaunchError(f"Slurm will not grant {what}: {pending.meaning} ({waiting.reason}).", pending.remedy)
     woken = " (granted, but not all nodes came up)" if job else ""
     why = f": {pending.meaning} ({waiting.reason})" if pending else f": {waiting.reason}" if waiting.reason else woken
     remedy = pending.remedy if pending and pending.remedy else WAIT_LONGER

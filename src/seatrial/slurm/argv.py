@@ -244,6 +244,26 @@ def _mpi_step(job: str, nodes: Sequence[str], mpi: str, ranks: int, arguments: S
     return [*step(job, nodes, ranks_per_node=ranks, arguments=arguments), *chosen, "--kill-on-bad-exit=1"]
 
 
+IS_THERE = 'test -e "$1" || echo missing'
+
+
+def presence_step(job: str, nodes: Sequence[str], path: str, arguments: Sequence[str] = ()) -> list[str]:
+    """Have every node without that file print `missing`, after its task's number."""
+    own = ["--mpi=none", "--cpu-bind=none", "--label", "--input=none", "sh", "-c", IS_THERE, "sh", path]
+    return [*step(job, nodes, arguments=arguments), *own]
+
+
+def broadcast(job: str, source: str, target: str) -> list[str]:
+    """Copy a file to all nodes of a job; not over another file: in /tmp that may be somebody else's."""
+    return ["sbcast", f"--jobid={job}", source, target]
+
+
+def remove_step(job: str, nodes: Sequence[str], path: str, arguments: Sequence[str] = ()) -> list[str]:
+    """Remove a file on every node."""
+    own = ["--mpi=none", "--cpu-bind=none", "--input=none", "--quiet", "rm", "-f", "--", path]
+    return [*step(job, nodes, arguments=arguments), *own]
+
+
 def report_step(
     job: str, nodes: Sequence[str], mpi: str, argv: Sequence[str], arguments: Sequence[str] = ()
 ) -> list[str]:
@@ -329,6 +349,12 @@ def queue_of_name(name: str, user: str) -> list[str]:
 def job_about(job: str) -> list[str]:
     """Ask for the state, the user and the nodes of a job in the queue, each with the number of the job."""
     return ["squeue", "--noheader", f"--jobs={job}", "--format=%A|%T|%U|%N"]
+
+
+def jobs_by_session(user: int) -> list[str]:
+    """Ask where a user's jobs were asked for: number, host, session and state of each."""
+    fields = "JobID:32,AllocNodes:256,AllocSID:32,State:32"
+    return ["squeue", "--noheader", f"--user={user}", f"--Format={fields}"]
 
 
 def job_reason(job: str) -> list[str]:

@@ -76,6 +76,11 @@ def asked_settled(
         pause_s = 2 * pause_s
 
 
+def cluster_name() -> str:
+    """The name of the cluster whose Slurm answers here; empty where none does."""
+    return text.config_value(run(slurm_argv.CONFIG, timeout_s=COMMAND_TIMEOUT_S).stdout, "ClusterName")
+
+
 def absent(done: Completed) -> bool:
     """Whether that answer of sinfo means that this machine belongs to no cluster of Slurm's."""
     return done.returncode == NOT_STARTED or (NO_SITE in done.stderr and not os.environ.get("SLURM_CONF"))

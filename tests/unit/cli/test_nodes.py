@@ -118,3 +118,35 @@ def test_a_soak_repeats_all_trials_but_storage_for_the_time_that_is_given(
     monkeypatch.setattr("seatrial.commands.soak.run.run_soak", begun)
     seatrial("nodes", "n[1-2]", "--for", "60m", code=2)
     assert (asked[0].site.budget_s, asked[0].site.nodes, asked[0].trials) == (3600.0, ("n1", "n2"), SOAK_TRIALS)
+
+
+CORES = "cores,solve_time_s\n"
+
+
+@pytest.mark.parametrize(
+    ("times", "line"),
+    [
+        ("1,100\n2,52\n4,45\n", "more than 2 cores do not pay: memory is full with 3 of 4 cores"),
+        ("1,100\n2,90\n4,85\n", "more than 1 cores do not pay: not for memory, which takes 3 of 4 cores to fill"),
+        ("1,100\n2,51\n4,26\n", "efficiency 96 %."),
+    ],
+)
+def test_a_run_says_whether_memory_is_why_more_cores_do_not_pay(
+    archive: Path, tmp_path: Path, seatrial: Seatrial, times: str, line: str
+) -> None:
+    archived(archive, {"n1": GOOD})
+    (run,) = archive.iterdir()
+    (table := tmp_path / "cores.csv").write_text(CORES + times)
+    ran = seatrial("judge", str(table), "--memory", run.name)
+    assert line in " ".join(ran.out.split())
+
+
+def test_memory_explains_curves_within_a_node_and_only_by_runs_that_measured_it(
+    archive: Path, tmp_path: Path, seatrial: Seatrial
+) -> None:
+    archived(archive, {"n1": GOOD})
+    (run,) = archive.iterdir()
+    (table := tmp_path / "nodes.csv").write_text("nodes,solve_time_s\n1,100\n2,52\n4,45\n")
+    assert "is over nodes, up to 4" in seatrial("judge", str(table), "--memory", run.name, code=64).err
+    (table := tmp_path / "cores.csv").write_text(CORES + "1,100\n2,52\n8,45\n")
+    assert "The run is of nodes of 4 cores" in seatrial("judge", str(table), "--memory", run.name, code=64).err

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 
 from seatrial.cli.site import OF_A_SITE, SHARED, SiteCommand, site_options
+from seatrial.driver.node_selection import described
 from seatrial.frame.command_line import run
 from seatrial.model.errors import UsageError
 from seatrial.model.settings import CheckSettings, SiteSettings
@@ -126,6 +128,18 @@ def test_the_leaf_switches_of_a_site(home: Path, monkeypatch: pytest.MonkeyPatch
     assert settings().from_site == ()
 
 
+def test_kinds_of_nodes(home: Path) -> None:
+    (home / "system.toml").write_text('account = "ops"\n[kinds]\nthin = "n[1-2]"\nfat = "n3"\n')
+    (home / "seatrial" / "site.toml").write_text('[kinds]\nfat = "n[3-4]"\n')
+    given = settings()
+    assert given.kinds == {"thin": ("n1", "n2"), "fat": ("n3", "n4")}
+    assert described({"n1": ("hdr",), "n9": ("hdr",)}, given) == {
+        "n1": ("hdr", "kind=thin"), "n9": ("hdr",), "n2": ("kind=thin",), "n3": ("kind=fat",), "n4": ("kind=fat",)
+    }  # fmt: skip
+    replayed = msgspec.structs.replace(given, replay=home)
+    assert described({"n1": ("kind=old",)}, replayed) == {"n1": ("kind=old",)}, "those of the recording"
+
+
 def test_every_key_is_documented() -> None:
     text = (ROOT / "docs" / "commands.md").read_text().split("### Defaults of a site")[1].split("## seatrial lab")[0]
     keys = {name.replace("_", "-") for name in OF_A_SITE}
@@ -136,6 +150,11 @@ def test_every_key_is_documented() -> None:
     ("text", "message"),
     [
         ("account = ", "is not valid TOML"),
+        ('kinds = "n1"', "kinds is not a table"),
+        ('[kinds]\nthin = ["n1"]', "is not a kind of nodes"),
+        ('[kinds]\n"a b" = "n1"', "is not a kind of nodes"),
+        ('[kinds]\nthin = "n[1"', "thin ="),
+        ('[kinds]\nthin = "n1"\nfat = "n[1-2]"', "kinds have node n1 in thin and in fat"),
         ('accuont = "ops"', "'accuont' is not an option for sites"),
         ('idle-only = "yes"', "is neither true nor false"),
         ('slurm-arg = "--comment=x"', "is not a list of texts"),

@@ -303,7 +303,8 @@ def test_any_planted_difference_is_reported_with_its_node(
         if not expected_differences.excused_between_nodes(fact) and not expected_differences.tolerated_share(fact)
     }
     if len(groups(facts)) > 1:  # another make: no longer to be compared
-        assert (place.record, place.field) in {(Firmware, "vendor"), (Firmware, "product"), (NodeFacts, "cpu_model")}
+        of_make = {(Firmware, "vendor"), (Firmware, "product"), (NodeFacts, "cpu_model")}
+        assert (place.record, place.field) in {*of_make, (NodeFacts, "kind")}
         return
     if not facts[odd].complete:
         expected = {fact for fact in expected if fact in planted}

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.drift.comparison import drift
-from seatrial.drift.peer_groups import groups, hardware_groups, lone_machines
+from seatrial.drift.peer_groups import comparable, groups, hardware_groups, lone_machines
 from seatrial.model.facts import NodeFacts
+from seatrial.model.run import with_kinds
 from seatrial.model.system import Firmware, SystemFacts
 from seatrial.model.verdict import FindingKind
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
-from tests.support.facts_examples import cluster
+from tests.support.facts_examples import cluster, hca
 
 
 def of_make(node: str, vendor: str, product: str, processor: str) -> NodeFacts:
@@ -49,6 +50,25 @@ def test_rules_hold_a_node_of_untold_make_against_its_peers_as_drift_does() -> N
     assert [each.odd for each in drift(facts) if each.fact == "kernel"] == [("n2",)]
     found = [one for one in fact_findings(Readings(facts=facts)) if one.kind is FindingKind.KERNEL_DIFFERS]
     assert [one.subject.text for one in found] == ["node:n2"]
+
+
+def test_nodes_of_a_declared_kind_are_peers_whatever_their_model_and_links_are() -> None:
+    slow = hca("mlx5_0", msgspec.structs.replace(hca().ports[0], data_bits_per_s=50e9))
+    facts = {f"n{number}": of_make(f"n{number}", "V", "P" if number < 4 else "Q", "X") for number in range(1, 9)}
+    facts |= {node: msgspec.structs.replace(facts[node], hcas=(slow,)) for node in ("n1", "n2")}
+    assert [group.nodes for group in comparable(facts)] == [("n4", "n5", "n6", "n7", "n8"), ("n1", "n2", "n3")]
+    declared = with_kinds(facts, dict.fromkeys(("n1", "n2", "n4", "n5"), ("hdr", "kind=thin")))
+    assert [(group.name, group.nodes) for group in comparable(declared)] == [
+        ("kind thin", ("n1", "n2", "n4", "n5")),
+        ("V Q, X", ("n6", "n7", "n8")),
+        ("V P, X", ("n3",)),
+    ]
+
+
+def test_a_node_alone_in_its_declared_kind_is_there_by_design() -> None:
+    facts = {name: of_make(name, "V", "P" if name != "n4" else "Q", "X") for name in ("n1", "n2", "n3", "n4")}
+    assert [lone.node for lone in lone_machines(facts)] == ["n4"]
+    assert lone_machines(with_kinds(facts, {"n4": ("kind=login",)})) == ()
 
 
 words = st.sampled_from(("", "A", "B"))

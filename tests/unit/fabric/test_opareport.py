@@ -1,5 +1,7 @@
 """Links of an Omni-Path fabric as opareport prints them, and what its halves can exchange."""
 
+from pathlib import Path
+
 import pytest
 
 from seatrial.fabric.bisection import bisection
@@ -7,6 +9,7 @@ from seatrial.fabric.ibnetdiscover import parse_fabric
 from seatrial.fabric.map_check import check_map
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind
+from tests.support.command_line import Seatrial
 
 HEAD = """\
 Getting All Node Records...
@@ -48,6 +51,20 @@ def test_every_link_is_read_with_its_ends() -> None:
     assert {(each.width, each.speed) for each in fabric.links} == {(4, "OPA100")}
     assert fabric.unknown == () and not fabric.cut_off and fabric.source == "opareport"
     assert check_map(fabric) == ()
+
+
+def test_what_the_manager_of_a_switch_takes_is_beside_the_number_of_adapters(
+    tmp_path: Path, seatrial: Seatrial
+) -> None:
+    links = [link(f"n{leaf}_{node}:1", f"sl{leaf}:{node + 1}") for leaf in range(5) for node in range(30)]
+    links += [link(f"sl{leaf}:40", f"ss0:{leaf + 1}") for leaf in range(5)]
+    (tmp_path / "small.txt").write_text(tree())
+    (tmp_path / "large.txt").write_text(HEAD + "".join(links))
+    small, large = (seatrial("fabric", "show", str(tmp_path / name)).out for name in ("small.txt", "large.txt"))
+    line = "the manager in a switch takes 128 adapters at most"
+    assert small.splitlines()[1].strip() == line
+    assert large.splitlines()[0].startswith("6 switches, 150 adapters")
+    assert large.splitlines()[1].strip() == f"{line}, so that of a host must be the master"
 
 
 def test_a_link_of_fewer_lanes_is_named() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from seatrial.launch.contract import Hosts
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.model.errors import UsageError
+from seatrial.model.errors import LaunchError, UsageError
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 STATES = ("idle", "allocated", "idle~", "down*")
@@ -52,3 +52,36 @@ def test_a_node_that_slurm_does_not_know_is_named_by_one_question(slurm: SlurmSc
         SlurmLauncher(nodes=tuple(f"n{i}" for i in range(1, 60_000)), probe=Path()).hosts()
     assert len(slurm.all_asked("sinfo")) == 1
     assert not slurm.all_asked("scontrol")
+
+
+STEP = """
+case "$*" in
+    *"echo missing"*) printf '{missing}' ;;
+    */bin/seatrial-probe) echo 'execve(): /x/seatrial-probe: No such file or directory' >&2; exit 2 ;;
+    *) echo "started $*" >&2; exit 3 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(("missing", "copied"), [("0: missing\n1: missing\n", True), ("1: missing\n", False)])
+def test_the_probe_is_copied_where_no_node_has_it(
+    slurm: SlurmScripts, tmp_path: Path, missing: str, copied: bool
+) -> None:
+    """On some nodes alone a folder is missing that they should share: that is a fault, and stays one."""
+    slurm.runs("srun", STEP.replace("{missing}", missing.replace("\n", "\\n")))
+    slurm.says("sbcast", "")
+    launcher = SlurmLauncher(probe=Path("/site/bin/seatrial-probe"))
+    launcher.job = "17"
+    with pytest.raises(LaunchError) as caught:
+        launcher.start(("n1", "n2"), tmp_path / "err")
+    assert bool(slurm.all_asked("sbcast")) is copied
+    if not copied:
+        assert "does not exist on" in caught.value.what
+        return
+    job, source, target = slurm.asked("sbcast")
+    assert (job, source) == ("--jobid=17", "/site/bin/seatrial-probe")
+    assert target.startswith("/tmp/seatrial-probe-") and launcher.program == target
+    assert "/bin/seatrial-probe" not in caught.value.what and target in caught.value.what
+    assert "copied to them with sbcast" in launcher.remark
+    launcher.close()
+    assert launcher.program == "/site/bin/seatrial-probe"

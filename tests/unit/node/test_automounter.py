@@ -1,12 +1,13 @@
 """Entries of the automounter in their order, and the one that takes a path from another."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from seatrial.node.automounter import entries_of, obstacle_of, read_automounts
 from seatrial.node.system import read_system
-from tests.support.collecting import SHELLS, collect, write
+from tests.support.collecting import SHELLS, collect, program, write
 from tests.support.command_line import Seatrial
 
 MAPS = {
@@ -70,6 +71,32 @@ def test_maps_are_read_only_where_paths_are_asked_for_on_a_live_machine(machine:
     root = f"{machine}:/"
     assert read_system(collect(root))[0].automounts == ()
     assert len(read_system(collect(root, SEATRIAL_PATHS="/home/group/geog/unit"))[0].automounts) == 8
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_maps_without_a_path_are_files_in_etc_or_maps_of_nis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: str
+) -> None:
+    write(tmp_path, "etc/auto.master", "/home auto.home\n/jobs yp:auto.work -rw\n+auto.master\n/late auto.none\n")
+    write(tmp_path, "etc/auto.home", "ann srv:/ann\n+auto.users\n")
+    program(
+        tmp_path / "bin",
+        "ypcat",
+        'case "$2" in auto.users) echo "bob srv:/bob"; echo "eve srv:/eve" ;;\n'
+        '    auto.work) echo "geog 10.1.2.3:/geog" ;;\n'
+        '    auto.master) echo "/data auto.data" ;; auto.data) echo "x srv:/x" ;; *) exit 1 ;; esac',
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    keys = read_automounts(collect(f"{tmp_path}:/", shell, SEATRIAL_PATHS="/jobs/geog:/home/bob:/data/x"))
+    assert [(key.path, key.map, key.location) for key in keys if not key.whole] == [
+        ("/home/ann", "auto.home", "srv:/ann"),
+        ("/home/bob", "auto.home", "srv:/bob"),
+        ("/jobs/geog", "auto.work", "ADDRESS:/geog"),
+        ("/data/x", "auto.data", "srv:/x"),
+    ]
+    assert [key.path for key in keys if key.whole] == ["/home", "/jobs", "/data", "/late"]
+    obstacle = obstacle_of("/jobs/math", keys)
+    assert obstacle and obstacle.brief == "auto.work has no key math"
 
 
 def test_the_first_line_names_the_cause(machine: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:

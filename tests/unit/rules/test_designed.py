@@ -2,6 +2,7 @@
 
 import msgspec
 
+from seatrial.model.run import with_kinds
 from seatrial.rules.base import Readings
 from seatrial.rules.catalogue import fact_findings
 from seatrial.rules.peers import designed_peers
@@ -41,6 +42,15 @@ def test_a_head_node_that_shares_no_partition_is_not_a_compute_node() -> None:
     assert kinds(msgspec.structs.replace(without_adapter(), features=apart)) == []
     joined = apart | {"n2": ("partition=debug",)}
     assert "hca-missing" in kinds(msgspec.structs.replace(without_adapter(), features=joined))
+
+
+def test_the_kinds_of_the_site_come_before_features_and_partitions() -> None:
+    words = {name: (*own, "kind=fat") for name, own in FEATURES.items()}
+    alike = msgspec.structs.replace(without_adapter(), facts=with_kinds(without_adapter().facts, words), features=words)
+    assert kinds(alike) == ["hca-missing"], "n2 lacks what its features do not promise and its kind has"
+    words = dict.fromkeys(("n1", "n3", "n4"), ("kind=fat",)) | {"n2": ("kind=thin",)}
+    apart = msgspec.structs.replace(without_adapter(), facts=with_kinds(without_adapter().facts, words), features=words)
+    assert kinds(apart) == []
 
 
 def test_other_facts_are_compared_whatever_the_features() -> None:

@@ -3,7 +3,7 @@
 import re
 
 from seatrial.archive.changed_settings import RESTORE, ChangedFile, ChangedSettings
-from seatrial.driver.left_settings import ENTER
+from seatrial.driver.left_settings import ENTER, foreign
 from seatrial.model.launching import noted
 from seatrial.model.subject import CLUSTER
 from seatrial.model.subject import node as node_subject
@@ -31,13 +31,20 @@ def judge_own_notes(changed: list[ChangedSettings]) -> list[Finding]:
         noted(
             STEP,
             FindingKind.SETTING_LEFT,
-            f"{change.text}, since {settings.driver.since}: {_driver(settings)}.",
-            f"{RESTORE} {settings.name}",
+            f"{change.text}, since {settings.driver.since}{where}: {_driver(settings)}.",
+            f"{before}{RESTORE} {settings.name}",
             subject=node_subject(change.node) if isinstance(change, ChangedFile) else CLUSTER,
         )
         for settings in changed
+        for where, before in [_place(settings)]
         for change in settings.changes
     ]
+
+
+def _place(settings: ChangedSettings) -> tuple[str, str]:
+    """The cluster, where it is not this one, for the statement and for the remedy."""
+    other = foreign(settings)
+    return (f", on the cluster {settings.cluster}", f"On the cluster {settings.cluster}: ") if other else ("", "")
 
 
 def _driver(settings: ChangedSettings) -> str:

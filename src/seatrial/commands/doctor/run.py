@@ -37,7 +37,7 @@ from seatrial.driver.site import choose_launcher
 from seatrial.failures.job_output import explain_output
 from seatrial.launch.contract import MPIEXEC, Launcher
 from seatrial.launch.environments.judge import try_out
-from seatrial.launch.environments.report import parse_reports, question
+from seatrial.launch.environments.report import TaskReport, parse_reports, question
 from seatrial.launch.hosts.launcher import HostsLauncher
 from seatrial.launch.local import mpirun_argv
 from seatrial.launch.session import PipeSession
@@ -53,7 +53,7 @@ from seatrial.process.process import NOT_STARTED
 from seatrial.slurm import job as job_variables
 from seatrial.slurm import presence
 from seatrial.slurm.argv import longest_s, minutes
-from seatrial.slurm.hidden_job import hidden_job, judge_hidden_job
+from seatrial.slurm.hidden_job import hidden_job, job_of_session, judge_hidden_job, salloc_session
 from seatrial.slurm.job import job_now
 from seatrial.slurm.text import NodeLine, parse_sinfo
 
@@ -150,7 +150,7 @@ class Doctor:
         job = os.environ.get("SLURM_JOB_ID", "")
         around = job_now(job) if job else None
         stranger = around.stranger(environ(), user_id()) if around else ""
-        if hidden := self._hidden(slurm=True):
+        if hidden := self._hidden():
             self.remarks.append(hidden)
             return True
         self.remarks += job_variables.judge_variables(environ(), around.state if around else "", stranger)
@@ -162,7 +162,8 @@ class Doctor:
 
     def _silent(self, answers: SlurmAnswers) -> bool:
         """The remark about a Slurm that is not installed, or does not answer."""
-        hidden = self._hidden(slurm=False) if answers.sinfo.returncode == NOT_STARTED else None
+        also = "Slurm's commands" if answers.sinfo.returncode == NOT_STARTED else "Slurm's configuration"
+        hidden = self._hidden(also) if presence.absent(answers.sinfo) else None
         if hidden is not None:
             self.remarks.append(hidden)
         elif answers.sinfo.returncode == NOT_STARTED:
@@ -179,13 +180,20 @@ class Doctor:
             self.remarks.append(blocked("slurm", FindingKind.NO_SLURM, says, remedy))
         return False
 
-    def _hidden(self, *, slurm: bool) -> Finding | None:
-        """The remark about a job around this shell whose variables are gone. `slurm`: whether its commands are here."""
-        job = "" if any(name.startswith("SLURM_JOB") for name in os.environ) else hidden_job()
-        around = job_now(job) if job and slurm else None
-        if not job or (slurm and (around is None or around.stranger(environ(), user_id()))):
+    def _hidden(self, also: str = "") -> Finding | None:
+        """The remark about a job around this shell whose variables are gone, and what of Slurm, if it does not answer.
+
+        A Slurm that answers is asked whose job it is.
+        """
+        if any(name.startswith("SLURM_JOB") for name in os.environ):
             return None
-        return judge_hidden_job(job_variables.STEP, job, around.nodes if around else "", slurm=slurm)
+        job, session = hidden_job(), salloc_session()
+        if session and not job and not also:
+            job = job_of_session(session)
+        around = job_now(job) if job and not also else None
+        if not (job or session) or (not also and (around is None or around.stranger(environ(), user_id()))):
+            return None
+        return judge_hidden_job(job_variables.STEP, job, around.nodes if around else "", also)
 
     def _judge_cluster(self, answers: SlurmAnswers) -> None:
         settings = self._settings
@@ -303,11 +311,17 @@ class Doctor:
         if left and not self._entered(launcher, left):
             return ()
         if left:
-            probe = str(launcher.probe)
-            reports = parse_reports(launcher.report(left, question(probe), {}, within=True, mpi="none").stdout)
-            self.remarks += node_identity.judge_programs(reports, left, probe)
+            reports = self._programs(launcher, left)
+            if reports and not any(one.program for one in reports) and launcher.copy_probe(left):
+                self.remarks.append(fine(node_identity.STEP, launcher.remark))
+                reports = self._programs(launcher, left)
+            self.remarks += node_identity.judge_programs(reports, left, launcher.program)
             left = node_identity.able_nodes(reports, left)
         return left
+
+    def _programs(self, launcher: SlurmLauncher, nodes: Sequence[str]) -> tuple[TaskReport, ...]:
+        """The probe and its libraries on each node that answers."""
+        return parse_reports(launcher.report(nodes, question(launcher.program), {}, within=True, mpi="none").stdout)
 
     def _entered(self, launcher: SlurmLauncher, nodes: Sequence[str]) -> bool:
         """Whether the environment, where there is one, lets a launch through."""

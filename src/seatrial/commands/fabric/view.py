@@ -7,6 +7,7 @@ import msgspec
 
 from seatrial.fabric.bisection import Bisection, bisection
 from seatrial.fabric.link_problem import device_name, link_text
+from seatrial.fabric.opareport import SOURCE as OMNI_PATH
 from seatrial.fabric.table_check import LeafUplinks, TableReport
 from seatrial.model.errors import ExitCode
 from seatrial.model.fabric_map import DeviceKind, FabricMap
@@ -20,6 +21,9 @@ from seatrial.render.json import filled
 from seatrial.render.report import Block, Copy, Findings, Gauge, Report
 
 MOST_LISTED = 60
+OF_A_SWITCH = 128
+"""Nodes that the manager in an Omni-Path switch takes at most: Dell, HPC Omni-Path Fabric: Supported Architecture and
+Application Study, June 2016, section 3.5.1."""
 SAME = 5e-3
 """A smaller loss does not show in a percentage."""
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.MISCONFIGURED: ExitCode.FINDINGS}
@@ -115,6 +119,9 @@ def _map_lines(fabric: FabricMap, tables: TableReport | None) -> Iterator[str]:
         f"{count(len(fabric.links), 'cable')}"
         f" ({fabric.source})"
     )
+    if fabric.source == OMNI_PATH:
+        must = ", so that of a host must be the master" if kinds[DeviceKind.ADAPTER] > OF_A_SWITCH else ""
+        yield f"  the manager in a switch takes {OF_A_SWITCH} adapters at most{must}"
     rates = Counter((link.width, link.speed) for link in fabric.links)
     for (width, speed), cables in rates.most_common():
         carries = data_bits_per_s(width, speed)

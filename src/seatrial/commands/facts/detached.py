@@ -16,7 +16,7 @@ from seatrial.archive.run_files import read_tail
 from seatrial.archive.writer import sentences
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.facts_reading import cluster_launcher
-from seatrial.driver.node_selection import fewer_nodes
+from seatrial.driver.node_selection import described, fewer_nodes
 from seatrial.driver.progress import Progress
 from seatrial.driver.submitted import (
     CANCELLED,
@@ -127,7 +127,7 @@ def submit_facts(site: SiteSettings, progress: Progress) -> Submitted:
         left_out=left_out,
     )
     with submission(site.archive, run, submitted.name, submitted.user) as folder:
-        _prepare(folder, submitted, hosts)
+        _prepare(folder, submitted, hosts, site)
         refused = _hand_in(folder, submitted, site, progress)
         kept = tuple(node for node in nodes if node not in refused)
         submitted = msgspec.structs.replace(submitted, nodes=kept, left_out={**left_out, **refused})
@@ -160,7 +160,7 @@ def collect_facts(folder: Path, submitted: Submitted) -> FactsCollected:
     return found
 
 
-def _prepare(folder: Path, submitted: Submitted, hosts: Hosts) -> None:
+def _prepare(folder: Path, submitted: Submitted, hosts: Hosts, site: SiteSettings) -> None:
     """All that the jobs need, and what makes the folder a recording, before the first of them can run."""
     with sentences(folder.parent):
         with own_folder(folder) as own:
@@ -175,7 +175,7 @@ def _prepare(folder: Path, submitted: Submitted, hosts: Hosts) -> None:
             launcher="slurm",
             cluster=hosts.cluster,
             silent=submitted.left_out,
-            features=hosts.features,
+            features=described(hosts.features, site),
         )
         _write_gathered(folder, gathered)
     write_submitted(folder, submitted)

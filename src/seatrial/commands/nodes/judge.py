@@ -28,6 +28,8 @@ from seatrial.rules.catalogue import fact_notes, findings_during
 
 OPTIONAL = (Trial.PIPE, Trial.COLLECTIVES, Trial.STORAGE)
 """Trials that a single rank cannot carry out, and a folder that not all nodes see: a remark says so."""
+OF_CLOCKS = {Trial.ARITHMETIC, Trial.NOISE}
+"""Trials that are chosen to see which clock all cores reach."""
 MOST_NAMED = 4
 ENDINGS = {
     Ending.INTERRUPTED: "it was interrupted",
@@ -136,13 +138,23 @@ def _all_measured(recorded: RecordedRun) -> bool:
     return all_tried and all(times >= repetitions for times in times_of.values())
 
 
+def _clocks(trials: NodeTrials) -> str:
+    """`2.98 to 3.02 GHz on all cores (base 2.60); `: the slowest core of each node."""
+    hertz = [min(limits.core_hz.values()) for limits in trials.limits.values() if limits.core_hz]
+    if not hertz:
+        return ""
+    least, most = (f"{pick(hertz) / 1e9:.2f}" for pick in (min, max))
+    bases = {limits.base_hz for limits in trials.limits.values()}
+    base = bases.pop() if len(bases) == 1 else None
+    beside = f" (base {base / 1e9:.2f})" if base else ""
+    return f"{least if least == most else f'{least} to {most}'} GHz on all cores{beside}; "
+
+
 def _of_lone_node(trials: NodeTrials) -> str:
     """`n1: 3.02 GHz on all cores (base 2.60), memory is full with 9 of 28 cores; `: a node without peers."""
     name = trials.figures[0].node
     limits = trials.limits[name]
-    clock = f"{min(limits.core_hz.values()) / 1e9:.2f} GHz on all cores" if limits.core_hz else ""
-    clock += f" (base {limits.base_hz / 1e9:.2f})" if clock and limits.base_hz else ""
-    parts = [part for part in (clock, memory_text(limits)) if part]
+    parts = [part for part in (_clocks(trials).removesuffix("; "), memory_text(limits)) if part]
     return f"{name}: {', '.join(parts)}; " if parts else ""
 
 
@@ -162,9 +174,9 @@ def _reason(
     if not trials.figures:
         return failure_of(recorded) or "nothing was measured"
     settings = recorded.info.settings
-    alone = isinstance(settings, NodesSettings) and settings.trials == (Trial.STORAGE,)
-    binding = binding_limit(trials.storage) if alone else ""
-    sentence = f"{binding}; " if binding else ""
+    chosen = set(settings.trials) if isinstance(settings, NodesSettings) else set()
+    binding = binding_limit(trials.storage) if chosen == {Trial.STORAGE} else ""
+    sentence = f"{binding}; " if binding else _clocks(trials) if chosen and chosen <= OF_CLOCKS else ""
     if len(trials.figures) == 1 and not binding:
         sentence = _of_lone_node(trials)
     sentence += f"{count(len(trials.figures), 'node')} measured"

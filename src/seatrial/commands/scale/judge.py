@@ -66,6 +66,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """Sizes of which no run has a positive number."""
     left_out: tuple[LeftOut, ...] = ()
     """Rows and files that are not part of the curve."""
+    memory: str = ""
+    """Whether memory is why more do not pay, where a run that measured it was named."""
 
 
 def _usable(run: Run) -> bool:

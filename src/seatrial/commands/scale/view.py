@@ -63,6 +63,7 @@ class ScalingCurve(msgspec.Struct, frozen=True, kw_only=True):
     gates: tuple[ScalingGate, ...]
     fits: tuple[ScalingFit, ...]
     pays_up_to: float | None
+    memory: str
     notes: tuple[str, ...]
     left_out: tuple[LeftOut, ...]
 
@@ -178,6 +179,7 @@ def _summary(item: Judged) -> str:
     text += f", {share(last.of_own)} of the nodes' own rates" if last.of_own else ""
     if item.pays_up_to is not None:
         text += f"; more than {item.pays_up_to:g} {over} do not pay"
+        text += f": {item.memory}" if item.memory else ""
     return text
 
 

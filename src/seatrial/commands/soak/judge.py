@@ -40,6 +40,10 @@ class NodeSoak(msgspec.Struct, frozen=True, kw_only=True):
     celsius: float | None
     """The hottest reading of all, and the last one; None: unknown."""
     last_celsius: float | None
+    first_hz: float | None
+    """Clock of the slowest core in the first round, in the last one, and the least of all rounds; None: unknown."""
+    last_hz: float | None
+    least_hz: float | None
     throttles: int | None
     declines: tuple[Decline, ...]
 
@@ -119,6 +123,7 @@ def _soak(
     figures: NodeFigures, groups: Sequence[GroupMeasurement], worse: Sequence[Decline], presence: Presence
 ) -> NodeSoak:
     readings = [group.conditions.millicelsius for group in groups if group.conditions and group.conditions.millicelsius]
+    hertz = [1e3 * group.conditions.least_khz for group in groups if group.conditions and group.conditions.least_khz]
     conditions = figures.conditions
     return NodeSoak(
         node=figures.node,
@@ -127,6 +132,9 @@ def _soak(
         wrong_bytes=figures.wrong_bytes,
         celsius=conditions.celsius if conditions else None,
         last_celsius=readings[-1] / 1e3 if readings else None,
+        first_hz=hertz[0] if hertz else None,
+        last_hz=hertz[-1] if hertz else None,
+        least_hz=conditions.least_hz if conditions else None,
         throttles=conditions.throttles if conditions else None,
         declines=tuple(decline for decline in worse if decline.node == figures.node),
     )

@@ -14,7 +14,9 @@ from seatrial.render.out_of_service import out_of_service
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report, columns, first_rows
 
-HEAD = columns("node", "#cycles", "#last, s", "#wrong bytes", "#throttled", "#hottest, °C", "~became worse")
+HEAD = columns(
+    "node", "#cycles", "#last, s", "#wrong bytes", "#throttled", "#hottest, °C", "#clock, GHz", "~became worse"
+)
 
 
 class SoakFields(TrialFields, frozen=True, kw_only=True):
@@ -69,8 +71,17 @@ def _row(node: NodeSoak) -> tuple[str, ...]:
         str(node.wrong_bytes),
         "—" if node.throttles is None else str(node.throttles),
         "—" if node.celsius is None else f"{node.celsius:.0f}",
+        _clock(node),
         "; ".join(change_text(decline) for decline in node.declines) or "nothing",
     )
+
+
+def _clock(node: NodeSoak) -> str:
+    """Of the slowest core, in the first and in the last round."""
+    if node.first_hz is None or node.last_hz is None:
+        return "—"
+    first, last = f"{node.first_hz / 1e9:.2f}", f"{node.last_hz / 1e9:.2f}"
+    return first if first == last else f"{first} → {last}"
 
 
 def _lines(result: SoakResult) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,7 @@ from seatrial.judgement.comparison.records import (
 from seatrial.judgement.comparison.subjects import compare_subjects
 from seatrial.judgement.comparison.suspects import find_suspects, new_problems
 from seatrial.judgement.comparison.verdicts import judge_metrics
+from seatrial.judgement.nodes.limits import base_hz_of, most_hz_of
 from seatrial.limits.memory import memory_limits
 from seatrial.limits.path import path_limit
 from seatrial.model.errors import UsageError
@@ -97,6 +98,22 @@ def _rank_shares(first: RunSet, second: RunSet) -> tuple[RankShare, ...]:
         for name in before
         if name in after
     )
+
+
+def _clocks(first: RunSet, second: RunSet) -> list[str]:
+    """What fewer ranks a node can gain by the clock: facts give its bounds."""
+    ranks = [[run.ranks_per_node for run in runs.runs if run.ranks_per_node] for runs in (first, second)]
+    facts = next(iter(second.facts.values()), None)
+    if not all(ranks) or median(ranks[0]) == median(ranks[1]) or facts is None:
+        return []
+    base, most = base_hz_of(facts), most_hz_of(facts)
+    if not base or not most or most <= base:
+        return []
+    fewer, more = sorted((median(ranks[0]), median(ranks[1])))
+    return [
+        f"Clocks: with {fewer:g} instead of {more:g} ranks a node fewer cores are busy, which may run faster: all "
+        f"cores have {base / 1e9:.2f} GHz in any case, one core at most {most / 1e9:.2f} GHz."
+    ]
 
 
 def _node_limits(facts: Facts) -> dict[str, float]:
@@ -229,6 +246,7 @@ def _notes(
                 f"{table.metric.name}: rounds have {min(numbers):g} to {max(numbers):g} iterations, as their pace "
                 "demanded; values of few iterations scatter more."
             )
+    notes += _clocks(first, second)
     if not (first.facts and second.facts):
         notes.append("Facts of both sets are needed to name suspects; at least one set has none.")
     return tuple(notes)

@@ -45,8 +45,8 @@ def limits_of(figures: NodeFigures, facts: NodeFacts | None, cores: int) -> Node
         memory_share=moved / memory if moved and memory else None,
         observed_hz=hertz,
         core_hz=_core_hz(figures, facts),
-        base_hz=_base_hz(facts),
-        most_hz=_most_hz(facts),
+        base_hz=base_hz_of(facts),
+        most_hz=most_hz_of(facts),
         cores=facts.cores or cores or None,
         filling_cores=_filling_cores(figures, facts.cores or cores),
         flops_per_s=peak,
@@ -84,12 +84,14 @@ def _core_hz(figures: NodeFigures, facts: NodeFacts) -> dict[str, float]:
     return {place: QUANTUM_CYCLES / quantum_s for place, quantum_s in figures.noise.core_quantum_s.items()}
 
 
-def _base_hz(facts: NodeFacts) -> float | None:
+def base_hz_of(facts: NodeFacts) -> float | None:
+    """The clock that a processor has on all cores in any case."""
     line = recognise(facts)
     return facts.processor.base_hz or (nominal_hz(line, facts.cpu_model)[0] if line else None)
 
 
-def _most_hz(facts: NodeFacts) -> float | None:
+def most_hz_of(facts: NodeFacts) -> float | None:
+    """The clock that one core reaches at most."""
     line = recognise(facts)
     read = max(facts.processor.hardware_maximum_hz, default=None)
     return read or (nominal_hz(line, facts.cpu_model)[1] if line else None)

@@ -135,7 +135,7 @@ def in_words(rates: StorageRates) -> str:
 
 
 def binding_limit(storage: Storage | None) -> str:
-    """`writing: the file system limits 4 nodes to 420.0 MB/s; reading: …`: which of the limits binds, for a first line.
+    """`writing: the file system limits 4 nodes to 420.0 MB/s (one stream …); reading: …`: the limits, for a first line.
 
     The limits are those of one stream, of a node (its client, link or gateway), and of the file system as a whole.
     """
@@ -148,13 +148,23 @@ def binding_limit(storage: Storage | None) -> str:
 
 def _binding(rates: StorageRates) -> str:
     stream, node, total = rates.stream_bytes_per_s, rates.node_bytes_per_s, rates.total_bytes_per_s
+    one_stream, one_node = f"one stream {bandwidth(stream)}", f"one node {bandwidth(node)}" if node else ""
     if total is not None and total < ADDS_UP * rates.total_nodes * (node or stream):
-        return f"the file system limits {count(rates.total_nodes, 'node')} to {bandwidth(total)}"
+        words = f"the file system limits {count(rates.total_nodes, 'node')} to {bandwidth(total)}"
+        return words + _beside(one_stream, one_node)
+    together = f"{count(rates.total_nodes, 'node')} {bandwidth(total)}" if total is not None else ""
     if node and node >= MORE_HELPS * stream:
-        return f"each stream is limited to {bandwidth(stream)}, a node reaches {bandwidth(node)}"
+        return f"each stream is limited to {bandwidth(stream)}, a node reaches {bandwidth(node)}" + _beside(together)
     if node is None:
-        return f"one stream {bandwidth(stream)}"
-    return f"each node is limited to {bandwidth(node)}" + (", and nodes add up" if total is not None else "")
+        return one_stream + _beside(together)
+    added = ", and nodes add up" if together else ""
+    return f"each node is limited to {bandwidth(node)}{added}" + _beside(one_stream, together)
+
+
+def _beside(*rates: str) -> str:
+    """` (one stream 120.0 MB/s, one node 410.0 MB/s)`: the rates that do not bind."""
+    shown = [rate for rate in rates if rate]
+    return f" ({', '.join(shown)})" if shown else ""
 
 
 def _limits(rates: StorageRates) -> Iterator[str]:

@@ -12,6 +12,7 @@ from seatrial.launch.environments.environment import (
     Words,
 )
 from seatrial.launch.environments.module_systems import MODULE, SPACK, SPACK_ENV
+from seatrial.launch.line_parser import is_srun
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count
 
@@ -69,6 +70,23 @@ def image_kind(program: str) -> EnvironmentKind:
     )  # fmt: skip
 
 
+def with_image(words: Words, folders: Words, argv: Sequence[str]) -> list[str]:
+    """An srun with the options of pyxis; any other program as the one task of a step or job that has them.
+
+    pyxis separates mounts by commas and colons, so folders with these stay outside.
+    """
+    *options, image = words
+    mounts = ",".join(f"{folder}:{folder}" for folder in folders if not {",", ":"} & {*folder})
+    own = [f"--container-image={image}", *([f"--container-mounts={mounts}"] if mounts else []), *options]
+    if argv and is_srun(argv[0]):
+        return [argv[0], *own, *argv[1:]]
+    return ["srun", "--nodes=1", "--ntasks=1", "--mpi=none", "--quiet", *own, *argv]
+
+
+PYXIS = EnvironmentKind(
+    name="pyxis", form="IMAGE", where=Where.OUTSIDE, wrap=with_image, takes_options=True, name_last=True,
+    keeping="Enable enroot's hook 50-slurm-pmi.sh on the nodes, which passes on what PMIx needs.",
+)  # fmt: skip
 SCRIPT = EnvironmentKind(
     name="script",
     form="/PATH/PROGRAM [ARGUMENT...]",
@@ -126,6 +144,7 @@ KINDS = (
     NIX,
     image_kind("apptainer"),
     image_kind("singularity"),
+    PYXIS,
     SCRIPT,
 )
 
@@ -152,6 +171,8 @@ def parse_environment(text: str, wrap: str = AUTO) -> Environment:
             f"Write KIND:..., and KIND is one of {', '.join(kind.name for kind in KINDS)}.",
         )
     words = _words(text, kind, rest)
+    if kind is PYXIS and wrap == Where.INSIDE:
+        raise UsageError("--wrap inside: pyxis is entered by an option of srun.", "Leave out --wrap.")
     return Environment(spec=text.strip(), kind=kind, words=words, where=kind.where if wrap == AUTO else Where(wrap))
 
 

@@ -14,9 +14,10 @@ import pytest
 
 from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile, ChangedSettings
+from seatrial.commands.doctor.changed_settings import judge_own_notes
 from seatrial.driver import restoration
 from seatrial.driver.custody import Custody
-from seatrial.driver.left_settings import changes_folder, left_settings, warning
+from seatrial.driver.left_settings import changes_folder, foreign, left_settings, refuse_left_settings, warning
 from seatrial.driver.reach import Reach, writing
 from seatrial.driver.restoration import restore, restore_left
 from seatrial.model.errors import LaunchError, UsageError
@@ -24,6 +25,7 @@ from seatrial.process.after_driver import bearers
 from seatrial.process.keeper import MARK, NAME
 from tests.lab.waiting import eventually
 from tests.support.command_line import Seatrial
+from tests.support.slurm_scripts import in_place_of_slurm
 
 BENCHMARK = """
 import pathlib, subprocess, sys, time
@@ -256,6 +258,49 @@ def test_a_note_of_another_host_is_restored_only_by_its_name(tmp_path: Path, sea
     assert "may still run: process" in seatrial("compare", "--restore", code=64).err
     seatrial("compare", "--restore", "x")
     assert (tmp_path / "usual").exists()
+
+
+def test_what_was_changed_on_another_cluster_is_left_to_that(
+    tmp_path: Path, seatrial: Seatrial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slurm = in_place_of_slurm(tmp_path / "slurm", tmp_path / "runs", monkeypatch)
+    settings = changed_settings.describe("x")
+    driver = msgspec.structs.replace(settings.driver, started_ticks=1)
+    change = ChangedByCommand(usual=("touch", str(tmp_path / "usual")), changed=("true",), folder="/")
+    note = msgspec.structs.replace(settings, driver=driver, changes=(change,), cluster="other")
+    changed_settings.write(changes_folder(), note)
+    for words in ((), ("x",)):
+        out = seatrial("compare", "--restore", *words, code=2).out
+        assert out.startswith("NOT restored: A setting was left changed on the cluster other: ")
+    refuse_left_settings()
+    (finding,) = judge_own_notes(left_settings())
+    assert "on the cluster other" in finding.statement
+    assert finding.remedy == "On the cluster other: seatrial compare --restore x"
+    assert not (tmp_path / "usual").exists()
+    slurm.says("scontrol", "ClusterName = other\n")
+    with pytest.raises(LaunchError, match="Restore it before"):
+        refuse_left_settings()
+    seatrial("compare", "--restore")
+    assert (tmp_path / "usual").exists()
+
+
+def test_a_host_of_no_cluster_restores_only_what_was_changed_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_place_of_slurm(tmp_path / "slurm", tmp_path / "runs", monkeypatch).says("scontrol", "", code=1)
+    note = msgspec.structs.replace(changed_settings.describe("x"), cluster="other")
+    assert not foreign(note), "its controller may just be down"
+    assert foreign(msgspec.structs.replace(note, driver=msgspec.structs.replace(note.driver, host="login2")))
+
+
+def test_the_note_of_a_change_through_slurm_names_the_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_place_of_slurm(tmp_path / "slurm", tmp_path / "runs", monkeypatch)
+    change = ChangedByCommand(usual=("true",), changed=("true",), folder="/")
+    for launcher, cluster in (("slurm", "demo"), ("local", "")):
+        with Custody("x", Reach(launcher=launcher), (), 1.0) as custody:
+            custody.protect([change])
+            assert [note.cluster for note in changed_settings.read(changes_folder())] == [cluster]
+            custody.forget()
 
 
 def test_nothing_is_changed_without_a_note_or_a_keeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

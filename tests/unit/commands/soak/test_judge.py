@@ -138,6 +138,25 @@ def test_throttling_is_a_finding() -> None:
     assert "at up to 96 °C" in finding.statement
 
 
+def test_the_clock_of_the_slowest_core_over_time() -> None:
+    run = soaked(healthy, NAMES, CYCLES)
+    groups = tuple(
+        msgspec.structs.replace(
+            group, conditions=Conditions(wall_s=1.0, least_khz=3_100_000 - 10_000 * group.repetition)
+        )
+        if group.nodes[0].startswith("n4")
+        else group
+        for group in run.group_measurements
+    )
+    result = judge_soak(msgspec.structs.replace(run, group_measurements=groups))
+    of_node = {node.node: node for node in result.nodes}
+    slowing = of_node["n4"]
+    assert (slowing.first_hz, slowing.last_hz, slowing.least_hz) == (3.1e9, 2.87e9, 2.87e9)
+    assert of_node["n1"].first_hz is None
+    printed = " ".join(str(block) for block in soak_report(run.info, result).terminal(120))
+    assert "3.10 → 2.87" in printed
+
+
 def died_run(ending: Ending = Ending.COMPLETE) -> RecordedRun:
     run = soaked(healthy, NAMES, CYCLES)
     cool = Conditions(wall_s=1.0, millicelsius=71000)

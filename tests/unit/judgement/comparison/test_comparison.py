@@ -8,6 +8,7 @@ from seatrial.commands.compare.wording import sentence
 from seatrial.judgement.comparison.judge import RunSet, compare
 from seatrial.judgement.comparison.records import Comparison
 from seatrial.model.errors import UsageError
+from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
 from seatrial.model.measurement import Phase
 from seatrial.model.run_values import Compared, Metric, MetricTable
@@ -227,6 +228,11 @@ def test_two_modes_of_a_latency_are_no_change_of_a_node() -> None:
     assert named(found) == set()
 
 
+def with_clocks(facts: NodeFacts) -> NodeFacts:
+    processor = msgspec.structs.replace(facts.processor, base_hz=2.1e9, hardware_maximum_hz=(3.0e9,))
+    return msgspec.structs.replace(facts, processor=processor)
+
+
 def test_forty_ranks_on_two_and_on_four_nodes_have_unlike_shares_of_memory_and_link() -> None:
     rate = Metric(phase=Phase.MAIN, variant="hpl r [flop/s]", kernel=Sense.HIGHER, message_bytes=0, window_messages=0)
     values = table_of(rate, (("all", "all"),), np.array([[1.0], [1.01], [1.02], [1.3], [1.31], [1.32]]) * 1e12)
@@ -235,7 +241,7 @@ def test_forty_ranks_on_two_and_on_four_nodes_have_unlike_shares_of_memory_and_l
             name=name,
             runs=summaries(1 + 3 * place, 3, ranks_per_node=each, benchmark=f"hpl, 40 ranks on {nodes} nodes"),
             facts={
-                node: intel(node, "Intel(R) Xeon(R) CPU E5-2683 v4 @ 2.10GHz", 79, hcas=(hca(address=""),))
+                node: with_clocks(intel(node, "Intel(R) Xeon(R) CPU E5-2683 v4 @ 2.10GHz", 79, hcas=(hca(address=""),)))
                 for node in names(nodes)
             },
         )
@@ -249,5 +255,8 @@ def test_forty_ranks_on_two_and_on_four_nodes_have_unlike_shares_of_memory_and_l
     assert shares["link"].before_bytes_per_s == pytest.approx(12.4e9 / 20, rel=0.02)
     assert sentence(found).startswith("hpl 1.01 ± 0.01 → 1.31 ± 0.01 Tflop/s, 29.7 % faster (95 % CI ")
     assert "a rank has 3.84 GB/s → 7.68 GB/s of memory, 621.1 MB/s → 1.24 GB/s of the link; " in sentence(found)
+    (clocks,) = [note for note in found.notes if note.startswith("Clocks: ")]
+    assert "with 10 instead of 20 ranks a node" in clocks
+    assert "all cores have 2.10 GHz in any case, one core at most 3.00 GHz" in clocks
     with pytest.raises(UsageError, match="benchmark: hpl, 40 ranks on 2 nodes and hpl, 40 ranks on 4 nodes"):
         compare(two, four, [values])

@@ -1,5 +1,7 @@
 """Clocks under load and what memory permits, said in words, for a node without peers too."""
 
+import re
+
 import msgspec
 import pytest
 
@@ -62,3 +64,14 @@ def test_the_first_line_of_a_node_without_peers_says_what_it_is_limited_by() -> 
     limits = judge_trials(run.group_measurements, run.facts).limits["n1"]
     assert (" on all cores" in reason.partition("; ")[0]) == bool(limits.core_hz)
     assert not [note for note in trial_notes(judge_trials(run.group_measurements, run.facts), {}) if "No turbo" in note]
+
+
+def test_the_first_line_of_a_trial_of_clocks_has_the_clock_of_all_cores() -> None:
+    of_clocks = judge_nodes(recorded(dict.fromkeys(("n1", "n2", "n3"), GOOD), trials=(Trial.NOISE,)))
+    assert not any(limits.core_hz for limits in of_clocks.trials.limits.values())
+    assert "GHz" not in of_clocks.reason
+    known = {name: intel(name, FACTS.cpu_model, 79, cores=4) for name in ("n1", "n2", "n3")}
+    of_clocks = judge_nodes(recorded(dict.fromkeys(known, GOOD), node_facts=known, trials=(Trial.NOISE,)))
+    assert re.match(r"(3\.00 to )?3\.0\d GHz on all cores; 3 nodes measured, 3 compared", of_clocks.reason)
+    whole = judge_nodes(recorded(dict.fromkeys(known, GOOD), node_facts=known))
+    assert "GHz" not in whole.reason

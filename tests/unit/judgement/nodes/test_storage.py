@@ -10,6 +10,7 @@ from seatrial.model.measurement import Conditions, GroupMeasurement, Kernel
 from seatrial.model.node_trials import Measure, Storage, StorageRates
 from seatrial.model.settings import Trial
 from seatrial.model.verdict import FindingKind
+from seatrial.render.headline import first_line
 from tests.support.builders import names
 from tests.support.node_series import GOOD, Machine, recorded
 
@@ -52,16 +53,25 @@ def test_the_limit_that_binds_is_said_in_words(measured: StorageRates, said: str
 @pytest.mark.parametrize(
     ("measured", "binds"),
     [
-        (rates(120e6, 410e6, 420e6), "writing: the file system limits 4 nodes to 420.0 MB/s"),
-        (rates(120e6, 410e6, 1600e6), "writing: each stream is limited to 120.0 MB/s, a node reaches 410.0 MB/s"),
-        (rates(400e6, 410e6, 1600e6), "writing: each node is limited to 410.0 MB/s, and nodes add up"),
-        (rates(400e6, None, 1600e6), "writing: one stream 400.0 MB/s"),
-        (rates(100e6, 130e6, None), "writing: each node is limited to 130.0 MB/s"),
+        (
+            rates(120e6, 410e6, 420e6),
+            "writing: the file system limits 4 nodes to 420.0 MB/s (one stream 120.0 MB/s, one node 410.0 MB/s)",
+        ),
+        (
+            rates(120e6, 410e6, 1600e6),
+            "writing: each stream is limited to 120.0 MB/s, a node reaches 410.0 MB/s (4 nodes 1.60 GB/s)",
+        ),
+        (
+            rates(400e6, 410e6, 1600e6),
+            "writing: each node is limited to 410.0 MB/s, and nodes add up (one stream 400.0 MB/s, 4 nodes 1.60 GB/s)",
+        ),
+        (rates(400e6, None, 1600e6), "writing: one stream 400.0 MB/s (4 nodes 1.60 GB/s)"),
+        (rates(100e6, 130e6, None), "writing: each node is limited to 130.0 MB/s (one stream 100.0 MB/s)"),
     ],
 )
 def test_which_of_the_limits_binds_fits_into_a_first_line(measured: StorageRates, binds: str) -> None:
     assert binding_limit(Storage(write=measured)) == binds
-    assert len(binds) <= 72
+    assert first_line(binds, 74)[0] == binds.partition(" (")[0] or len(binds) <= 74, "with PASS, in 80 columns"
     alike = msgspec.structs.replace(measured, reading=True)
     assert binding_limit(Storage(write=measured, read=alike)) == f"writing and reading: {binds.partition(': ')[2]}"
     assert binding_limit(None) == ""

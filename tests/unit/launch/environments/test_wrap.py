@@ -57,6 +57,9 @@ NAMES = st.lists(
          ["nixpkgs#openmpi", "--command"]),
         ("apptainer:--nv /i/mpi.sif", ["apptainer", "exec", "--bind", "/seen here"], ["--nv", "/i/mpi.sif"]),
         ("singularity:/i/mpi.sif", ["singularity", "exec", "--bind", "/seen here"], ["/i/mpi.sif"]),
+        ("pyxis:--no-container-mount-home ./mpi.sqsh",
+         ["srun", "--nodes=1", "--ntasks=1", "--mpi=none", "--quiet", "--container-image=./mpi.sqsh"],
+         ["--container-mounts=/seen here:/seen here", "--no-container-mount-home"]),
         ("module:gcc/12 openmpi/4.1", ["/bin/sh", "-c"], ["seatrial-module", "2", "gcc/12", "openmpi/4.1"]),
         ("spack:openmpi@4.1%gcc@12", ["/bin/sh", "-c"], ["seatrial-spack", "1", "openmpi@4.1%gcc@12"]),
         ("spack-env:/e/mpi", ["/bin/sh", "-c"], ["seatrial-spack", "1", "/e/mpi"]),
@@ -72,10 +75,20 @@ def test_what_each_kind_makes_of_an_argv(spec: str, begins: list[str], ends: lis
     assert own[len(own) - len(ends) :] == ends
 
 
+def test_pyxis_is_entered_by_options_of_the_srun_that_starts_the_ranks() -> None:
+    inside = parse_environment("pyxis:nvcr.io#mpi:1").seeing("/home/a", "/odd,name")
+    step = ["srun", "--jobid=5", "--label", "sh", "-c", "x"]
+    own = ["--container-image=nvcr.io#mpi:1", "--container-mounts=/home/a:/home/a"]
+    assert inside.around_launcher(step) == ["srun", *own, *step[1:]]
+    assert inside.around_program(PROBE) == PROBE
+    with pytest.raises(UsageError, match="pyxis is entered by an option of srun"):
+        parse_environment("pyxis:mpi", "inside")
+
+
 def test_no_kind_is_untested() -> None:
     assert [kind.name for kind in KINDS] == [
         "module", "spack", "spack-env", "guix", "guix-manifest", "guix-container", "guix-environment", "nix",
-        "apptainer", "singularity", "script",
+        "apptainer", "singularity", "pyxis", "script",
     ]  # fmt: skip
 
 
@@ -207,7 +220,7 @@ def test_inside_and_outside() -> None:
     assert outside.around_launcher(["srun", "p"]) == ["/w", "srun", "p"]
     assert NO_ENVIRONMENT.around_launcher(["p"]) == NO_ENVIRONMENT.around_program(["p"]) == ["p"]
     assert not NO_ENVIRONMENT
-    assert {kind.name for kind in KINDS if kind.where is Where.OUTSIDE} == {"module", "spack", "spack-env"}
+    assert {kind.name for kind in KINDS if kind.where is Where.OUTSIDE} == {"module", "spack", "spack-env", "pyxis"}
 
 
 @pytest.mark.parametrize(
