@@ -132,7 +132,7 @@ def prove_latency(
         max((line.scatter for line in lines.values()), default=0.0),
         waited={pair: own.by_number(own.waited) for pair, own in series.items()},
         since={pair: own.since for pair, own in series.items()},
-        compare_waits=False,
+        round_trips=True,
     )
     slow: list[Blamed] = []
     unstable: list[Blamed] = []

@@ -79,19 +79,20 @@ class SecondLook:
         floor: Callable[[Pair], float] | None = None,
         waited: Mapping[Pair, EndsByRun] | None = None,
         since: Mapping[Pair, int] | None = None,
-        compare_waits: bool = True,
+        round_trips: bool = False,
     ) -> None:
         """`runs`: of the pairs that were measured again, whose controls are those not `suspected`.
 
         `over_peers`: the logarithm of a run over what its peers give. `floor`: the same of the least that is good
         whatever the peers do; None: there is none. `scatter`: of a healthy pair in the survey.
         `waited`: of each run the shares of its time for which the ranks had no processor; None: not known.
-        `since`: the first run that a pair is judged by; the earlier ones serve as controls only. `compare_waits`:
-        whether waits of the controls cost them as much; not of round trips, whose median hides a few long waits.
+        `since`: the first run that a pair is judged by; the earlier ones serve as controls only. `round_trips`:
+        the waits of both ranks of a pair add up, since one waits for the other, and are not compared with those of the
+        controls, whose median hides a few long waits.
         """
         self._waited = waited or {}
         self._since = since or {}
-        self._compare_waits = compare_waits
+        self._round_trips = round_trips
         self._over = {pair: {run: over_peers(pair, value) for run, value in own.items()} for pair, own in runs.items()}
         self._floor = floor
         self._effect = effect
@@ -203,8 +204,8 @@ class SecondLook:
         waited, floor = self._waited.get(pair, {}), self._floor_of(pair)
         kept = {}
         for run, value in relative.items():
-            wait = max(waited.get(run, (0.0,)))
-            beside = self._waits_beside.get(run, 0.0) if self._compare_waits else 0.0
+            wait = self._wait(waited.get(run))
+            beside = 0.0 if self._round_trips else self._waits_beside.get(run, 0.0)
             above_floor = self._over[pair][run] - floor
             controlled = run in self._beside
             if value < -self._effect and controlled:
@@ -216,6 +217,12 @@ class SecondLook:
                 kept[run] = value
         return kept
 
+    def _wait(self, ends: Ends | None) -> float:
+        """For how much of the time of a run its ranks had no processor: of a stream the one that waited longer."""
+        if ends is None:
+            return 0.0
+        return min(sum(ends), 1.0) if self._round_trips else max(ends)
+
     def _whatever_beside(self, pair: Pair, relative: Runs) -> Runs:
         """The runs that waits do not explain, however long the ranks of the controls waited.
 
@@ -226,7 +233,7 @@ class SecondLook:
         return {
             run: value
             for run, value in relative.items()
-            if value >= -self._effect or not explained(math.exp(value), max(waited.get(run, (0.0,))))
+            if value >= -self._effect or not explained(math.exp(value), self._wait(waited.get(run)))
         }
 
     def _all_waited(self, run: int, value: float, wait: float, beside: float) -> bool:

@@ -173,6 +173,23 @@ def test_round_trips_of_a_rank_without_a_processor_are_not_those_of_a_late_link(
     assert busy.verdict is Verdict.INCONCLUSIVE
 
 
+def test_waits_of_both_ranks_add_up_to_the_time_of_a_round_trip() -> None:
+    """From a lab at a load of eleven: two ranks on one core, each waits 63 % of the time."""
+    runs = {("n1", "n3"): [1 / 40] * 6, ("n3", "n4"): [1 / 6.0] * 6, ("n4", "n1"): [1 / 6.5] * 6}
+    waited = {pair: [(0.63, 0.635) if pair == ("n1", "n3") else (0.01, 0.02)] * 6 for pair in runs}
+
+    def verified(*, round_trips: bool) -> Verified:
+        look = SecondLook(
+            by_run(runs), lambda _, run: math.log(6 * run), {("n1", "n3")}, 0.4, 0.1, waited=by_run(waited),
+            round_trips=round_trips,
+        )  # fmt: skip
+        return look.of([("n1", "n3")])
+
+    assert verified(round_trips=False).outcome is Outcome.CONFIRMED
+    found = verified(round_trips=True)
+    assert (found.outcome, found.waited) == (Outcome.OPEN, 6)
+
+
 def test_bad_runs_of_ranks_that_wait_most_of_the_time_make_no_unstable_link() -> None:
     """From a lab at a load of eight: all ranks wait three quarters of the time, and the controls lose little by it."""
     runs = {("n1", "n4"): [113.6, 112.6, 116.5, 107.5, 105.6, 104.7, 99.1, 99.2, 95.0, 85.3, 104.1, 97.9]}
