@@ -11,7 +11,7 @@ from seatrial.importers.accounting import AccountedJob
 
 NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 MOST_KEPT = 1 << 14
-"""Texts that are kept; most names and submit lines with numbers in them come once."""
+"""Texts that are kept."""
 LONGEST_LABEL = 32
 """Characters of a family's name that a table has room for."""
 
@@ -27,9 +27,17 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     jobs: int
 
 
-@lru_cache(MOST_KEPT)
 def normalised(text: str) -> str:
     """The text with # for numbers, those of dates included, and without what is before the last / of a word."""
+    return _normalised(text.translate(ZEROS))
+
+
+ZEROS = str.maketrans("123456789", "000000000")
+"""Texts that differ in their numbers are few texts then, whose normal form is kept."""
+
+
+@lru_cache(MOST_KEPT)
+def _normalised(text: str) -> str:
     words = text.split()
     if "/" in text:
         words = [word.rpartition("/")[2] for word in words]
