@@ -150,3 +150,26 @@ def test_every_field_of_the_json_is_described(slow: str, seatrial: Seatrial) -> 
 @pytest.mark.parametrize("words", [("--since", "yesterday"), ("--changed", "9999-12-31"), ("--since", "2026-03-04")])
 def test_dates_are_checked(words: tuple[str, str], seatrial: Seatrial) -> None:
     assert words[1] in seatrial("jobs", *words, "--until", "2026-03-03", code=64).err
+
+
+def test_patterns_of_a_site_make_families(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
+    """The partition of the same file is where a site measures, and leaves out no jobs."""
+    names = ("run_alpha", "run_beta", "run_gamma", "other")
+    rows = (f"{job}|u|{name}|main|60|COMPLETED|n{job}" for job, name in enumerate(names))
+    (tmp_path / "sacct.txt").write_text("\n".join(("JobID|User|JobName|Partition|ElapsedRaw|State|NodeList", *rows)))
+    (tmp_path / "site.toml").write_text('family-pattern = ["_[a-z]+"]\npartition = "debug"\n')
+    asked = ("jobs", "--from", str(tmp_path / "sacct.txt"), "--families")
+    data = seatrial(*asked, "--json", code=2).data
+    assert [family["jobs"] for family in data["families"]] == [1, 1, 1, 1]
+    monkeypatch.setenv("SEATRIAL_SITE", str(tmp_path / "site.toml"))
+    data = seatrial(*asked, "--json", code=2).data
+    assert [(family["name"], family["jobs"]) for family in data["families"]] == [("run#", 3), ("other", 1)]
+    assert data["patterns"] == ["_[a-z]+"]
+    out = seatrial(*asked, code=2).out
+    assert "# for numbers" in out and "_[a-z]+" in out
+    assert seatrial(*asked, "--family-pattern", "x", "--json", code=2).data["patterns"] == ["x"]
+
+
+@pytest.mark.parametrize("pattern", ["(", "a*", "x{99999999999}"])
+def test_patterns_are_checked(pattern: str, seatrial: Seatrial) -> None:
+    assert "--family-pattern" in seatrial("jobs", "--family-pattern", pattern, code=64).err

@@ -45,9 +45,13 @@ def _normalised(text: str) -> str:
 
 
 class Grouping:
-    """The families of jobs, which are numbered as they appear."""
+    """The families of jobs, which are numbered as they appear.
 
-    def __init__(self) -> None:
+    `patterns`: what names and submit lines of one family differ in, besides numbers and folders.
+    """
+
+    def __init__(self, patterns: Sequence[re.Pattern[str]] = ()) -> None:
+        self._patterns = patterns
         self._number_of: dict[tuple[str, str, str, str, int, int, str], int] = {}
         self._jobs: list[int] = []
 
@@ -55,8 +59,8 @@ class Grouping:
         """The number of the job's family."""
         key = (
             job.user,
-            normalised(job.name),
-            normalised(job.submit_line),
+            self._normalised(job.name),
+            self._normalised(job.submit_line),
             job.partition,
             job.size,
             job.processors,
@@ -67,6 +71,11 @@ class Grouping:
             self._jobs.append(0)
         self._jobs[number] += 1
         return number
+
+    def _normalised(self, text: str) -> str:
+        for pattern in self._patterns:
+            text = pattern.sub("#", text)
+        return normalised(text)
 
     def families(self, names: "Names") -> tuple[Family, ...]:
         """All of them by number. `names`: how users and jobs are printed."""

@@ -3,7 +3,7 @@
 import enum
 import re
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from datetime import date
 
 import msgspec
@@ -132,10 +132,10 @@ MOST_DAYS = 10_000_000
 """More than the ordinal of any date that Python has."""
 
 
-def job_table(accounted: AccountedJobs, names: Names) -> JobTable:
-    """The columns of jobs. `names`: how users, jobs and nodes are printed."""
+def job_table(accounted: AccountedJobs, names: Names, patterns: Sequence[re.Pattern[str]] = ()) -> JobTable:
+    """The columns of jobs. `names`: how users, jobs and nodes are printed; `patterns`: those of `Grouping`."""
     left_out = Counter(accounted.left_out)
-    grouping, days, expanded = Grouping(), _Days(), _Nodes()
+    grouping, days, expanded = Grouping(patterns), _Days(), _Nodes()
     jobs, family, day, logs, ending, lists = [], [], [], [], [], []
     for job in accounted.jobs:
         if reason := _unused(job):

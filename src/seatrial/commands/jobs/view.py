@@ -41,6 +41,7 @@ class JobsFields(msgspec.Struct, frozen=True, kw_only=True):
     comparison: NodeComparison
     change: PeriodChange | None
     families: tuple[Family, ...]
+    patterns: tuple[str, ...]
     effect: float
     error_rate: float
     exclude: str
@@ -187,6 +188,7 @@ def _blocks(outcome: JobsOutcome, *, listed: bool, pictures: bool = False) -> It
         yield from first_rows(CHANGE_HEAD, rows)
     if listed:
         yield from first_rows(FAMILY_HEAD, [_family_row(family) for family in result.families])
+        yield Lines(rows=(("a family", _rule(outcome.patterns)),))
     yield Lines(rows=tuple(_lines(outcome)))
 
 
@@ -202,6 +204,15 @@ def _slow_row(node: SlowNode) -> tuple[str, ...]:
 
 def _family_row(family: Family) -> tuple[str, ...]:
     return family.label, family.partition, str(family.size), str(family.jobs)
+
+
+def _rule(patterns: Sequence[str]) -> str:
+    """What jobs of one family have in common."""
+    more = f"; so is what matches {', '.join(patterns)}" if patterns else ""
+    return (
+        "jobs of one user, partition, number of nodes and processors, and time limit, whose names and submit lines are "
+        f"equal without folders and with # for numbers{more}"
+    )
 
 
 def _family_lines(family: FamilyTimes) -> Iterator[Block]:
