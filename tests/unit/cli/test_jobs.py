@@ -36,6 +36,7 @@ def test_the_first_line_answers(slow: str, seatrial: Seatrial) -> None:
     assert first.endswith(" families")
     assert len(first) <= 80
     assert "\n--exclude=n7\n" in out
+    assert "1 of 24 nodes, which ran " in out.partition("--exclude=")[2]
     assert "1500 read" in out
 
 

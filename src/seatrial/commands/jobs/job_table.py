@@ -1,6 +1,7 @@
 """The jobs of a period as columns: family, day, run time, ending and nodes; and which are left out, by reason."""
 
 import enum
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence, Set
@@ -106,6 +107,12 @@ class JobTable(msgspec.Struct, frozen=True, kw_only=True):
         on_any = np.zeros(len(self.jobs), bool)
         on_any[self.job[np.isin(self.member, places)]] = True
         return on_any
+
+    def node_time(self, names: Set[str]) -> float:
+        """Share of the time of all nodes in all jobs that is that of these nodes; NaN: no job has known nodes."""
+        times = np.bincount(self.member, np.exp(self.logs)[self.job], len(self.nodes))
+        of_these = np.array([name in names for name in self.nodes], bool)
+        return float(times[of_these].sum() / times.sum()) if len(times) else math.nan
 
     def members(self, chosen: NDArray[np.bool_], since: int = 0) -> tuple[Members, Places, Places]:
         """The chosen jobs with known nodes by stratum, the family of each stratum, and the number of each job.

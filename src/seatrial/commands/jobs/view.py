@@ -45,6 +45,7 @@ class JobsFields(msgspec.Struct, frozen=True, kw_only=True):
     effect: float
     error_rate: float
     exclude: str
+    exclude_share: float
     records: int
     used: int
     left_out: dict[str, int]
@@ -76,7 +77,8 @@ def _fields(outcome: JobsOutcome) -> JobsFields:
         JobsFields,
         outcome.result,
         outcome,
-        exclude=_exclude(outcome),
+        exclude=node_list(_named(outcome)) if _named(outcome) else "",
+        exclude_share=_share(outcome),
         records=outcome.table.records,
         used=len(outcome.table.jobs),
         left_out=outcome.table.left_out,
@@ -85,9 +87,15 @@ def _fields(outcome: JobsOutcome) -> JobsFields:
     )
 
 
-def _exclude(outcome: JobsOutcome) -> str:
-    named = [node.node for node in outcome.result.slow] + [node.node for node in outcome.result.failing]
-    return node_list(natural_sorted(dict.fromkeys(named))) if named else ""
+def _named(outcome: JobsOutcome) -> list[str]:
+    """The nodes that are slow or on which jobs fail."""
+    return natural_sorted({node.node for node in (*outcome.result.slow, *outcome.result.failing)})
+
+
+def _share(outcome: JobsOutcome) -> float:
+    """Share of the time of all nodes in jobs that is that of the named ones."""
+    named = set(_named(outcome))
+    return outcome.table.node_time(named) if named else 0.0
 
 
 def _sentence(outcome: JobsOutcome) -> str:
@@ -166,8 +174,11 @@ def _blocks(outcome: JobsOutcome, *, listed: bool, pictures: bool = False) -> It
     if result.findings:
         yield Findings(findings=result.findings)
         yield from first_rows(SLOW_HEAD, [_slow_row(node) for node in result.slow])
-        if exclude := _exclude(outcome):
-            yield Copy(lines=(f"--exclude={exclude}",))
+        if named := _named(outcome):
+            yield Copy(lines=(f"--exclude={node_list(named)}",))
+            nodes = f"{len(named)} of {count(len(outcome.table.nodes), 'node')}"
+            cost = f"{nodes}, which ran {share(_share(outcome))} of the node hours of these jobs"
+            yield Lines(rows=(("excluded", cost),))
     if outcome.family:
         yield from _family_lines(outcome.family)
         yield from _pictures(outcome, outcome.family) if pictures else _bars(outcome.family)
