@@ -59,7 +59,9 @@ EXAMPLE = "Write what differs between jobs of one family: seed_[a-z]+."
 )
 @option("--since", type=DAY, default="", help="First day.  [default: two weeks ago; of a file all]", metavar="DATE")
 @option("--until", type=DAY, default="", help="Last day.  [default: today]", metavar="DATE")
-@option("--partition", "-p", "chosen", type=Text(names=partition_names), default="", help="Only its jobs.", metavar="NAME")
+@option(
+    "--partition", "-p", "chosen", type=Text(names=partition_names), default="", help="Only its jobs.", metavar="NAME"
+)
 @option(
     "--changed",
     type=DAY,

@@ -100,7 +100,8 @@ def read_accounting(stream: IO[bytes] | Sequence[bytes]) -> AccountedJobs:
         reading = _Reading(*rows_of_json(b"".join((first, *lines))))
         return _jobs_of(reading, reading.plain_rows())
     header = first.decode("utf-8", errors="replace").rstrip("\r\n")
-    texts = (str(line, "utf-8", "replace").rstrip("\r\n") for line in lines)
+    decoded = (str(line, "utf-8", "replace").rstrip("\r\n") for line in lines)
+    texts = ("" if text == header else text for text in decoded)  # several files, one after the other
     separator = "|" if "|" in header else ","
     reading = _Reading([title.strip().strip('"') for title in header.lstrip("\ufeff").split(separator)])
     return _jobs_of(reading, reading.rows(texts) if separator == "|" else reading.csv_rows(texts))

@@ -123,7 +123,7 @@ class _Differences:
     def _chance(self) -> float:
         """Probability that days put on either side by chance are brought together as well."""
         found, draw = _gain(*self._few), np.random.default_rng(1)
-        days, first, hits = np.r_[self._few], len(self._few[0]), 0
+        days, first, hits = np.concatenate(self._few), len(self._few[0]), 0
         for number in range(1, DRAWS + 1):
             mixed = draw.permutation(days)
             hits += _gain(mixed[:first], mixed[first:]) >= found

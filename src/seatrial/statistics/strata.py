@@ -140,6 +140,17 @@ def slowness(logs: Reals, members: Members, shares: Shares | None = None) -> tup
     return deviations, error
 
 
+def attainable(members: Members, shares: Shares) -> Reals:
+    """For each member the deviations of `slowness` if all its jobs took longer than all others: few jobs show little.
+
+    A stratum of s jobs, n of them the member's, adds n(s-n)/(2(s+1)) to the sum and n(s-n)/(12(s+1)) to its variance.
+    """
+    size = members.sizes[shares.stratum]
+    chance = shares.number * (size - shares.number) / (size + 1)
+    most: Reals = np.sqrt(3 * np.bincount(shares.member, chance, members.count))
+    return most
+
+
 def _scales(ordered: Reals, sizes: Places) -> Reals:
     """Standard deviation of each stratum by its quartiles; at least a thousandth. `ordered`: stratum by stratum."""
     begin = np.r_[0, np.cumsum(sizes)[:-1]]

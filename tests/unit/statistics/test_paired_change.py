@@ -96,7 +96,7 @@ def test_the_course_steps_where_all_change() -> None:
 
 
 def of_two_kinds(short_before: float, short_after: float, factor: float, seed: int) -> GroupChanges:
-    """One group on 100 days, with a share of days of short jobs before and after; long ones take three times as long."""
+    """One group on 100 days, with a share of days of short jobs before and after; long ones take 3 times as long."""
     random = np.random.default_rng(seed)
     day = np.arange(1, 101)
     short = random.random(100) < np.where(day > 50, short_after, short_before)

@@ -26,13 +26,14 @@ from seatrial.model.verdict import Finding, Outcome, Verdict, worst
 from seatrial.model.words import natural_key
 from seatrial.statistics.change_points import ERROR_RATE, find_changes
 from seatrial.statistics.estimates import robust_scale
-from seatrial.statistics.paired_change import DayMedians, changes_at, course, day_medians, pooled_change
+from seatrial.statistics.paired_change import TESTS, DayMedians, changes_at, course, day_medians, pooled_change
 from seatrial.statistics.strata import (
     ENDLESS,
     Failures,
     Members,
     Places,
     Shares,
+    attainable,
     failures_of,
     present,
     shares_of,
@@ -135,7 +136,10 @@ def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowN
     deviations, error = slowness(logs, members, shares)
     compared = int((~np.isnan(deviations)).sum())
     critical = _critical(compared)
-    detectable = np.expm1(np.minimum((critical + POWER_DEVIATIONS) * _inflation(deviations) * error, 1e2))
+    inflation = _inflation(deviations)
+    error[attainable(members, shares) <= critical * inflation] = np.inf
+    with np.errstate(over="ignore"):
+        detectable = np.expm1((critical + POWER_DEVIATIONS) * inflation * error)
     comparison = NodeComparison(
         nodes=len(present(members.member)),
         compared=compared,
@@ -293,15 +297,21 @@ def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> Perio
         ratio=math.exp(value) if len(compared) else math.nan,
         low=math.exp(value - INTERVAL_DEVIATIONS * error) if len(compared) else math.nan,
         high=math.exp(min(value + INTERVAL_DEVIATIONS * error, 1e2)) if len(compared) else math.nan,
-        detectable=_detectable(changes.error[compared]),
+        detectable=_detectable(changes.error[compared], before[compared], after[compared]),
     )
 
 
-def _detectable(error: Reals) -> float:
-    """Share by which jobs of half of the families may take longer without being named."""
+def _detectable(error: Reals, before: Places, after: Places) -> float:
+    """Share by which jobs of half of the families may take longer without being named.
+
+    `before`, `after`: days of each family; few days rank too little, however much longer jobs take.
+    """
     if not len(error):
         return math.inf
-    return float(np.expm1(min((_critical(2 * len(error)) + POWER_DEVIATIONS) * float(np.median(error)), 1e2)))
+    critical = _critical(2 * TESTS * len(error))
+    error = np.where(np.sqrt(3 * before * after / (before + after + 1)) > critical, error, math.inf)
+    with np.errstate(over="ignore"):
+        return float(np.expm1((critical + POWER_DEVIATIONS) * np.median(error)))
 
 
 def _date_of_change(medians: DayMedians, count: int) -> int:
