@@ -100,8 +100,9 @@ def read_accounting(stream: IO[bytes] | Sequence[bytes]) -> AccountedJobs:
         reading = _Reading(*rows_of_json(b"".join((first, *lines))))
         return _jobs_of(reading, reading.plain_rows())
     header = first.decode("utf-8", errors="replace").rstrip("\r\n")
-    decoded = (str(line, "utf-8", "replace").rstrip("\r\n") for line in lines)
-    texts = ("" if text == header else text for text in decoded)  # several files, one after the other
+    texts = (  # several files may follow each other, each with its header
+        "" if (text := str(line, "utf-8", "replace").rstrip("\r\n")) == header else text for line in lines
+    )
     separator = "|" if "|" in header else ","
     reading = _Reading([title.strip().strip('"') for title in header.lstrip("\ufeff").split(separator)])
     return _jobs_of(reading, reading.rows(texts) if separator == "|" else reading.csv_rows(texts))
@@ -272,13 +273,13 @@ class _Reading:
     def _joined(self, fields: list[str]) -> list[str]:
         """The fields of a record, in which texts of users may have separators; empty where no way of joining fits."""
         more = len(fields) - self._width
-        for texts in ways_to_join(self._free, more) if more else ((),):
+        for way in ways_to_join(self._free, more) if more else ((),):
             self._tries += 1
             if self._tries > TRIES + TRIES_OF_RECORD * self.records:
                 return []
             joined = fields
-            for place in sorted(set(texts)):
-                end = place + texts.count(place) + 1
+            for place, separators in way:
+                end = place + separators + 1
                 joined = [*joined[:place], "|".join(joined[place:end]), *joined[end:]]
             if self._complete(joined) and (not more or self._plausible(joined)):
                 return joined

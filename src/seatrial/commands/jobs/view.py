@@ -327,7 +327,8 @@ def _lines(outcome: JobsOutcome) -> Iterator[tuple[str, str]]:
     yield (
         "compared",
         f"{count(comparison.compared, 'node')} of {comparison.nodes} in {families} and "
-        f"{count(comparison.jobs, 'job')}; jobs of one family on one day with each other",
+        f"{count(comparison.jobs, 'job')}; jobs of one family on one day with each other, each as slow as its slowest "
+        "node",
     )
     if math.isfinite(comparison.detectable):
         yield (
