@@ -22,8 +22,8 @@ BEGINNING = datetime(2026, 3, 2)
 FAILING = 0.03
 """Share of jobs that fail, at any time of their run; the recorded jobs are those that completed or reached a limit."""
 NOISE = 0.02
-"""Deviation of a burst's run times, and of each, beyond the recorded ones: a second that is recorded once would come
-again and again, and show small effects too well."""
+"""Deviation of a burst's run times, and of each, beyond the recorded ones, but of jobs that were cut off: a second that
+is recorded once would come again and again, and show small effects too well."""
 MOST_OFTEN = 12.0
 """Bursts of a day and family at most."""
 
@@ -109,7 +109,10 @@ def _run(writer: "_Writer", family: RecordedFamily, name: str, factor: float, *,
             burst = np.array(family.bursts[int(random.integers(len(family.bursts)))])
             size = max(1, round(len(burst) * math.exp(growth * course)))
             noise = NOISE * (random.standard_normal() + random.standard_normal(size))
-            times = random.choice(burst, size) * np.exp(noise) * (factor if day >= history.changed else 1.0)
+            times = random.choice(burst, size)
+            times = np.where(times < family.limit_s, times * np.exp(noise), times) * (
+                factor if day >= history.changed else 1.0
+            )
             if alone:
                 times = times * history.only_factor
             began = random.uniform(0, 86_000)

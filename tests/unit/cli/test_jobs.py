@@ -206,6 +206,11 @@ def test_what_cannot_be_answered_is_one_sentence(
     assert out.splitlines()[0] == first
 
 
+def test_jobs_without_nodes_are_said_to_be(tmp_path: Path, seatrial: Seatrial) -> None:
+    out = seatrial("jobs", "--from", few(tmp_path, ("", 60), ("None assigned", 61)), code=2).out
+    assert out.startswith("MEASURED  2 jobs, and their nodes are not known\n")
+
+
 def test_few_days_before_or_after_a_date_name_no_family(tmp_path: Path, seatrial: Seatrial) -> None:
     """Three days on each side are compared, and even the greatest change would not be named."""
     rows = [

@@ -167,8 +167,9 @@ def _uncompared(outcome: JobsOutcome) -> list[str]:
     if not table.jobs:
         records = count(table.records, "record")
         return [f"no job can be used of {records}; most: {next(iter(table.left_out))}"]
-    jobs = count(len(table.jobs), "job")
-    return [f"{jobs}, and no family has different run times on several nodes", f"{jobs}, too few to compare"]
+    jobs, unknown = count(len(table.jobs), "job"), table.without_nodes == len(table.jobs)
+    why = "their nodes are not known" if unknown else "no family has different run times on several nodes"
+    return [f"{jobs}, and {why}", f"{jobs}, too few to compare"]
 
 
 def _undecided(comparison: NodeComparison) -> str:
