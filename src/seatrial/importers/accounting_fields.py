@@ -127,7 +127,7 @@ Way = tuple[tuple[int, int], ...]
 
 
 def ways_to_join(free: tuple[int, ...], more: int) -> Iterable[Way]:
-    """The texts that so many separators may be in: one text first, then two, then more."""
+    """The texts that may have that many separators: one text first, then two, then more."""
     return _all_ways(free, more) if more <= MOST_TRIED else _few_ways(free, more)
 
 

@@ -122,11 +122,11 @@ class _Differences:
 
     def _chance(self) -> float:
         """Probability that days put on either side by chance are brought together as well."""
-        found, draw = _gain(*self._few), np.random.default_rng(1)
+        gain, draw = _gain(*self._few), np.random.default_rng(1)
         days, first, hits = np.concatenate(self._few), len(self._few[0]), 0
         for number in range(1, DRAWS + 1):
             mixed = draw.permutation(days)
-            hits += _gain(mixed[:first], mixed[first:]) >= found
+            hits += _gain(mixed[:first], mixed[first:]) >= gain
             if hits == ENOUGH:
                 return hits / number
         return (hits + 1) / (DRAWS + 1)

@@ -136,16 +136,14 @@ def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowN
     deviations, error = slowness(logs, members, shares)
     compared = int((~np.isnan(deviations)).sum())
     critical = _critical(compared)
-    inflation = _inflation(deviations)
-    error[attainable(members, shares) <= critical * inflation] = np.inf
-    with np.errstate(over="ignore"):
-        detectable = np.expm1((critical + POWER_DEVIATIONS) * inflation * error)
+    needed = critical * _inflation(deviations)
+    error[attainable(members, shares) <= needed] = np.inf
     comparison = NodeComparison(
         nodes=len(present(members.member)),
         compared=compared,
         families=len(present(group[present(shares.stratum)])),
         jobs=len(jobs),
-        detectable=float(np.nanmedian(detectable)) if compared else math.inf,
+        detectable=_longer(needed * (1 + POWER_DEVIATIONS / critical) * np.nanmedian(error)) if compared else math.inf,
         alone=tuple(sorted((table.nodes[place] for place in _alone(members, deviations)), key=natural_key)),
     )
     named: list[SlowNode] = []
@@ -310,8 +308,12 @@ def _detectable(error: Reals, before: Places, after: Places) -> float:
         return math.inf
     critical = _critical(2 * TESTS * len(error))
     error = np.where(np.sqrt(3 * before * after / (before + after + 1)) > critical, error, math.inf)
-    with np.errstate(over="ignore"):
-        return float(np.expm1((critical + POWER_DEVIATIONS) * np.median(error)))
+    return _longer((critical + POWER_DEVIATIONS) * np.median(error))
+
+
+def _longer(log: float) -> float:
+    """The share that a difference of logarithms is; infinite for one beyond all jobs."""
+    return math.expm1(log) if log < ENDLESS else math.inf
 
 
 def _date_of_change(medians: DayMedians, count: int) -> int:

@@ -30,7 +30,7 @@ BAR = 40
 """Characters of the longest bar of a histogram."""
 BY_TIME, BY_NODE = "jobs by run time", "nodes by their median, times the family's"
 MOST_HIDDEN = 10.0
-"""Share by which jobs take longer that first lines tell."""
+"""Share by which jobs take longer that first lines print."""
 STARTING = (4, 2, 1)
 """Names that a first line tries to hold."""
 
@@ -308,8 +308,8 @@ def _job_text(job: JobPlace, named: Sequence[str]) -> str:
     where = f" on {some(job.nodes, MOST_NAMES)}" if job.nodes else ""
     among = f"; longer than {share(job.longer_than)} of its peers" if math.isfinite(job.longer_than) else ""
     compared = f", {job.ratio:.2f} times the family's median{among}" if math.isfinite(job.ratio) else ""
-    found = [node for node in named if node in job.nodes]
-    above = f"; named above: {some(found, MOST_NAMES)}" if found else ""
+    own = [node for node in named if node in job.nodes]
+    above = f"; named above: {some(own, MOST_NAMES)}" if own else ""
     return f"{job.job} {job.ending.value} after {_time(job.elapsed_s)}{where}{compared}{above}"
 
 
