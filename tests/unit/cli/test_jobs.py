@@ -227,3 +227,15 @@ def test_a_job_on_a_slow_node_is_said_to_be(slow: str, seatrial: Seatrial) -> No
     job = next(line for line in Path(slow).read_text().splitlines() if "|COMPLETED|" in line and "|n7|" in line)
     out = " ".join(seatrial("jobs", "--from", slow, "--job", job.partition("|")[0], code=1).out.split())
     assert "of its peers; named above: n7" in out
+
+
+def test_an_array_is_asked_for_by_task_and_a_job_that_ran_twice_is_its_last_run(
+    tmp_path: Path, seatrial: Seatrial
+) -> None:
+    rows = [
+        f"{job}|u|2026-03-02T1{hour}:00:00|{60 + hour}|COMPLETED|n1" for job, hour in (("7", 0), ("7", 3), ("8_1", 1))
+    ]
+    (tmp_path / "runs.txt").write_text("\n".join(("JobID|User|Start|ElapsedRaw|State|NodeList", *rows)))
+    asked = ("jobs", "--from", str(tmp_path / "runs.txt"), "--job")
+    assert seatrial(*asked, "7", "--json", code=2).data["family"]["job"]["elapsed_s"] == 63
+    assert "It is an array; name one of its tasks: 8_1." in seatrial(*asked, "8", code=64).err
