@@ -2,7 +2,7 @@
 
     .venv/bin/python -m bench.job_histories [--seed 1] [--seeds 20] [--show]
 
-A history has 400 nodes, 20 families, 120 days and 13,000 to 64,000 jobs (tests/support/resampled_histories.py).
+A history has 400 nodes, 20 families, 120 days and 20,000 to 67,000 jobs (tests/support/resampled_histories.py).
 Families that become 1.3, 2 and 4 times slower are drawn from those whose recorded run times scatter less (distance of
 quartiles). A trial counts if exactly what was planted is named, and the interval of each change contains the planted
 value. Exits with 1 where fewer than 19 of 20 trials of a kind are right.

@@ -247,7 +247,8 @@ def failures_of(
     sizes = members.sizes
     marked = np.bincount(members.stratum, failed, len(sizes)).astype(np.intp)
     shares = shares or shares_of(members)
-    stratum, member, number = shares.stratum, shares.member, shares.number
+    touched = marked[shares.stratum] > 0
+    stratum, member, number = shares.stratum[touched], shares.member[touched], shares.number[touched]
     observed = np.bincount(members.member[failed[members.job]], minlength=members.count)
     observed -= np.bincount(shares.whole[1], marked[shares.whole[0]], members.count).astype(np.intp)
     share = marked[stratum] / sizes[stratum]
@@ -257,12 +258,11 @@ def failures_of(
     with np.errstate(divide="ignore", invalid="ignore"):
         deviations = np.where(variance > 0, (observed - expected) / np.sqrt(variance), np.nan)
     p_value = np.ones(members.count)
-    touched = np.flatnonzero(marked[stratum] > 0)
     for place in np.flatnonzero(deviations > suspicious):
-        at = touched[member[touched] == place]
+        at = np.flatnonzero(member == place)
         draws = [(int(number[row]), int(marked[stratum[row]]), int(sizes[stratum[row]])) for row in at]
         p_value[place] = tail_of_sum(int(observed[place]), draws)
-    jobs = np.bincount(member, number, members.count).astype(np.intp)
+    jobs = np.bincount(shares.member, shares.number, members.count).astype(np.intp)
     return Failures(jobs=jobs, failed=observed, expected=expected.astype(float), deviations=deviations, p_value=p_value)
 
 
