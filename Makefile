@@ -113,10 +113,10 @@ MAPS ?=
 map-faults: setup-test
 	.venv/bin/python -m bench.planted_map_faults $(DRAWS) $(MAPS)
 
-# Histories made of recorded jobs, SEEDS of each kind: does `seatrial jobs` name what is planted in them?
+# Histories made of recorded jobs, SEEDS of each kind from SEED on: does `seatrial jobs` name what is planted in them?
 SEEDS ?= 20
 job-histories: setup-test
-	.venv/bin/python -m bench.job_histories --seeds $(SEEDS)
+	.venv/bin/python -m bench.job_histories --seed $(SEED) --seeds $(SEEDS)
 
 SERIES ?=
 simulate-series: setup-test

@@ -21,6 +21,9 @@ RECORDED_BURSTS = Path(__file__).resolve().parents[1] / "data" / "accounting" / 
 BEGINNING = datetime(2026, 3, 2)
 FAILING = 0.03
 """Share of jobs that fail, at any time of their run; the recorded jobs are those that completed or reached a limit."""
+NOISE = 0.02
+"""Deviation of a burst's run times, and of each, beyond the recorded ones, but of jobs that were cut off: a second that
+is recorded once would come again and again, and show small effects too well."""
 MOST_OFTEN = 12.0
 """Bursts of a day and family at most."""
 
@@ -105,7 +108,11 @@ def _run(writer: "_Writer", family: RecordedFamily, name: str, factor: float, *,
         for _ in range(random.poisson(often * math.exp(slope * course))):
             burst = np.array(family.bursts[int(random.integers(len(family.bursts)))])
             size = max(1, round(len(burst) * math.exp(growth * course)))
-            times = random.choice(burst, size) * (factor if day >= history.changed else 1.0)
+            noise = NOISE * (random.standard_normal() + random.standard_normal(size))
+            times = random.choice(burst, size)
+            times = np.where(times < family.limit_s, times * np.exp(noise), times) * (
+                factor if day >= history.changed else 1.0
+            )
             if alone:
                 times = times * history.only_factor
             began = random.uniform(0, 86_000)

@@ -55,7 +55,7 @@ def trial(kind: Trial, seed: int) -> TrialOutcome:
     right = {change.family.partition(" ")[0] for change in slower} == set(history.planted)
     right &= all(one.low <= history.planted.get(one.family.partition(" ")[0], 0) <= one.high for one in slower)
     right &= slow == ([SLOW] if kind is Trial.SLOW_NODE else [])
-    right &= not result.failing
+    right &= {node.node for node in result.failing} <= set(slow)  # a slow node may also reach time limits more often
     right &= kind is not Trial.CONFOUNDED or result.comparison.alone == (ALONE,)
     named = [f"{one.family} {one.ratio:.2f} ({one.low:.2f} to {one.high:.2f})" for one in slower]
     named += [f"{one.node} {one.ratio:.3f} ({one.low:.3f} to {one.high:.3f})" for one in result.slow]

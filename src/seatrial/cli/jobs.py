@@ -3,6 +3,7 @@
 Nothing is measured. Exit code 1: a node makes jobs slow or fail, or jobs became slower; 2: too little to compare.
 """
 
+import re
 import sys
 from datetime import UTC, date, datetime
 from typing import Any
@@ -13,6 +14,7 @@ from seatrial.cli.options import PATH, SHARE, say_waiting
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Text, option, partition_names
 from seatrial.cli.progress import progress_on
+from seatrial.cli.site import SiteCommand
 from seatrial.commands.jobs import run as jobs_run
 from seatrial.commands.jobs import view as jobs_view
 from seatrial.model.errors import UsageError
@@ -33,7 +35,21 @@ YEARS = range(1970, 9000)
 DAY = Text(day_of)
 
 
-@click.command()
+def pattern_of(text: str, what: str) -> re.Pattern[str]:
+    """A regular expression. Raises UsageError for one that cannot be read, or that finds nothing at all everywhere."""
+    try:
+        pattern = re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UsageError(f"{what} {text!r} is not a regular expression: {error}.", EXAMPLE) from error
+    if pattern.search(""):
+        raise UsageError(f"{what} {text!r} matches an empty text.", EXAMPLE)
+    return pattern
+
+
+EXAMPLE = "Write what differs between jobs of one family: seed_[a-z]+."
+
+
+@click.command(cls=SiteCommand)
 @option(
     "--from",
     "source",
@@ -43,7 +59,9 @@ DAY = Text(day_of)
 )
 @option("--since", type=DAY, default="", help="First day.  [default: two weeks ago; of a file all]", metavar="DATE")
 @option("--until", type=DAY, default="", help="Last day.  [default: today]", metavar="DATE")
-@option("--partition", "-p", type=Text(names=partition_names), default="", help="Only its jobs.", metavar="NAME")
+@option(
+    "--partition", "-p", "chosen", type=Text(names=partition_names), default="", help="Only its jobs.", metavar="NAME"
+)
 @option(
     "--changed",
     type=DAY,
@@ -52,16 +70,29 @@ DAY = Text(day_of)
     metavar="DATE",
 )
 @option("--effect", type=SHARE, default="2%", help="Smallest share of run time that matters.", metavar="SHARE")
-@option("--families", is_flag=True, help="List the families.")
+@option(
+    "--family-pattern",
+    type=Text(pattern_of),
+    multiple=True,
+    help="What names and submit lines of one family differ in besides numbers and folders: seed_[a-z]+. May be "
+    "repeated.",
+    metavar="PATTERN",
+)
+@option("--families", is_flag=True, help="List the families, and the rule that makes them.")
 @option("--family", help="Show one family: what share ended, and how its run times are distributed.", metavar="NAME")
 @option("--job", help="Show how a job compares with its family.", metavar="ID")
 @option("--scrub", is_flag=True, help="Replace the names of users, jobs, partitions and nodes.")
 @output_options("html", "markdown", "junit")
-def jobs(until: date | None, families: bool, output: OutputForms, **given: Any) -> int:
+def jobs(until: date | None, chosen: str, families: bool, output: OutputForms, **given: Any) -> int:
     """Say from accounting which nodes make jobs slow or fail, and whether jobs became slower at a date."""
     if given["family"] and given["job"]:
         raise UsageError("--family and --job do not go together.", "Give one of them.")
-    wanted = jobs_run.JobsWanted(until=until or datetime.now(UTC).date(), **given)
+    wanted = jobs_run.JobsWanted(
+        until=until or datetime.now(UTC).date(),
+        partition=chosen,  # its name keeps out the partition that a site measures in
+        patterns=given.pop("family_pattern"),
+        **given,
+    )
     with progress_on(sys.stderr) as progress:
         outcome = jobs_run.read_jobs(wanted, progress, say_waiting)
     return output.show(jobs_view.jobs_report(outcome, listed=families))

@@ -100,38 +100,45 @@ def read_accounting(stream: IO[bytes] | Sequence[bytes]) -> AccountedJobs:
         reading = _Reading(*rows_of_json(b"".join((first, *lines))))
         return _jobs_of(reading, reading.plain_rows())
     header = first.decode("utf-8", errors="replace").rstrip("\r\n")
-    texts = (line.decode("utf-8", errors="replace").rstrip("\r\n") for line in lines)
+    texts = (  # several files may follow each other, each with its header
+        "" if (text := str(line, "utf-8", "replace").rstrip("\r\n")) == header else text for line in lines
+    )
     separator = "|" if "|" in header else ","
     reading = _Reading([title.strip().strip('"') for title in header.lstrip("\ufeff").split(separator)])
     return _jobs_of(reading, reading.rows(texts) if separator == "|" else reading.csv_rows(texts))
 
 
 def _jobs_of(reading: "_Reading", rows: Iterable[list[str]]) -> AccountedJobs:
-    jobs: dict[RecordKey, AccountedJob] = {}
-    for row in rows:
-        if job := reading.job(row):
-            key = job.key
-            reading.left_out[TWICE] += key in jobs
-            jobs[key] = job
+    jobs, twice = _once(filter(None, map(reading.job, rows)))
+    reading.left_out[TWICE] += twice
     return AccountedJobs(
-        jobs=tuple(jobs.values()),
+        jobs=jobs,
         records=reading.records,
         left_out={reason: number for reason, number in reading.left_out.items() if number},
         unreadable=tuple(reading.unreadable),
     )
 
 
+def _once(records: Iterable[AccountedJob]) -> tuple[tuple[AccountedJob, ...], int]:
+    """The last record of each run of a job, and how many others there were."""
+    jobs: dict[str | RecordKey, AccountedJob] = {}
+    number = 0
+    for number, job in enumerate(records, 1):  # noqa: B007 - used behind the loop
+        first = jobs.setdefault(job.job, job)  # most jobs have one record, for which a short key will do
+        if first is not job:
+            jobs[job.job if first.key == job.key else job.key] = job
+    return tuple(jobs.values()), number - len(jobs)
+
+
 def together(parts: Sequence[AccountedJobs]) -> AccountedJobs:
     """The records of several days; a job that ran on two of them counts once."""
     left_out: Counter[str] = Counter()
-    jobs: dict[RecordKey, AccountedJob] = {}
     for part in parts:
         left_out.update(part.left_out)
-        for job in part.jobs:
-            left_out[TWICE] += job.key in jobs
-            jobs[job.key] = job
+    jobs, twice = _once(job for part in parts for job in part.jobs)
+    left_out[TWICE] += twice
     return AccountedJobs(
-        jobs=tuple(jobs.values()),
+        jobs=jobs,
         records=sum(part.records for part in parts),
         left_out={reason: number for reason, number in left_out.items() if number},
         unreadable=tuple(number for part in parts for number in part.unreadable)[:MOST_UNREADABLE],
@@ -185,7 +192,12 @@ class _Reading:
         for number, text in self._closed(enumerate(texts, 2)):
             if not text and not tail:
                 continue
-            first, *others = fields = text.split("|")
+            fields = text.split("|")
+            if not tail and len(fields) == self._width and self._complete(fields):
+                self.records += 1
+                yield fields
+                continue
+            first, *others = fields
             full = len(closed) + 1 >= self._width
             starts_record = len(fields) >= self._width and (full or self._complete(fields))
             if tail and (starts_record or length > LONGEST_RECORD):
@@ -261,13 +273,13 @@ class _Reading:
     def _joined(self, fields: list[str]) -> list[str]:
         """The fields of a record, in which texts of users may have separators; empty where no way of joining fits."""
         more = len(fields) - self._width
-        for texts in ways_to_join(self._free, more) if more else ((),):
+        for way in ways_to_join(self._free, more) if more else ((),):
             self._tries += 1
             if self._tries > TRIES + TRIES_OF_RECORD * self.records:
                 return []
             joined = fields
-            for place in sorted(set(texts)):
-                end = place + texts.count(place) + 1
+            for place, separators in way:
+                end = place + separators + 1
                 joined = [*joined[:place], "|".join(joined[place:end]), *joined[end:]]
             if self._complete(joined) and (not more or self._plausible(joined)):
                 return joined

@@ -1,6 +1,7 @@
 """Columns of accounting: what they are called, what they hold, and what their words and numbers mean."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import combinations, combinations_with_replacement
@@ -121,20 +122,25 @@ def whole(text: str) -> int:
 MOST_DIGITS = 9
 
 
-def ways_to_join(free: tuple[int, ...], more: int) -> Iterable[tuple[int, ...]]:
-    """For each of that many separators the text that it may be in: one text first, then two, then more."""
+Way = tuple[tuple[int, int], ...]
+"""Places of texts in ascending order, and how many separators each has."""
+
+
+def ways_to_join(free: tuple[int, ...], more: int) -> Iterable[Way]:
+    """The texts that may have that many separators: one text first, then two, then more."""
     return _all_ways(free, more) if more <= MOST_TRIED else _few_ways(free, more)
 
 
 @cache
-def _all_ways(free: tuple[int, ...], more: int) -> list[tuple[int, ...]]:
-    return sorted(combinations_with_replacement(free, more), key=lambda texts: len(set(texts)))
+def _all_ways(free: tuple[int, ...], more: int) -> list[Way]:
+    ways = combinations_with_replacement(free, more)
+    return sorted((tuple(sorted(Counter(places).items())) for places in ways), key=len)
 
 
-def _few_ways(free: tuple[int, ...], more: int) -> Iterator[tuple[int, ...]]:
-    yield from ((place,) * more for place in reversed(free))
-    for early, late in combinations(free, 2):
-        yield from ((early,) * first + (late,) * (more - first) for first in range(1, more))
+def _few_ways(free: tuple[int, ...], more: int) -> Iterator[Way]:
+    yield from (((place, more),) for place in reversed(free))
+    for early, late in combinations(sorted(free), 2):
+        yield from (((early, first), (late, more - first)) for first in range(1, more))
 
 
 MOST_TRIED, MOST_JOINED = 6, 200

@@ -62,6 +62,11 @@ class Members(msgspec.Struct, frozen=True, kw_only=True):
         return jobs
 
 
+def present(places: Places) -> Places:
+    """The different ones in order; faster than `numpy.unique` where few are above their number."""
+    return np.flatnonzero(np.bincount(places))
+
+
 class Shift(msgspec.Struct, frozen=True, kw_only=True):
     """How much longer the jobs of a member take, as a logarithm with its interval."""
 
@@ -75,9 +80,12 @@ class Shift(msgspec.Struct, frozen=True, kw_only=True):
     """... of those that could be compared."""
 
 
-def midranks(values: Reals, stratum: Places) -> Reals:
-    """Ranks within strata from 1 on; equal values share the mean of their ranks."""
-    order = np.lexsort((values, stratum))
+def midranks(values: Reals, stratum: Places, order: Places | None = None) -> Reals:
+    """Ranks within strata from 1 on; equal values share the mean of their ranks.
+
+    `order`: the order of strata, and of values within them, if it is known already.
+    """
+    order = np.lexsort((values, stratum)) if order is None else order
     ordered, groups = values[order], stratum[order]
     begins = np.r_[True, (ordered[1:] != ordered[:-1]) | (groups[1:] != groups[:-1])]
     first = np.flatnonzero(begins)
@@ -96,33 +104,33 @@ class Shares(msgspec.Struct, frozen=True):
     stratum: Places
     member: Places
     number: Places
-    counted: NDArray[np.bool_]
-    """Which entries of `Members` are of those."""
+    whole: tuple[Places, Places]
+    """Strata and members that meet in all jobs of the stratum."""
 
 
 def shares_of(members: Members) -> Shares:
     """What strata and members have in common."""
-    keys = members.stratum[members.job] * members.count + members.member
-    key, place, number = np.unique(keys, return_inverse=True, return_counts=True)
-    stratum, member = key // members.count, key % members.count
+    key, number = np.unique(members.stratum[members.job] * members.count + members.member, return_counts=True)
+    stratum, member = np.divmod(key, members.count)
     some = number < members.sizes[stratum]
-    return Shares(stratum[some], member[some], number[some], some[place])
+    return Shares(stratum[some], member[some], number[some], (stratum[~some], member[~some]))
 
 
-def slowness(logs: Reals, members: Members) -> tuple[Reals, Reals]:
+def slowness(logs: Reals, members: Members, shares: Shares | None = None) -> tuple[Reals, Reals]:
     """For each member how many standard deviations its jobs rank above the others, and the standard error of a shift.
 
-    NaN for a member that no stratum compares with others.
+    NaN for a member that no stratum compares with others. `shares`: those of these members, if they are known already.
     """
     sizes = members.sizes
-    ranks = midranks(logs, members.stratum)
+    order = np.lexsort((logs, members.stratum))
+    ranks = midranks(logs, members.stratum, order)
     size = sizes[members.stratum]
     scores = (ranks - (size + 1) / 2) / (size + 1)
     spread = np.bincount(members.stratum, scores * scores, len(sizes)) / np.maximum(sizes - 1, 1)
-    scale = _scales(logs, members.stratum, len(sizes))
-    shares = shares_of(members)
-    stratum, member, number, counted = shares.stratum, shares.member, shares.number, shares.counted
-    sums = np.bincount(members.member[counted], scores[members.job[counted]], members.count)
+    scale = _scales(logs[order], sizes)
+    shares = shares or shares_of(members)
+    stratum, member, number = shares.stratum, shares.member, shares.number
+    sums = np.bincount(members.member, scores[members.job], members.count)  # all jobs of a stratum sum to nothing
     chance = number * (sizes[stratum] - number) / sizes[stratum]
     variance = np.bincount(member, chance * spread[stratum], members.count)
     information = np.bincount(member, chance / scale[stratum] ** 2, members.count)
@@ -132,13 +140,21 @@ def slowness(logs: Reals, members: Members) -> tuple[Reals, Reals]:
     return deviations, error
 
 
-def _scales(logs: Reals, stratum: Places, count: int) -> Reals:
-    """Standard deviation of each stratum by its quartiles; at least a thousandth."""
-    order = np.lexsort((logs, stratum))
-    sizes = np.bincount(stratum, minlength=count)
+def attainable(members: Members, shares: Shares) -> Reals:
+    """For each member the deviations of `slowness` if all its jobs took longer than all others: few jobs show little.
+
+    A stratum of s jobs, n of them the member's, adds n(s-n)/(2(s+1)) to the sum and n(s-n)/(12(s+1)) to its variance.
+    """
+    size = members.sizes[shares.stratum]
+    chance = shares.number * (size - shares.number) / (size + 1)
+    most: Reals = np.sqrt(3 * np.bincount(shares.member, chance, members.count))
+    return most
+
+
+def _scales(ordered: Reals, sizes: Places) -> Reals:
+    """Standard deviation of each stratum by its quartiles; at least a thousandth. `ordered`: stratum by stratum."""
     begin = np.r_[0, np.cumsum(sizes)[:-1]]
-    ordered = np.minimum(logs[order], ENDLESS)
-    ordered = np.r_[ordered, 0.0]
+    ordered = np.r_[np.minimum(ordered, ENDLESS), 0.0]
     quarter = np.maximum(sizes - 1, 0) // 4
     spread = ordered[begin + np.maximum(sizes - 1, 0) - quarter] - ordered[begin + quarter]
     normal = np.where(sizes < FEW, 1.13, QUARTILES)  # of two or three normal values the range is 1.1 to 1.7 deviations
@@ -199,14 +215,14 @@ def shift_of(logs: Reals, members: Members, member: int, deviations: float, grou
     kept = max(1 - (error / value) ** 2, 0.0) if value else 0.0
     families = group[comparison.stratum]
     by_family = np.bincount(families, comparison.excess(0.0))
-    present = np.unique(families)
+    compared = np.unique(families)
     return Shift(
         value=value,
         low=low,
         high=high,
         shrunk=kept * value,
-        longer=int((by_family[present] > 0).sum()),
-        groups=len(present),
+        longer=int((by_family[compared] > 0).sum()),
+        groups=len(compared),
     )
 
 
@@ -231,8 +247,10 @@ def failures_of(
     sizes = members.sizes
     marked = np.bincount(members.stratum, failed, len(sizes)).astype(np.intp)
     shares = shares or shares_of(members)
-    stratum, member, number, counted = shares.stratum, shares.member, shares.number, shares.counted
-    observed = np.bincount(members.member[counted], failed[members.job[counted]], members.count).astype(np.intp)
+    touched = marked[shares.stratum] > 0
+    stratum, member, number = shares.stratum[touched], shares.member[touched], shares.number[touched]
+    observed = np.bincount(members.member[failed[members.job]], minlength=members.count)
+    observed -= np.bincount(shares.whole[1], marked[shares.whole[0]], members.count).astype(np.intp)
     share = marked[stratum] / sizes[stratum]
     expected = np.bincount(member, number * share, members.count)
     left = (sizes[stratum] - number) / np.maximum(sizes[stratum] - 1, 1)
@@ -240,18 +258,17 @@ def failures_of(
     with np.errstate(divide="ignore", invalid="ignore"):
         deviations = np.where(variance > 0, (observed - expected) / np.sqrt(variance), np.nan)
     p_value = np.ones(members.count)
-    touched = np.flatnonzero(marked[stratum] > 0)
     for place in np.flatnonzero(deviations > suspicious):
-        at = touched[member[touched] == place]
+        at = np.flatnonzero(member == place)
         draws = [(int(number[row]), int(marked[stratum[row]]), int(sizes[stratum[row]])) for row in at]
         p_value[place] = tail_of_sum(int(observed[place]), draws)
-    jobs = np.bincount(member, number, members.count).astype(np.intp)
+    jobs = np.bincount(shares.member, shares.number, members.count).astype(np.intp)
     return Failures(jobs=jobs, failed=observed, expected=expected.astype(float), deviations=deviations, p_value=p_value)
 
 
 def tail_of_sum(found: int, draws: list[tuple[int, int, int]]) -> float:
     """Probability that the counts sum to `found` or more. `draws`: drawn, marked and total of each."""
-    chances = np.ones(1)
+    chances, certain = np.ones(1), 0
     for drawn, marked, total in draws:
         least, most = max(drawn + marked - total, 0), min(drawn, marked)
         whole = log_choose(total, drawn)
@@ -259,5 +276,6 @@ def tail_of_sum(found: int, draws: list[tuple[int, int, int]]) -> float:
             math.exp(log_choose(marked, hits) + log_choose(total - marked, drawn - hits) - whole)
             for hits in range(least, most + 1)
         ]
-        chances = np.convolve(chances, np.r_[np.zeros(least), parts])
-    return float(min(max(chances[found:].sum(), PRECISE), 1.0))
+        chances = np.convolve(chances, parts)
+        certain += least
+    return float(min(max(chances[max(found - certain, 0) :].sum(), PRECISE), 1.0))

@@ -36,6 +36,7 @@ def test_the_first_line_answers(slow: str, seatrial: Seatrial) -> None:
     assert first.endswith(" families")
     assert len(first) <= 80
     assert "\n--exclude=n7\n" in out
+    assert "1 of 24 nodes, which ran " in out.partition("--exclude=")[2]
     assert "1500 read" in out
 
 
@@ -150,3 +151,91 @@ def test_every_field_of_the_json_is_described(slow: str, seatrial: Seatrial) -> 
 @pytest.mark.parametrize("words", [("--since", "yesterday"), ("--changed", "9999-12-31"), ("--since", "2026-03-04")])
 def test_dates_are_checked(words: tuple[str, str], seatrial: Seatrial) -> None:
     assert words[1] in seatrial("jobs", *words, "--until", "2026-03-03", code=64).err
+
+
+def test_patterns_of_a_site_make_families(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial) -> None:
+    """The partition of the same file is where a site measures, and leaves out no jobs."""
+    names = ("run_alpha", "run_beta", "run_gamma", "other")
+    rows = (f"{job}|u|{name}|main|60|COMPLETED|n{job}" for job, name in enumerate(names))
+    (tmp_path / "sacct.txt").write_text("\n".join(("JobID|User|JobName|Partition|ElapsedRaw|State|NodeList", *rows)))
+    (tmp_path / "site.toml").write_text('family-pattern = ["_[a-z]+"]\npartition = "debug"\n')
+    asked = ("jobs", "--from", str(tmp_path / "sacct.txt"), "--families")
+    data = seatrial(*asked, "--json", code=2).data
+    assert [family["jobs"] for family in data["families"]] == [1, 1, 1, 1]
+    monkeypatch.setenv("SEATRIAL_SITE", str(tmp_path / "site.toml"))
+    data = seatrial(*asked, "--json", code=2).data
+    assert [(family["name"], family["jobs"]) for family in data["families"]] == [("run#", 3), ("other", 1)]
+    assert data["patterns"] == ["_[a-z]+"]
+    out = seatrial(*asked, code=2).out
+    assert "# for numbers" in out and "_[a-z]+" in out
+    assert seatrial(*asked, "--family-pattern", "x", "--json", code=2).data["patterns"] == ["x"]
+
+
+@pytest.mark.parametrize("pattern", ["(", "a*", "x{99999999999}"])
+def test_patterns_are_checked(pattern: str, seatrial: Seatrial) -> None:
+    assert "--family-pattern" in seatrial("jobs", "--family-pattern", pattern, code=64).err
+
+
+def few(tmp_path: Path, *jobs: tuple[str, int]) -> str:
+    """A file of like jobs of one day: node and run time of each."""
+    rows = (f"{number}|u|2026-03-02T10:00:00|{took}|COMPLETED|{node}" for number, (node, took) in enumerate(jobs))
+    (tmp_path / "few.txt").write_text("\n".join(("JobID|User|Start|ElapsedRaw|State|NodeList", *rows)))
+    return str(tmp_path / "few.txt")
+
+
+@pytest.mark.parametrize("factor", [1, 20])
+def test_too_few_jobs_are_no_pass_since_no_node_could_be_named(tmp_path: Path, seatrial: Seatrial, factor: int) -> None:
+    jobs = [(f"n{number % 4}", (600 + number) * (factor if number % 4 == 1 else 1)) for number in range(12)]
+    out = seatrial("jobs", "--from", few(tmp_path, *jobs), code=2).out
+    assert out.startswith("INCONCLUSIVE  12 jobs on 4 nodes are too few to name any, however slow\n")
+    assert "would see" not in out
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        (("--until", "2020-01-01"), "MEASURED  no job can be used of 60 records; most: outside of the period"),
+        (("--changed", "2026-03-02"), "INCONCLUSIVE  no family ran on enough days on both sides of 2026-03-02"),
+    ],
+)
+def test_what_cannot_be_answered_is_one_sentence(
+    tmp_path: Path, seatrial: Seatrial, words: tuple[str, ...], first: str
+) -> None:
+    jobs = [(f"n{number % 4}", 600 + number) for number in range(60)]
+    out = seatrial("jobs", "--from", few(tmp_path, *jobs), *words, code=2).out
+    assert out.splitlines()[0] == first
+
+
+def test_jobs_without_nodes_are_said_to_be(tmp_path: Path, seatrial: Seatrial) -> None:
+    out = seatrial("jobs", "--from", few(tmp_path, ("", 60), ("None assigned", 61)), code=2).out
+    assert out.startswith("MEASURED  2 jobs, and their nodes are not known\n")
+
+
+def test_few_days_before_or_after_a_date_name_no_family(tmp_path: Path, seatrial: Seatrial) -> None:
+    """Three days on each side are compared, and even the greatest change would not be named."""
+    rows = [
+        f"{day * 10 + number}|u|2026-03-0{day}T10:00:00|{600 + 7 * number}|COMPLETED|n{number % 2}"
+        for day in range(1, 7)
+        for number in range(10)
+    ]
+    (tmp_path / "days.txt").write_text("\n".join(("JobID|User|Start|ElapsedRaw|State|NodeList", *rows)))
+    out = seatrial("jobs", "--from", str(tmp_path / "days.txt"), "--changed", "2026-03-04", code=2).out
+    assert out.startswith("INCONCLUSIVE  too few days before or after 2026-03-04 to name a family\n")
+
+
+def test_a_job_on_a_slow_node_is_said_to_be(slow: str, seatrial: Seatrial) -> None:
+    job = next(line for line in Path(slow).read_text().splitlines() if "|COMPLETED|" in line and "|n7|" in line)
+    out = " ".join(seatrial("jobs", "--from", slow, "--job", job.partition("|")[0], code=1).out.split())
+    assert "of its peers; named above: n7" in out
+
+
+def test_an_array_is_asked_for_by_task_and_a_job_that_ran_twice_is_its_last_run(
+    tmp_path: Path, seatrial: Seatrial
+) -> None:
+    rows = [
+        f"{job}|u|2026-03-02T1{hour}:00:00|{60 + hour}|COMPLETED|n1" for job, hour in (("7", 0), ("7", 3), ("8_1", 1))
+    ]
+    (tmp_path / "runs.txt").write_text("\n".join(("JobID|User|Start|ElapsedRaw|State|NodeList", *rows)))
+    asked = ("jobs", "--from", str(tmp_path / "runs.txt"), "--job")
+    assert seatrial(*asked, "7", "--json", code=2).data["family"]["job"]["elapsed_s"] == 63
+    assert "It is an array; name one of its tasks: 8_1." in seatrial(*asked, "8", code=64).err

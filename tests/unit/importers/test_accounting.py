@@ -82,6 +82,26 @@ def test_steps_parts_and_repeated_records_are_counted() -> None:
     assert accounted.records == 6
 
 
+def test_a_job_that_ran_twice_is_two_jobs_however_often_each_is_recorded() -> None:
+    again = line("7").replace(TIMES, "2026-11-02T11:00:00|2026-11-02T11:01:00")
+    accounted = read(line("7"), again, line("8"), again, line("7", state="FAILED"))
+    assert [(job.job, job.started[11:13], job.state) for job in accounted.jobs] == [
+        ("7", "10", "FAILED"),
+        ("7", "11", "COMPLETED"),
+        ("8", "10", "COMPLETED"),
+    ]
+    assert accounted.left_out == {TWICE: 2}
+
+
+@pytest.mark.parametrize("head", [HEAD, "JobID,State,ElapsedRaw"])
+def test_files_may_follow_each_other(head: str) -> None:
+    """As `cat sacct-*.txt` gives them, each with its header; lines keep their numbers."""
+    first, second, wrong = (line(job) if "|" in head else f"{job},COMPLETED,60" for job in ("7", "8", "x"))
+    accounted = read_accounting([f"{text}\n".encode() for text in (head, first, head, second, wrong)])
+    assert [job.job for job in accounted.jobs] == ["7", "8"]
+    assert (accounted.records, accounted.unreadable) == (3, (5,))
+
+
 def test_a_job_of_two_days_counts_once() -> None:
     both = together([read(line("7")), read(line("7"), line("8"))])
     assert [job.job for job in both.jobs] == ["7", "8"]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from seatrial.statistics.paired_change import changes_at, course, day_medians, pooled_change
+from seatrial.statistics.paired_change import GroupChanges, changes_at, course, day_medians, pooled_change
 from seatrial.statistics.strata import ENDLESS
 
 
@@ -93,3 +93,28 @@ def test_all_groups_together() -> None:
 def test_the_course_steps_where_all_change() -> None:
     days, series = course(day_medians(*jobs(8, dict.fromkeys(range(12), 1.5))), 12)
     assert series[days > 20].mean() - series[days <= 20].mean() > 0.5
+
+
+def of_two_kinds(short_before: float, short_after: float, factor: float, seed: int) -> GroupChanges:
+    """One group on 100 days, with a share of days of short jobs before and after; long ones take 3 times as long."""
+    random = np.random.default_rng(seed)
+    day = np.arange(1, 101)
+    short = random.random(100) < np.where(day > 50, short_after, short_before)
+    value = np.where(short, 8.0, 8.0 + math.log(3.0)) + 0.02 * random.standard_normal(100)
+    medians = day_medians(value + math.log(factor) * (day > 50), np.zeros(100, int), day)
+    return changes_at(medians, 51, 1, 0.01)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_change_of_mix_within_a_group_is_no_change(seed: int) -> None:
+    changes = of_two_kinds(0.8, 0.35, 1.0, seed)
+    assert changes.p_value[0] < 0.01
+    assert not changes.named.any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kinds_that_lie_farther_apart_than_the_change_do_not_hide_it(seed: int) -> None:
+    """Days of short jobs are more afterwards, so that the ranks alone show too little."""
+    changes = of_two_kinds(0.3, 0.45, 2.0, seed)
+    assert changes.named.all()
+    assert changes.low[0] <= math.log(2.0) <= changes.high[0]

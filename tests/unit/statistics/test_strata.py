@@ -6,7 +6,17 @@ import math
 import numpy as np
 import pytest
 
-from seatrial.statistics.strata import ENDLESS, Members, failures_of, midranks, shift_of, slowness, tail_of_sum
+from seatrial.statistics.strata import (
+    ENDLESS,
+    Members,
+    attainable,
+    failures_of,
+    midranks,
+    shares_of,
+    shift_of,
+    slowness,
+    tail_of_sum,
+)
 
 
 def made(
@@ -92,3 +102,12 @@ def test_failures_of_the_planted_member_only() -> None:
     assert counted.p_value[3] < 1e-6
     assert np.delete(counted.p_value, 3).min() > 1e-3
     assert counted.failed[3] > 3 * counted.expected[3]
+
+
+def test_no_member_ranks_higher_than_is_attainable() -> None:
+    logs, members = made(5, strata=3)
+    most = attainable(members, shares_of(members))
+    logs = logs + 100.0 * (members.member == 3)
+    deviations, _ = slowness(logs, members)
+    assert deviations[3] == pytest.approx(most[3])
+    assert np.nanmax(np.abs(np.delete(deviations, 3)) - np.delete(most, 3)) < 0

@@ -3,15 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 
 import msgspec
 
 from seatrial.importers.accounting import AccountedJob
 
 NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-MOST_KEPT = 1 << 14
-"""Texts that are kept; most names and submit lines with numbers in them come once."""
 LONGEST_LABEL = 32
 """Characters of a family's name that a table has room for."""
 
@@ -27,7 +24,10 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     jobs: int
 
 
-@lru_cache(MOST_KEPT)
+ZEROS = str.maketrans("123456789", "000000000")
+"""Texts that differ in their numbers are few texts then, of which each is put into its normal form once."""
+
+
 def normalised(text: str) -> str:
     """The text with # for numbers, those of dates included, and without what is before the last / of a word."""
     words = text.split()
@@ -36,27 +36,35 @@ def normalised(text: str) -> str:
     return NUMBERS.sub("#", " ".join(words))
 
 
-class Grouping:
-    """The families of jobs, which are numbered as they appear."""
+Key = tuple[str, str, str, str, int, int, str]
 
-    def __init__(self) -> None:
-        self._number_of: dict[tuple[str, str, str, str, int, int, str], int] = {}
+
+class Grouping:
+    """The families of jobs, which are numbered as they appear.
+
+    `patterns`: what names and submit lines of one family differ in, besides numbers and folders.
+    """
+
+    def __init__(self, patterns: Sequence[re.Pattern[str]] = ()) -> None:
+        self._patterns = patterns
+        self._number_of: dict[Key, int] = {}
+        self._known: dict[Key, int] = {}
+        """The number of each family by texts with zeros for digits."""
         self._jobs: list[int] = []
 
     def number(self, job: AccountedJob) -> int:
         """The number of the job's family."""
-        key = (
-            job.user,
-            normalised(job.name),
-            normalised(job.submit_line),
-            job.partition,
-            job.size,
-            job.processors,
-            job.limit,
-        )
-        number = self._number_of.setdefault(key, len(self._number_of))
-        if number == len(self._jobs):
-            self._jobs.append(0)
+        name, line = job.name, job.submit_line
+        for pattern in self._patterns:
+            name, line = pattern.sub("#", name), pattern.sub("#", line)
+        others = job.partition, job.size, job.processors, job.limit
+        key = (job.user, name.translate(ZEROS), line.translate(ZEROS), *others)
+        number = self._known.get(key)
+        if number is None:
+            normal = (job.user, normalised(name), normalised(line), *others)
+            number = self._known[key] = self._number_of.setdefault(normal, len(self._number_of))
+            if number == len(self._jobs):
+                self._jobs.append(0)
         self._jobs[number] += 1
         return number
 

@@ -1,9 +1,10 @@
 """The jobs of a period as columns: family, day, run time, ending and nodes; and which are left out, by reason."""
 
 import enum
+import math
 import re
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from datetime import date
 
 import msgspec
@@ -107,6 +108,12 @@ class JobTable(msgspec.Struct, frozen=True, kw_only=True):
         on_any[self.job[np.isin(self.member, places)]] = True
         return on_any
 
+    def node_time(self, names: Set[str]) -> float:
+        """Share of the time of all nodes in all jobs that is that of these nodes; NaN: no job has known nodes."""
+        times = np.bincount(self.member, np.exp(self.logs)[self.job], len(self.nodes))
+        of_these = np.array([name in names for name in self.nodes], bool)
+        return float(times[of_these].sum() / times.sum()) if len(times) else math.nan
+
     def members(self, chosen: NDArray[np.bool_], since: int = 0) -> tuple[Members, Places, Places]:
         """The chosen jobs with known nodes by stratum, the family of each stratum, and the number of each job.
 
@@ -132,21 +139,22 @@ MOST_DAYS = 10_000_000
 """More than the ordinal of any date that Python has."""
 
 
-def job_table(accounted: AccountedJobs, names: Names) -> JobTable:
-    """The columns of jobs. `names`: how users, jobs and nodes are printed."""
+def job_table(accounted: AccountedJobs, names: Names, patterns: Sequence[re.Pattern[str]] = ()) -> JobTable:
+    """The columns of jobs. `names`: how users, jobs and nodes are printed; `patterns`: those of `Grouping`."""
     left_out = Counter(accounted.left_out)
-    grouping, days, expanded = Grouping(), _Days(), _Nodes()
-    jobs, family, day, logs, ending = [], [], [], [], []
+    grouping, days, expanded = Grouping(patterns), _Days(), _Nodes()
+    jobs, family, day, logs, ending, lists = [], [], [], [], [], []
     for job in accounted.jobs:
         if reason := _unused(job):
             left_out[reason] += 1
             continue
-        expanded.add(job.nodes)
+        lists.append(expanded.number(job.nodes))
         jobs.append(job)
         family.append(grouping.number(job))
         day.append(days.ordinal(job.started) or days.ordinal(job.submitted))
         logs.append(job.elapsed_s)
         ending.append(ORDER[_ending(job)])
+    member, counts = expanded.members(np.array(lists, np.intp))
     return JobTable(
         jobs=tuple(jobs),
         families=grouping.families(names),
@@ -155,12 +163,12 @@ def job_table(accounted: AccountedJobs, names: Names) -> JobTable:
         logs=np.log(np.maximum(np.array(logs, float), LEAST_S)),
         ending=np.array(ending, np.int8),
         nodes=tuple(names.node(name) for name in expanded.number_of),
-        job=np.repeat(np.arange(len(jobs)), expanded.counts),
-        member=np.array(expanded.members, np.intp),
+        job=np.repeat(np.arange(len(jobs)), counts),
+        member=member,
         records=accounted.records,
         left_out=dict(left_out.most_common()),
         unreadable=accounted.unreadable,
-        without_nodes=sum(not number for number in expanded.counts),
+        without_nodes=int((counts == 0).sum()),
     )
 
 
@@ -199,30 +207,38 @@ class _Days:
 
 
 class _Nodes:
-    """The nodes of each job by number; each list of nodes is expanded once."""
+    """Lists of nodes, each expanded once and numbered as it appears, and their nodes by number."""
 
     def __init__(self) -> None:
-        self._lists: dict[str, tuple[int, ...]] = {"": ()}
-        self._expanded = 0
+        self._lists: dict[str, int] = {}
+        self._ends = [0]
+        self._members: list[int] = []
         self.number_of: dict[str, int] = {}
-        self.members: list[int] = []
-        self.counts: list[int] = []
 
-    def add(self, text: str) -> None:
-        """The nodes of the next job. Raises UsageError where they are too many."""
-        numbers = self._lists.get(text)
-        if numbers is None:
-            numbers = self._lists[text] = tuple(
-                self.number_of.setdefault(name, len(self.number_of)) for name in _expanded(text)
-            )
-            self._expanded += len(numbers)
-        if self._expanded > MOST_EXPANDED or len(self.members) + len(numbers) > MOST_PLACES:
-            raise UsageError(
-                "The lists of nodes of these jobs are too long to compare them.",
-                "Give a shorter period (--since, --until) or one partition (--partition).",
-            )
-        self.members += numbers
-        self.counts.append(len(numbers))
+    def number(self, text: str) -> int:
+        """The number of a list. Raises UsageError where the lists have too many nodes."""
+        number = self._lists.setdefault(text, len(self._lists))
+        if number + 1 == len(self._ends):
+            self._members += (self.number_of.setdefault(name, len(self.number_of)) for name in _expanded(text))
+            self._ends.append(len(self._members))
+            _bound(len(self._members), MOST_EXPANDED)
+        return number
+
+    def members(self, lists: Places) -> tuple[Places, Places]:
+        """The nodes of all jobs, one after the other, and how many each has. `lists`: the number of each job's list."""
+        begins, counts = np.array(self._ends, np.intp)[lists], np.diff(self._ends).astype(np.intp)[lists]
+        _bound(int(counts.sum()), MOST_PLACES)
+        places = np.arange(counts.sum()) + np.repeat(begins - np.cumsum(counts) + counts, counts)
+        return np.array(self._members, np.intp)[places], counts
+
+
+def _bound(number: int, most: int) -> None:
+    """Raise UsageError where lists of nodes are too long."""
+    if number > most:
+        raise UsageError(
+            "The lists of nodes of these jobs are too long to compare them.",
+            "Give a shorter period (--since, --until) or one partition (--partition).",
+        )
 
 
 def _expanded(text: str) -> tuple[str, ...]:

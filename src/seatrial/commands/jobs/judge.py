@@ -26,14 +26,16 @@ from seatrial.model.verdict import Finding, Outcome, Verdict, worst
 from seatrial.model.words import natural_key
 from seatrial.statistics.change_points import ERROR_RATE, find_changes
 from seatrial.statistics.estimates import robust_scale
-from seatrial.statistics.paired_change import DayMedians, changes_at, course, day_medians, pooled_change
+from seatrial.statistics.paired_change import TESTS, DayMedians, changes_at, course, day_medians, pooled_change
 from seatrial.statistics.strata import (
     ENDLESS,
     Failures,
     Members,
     Places,
     Shares,
+    attainable,
     failures_of,
+    present,
     shares_of,
     shift_of,
     slowness,
@@ -130,16 +132,18 @@ def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowN
     """
     members, group, jobs = table.members(table.timed, since)
     logs = table.times()[jobs]
-    deviations, error = slowness(logs, members)
+    shares = shares_of(members)
+    deviations, error = slowness(logs, members, shares)
     compared = int((~np.isnan(deviations)).sum())
     critical = _critical(compared)
-    detectable = np.expm1(np.minimum((critical + POWER_DEVIATIONS) * _inflation(deviations) * error, 1e2))
+    needed = critical * _inflation(deviations)
+    error[attainable(members, shares) <= needed] = np.inf
     comparison = NodeComparison(
-        nodes=len(np.unique(members.member)),
+        nodes=len(present(members.member)),
         compared=compared,
-        families=len(np.unique(group[_mixed(members)])),
-        jobs=len(np.unique(members.job)),
-        detectable=float(np.nanmedian(detectable)) if compared else math.inf,
+        families=len(present(group[present(shares.stratum)])),
+        jobs=len(jobs),
+        detectable=_longer(needed * (1 + POWER_DEVIATIONS / critical) * np.nanmedian(error)) if compared else math.inf,
         alone=tuple(sorted((table.nodes[place] for place in _alone(members, deviations)), key=natural_key)),
     )
     named: list[SlowNode] = []
@@ -182,17 +186,9 @@ def _inflation(deviations: Reals) -> float:
     return max(1.0, robust_scale(compared, 0.0)) if len(compared) >= FEWEST_TO_INFLATE else 1.0
 
 
-def _mixed(members: Members) -> Places:
-    """Strata with jobs on different nodes."""
-    sizes = members.sizes
-    key, number = np.unique(members.stratum[members.job] * members.count + members.member, return_counts=True)
-    stratum = key // members.count
-    return np.unique(stratum[number < sizes[stratum]])
-
-
 def _alone(members: Members, deviations: Reals) -> Places:
     """Members with jobs that nothing compares with those of others."""
-    return np.intersect1d(np.unique(members.member), np.flatnonzero(np.isnan(deviations)))
+    return present(members.member[np.isnan(deviations)[members.member]])
 
 
 def _twins(members: Members, place: int) -> Places:
@@ -215,15 +211,15 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
     members, _, jobs = table.members(np.ones(len(table.jobs), bool), since)
     if not len(jobs):
         return ()
-    tests = len(np.unique(members.member)) * len(FAILURES)
+    tests = len(present(members.member)) * len(FAILURES)
     shares = shares_of(members)
     named: list[FailingNode] = []
     for ending in FAILURES:
         failed = table.ending[jobs] == ORDER[ending]
-        left, meetings = np.zeros(len(jobs), bool), shares
-        while len(named) < MOST_NAMED and (suspect := _most_failing(failed, members.without(left), meetings, tests)):
+        left, rest, meetings = np.zeros(len(jobs), bool), members, shares
+        while len(named) < MOST_NAMED and (suspect := _most_failing(failed, rest, meetings, tests)):
             counted, place, p_value = suspect
-            for node in (place, *_twins(members.without(left), place)):
+            for node in (place, *_twins(rest, place)):
                 named.append(
                     FailingNode(
                         node=table.nodes[node],
@@ -235,7 +231,8 @@ def _failing_nodes(table: JobTable, since: int) -> tuple[FailingNode, ...]:
                     )
                 )
             left[members.jobs_of(place)] = True
-            meetings = shares_of(members.without(left))
+            rest = members.without(left)
+            meetings = shares_of(rest)
     return tuple(sorted(named, key=lambda node: node.p_value))
 
 
@@ -266,11 +263,11 @@ def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> Perio
         return None
     count = len(table.families)
     ended = day_medians(table.logs[chosen], table.family[chosen], table.day[chosen])
-    medians = day_medians(table.times()[chosen], table.family[chosen], table.day[chosen])
     given = since > 0
     since = since or _date_of_change(ended, count)
     if not since:
         return None
+    medians = day_medians(table.times()[chosen], table.family[chosen], table.day[chosen])
     changes = changes_at(medians, since, count, ERROR_RATE, ended, LEAST_S)
     days = [medians.day < since, medians.day >= since]
     before, after = (np.bincount(medians.group[side], minlength=count) for side in days)
@@ -298,15 +295,25 @@ def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> Perio
         ratio=math.exp(value) if len(compared) else math.nan,
         low=math.exp(value - INTERVAL_DEVIATIONS * error) if len(compared) else math.nan,
         high=math.exp(min(value + INTERVAL_DEVIATIONS * error, 1e2)) if len(compared) else math.nan,
-        detectable=_detectable(changes.error[compared]),
+        detectable=_detectable(changes.error[compared], before[compared], after[compared]),
     )
 
 
-def _detectable(error: Reals) -> float:
-    """Share by which jobs of half of the families may take longer without being named."""
+def _detectable(error: Reals, before: Places, after: Places) -> float:
+    """Share by which jobs of half of the families may take longer without being named.
+
+    `before`, `after`: days of each family; few days rank too little, however much longer jobs take.
+    """
     if not len(error):
         return math.inf
-    return float(np.expm1(min((_critical(2 * len(error)) + POWER_DEVIATIONS) * float(np.median(error)), 1e2)))
+    critical = _critical(2 * TESTS * len(error))
+    error = np.where(np.sqrt(3 * before * after / (before + after + 1)) > critical, error, math.inf)
+    return _longer((critical + POWER_DEVIATIONS) * np.median(error))
+
+
+def _longer(log: float) -> float:
+    """The share that a difference of logarithms is; infinite for one beyond all jobs."""
+    return math.expm1(log) if log < ENDLESS else math.inf
 
 
 def _date_of_change(medians: DayMedians, count: int) -> int:

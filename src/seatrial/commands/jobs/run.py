@@ -44,6 +44,8 @@ class JobsWanted(msgspec.Struct, frozen=True, kw_only=True):
     effect: float
     family: str
     job: str
+    patterns: tuple[re.Pattern[str], ...]
+    """What names and submit lines of one family differ in, besides numbers and folders."""
     scrub: bool
 
 
@@ -60,6 +62,7 @@ class JobsOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     table: JobTable
     result: JobsResult
+    patterns: tuple[str, ...]
     calls: tuple[DayCall, ...]
     clock_jumps: int
     own_only: str
@@ -77,7 +80,7 @@ def read_jobs(wanted: JobsWanted, progress: Progress, waiting: Callable[[str], N
         accounted, calls = _from_slurm(wanted, progress)
     accounted = _within(accounted, wanted)
     names = StandIns() if wanted.scrub else Names()
-    table = job_table(accounted, names)
+    table = job_table(accounted, names, wanted.patterns)
     family = job = None
     if wanted.job:
         job = job_numbered(table, wanted.job)
@@ -87,6 +90,7 @@ def read_jobs(wanted: JobsWanted, progress: Progress, waiting: Callable[[str], N
     return JobsOutcome(
         table=table,
         result=judge_jobs(table, changed=wanted.changed, effect=wanted.effect),
+        patterns=tuple(pattern.pattern for pattern in wanted.patterns),
         calls=calls,
         clock_jumps=clock_jumps(table.jobs),
         own_only="" if wanted.source else _alone(table, names),

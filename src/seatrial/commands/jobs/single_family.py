@@ -9,10 +9,11 @@ from seatrial.commands.jobs.families import Family
 from seatrial.commands.jobs.job_table import ORDER, Ending, JobTable
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import Reals
-from seatrial.model.words import natural_key
+from seatrial.model.words import natural_key, some
 from seatrial.statistics.strata import Places
 
 MOST_BINS = 12
+MOST_TASKS = 5
 FEWEST_ON_NODE = 2
 """Jobs on a node of which a median is shown."""
 
@@ -86,13 +87,16 @@ def family_named(table: JobTable, label: str) -> int:
 
 
 def job_numbered(table: JobTable, number: str) -> int:
-    """The place of a job. Raises UsageError where the period has none that ended."""
-    for place, job in enumerate(table.jobs):
-        if job.job == number:
+    """The place of a job; if it ran several times, that of the last run. Raises UsageError where none ended."""
+    for place in reversed(range(len(table.jobs))):
+        if table.jobs[place].job == number:
             return place
+    tasks = [job.job for job in table.jobs if job.job.startswith(f"{number}_")]
     raise UsageError(
         f"--job {number!r} is not among the jobs of this period that ended.",
-        "Name the day on which it began with --since. Accounting may hide the jobs of other users.",
+        f"It is an array; name one of its tasks: {some(tasks, MOST_TASKS)}."
+        if tasks
+        else "Name the day on which it began with --since. Accounting may hide the jobs of other users.",
     )
 
 

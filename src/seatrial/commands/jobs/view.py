@@ -29,6 +29,8 @@ MOST_NAMES = 5
 BAR = 40
 """Characters of the longest bar of a histogram."""
 BY_TIME, BY_NODE = "jobs by run time", "nodes by their median, times the family's"
+MOST_HIDDEN = 10.0
+"""Share by which jobs take longer that first lines print."""
 STARTING = (4, 2, 1)
 """Names that a first line tries to hold."""
 
@@ -41,9 +43,11 @@ class JobsFields(msgspec.Struct, frozen=True, kw_only=True):
     comparison: NodeComparison
     change: PeriodChange | None
     families: tuple[Family, ...]
+    patterns: tuple[str, ...]
     effect: float
     error_rate: float
     exclude: str
+    exclude_share: float
     records: int
     used: int
     left_out: dict[str, int]
@@ -75,7 +79,8 @@ def _fields(outcome: JobsOutcome) -> JobsFields:
         JobsFields,
         outcome.result,
         outcome,
-        exclude=_exclude(outcome),
+        exclude=node_list(_named(outcome)) if _named(outcome) else "",
+        exclude_share=_share(outcome),
         records=outcome.table.records,
         used=len(outcome.table.jobs),
         left_out=outcome.table.left_out,
@@ -84,9 +89,16 @@ def _fields(outcome: JobsOutcome) -> JobsFields:
     )
 
 
-def _exclude(outcome: JobsOutcome) -> str:
-    named = [node.node for node in outcome.result.slow] + [node.node for node in outcome.result.failing]
-    return node_list(natural_sorted(dict.fromkeys(named))) if named else ""
+def _named(outcome: JobsOutcome) -> list[str]:
+    """The nodes that are slow or on which jobs fail."""
+    result = outcome.result
+    return natural_sorted({node.node for node in result.slow} | {node.node for node in result.failing})
+
+
+def _share(outcome: JobsOutcome) -> float:
+    """Share of the time of all nodes in jobs that is that of the named ones."""
+    named = set(_named(outcome))
+    return outcome.table.node_time(named) if named else 0.0
 
 
 def _sentence(outcome: JobsOutcome) -> str:
@@ -124,39 +136,61 @@ def _slow_text(slow: tuple[SlowNode, ...], names: int) -> str:
 
 def _unnamed(outcome: JobsOutcome) -> list[str]:
     """Where nothing is named: what would have been, the longer sentence first."""
-    comparison, verdict = outcome.result.comparison, outcome.result.verdict
-    if not outcome.table.records:
-        hidden = " that you may see" if outcome.own_only else ""
-        return [f"accounting has no record of this period{hidden}"]
-    if verdict is Verdict.MEASURED:
-        jobs = count(len(outcome.table.jobs), "job")
-        return [f"{jobs}, and no family with run times on several nodes to compare", f"{jobs}, too few to compare"]
-    alike = f"{count(comparison.compared, 'node')} alike in {count(comparison.families, 'family', 'families')}"
-    if verdict is Verdict.INCONCLUSIVE:
-        if (dated := outcome.result.change) and dated.given and dated.detectable > comparison.detectable:
-            return _undated(dated)
-        hidden = "1,000 %" if comparison.detectable > 10 else share(comparison.detectable)
-        return [f"the scatter hides a node on which jobs take less than {hidden} longer"]
-    longer, change = share(comparison.detectable), outcome.result.change
+    comparison, change = outcome.result.comparison, outcome.result.change
+    match outcome.result.verdict:
+        case Verdict.MEASURED:
+            return _uncompared(outcome)
+        case Verdict.INCONCLUSIVE if change and change.given and change.detectable > comparison.detectable:
+            return [_undated(change)]
+        case Verdict.INCONCLUSIVE:
+            return [_undecided(comparison)]
+    longer, nodes = share(comparison.detectable), count(comparison.compared, "node")
     if change and change.given:
         families = count(len(change.families), "family", "families")
-        nodes = count(comparison.compared, "node")
         return [
             f"since {change.date} none of {families} slower by {share(change.detectable)}, no node of "
             f"{comparison.compared} by {longer}",
             f"none of {families} slower by {share(change.detectable)}; {nodes} alike",
         ]
+    families = count(comparison.families, "family", "families")
     return [
-        f"{alike}; one where jobs take {longer} longer would be named",
-        f"{count(comparison.compared, 'node')} alike; {longer} longer would be named",
+        f"{nodes} alike in {families}; one where jobs take {longer} longer would be named",
+        f"{nodes} alike; {longer} longer would be named",
     ]
 
 
-def _undated(change: PeriodChange) -> list[str]:
+def _uncompared(outcome: JobsOutcome) -> list[str]:
+    """Where nothing could be compared."""
+    table = outcome.table
+    if not table.records:
+        return [f"accounting has no record of this period{' that you may see' if outcome.own_only else ''}"]
+    if not table.jobs:
+        records = count(table.records, "record")
+        return [f"no job can be used of {records}; most: {next(iter(table.left_out))}"]
+    jobs, unknown = count(len(table.jobs), "job"), table.without_nodes == len(table.jobs)
+    why = "their nodes are not known" if unknown else "no family has different run times on several nodes"
+    return [f"{jobs}, and {why}", f"{jobs}, too few to compare"]
+
+
+def _undecided(comparison: NodeComparison) -> str:
+    """Where nodes cannot show whether jobs take longer there."""
+    if math.isinf(comparison.detectable):
+        jobs = f"{count(comparison.jobs, 'job')} on {count(comparison.compared, 'node')}"
+        return f"{jobs} are too few to name any, however slow"
+    return f"the scatter hides a node on which jobs take less than {_hidden(comparison.detectable)} longer"
+
+
+def _undated(change: PeriodChange) -> str:
     """Where the families cannot show whether jobs became slower at the day."""
     if not change.families:
-        return [f"no family ran on enough days before and after {change.date} to compare"]
-    return [f"since {change.date} the scatter hides families that are slower by less than {share(change.detectable)}"]
+        return f"no family ran on enough days on both sides of {change.date}"
+    if math.isinf(change.detectable):
+        return f"too few days before or after {change.date} to name a family"
+    return f"the scatter hides families slower by less than {_hidden(change.detectable)} since {change.date}"
+
+
+def _hidden(detectable: float) -> str:
+    return "1,000 %" if detectable > MOST_HIDDEN else share(detectable)
 
 
 def _blocks(outcome: JobsOutcome, *, listed: bool, pictures: bool = False) -> Iterator[Block]:
@@ -165,10 +199,12 @@ def _blocks(outcome: JobsOutcome, *, listed: bool, pictures: bool = False) -> It
     if result.findings:
         yield Findings(findings=result.findings)
         yield from first_rows(SLOW_HEAD, [_slow_row(node) for node in result.slow])
-        if exclude := _exclude(outcome):
-            yield Copy(lines=(f"--exclude={exclude}",))
+        if named := _named(outcome):
+            yield Copy(lines=(f"--exclude={node_list(named)}",))
+            cost = f"{len(named)} of {count(len(outcome.table.nodes), 'node')}, which ran {share(_share(outcome))}"
+            yield Lines(rows=(("excluded", f"{cost} of the node hours of these jobs"),))
     if outcome.family:
-        yield from _family_lines(outcome.family)
+        yield from _family_lines(outcome.family, _named(outcome))
         yield from _pictures(outcome, outcome.family) if pictures else _bars(outcome.family)
         nodes = [(one.node, str(one.jobs), str(one.failed), f"{one.ratio:.2f}") for one in outcome.family.nodes]
         yield from first_rows(NODE_HEAD, nodes, BAR)
@@ -187,6 +223,7 @@ def _blocks(outcome: JobsOutcome, *, listed: bool, pictures: bool = False) -> It
         yield from first_rows(CHANGE_HEAD, rows)
     if listed:
         yield from first_rows(FAMILY_HEAD, [_family_row(family) for family in result.families])
+        yield Lines(rows=(("a family", _rule(outcome.patterns)),))
     yield Lines(rows=tuple(_lines(outcome)))
 
 
@@ -204,15 +241,24 @@ def _family_row(family: Family) -> tuple[str, ...]:
     return family.label, family.partition, str(family.size), str(family.jobs)
 
 
-def _family_lines(family: FamilyTimes) -> Iterator[Block]:
-    """One family: endings, run times, and the place of a job."""
+def _rule(patterns: Sequence[str]) -> str:
+    """What jobs of one family have in common."""
+    more = f"; so is what matches {', '.join(patterns)}" if patterns else ""
+    return (
+        "jobs of one user, partition, number of nodes and processors, and time limit, whose names and submit lines are "
+        f"equal without folders and with # for numbers{more}"
+    )
+
+
+def _family_lines(family: FamilyTimes, named: Sequence[str]) -> Iterator[Block]:
+    """One family: endings, run times, and the place of a job. `named`: nodes with findings."""
     endings = ", ".join(f"{number} {ending}" for ending, number in family.endings.items())
     rows = [("family", f"{family.family.label}: {share(family.completed)} of its jobs completed ({endings})")]
     if math.isfinite(family.median_s):
         low, high = map(_time, family.quartiles_s)
         rows.append(("run times", f"median {_time(family.median_s)}, half of them from {low} to {high}"))
     if family.job:
-        rows.append(("job", _job_text(family.job)))
+        rows.append(("job", _job_text(family.job, named)))
     yield Lines(rows=tuple(rows))
 
 
@@ -258,11 +304,13 @@ def _histogram(what: str, bars: Sequence[tuple[str, int]]) -> Iterator[Block]:
         yield Drawing(lines=(((what, ""),), *lines))
 
 
-def _job_text(job: JobPlace) -> str:
+def _job_text(job: JobPlace, named: Sequence[str]) -> str:
     where = f" on {some(job.nodes, MOST_NAMES)}" if job.nodes else ""
     among = f"; longer than {share(job.longer_than)} of its peers" if math.isfinite(job.longer_than) else ""
     compared = f", {job.ratio:.2f} times the family's median{among}" if math.isfinite(job.ratio) else ""
-    return f"{job.job} {job.ending.value} after {_time(job.elapsed_s)}{where}{compared}"
+    own = [node for node in named if node in job.nodes]
+    above = f"; named above: {some(own, MOST_NAMES)}" if own else ""
+    return f"{job.job} {job.ending.value} after {_time(job.elapsed_s)}{where}{compared}{above}"
 
 
 def _time(seconds: float) -> str:
@@ -280,9 +328,10 @@ def _lines(outcome: JobsOutcome) -> Iterator[tuple[str, str]]:
     yield (
         "compared",
         f"{count(comparison.compared, 'node')} of {comparison.nodes} in {families} and "
-        f"{count(comparison.jobs, 'job')}; jobs of one family on one day with each other",
+        f"{count(comparison.jobs, 'job')}; jobs of one family on one day with each other, each as slow as its slowest "
+        "node",
     )
-    if comparison.compared:
+    if math.isfinite(comparison.detectable):
         yield (
             "would see",
             f"a node on which jobs take {share(comparison.detectable)} longer, on half of the nodes; any node is "
@@ -337,7 +386,7 @@ def _change_lines(change: PeriodChange | None) -> Iterator[tuple[str, str]]:
         "change",
         f"{change.date}, {how}: of {count(len(change.families), 'family', 'families')} {', '.join(numbers)}{together}",
     )
-    if change.families:
+    if math.isfinite(change.detectable):
         yield "", f"a family whose jobs take {share(change.detectable)} longer would have been named"
     if change.one_sided:
         yield "one side", f"{some(change.one_sided, MOST_NAMES)} ran only before or only after it: not used"
@@ -347,5 +396,5 @@ def _change_lines(change: PeriodChange | None) -> Iterator[tuple[str, str]]:
 
 def _records(outcome: JobsOutcome) -> str:
     table = outcome.table
-    left = "; ".join(f"{number} {reason}" for reason, number in table.left_out.items())
+    left = "; ".join(f"{reason} {number}" for reason, number in table.left_out.items())
     return f"{table.records} read, {len(table.jobs)} used{left and ', left out: '}{left}"

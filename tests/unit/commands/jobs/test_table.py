@@ -26,3 +26,11 @@ def test_more_nodes_than_a_memory_holds_are_refused() -> None:
     texts = [f"n[{first}-{longest}]" for first in range(MOST_EXPANDED // longest + 2)]
     with pytest.raises(UsageError, match="shorter period"):
         job_table(read_accounting(lines(*texts)), Names())
+
+
+def test_the_time_of_nodes_counts_that_of_all_their_jobs() -> None:
+    """n1 ran 60 of the 60 + 2 * 60 + 60 s that nodes spent."""
+    table = job_table(read_accounting(lines("n1", "n[2-3]", "", "n3")), Names())
+    assert table.node_time({"n1"}) == pytest.approx(0.25)
+    assert table.node_time({"n1", "n3"}) == pytest.approx(0.75)
+    assert table.without_nodes == 1
