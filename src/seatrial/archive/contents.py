@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES, WIRING_BYTES
 from seatrial.archive.journal import Delivered, Entry, GroupDelivered, decode
 from seatrial.archive.run_files import DamagedRun, read_inside
+from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES, WIRING_BYTES
 from seatrial.files.writing import OwnFolder
 from seatrial.model.run import Contents, RunInfo
 from seatrial.model.words import count, some

@@ -11,16 +11,6 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.contents import Tally, files_damage, journal_damage, tolerant
-from seatrial.archive.inputs import (
-    ALL_FACTS_BYTES,
-    DESCRIPTION_BYTES,
-    FACTS_BYTES,
-    JOURNAL_BYTES,
-    WIRING_BYTES,
-    decoded,
-    journal_lines,
-    read_up_to,
-)
 from seatrial.archive.journal import (
     BenchmarkPlanned,
     DefaultStarted,
@@ -41,6 +31,16 @@ from seatrial.archive.journal import (
 from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record, refuse_many
 from seatrial.archive.stored_measurements import GROUPS, PAIRS, StoredMeasurements
 from seatrial.fabric import routed_fabric as routed
+from seatrial.files.inputs import (
+    ALL_FACTS_BYTES,
+    DESCRIPTION_BYTES,
+    FACTS_BYTES,
+    JOURNAL_BYTES,
+    WIRING_BYTES,
+    decoded,
+    journal_lines,
+    read_up_to,
+)
 from seatrial.files.owners import entries, is_own, is_own_or_roots
 from seatrial.model import formats
 from seatrial.model.errors import NoRun, SeatrialError

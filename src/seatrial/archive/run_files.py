@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
-from seatrial.archive.inputs import ANY_SIZE, BadInput, decoded, open_regular, read_up_to
+from seatrial.files.inputs import ANY_SIZE, BadInput, decoded, open_regular, read_up_to
 from seatrial.files.owners import is_ours, user_name
 from seatrial.model.errors import SeatrialError
 from seatrial.model.units import size

@@ -13,9 +13,9 @@ from urllib.parse import unquote
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
 from seatrial.archive.writer import sentences_on
 from seatrial.files.home_folders import temporary_folder
+from seatrial.files.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
 from seatrial.files.writing import rename_folder, replace_file, tentative_folder
 from seatrial.model import formats
 from seatrial.model.errors import UsageError

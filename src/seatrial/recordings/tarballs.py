@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from seatrial.archive.inputs import ANY_SIZE, open_regular
+from seatrial.files.inputs import ANY_SIZE, open_regular
 from seatrial.model.errors import UsageError
 from seatrial.recordings.trees import LARGEST_BYTES, TreeWriter, too_large
 

@@ -9,15 +9,15 @@ import pytest
 
 from seatrial.archive import headlines, layout
 from seatrial.archive.export import sample_counts
-from seatrial.archive.inputs import DESCRIPTION_BYTES
 from seatrial.archive.listing import list_archive
 from seatrial.archive.reader import find_run, read_run
 from seatrial.archive.run_files import DamagedRun, read_inside, read_tail
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.submitted import Submitted, find_submitted, write_submitted
+from seatrial.files.inputs import DESCRIPTION_BYTES
 from tests.support.builders import Cluster, abandoned, as_closed_by_earlier_version, fill, info_of, names, record, sail
 from tests.support.json_objects import parsed
-from tests.unit.archive.test_inputs import make_fifo, seatrial
+from tests.unit.files.test_inputs import make_fifo, seatrial
 
 CLUSTER = Cluster(nodes=names(2))
 DEEP = b'{"format": 1, "later": ' + b"[" * 20_000 + b"]" * 20_000 + b"}"

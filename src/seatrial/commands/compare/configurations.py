@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from seatrial.archive.inputs import TABLES_BYTES, argument_text, read_input
 from seatrial.archive.layout import RUN_FILE
 from seatrial.archive.run_sets import find_runs, load_tables
 from seatrial.benchmarks import catalogue
 from seatrial.benchmarks.gates import judge
+from seatrial.files.inputs import TABLES_BYTES, argument_text, read_input
 from seatrial.importers.configuration_tables import TableWords, labelled, read_table
 from seatrial.importers.osu import COUNTED, TOOL_WORDS
 from seatrial.judgement.pair_limit import limit_between

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from seatrial.archive.inputs import MATRIX_BYTES, TABLES_BYTES, argument_text, open_argument, read_input, read_up_to
+from seatrial.files.inputs import MATRIX_BYTES, TABLES_BYTES, argument_text, open_argument, read_input, read_up_to
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.inputs import TABLES_BYTES, BadInput, read_input
+from seatrial.files.inputs import TABLES_BYTES, BadInput, read_input
 from seatrial.model.errors import LaunchError
 from seatrial.model.node_list import expand
 from seatrial.process.process import run

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive import inputs
-from seatrial.archive.inputs import BadInput, argument_text, decoded, open_argument, open_regular, read_input
+from seatrial.files import inputs
+from seatrial.files.inputs import BadInput, argument_text, decoded, open_argument, open_regular, read_input
 from tests.support.command_server import server
 
 MEMORY_BYTES = 2 << 30
