@@ -37,6 +37,8 @@ from seatrial.files.inputs import (
     FACTS_BYTES,
     JOURNAL_BYTES,
     WIRING_BYTES,
+    Allowance,
+    as_text,
     decoded,
     journal_lines,
     read_up_to,
@@ -145,12 +147,11 @@ def refuse_damaged(folder: Path) -> None:
 def read_facts_texts(folder: Path, reading: str) -> dict[str, str]:
     """Raw facts by node, of one reading (`before` or `after`). Raises DamagedRun."""
     texts = {}
-    left_bytes = ALL_FACTS_BYTES
+    together = Allowance(ALL_FACTS_BYTES, folder / layout.FACTS_FOLDER)
     for path in sorted((folder / layout.FACTS_FOLDER).glob(f"*.{reading}.txt")):
         node, _ = layout.node_of(path)
-        content = read_inside(folder, path, min(FACTS_BYTES, left_bytes))
-        left_bytes -= len(content)
-        texts[node] = content.decode("utf-8", errors="replace")
+        with damage():
+            texts[node] = as_text(together.take(read_inside(folder, path, FACTS_BYTES)), path)
     return texts
 
 

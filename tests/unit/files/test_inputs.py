@@ -78,7 +78,7 @@ def test_a_folder_of_tables_has_one_limit_for_all(tmp_path: Path) -> None:
         os.truncate(tmp_path / name, inputs.TABLES_BYTES - 5)
     done = seatrial("judge", ".", folder=tmp_path)
     assert done.returncode == 64
-    assert "at most 5 B are read" in done.stderr
+    assert "All that is in . is too large; at most 256 MiB are read" in done.stderr
 
 
 def make_fifo(path: Path) -> None:
