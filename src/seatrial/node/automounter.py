@@ -4,6 +4,7 @@ auto.master(5) and autofs(5): the master map has a line for each mount point and
 are names below the mount point, those of a direct map (`/-`) are whole paths.
 """
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -15,26 +16,36 @@ MASTER = "/etc/auto.master"
 INCLUDED = re.compile(r"/etc/auto\.master\.d/[^/]+\.autofs")
 DIRECT = "/-"
 WILDCARD = "*"
+LONGEST_PATH = 4096
+"""PATH_MAX of Linux."""
+MOST_KEYS = 50_000
 FILE_MAP = re.compile(r"file(?:,[a-z]+)?:")
 
 
 def read_automounts(frame: Frame) -> tuple[AutomountKey, ...]:
-    """The entries in the order of the daemon: each mount point of the master map, then the keys of its map."""
+    """The entries in the order of the daemon: each mount point of the master map, then the keys of its map.
+
+    The first MOST_KEYS: a map may be that of any number of mount points.
+    """
     included = sorted(path for path in frame.files if INCLUDED.fullmatch(path))
     masters = [MASTER, *included] if MASTER in frame.files else included
-    return tuple(key for master in masters for line in frame.files[master] for key in _of_mount_point(frame, line))
+    maps: dict[str, list[tuple[str, str]]] = {}
+    keys = (key for master in masters for line in frame.files[master] for key in _of_mount_point(frame, line, maps))
+    return tuple(itertools.islice((key for key in keys if len(key.path) <= LONGEST_PATH), MOST_KEYS))
 
 
-def _of_mount_point(frame: Frame, line: str) -> Iterator[AutomountKey]:
+def _of_mount_point(frame: Frame, line: str, maps: dict[str, list[tuple[str, str]]]) -> Iterator[AutomountKey]:
+    """`maps`: those that were read already, name -> keys and where they lead."""
     words = line.split()
     if len(words) < 2 or not words[0].startswith("/"):
         return
     point, name = words[0].rstrip("/") or "/", FILE_MAP.sub("", words[1])
     if words[0] != DIRECT:
         yield AutomountKey(path=point, map=name, whole=True)
-    for entry in frame.files.get(name, ()):
-        key, _, location = entry.strip().partition(" ")
-        place = location.split()[-1] if location.split() else ""
+    if name not in maps:
+        entries = (entry.strip().partition(" ") for entry in frame.files.get(name, ()))
+        maps[name] = [(key, "".join(location.split()[-1:])) for key, _, location in entries]
+    for key, place in maps[name]:
         if words[0] == DIRECT and key.startswith("/"):
             yield AutomountKey(path=key.rstrip("/"), map=name, location=place)
         elif words[0] != DIRECT and "/" not in key:
@@ -44,7 +55,8 @@ def _of_mount_point(frame: Frame, line: str) -> Iterator[AutomountKey]:
 
 def entries_of(path: str, keys: Sequence[AutomountKey]) -> tuple[AutomountKey, ...]:
     """The entries that take this path or a folder above it, in their order."""
-    return tuple(key for key in keys if path == key.path or path.startswith(f"{key.path.rstrip('/')}/"))
+    above = {path, *(path[:place] for place, letter in enumerate(path) if letter == "/")}
+    return tuple(key for key in keys if key.path.rstrip("/") in above)
 
 
 class Obstacle(NamedTuple):
