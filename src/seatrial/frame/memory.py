@@ -27,23 +27,26 @@ def make_do() -> None:
 
     Whatever others wrote, the machine has memory left. Raises SeatrialError where there is too little for anything.
     """
-    if resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY and (free_bytes := _free_bytes()):
-        limit_own_memory(max(int(free_bytes * MOST_SHARE), ALWAYS_BYTES))
+    before, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    free_bytes = _free_bytes()
+    most_bytes = max(int(free_bytes * MOST_SHARE), ALWAYS_BYTES)
+    if free_bytes and (before == resource.RLIM_INFINITY or before > most_bytes):
+        limit_own_memory(most_bytes)
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return
     if limit < LEAST_BYTES:
         allowed = f"This shell allows {limit >> 20} MiB of memory (ulimit -v)"
         raise SeatrialError(f"{allowed}, and seatrial takes {LEAST_BYTES >> 20}.", REMEDY)
-    before = os.environ.get(THREADS)
+    threads = os.environ.get(THREADS)
     os.environ[THREADS] = "1"
     try:
         import numpy as np  # noqa: F401 - loaded now, while the variable is set
     finally:  # programs that are started have it as the user set it
-        if before is None:
+        if threads is None:
             del os.environ[THREADS]
         else:
-            os.environ[THREADS] = before
+            os.environ[THREADS] = threads
 
 
 def _free_bytes() -> int:

@@ -33,12 +33,7 @@ class Carriers:
         return self.names.get(device.address) or (device.names or (device.address,))[0]
 
 
-def device_limit(device: PciDevice, facts: NodeFacts) -> Limit | NoLimit:
-    """See `_device_limit`."""
-    return _device_limit(device, Carriers(facts))
-
-
-def _device_limit(device: PciDevice, of: Carriers) -> Limit | NoLimit:
+def device_limit(device: PciDevice, of: Carriers) -> Limit | NoLimit:
     """The largest rate at which `device` writes to memory, bytes per second, one direction: path "n1 mlx5_0 > root".
 
     The smallest of every PCIe link above it and of the sum of its active ports.
@@ -95,7 +90,7 @@ def node_limits(facts: NodeFacts) -> tuple[Limit | NoLimit | ComputePeak, ...]:
     return (
         *memory_limits(facts),
         *socket_limits(facts),
-        *(_device_limit(device, of) for device in devices),
+        *(device_limit(device, of) for device in devices),
         *_rails(devices, of),
         *compute_peaks(facts),
     )

@@ -55,8 +55,8 @@ def _network(port: NodePort) -> Network:
 def _most(ports: Sequence[tuple[float, NodePort]]) -> dict[Network, float]:
     """The largest capacity in each network."""
     most: dict[Network, float] = {}
-    for each, port in ports:
-        most[_network(port)] = max(each, most.get(_network(port), each))
+    for rate, port in ports:
+        most[_network(port)] = max(rate, most.get(_network(port), rate))
     return most
 
 
@@ -69,10 +69,11 @@ def capacity(port: NodePort) -> float:
     return min((term.bytes_per_s for term in (*terms, *bus)), default=math.inf)
 
 
-def _speak(one: Network, two: Network) -> bool:
-    if not isinstance(one[0], PortFamily) or one[0] is not two[0]:
+def _speak(source: Network, target: Network) -> bool:
+    (family, prefix), (other_family, other_prefix) = source, target
+    if not isinstance(family, PortFamily) or family is not other_family:
         return False
-    return one[1] == two[1] or len({one[1], two[1]} - {"", DEFAULT_PREFIX}) < 2
+    return prefix == other_prefix or len({prefix, other_prefix} - {"", DEFAULT_PREFIX}) < 2
 
 
 def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:

@@ -50,8 +50,8 @@ def read_mounts(frame: Frame) -> tuple[tuple[Mount, ...], dict[str, str]]:
 
 def read_paths(frame: Frame) -> dict[str, bool]:
     """Path of $SEATRIAL_PATHS -> whether statfs(2) of it succeeded within 3 s; the first MOST_PATHS."""
-    said = sorted(each for each in frame.values.items() if each[0].startswith("reach /") and each[1] in ANSWERS)
-    return {item.removeprefix("reach "): ANSWERS[answer] for item, answer in said[:MOST_PATHS]}
+    answers = sorted(each for each in frame.values.items() if each[0].startswith("reach /") and each[1] in ANSWERS)
+    return {item.removeprefix("reach "): ANSWERS[answer] for item, answer in answers[:MOST_PATHS]}
 
 
 def _unescaped(text: str) -> str:

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.limits.node import device_limit, node_limits
+from seatrial.limits.node import node_limits
 from seatrial.limits.path import path_limit
 from seatrial.limits.rails import Rail, together
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import PciDevice, PciKind
 from seatrial.model.hca import PortFamily, PortState
 from seatrial.model.limit import ComputePeak, Limit, NoLimit
-from tests.support.limits_examples import device, ethernet, hca, hop, is_limit, node, port
+from tests.support.limits_examples import device, device_limit, ethernet, hca, hop, is_limit, node, port
 
 
 def test_two_fdr_ports_on_pcie_3_x8_are_bound_by_pcie() -> None:
