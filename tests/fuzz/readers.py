@@ -13,10 +13,10 @@ import msgspec
 
 import seatrial
 from seatrial.archive import headlines, journal, layout
-from seatrial.archive.inputs import decoded
 from seatrial.benchmarks.catalogue import BENCHMARKS, parse_as
 from seatrial.benchmarks.gates import judge
 from seatrial.fabric import forwarding, ibnetdiscover
+from seatrial.files.inputs import decoded
 from seatrial.importers.formats import FORMATS, read_matrix
 from seatrial.launch.line_options import Dialect
 from seatrial.launch.line_parser import parse_line

@@ -2,6 +2,7 @@
 
 import msgspec
 
+import seatrial.limits.node as limits_of_nodes
 from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import PciDevice, PciHop, PciKind, ProcessorFacts
 from seatrial.model.hca import Hca, Port, PortFamily, PortState
@@ -85,3 +86,8 @@ def is_limit(found: Limit | NoLimit | ComputePeak) -> Limit:
     assert found.limit_bytes_per_s == found.binding_term.bytes_per_s
     assert found.limit_bytes_per_s <= found.gate_bytes_per_s
     return found
+
+
+def device_limit(device: PciDevice, facts: NodeFacts) -> Limit | NoLimit:
+    """The limit of a device of this node."""
+    return limits_of_nodes.device_limit(device, limits_of_nodes.Carriers(facts))

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES, WIRING_BYTES
 from seatrial.archive.journal import Delivered, Entry, GroupDelivered, decode
-from seatrial.archive.run_files import DamagedRun, read_inside
+from seatrial.archive.run_files import DamagedRun, damage, read_inside
+from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES, WIRING_BYTES, Allowance
 from seatrial.files.writing import OwnFolder
 from seatrial.model.run import Contents, RunInfo
 from seatrial.model.words import count, some
@@ -156,13 +156,13 @@ def _evidence(folder: Path) -> Iterator[tuple[str, Path]]:
 def _digests(folder: Path, evidence: Mapping[str, Path]) -> Mapping[str, str]:
     """SHA-256 of each file by its name; empty where it cannot be read, or more than all of them may have was read."""
     digests = {}
-    left_bytes = ALL_FACTS_BYTES + WIRING_BYTES
+    together = Allowance(ALL_FACTS_BYTES + WIRING_BYTES, folder)
     for name, path in evidence.items():
         try:
-            content = read_inside(folder, path, min(WIRING_BYTES, left_bytes))
+            with damage():
+                content = together.take(read_inside(folder, path, WIRING_BYTES))
         except DamagedRun:
             digests[name] = ""
             continue
-        left_bytes -= len(content)
         digests[name] = hashlib.sha256(content).hexdigest()
     return digests

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import ANY_SIZE
 from seatrial.archive.journal import Delivered, GroupDelivered
 from seatrial.archive.layout import ExportFormat
 from seatrial.archive.reader import read_entries, read_info
@@ -27,6 +26,7 @@ from seatrial.archive.samples import (
     write_samples,
 )
 from seatrial.archive.writer import sentences, sentences_on
+from seatrial.files.inputs import ANY_SIZE
 from seatrial.files.writing import descriptor_path, open_named
 from seatrial.model.errors import SeatrialError
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import JOURNAL_BYTES, journal_lines
 from seatrial.archive.journal import GroupDelivered, decode
 from seatrial.archive.reader import read_info
 from seatrial.archive.run_files import DamagedRun, damage, opened_inside
+from seatrial.files.inputs import JOURNAL_BYTES, journal_lines
 from seatrial.judgement.nodes.run_values import NodeValue, node_values
 from seatrial.model.measurement import GroupMeasurement, Phase
 

@@ -12,16 +12,6 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.contents import Tally, files_damage, journal_damage, tolerant
-from seatrial.archive.inputs import (
-    ALL_FACTS_BYTES,
-    DESCRIPTION_BYTES,
-    FACTS_BYTES,
-    JOURNAL_BYTES,
-    WIRING_BYTES,
-    decoded,
-    journal_lines,
-    read_up_to,
-)
 from seatrial.archive.journal import (
     BenchmarkPlanned,
     DefaultStarted,
@@ -42,6 +32,18 @@ from seatrial.archive.journal import (
 from seatrial.archive.run_files import DamagedRun, damage, opened_inside, read_inside, read_record, refuse_many
 from seatrial.archive.stored_measurements import GROUPS, PAIRS, StoredMeasurements
 from seatrial.fabric import routed_fabric as routed
+from seatrial.files.inputs import (
+    ALL_FACTS_BYTES,
+    DESCRIPTION_BYTES,
+    FACTS_BYTES,
+    JOURNAL_BYTES,
+    WIRING_BYTES,
+    Allowance,
+    as_text,
+    decoded,
+    journal_lines,
+    read_up_to,
+)
 from seatrial.files.owners import entries, is_own, is_own_or_roots
 from seatrial.model import formats
 from seatrial.model.errors import NoRun, SeatrialError
@@ -146,12 +148,11 @@ def refuse_damaged(folder: Path) -> None:
 def read_facts_texts(folder: Path, reading: str) -> dict[str, str]:
     """Raw facts by node, of one reading (`before` or `after`). Raises DamagedRun."""
     texts = {}
-    left_bytes = ALL_FACTS_BYTES
+    together = Allowance(ALL_FACTS_BYTES, folder / layout.FACTS_FOLDER)
     for path in sorted((folder / layout.FACTS_FOLDER).glob(f"*.{reading}.txt")):
         node, _ = layout.node_of(path)
-        content = read_inside(folder, path, min(FACTS_BYTES, left_bytes))
-        left_bytes -= len(content)
-        texts[node] = content.decode("utf-8", errors="replace")
+        with damage():
+            texts[node] = as_text(together.take(read_inside(folder, path, FACTS_BYTES)), path)
     return texts
 
 

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
-from seatrial.archive.inputs import ANY_SIZE, BadInput, decoded, open_regular, read_up_to
+from seatrial.files.inputs import BadInput, decoded, open_regular, read_up_to
 from seatrial.files.owners import is_ours, user_name
 from seatrial.model.errors import SeatrialError
 from seatrial.model.units import size
 
-TAIL_BYTES = 64 << 10
 SMALL_BYTES = 256 << 10
 """A file of this size is always read; the description of a run of 4,096 nodes has about that."""
 OWNER_BYTES = 512 << 20
@@ -37,16 +36,6 @@ def read_record(folder: Path, path: Path, kind: type[_Record], most_bytes: int) 
     content = read_inside(folder, path, most_bytes)
     with damage():
         return decoded(content, kind, path)
-
-
-def read_tail(folder: Path, path: Path, most_bytes: int = TAIL_BYTES) -> str:
-    """The end of a log below `folder`, at most `most_bytes`; empty where it cannot be read."""
-    try:
-        with opened_inside(folder, path, ANY_SIZE) as stream:
-            stream.seek(max(stream.seek(0, os.SEEK_END) - most_bytes, 0))
-            return stream.read(most_bytes).decode("utf-8", errors="replace")
-    except (DamagedRun, OSError):
-        return ""
 
 
 @contextmanager

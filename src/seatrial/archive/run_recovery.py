@@ -11,7 +11,6 @@ import msgspec
 from seatrial.archive import contents, layout
 from seatrial.archive.closing import close_folder, sweep
 from seatrial.archive.contents import Tally, tolerant
-from seatrial.archive.inputs import JOURNAL_BYTES
 from seatrial.archive.journal import (
     Delivered,
     Entry,
@@ -28,6 +27,7 @@ from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.run_files import read_inside
 from seatrial.archive.samples import SamplesUnmade
 from seatrial.archive.writer import ArchiveError, sentences
+from seatrial.files.inputs import JOURNAL_BYTES
 from seatrial.files.owners import entries, owner_of
 from seatrial.files.writing import Foreign, own_folder, rename_folder
 from seatrial.model.loss import unmeasured

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import JOURNAL_BYTES, journal_lines
 from seatrial.archive.journal import SessionStarted, decode
 from seatrial.archive.reader import read_info, run_folders
 from seatrial.archive.run_files import DamagedRun, damage, opened_inside
+from seatrial.files.inputs import JOURNAL_BYTES, journal_lines
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.placement import node_of
 from seatrial.model.run import RunInfo, run_kind

@@ -8,9 +8,9 @@ from typing import Generic, TypeVar, overload
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import JOURNAL_BYTES, journal_lines
 from seatrial.archive.journal import Delivered, GroupDelivered, decode
 from seatrial.archive.run_files import DamagedRun, damage, opened_inside
+from seatrial.files.inputs import JOURNAL_BYTES, journal_lines
 from seatrial.model.measurement import GroupMeasurement, Measurement
 
 _One = TypeVar("_One", bound=Measurement | GroupMeasurement)

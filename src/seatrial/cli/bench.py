@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from seatrial.archive.inputs import SCENARIO_BYTES
 from seatrial.benchmarks import catalogue
 from seatrial.cli.bench_run import run
 from seatrial.cli.bench_scale import scale
@@ -20,6 +19,7 @@ from seatrial.commands.acceptance import spec as acceptance_spec
 from seatrial.commands.acceptance import view as acceptance_view
 from seatrial.commands.benchmarks import view as benchmarks_view
 from seatrial.driver.benchmark import definition
+from seatrial.files.inputs import SCENARIO_BYTES
 from seatrial.model.settings import RUN_BUDGET_S, SiteSettings
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from seatrial.archive.inputs import ROUTES_BYTES
 from seatrial.cli.groups import Group
 from seatrial.cli.options import DURATION, PATH, read_text, routes_option
 from seatrial.cli.outcome import OutputForms, output_options
@@ -16,6 +15,7 @@ from seatrial.cli.parameters import argument, option
 from seatrial.commands.fabric import view as fabric_view
 from seatrial.fabric import counters, forwarding, ibnetdiscover, map_check, table_check
 from seatrial.fabric import counters as fabric_counters
+from seatrial.files.inputs import ROUTES_BYTES
 from seatrial.launch import site_outputs
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count

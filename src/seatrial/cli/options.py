@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from seatrial.archive.inputs import MAP_BYTES, argument_text
 from seatrial.cli.parameters import (
     PathType,
     Text,
@@ -21,6 +20,7 @@ from seatrial.cli.parameters import (
     path_trouble,
     run_names,
 )
+from seatrial.files.inputs import MAP_BYTES, argument_text
 from seatrial.limits.what_if import parse_change
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import parse_nodes

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.inputs import DESCRIPTION_BYTES, read_input
+from seatrial.files.inputs import DESCRIPTION_BYTES, read_input
 from seatrial.files.trust import distrust
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import parse_nodes

@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from seatrial.archive import swaps
-from seatrial.archive.inputs import TABLES_BYTES
 from seatrial.cli.groups import Group
 from seatrial.cli.options import PATH, SHARE, archive_option, read_text
 from seatrial.cli.outcome import OutputForms, output_options
@@ -14,6 +13,7 @@ from seatrial.cli.parameters import argument, option
 from seatrial.commands.swap import judge as swap_judge
 from seatrial.commands.swap import view as swap_view
 from seatrial.commands.swap import words as swap_words
+from seatrial.files.inputs import TABLES_BYTES
 from seatrial.model.errors import UsageError
 from seatrial.model.part_swap import SwapHistory
 

@@ -12,7 +12,7 @@ from seatrial.archive import layout
 from seatrial.archive.closing import closed_as
 from seatrial.archive.reader import read_info
 from seatrial.archive.recovery import recover_runs, watching
-from seatrial.archive.run_files import DamagedRun, read_tail
+from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_recovery import partial_folders
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.node_selection import allocation_s, enough, sampled, within_node_hours
@@ -27,6 +27,7 @@ from seatrial.driver.submitted import (
     write_settings,
     write_submitted,
 )
+from seatrial.files.inputs import read_end
 from seatrial.files.owners import is_own, owner_of
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.errors import SeatrialError, UsageError
@@ -173,7 +174,7 @@ def _recovered(folder: Path, submitted: Submitted, progress: Progress) -> Collec
 
 
 def _last_word(folder: Path) -> str:
-    words = read_tail(folder, folder / "output.txt").strip()
+    words = read_end(folder / "output.txt", folder=folder).strip()
     return words.splitlines()[-1] if words else ""
 
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from seatrial.archive.inputs import MAP_BYTES, ROUTES_BYTES, argument_text
 from seatrial.archive.reader import read_wiring
 from seatrial.fabric import forwarding, ibnetdiscover
 from seatrial.fabric import routed_fabric as routed
 from seatrial.fabric.slurm_topology import parse_leaf_file
+from seatrial.files.inputs import MAP_BYTES, ROUTES_BYTES, argument_text
 from seatrial.launch.contract import Hosts
 from seatrial.launch.site_outputs import discover, read_tables
 from seatrial.model.errors import UsageError

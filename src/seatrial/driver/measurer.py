@@ -7,7 +7,6 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import NodeLost, PairCapped, PairHung, RoundEnded, SessionStarted
-from seatrial.archive.run_files import read_tail
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.capping import UNTOUCHED, Caps
 from seatrial.driver.clock import monotonic_s
@@ -15,6 +14,7 @@ from seatrial.driver.deliveries import carry_out, delivered, started, timed
 from seatrial.driver.node_selection import grouped
 from seatrial.driver.progress import Progress
 from seatrial.driver.session_losses import Losses, placed
+from seatrial.files.inputs import read_end
 from seatrial.launch.contract import PLAIN, Launcher, Session, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, SeatrialError
 from seatrial.model.loss import CappedPair, Loss, LossCause, Moment, SessionLoss, unmeasured
@@ -279,7 +279,7 @@ class Measurer:
     def said(self) -> str:
         """What the latest launch wrote to standard error so far, and to standard output before the probe was ready."""
         folder = self._writer.folder
-        text = read_tail(folder, folder / layout.LOGS_FOLDER / f"launch-{self._sessions}.err", LOG_BYTES)
+        text = read_end(folder / layout.LOGS_FOLDER / f"launch-{self._sessions}.err", LOG_BYTES, folder)
         return f"{text}\n{getattr(self._session, 'banter', '')}"
 
     def close(self, *, kill: bool = False) -> None:

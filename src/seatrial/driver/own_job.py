@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.inputs import BadInput
 from seatrial.archive.layout import JOURNAL_FILE, is_open
 from seatrial.archive.reader import measurements_of, read_entries, read_info, trusted_runs
 from seatrial.driver.clock import monotonic_s
+from seatrial.files.inputs import BadInput
 from seatrial.launch.contract import Hurries, Launcher, SeesOwnJob
 from seatrial.locate.evidence import APART, Pair, run_value
 from seatrial.model.errors import SeatrialError

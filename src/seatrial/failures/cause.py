@@ -31,7 +31,7 @@ REPEAT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\]){0,200}\]|(?<![*+?}])[*+]", re.
 WORD = re.compile(r"<([a-z-]+)>")
 COMMAND = re.compile(r"\n(?:srun|salloc|sbatch): error: ")
 ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f]")
-LABEL = re.compile(r"^(?: *(\d+):(?: |$)|\[([\w@,.-]+)\]<std(?:err|out)>:[ \t]?)(.*)$")
+LABEL = re.compile(r"^(?: *(\d{1,9}):(?: |$)|\[([\w@,.-]+)\]<std(?:err|out)>:[ \t]?)(.*)$")
 """What srun --label ("3: ") and mpirun --tag-output ("[1,3]<stderr>:") put before each line of a rank."""
 LONGEST_LINE = 6000
 """More than a path may have, with a message about it."""

@@ -4,6 +4,7 @@ Launchers end all ranks once one has died. What they report before that is the c
 a consequence, and a consequence makes no node suspect.
 """
 
+import itertools
 import re
 import signal
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from seatrial.model.loss import Loss, LossCause, RankDeath
 from seatrial.model.node_list import expand
 
 TASKS = re.compile(r"srun: error: ([\w.,\[\]-]+): tasks? ([\d,-]+): ([^\n]+)")
+NUMBER = re.compile(r"\d{1,9}")
 NODE_FAILURE = re.compile(r"srun: error: Node failure on ([\w.,\[\]-]+)")
 OOM_KILL = re.compile(
     r"slurmstepd(?:-([\w.-]{1,255}))?: error: [^\n]{0,400}(?:[Dd]etected \d{1,9} oom[_-]kill event|oom-kill)"
@@ -22,20 +24,23 @@ OOM_KILL = re.compile(
 ABORTED = re.compile(r"srun: Job step aborted|\*\*\* (?:STEP|JOB) [^\n]{0,400} CANCELLED")
 BY_SLURM = "srun: Job step aborted"
 ENDING = re.compile(rf"_step_signal: Terminating|srun: Terminating job step|{ABORTED.pattern}")
-EXIT_CODE = re.compile(r"Exited with exit code (\d+)")
+EXIT_CODE = re.compile(r"Exited with exit code (\d{1,9})\b")
 OUT_OF_MEMORY = "out of memory"
-NOTICED = re.compile(r"noticed that process rank (\d+) with PID \d+ on node (\S+) exited on\s{1,80}signal (\d+)")
+NOTICED = re.compile(
+    r"noticed that process rank (\d{1,9}) with PID \d+ on node (\S+) exited on\s{1,80}signal (\d{1,9})"
+)
 FIRST_EXIT = re.compile(r"Process name: \[\[[^\]]{1,80}\],\s{0,80}(\d{1,9})\]\s{1,80}Exit code:\s{1,80}(\d{1,9})")
 DAEMON_LOST = re.compile(
     r"lost communication with a remote daemon[\s\S]{0,400}?Remote daemon\s{0,80}:\s{0,80}\S{1,80} on node (\S{1,255})"
 )
 BAD_TERMINATION = re.compile(
-    r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\s*\n=\s+(?:RANK (\d+) )?PID (\d+) RUNNING AT (\S+)\s*\n"
-    r"=\s+(EXIT CODE|EXIT STATUS|KILLED BY SIGNAL): (\d+)"
+    r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\s*\n"
+    r"=\s+(?:RANK (\d{1,9}) )?PID (\d{1,9}) RUNNING AT (\S+)\s*\n"
+    r"=\s+(EXIT CODE|EXIT STATUS|KILLED BY SIGNAL): (\d{1,9})"
 )
 EXIT_STRING = re.compile(r"YOUR APPLICATION TERMINATED WITH THE EXIT STRING: [^\n]{0,400}\(signal (\d{1,9})\)")
-OWN_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d+)\] Signal: [^\n]{0,400}\((\d{1,9})\)")
-UCX_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d+):\d+:\d+\] Caught signal (\d+)")
+OWN_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d{1,9})\] Signal: [^\n]{0,400}\((\d{1,9})\)")
+UCX_HANDLER = re.compile(r"(?m)^\[([\w.-]+):(\d{1,9}):\d+:\d+\] Caught signal (\d{1,9})")
 SIGNALS = {signal.strsignal(number): int(number) for number in signal.valid_signals()}
 KILL, TERM = int(signal.SIGKILL), int(signal.SIGTERM)
 SHELL_SIGNALS = range(129, 129 + 31)
@@ -59,7 +64,8 @@ def read_loss(text: str, ranks: Ranks, *, timed_out: bool = False) -> Loss:
     text = plain(text)
     by_slurm, by_mpirun = tuple(_slurm_deaths(text, ranks)), tuple(_mpirun_deaths(text, ranks))
     deaths = (by_mpirun or _of_daemons(by_slurm)) if ranks.by_daemons else (by_slurm or by_mpirun)
-    failed = tuple(node for found in NODE_FAILURE.findall(text) for node in _nodes(found))
+    failures = (node for found in NODE_FAILURE.findall(text) for node in _nodes(found))
+    failed = tuple(itertools.islice(failures, MOST_NAMED))
     failed += tuple(_place_at(host, ranks) for host in DAEMON_LOST.findall(text))
     if failed or NODE_FAIL in text:
         return Loss(cause=LossCause.NODE_FAILURE, suspects=_unique(failed), deaths=deaths)
@@ -90,8 +96,12 @@ def _from_outside(text: str, deaths: Sequence[RankDeath]) -> bool:
 def _slurm_deaths(text: str, ranks: Ranks) -> Iterator[RankDeath]:
     ending = ENDING.search(text)
     since = ending.start() if ending else len(text)
+    named = 0
     for match in TASKS.finditer(text):
         nodes, tasks = _nodes(match.group(1)), _numbers(match.group(2))
+        named += len(nodes) + len(tasks)
+        if named > MOST_NAMED:
+            return
         code, number, memory = _end(match.group(3))
         if code == 0:
             continue
@@ -184,7 +194,7 @@ def _with_memory(text: str, deaths: tuple[RankDeath, ...]) -> tuple[RankDeath, .
     nodes = set(OOM_KILL.findall(text))
     if not nodes:
         return deaths
-    hit = [one for one in deaths if one.first and (one.node in nodes or (nodes == {""} and one.signal == KILL))]
+    hit = {one for one in deaths if one.first and (one.node in nodes or (nodes == {""} and one.signal == KILL))}
     if not hit and not deaths:
         return tuple(RankDeath(node=node, signal=KILL, out_of_memory=True) for node in sorted(nodes) if node)
     return tuple(msgspec.structs.replace(one, out_of_memory=True) if one in hit else one for one in deaths)
@@ -247,11 +257,15 @@ def _nodes(text: str) -> tuple[str, ...]:
 
 
 def _numbers(text: str) -> list[int]:
-    """1-3,5 -> 1, 2, 3, 5; a range is cut after a million."""
+    """1-3,5 -> 1, 2, 3, 5; cut after MOST_NAMED."""
     numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
+        if not NUMBER.fullmatch(first) or (dash and not NUMBER.fullmatch(last)):
             continue
-        numbers += range(int(first), min(int(last or first), int(first) + 1_000_000) + 1)
+        numbers += range(int(first), min(int(last or first), int(first) + MOST_NAMED - len(numbers) - 1) + 1)
     return numbers
+
+
+MOST_NAMED = 1 << 20
+"""Nodes and ranks in all messages of a text; srun has a message for each way in which its tasks ended."""

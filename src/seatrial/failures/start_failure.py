@@ -52,7 +52,7 @@ LINES_OF = (
 """How lines of a speaker look, if no cause is known for them; in the order of `Speaker`."""
 SSH_REMEDY = "`ssh -o BatchMode=yes HOST true` must work for each host without a question."
 LONGEST_REPLY = 160
-LABEL = re.compile(r"^ *(\d+): ?(.*)$", re.MULTILINE)
+LABEL = re.compile(r"^ *(\d{1,9}): ?(.*)$", re.MULTILINE)
 """The prefix that `srun --label` puts before each line of a task."""
 LONGEST = 300
 LONGEST_LINE = 4096

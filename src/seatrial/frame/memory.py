@@ -3,35 +3,59 @@
 import errno
 import os
 import resource
+from pathlib import Path
 
 from seatrial.model.errors import SeatrialError
+from seatrial.process.process import limit_own_memory
 
 LEAST_BYTES = 256 << 20
 """Address space with which every command starts; with 150 MiB the interpreter's own libraries end the process."""
+MOST_SHARE = 0.75
+"""Of the memory that is free when a command begins."""
+ALWAYS_BYTES = 4 << 30
+"""A matrix of 25 million pairs takes that."""
 THREADS = "OPENBLAS_NUM_THREADS"
 """OpenBLAS reserves tens of MiB for each core as NumPy is loaded, and ends the process where it cannot have them."""
+MEMORY = Path("/proc/meminfo")
 REMEDY = (
     "Allow more (ulimit -v unlimited, or --mem of the job), then run it again; `seatrial runs recover` closes a run."
 )
 
 
 def make_do() -> None:
-    """Where `ulimit -v` holds, load NumPy for one core. Raises SeatrialError where there is too little for anything."""
+    """Take no more than a share of the memory that is free; where `ulimit -v` holds, load NumPy for one core.
+
+    Whatever others wrote, the machine has memory left. Raises SeatrialError where there is too little for anything.
+    """
+    before, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    free_bytes = _free_bytes()
+    most_bytes = max(int(free_bytes * MOST_SHARE), ALWAYS_BYTES)
+    if free_bytes and (before == resource.RLIM_INFINITY or before > most_bytes):
+        limit_own_memory(most_bytes)
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return
     if limit < LEAST_BYTES:
         allowed = f"This shell allows {limit >> 20} MiB of memory (ulimit -v)"
         raise SeatrialError(f"{allowed}, and seatrial takes {LEAST_BYTES >> 20}.", REMEDY)
-    before = os.environ.get(THREADS)
+    threads = os.environ.get(THREADS)
     os.environ[THREADS] = "1"
     try:
         import numpy as np  # noqa: F401 - loaded now, while the variable is set
     finally:  # programs that are started have it as the user set it
-        if before is None:
+        if threads is None:
             del os.environ[THREADS]
         else:
-            os.environ[THREADS] = before
+            os.environ[THREADS] = threads
+
+
+def _free_bytes() -> int:
+    """Memory that the kernel would give without swapping; 0 where it does not say that."""
+    try:
+        fields = (line.split() for line in MEMORY.read_bytes().splitlines())
+        return next((int(field[1]) << 10 for field in fields if field[0] == b"MemAvailable:"), 0)
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def starved(error: BaseException) -> str:

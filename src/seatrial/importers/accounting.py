@@ -1,6 +1,7 @@
 """Jobs of a scheduler's accounting: `sacct` as text or JSON, a database of slurm2sql, or CSV with named columns."""
 
 import csv
+import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -26,6 +27,7 @@ from seatrial.importers.accounting_fields import (
     ways_to_join,
     whole,
 )
+from seatrial.importers.fields import LONGEST_LINE_BYTES, text_lines
 from seatrial.model.errors import UsageError
 from seatrial.model.words import count
 
@@ -81,6 +83,8 @@ class AccountedJobs(msgspec.Struct, frozen=True, kw_only=True):
 
 MOST_UNREADABLE = 20
 """Line numbers that are kept."""
+MOST_REFUSED = 100_000
+"""Of what cannot be read; a text of which more than half is such has something else."""
 STEPS, UNREADABLE, TWICE, HETEROGENEOUS = (
     "step of a job",
     "line that cannot be read",
@@ -91,14 +95,13 @@ STEPS, UNREADABLE, TWICE, HETEROGENEOUS = (
 
 def read_accounting(stream: IO[bytes] | Sequence[bytes]) -> AccountedJobs:
     """The jobs of a file. Raises UsageError where it lacks a column that is needed, or is of another kind."""
-    lines = iter(stream)
-    first = next(lines, b"")
-    if is_sqlite(first):
-        reading = _Reading(*rows_of_sqlite(b"".join((first, *lines))))
+    source = io.BytesIO(b"".join(stream)) if isinstance(stream, Sequence) else stream
+    first = source.readline(LONGEST_LINE_BYTES)
+    if is_sqlite(first) or is_json(first):
+        source.seek(0)
+        reading = _Reading(*(rows_of_sqlite if is_sqlite(first) else rows_of_json)(source.read()))
         return _jobs_of(reading, reading.plain_rows())
-    if is_json(first):
-        reading = _Reading(*rows_of_json(b"".join((first, *lines))))
-        return _jobs_of(reading, reading.plain_rows())
+    lines = text_lines(source)
     header = first.decode("utf-8", errors="replace").rstrip("\r\n")
     texts = (  # several files may follow each other, each with its header
         "" if (text := str(line, "utf-8", "replace").rstrip("\r\n")) == header else text for line in lines
@@ -304,8 +307,14 @@ class _Reading:
         )
 
     def _refuse(self, number: int) -> None:
+        """Count an unreadable record. Raises UsageError for a text that hardly has others."""
         self.records += 1
         self.left_out[UNREADABLE] += 1
+        if self.left_out[UNREADABLE] > max(MOST_REFUSED, self.records / 2):
+            raise UsageError(
+                f"{self.left_out[UNREADABLE]:,} of the first {self.records:,} records cannot be read.",
+                "Give the output of sacct --parsable2 with its header.",
+            )
         if len(self.unreadable) < MOST_UNREADABLE:
             self.unreadable.append(number)
 

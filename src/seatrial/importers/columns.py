@@ -17,7 +17,6 @@ MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})
 DEVIATION = re.compile(rf"(?P<mean>{NUMBER}) ?(?:±|\+/-|\+-) ?{NUMBER}")
 """A mean with its deviation, 0.6096±0.0052: the mean is the value."""
 DELIMITERS = ",;\t| "
-MOST_ROWS = 5_000_000
 LARGEST = 1e100
 """Beyond all that is ever measured; sums of squares of larger numbers would be infinite."""
 REMEDY = "Give a CSV file with a first line of names, or JSON: a list of numbers, or an object of lists."
@@ -85,8 +84,6 @@ def csv_columns(text: str) -> tuple[TableColumn, ...]:
         rows = [[without_deviation(cell.strip()) for cell in row] for row in reader]
     except csv.Error as error:
         raise UsageError(f"The file cannot be read as CSV: {error}.", REMEDY) from error
-    if len(rows) > MOST_ROWS:
-        raise UsageError(f"The file has {count(len(rows), 'row')}; at most {MOST_ROWS} are read.", "Give a part of it.")
     width = len(rows[0])
     uneven = next((number for number, row in enumerate(rows, 1) if len(row) != width), None)
     if uneven is not None:

@@ -37,11 +37,23 @@ def pieces(source: Source) -> Iterator[bytes]:
         else:
             rest += piece
         if len(rest) > LONGEST_LINE_BYTES:
-            raise UsageError(
-                f"The file has a line of more than {size(LONGEST_LINE_BYTES)}.", "Check that it is the right file."
-            )
+            raise _endless()
     if rest:
         yield rest + b"\n"
+
+
+def text_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """The lines from here on. Raises UsageError for an endless one."""
+    while line := stream.readline(LONGEST_LINE_BYTES + 1):
+        if len(line) > LONGEST_LINE_BYTES:
+            raise _endless()
+        yield line
+
+
+def _endless() -> UsageError:
+    return UsageError(
+        f"The file has a line of more than {size(LONGEST_LINE_BYTES)}.", "Check that it is the right file."
+    )
 
 
 def whole_text(source: Iterator[bytes], form: str) -> str:

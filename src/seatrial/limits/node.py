@@ -4,9 +4,9 @@ from seatrial.limits.ethernet import tcp_payload_term
 from seatrial.limits.memory import memory_limits, socket_limits
 from seatrial.limits.pcie_path import MemoryAccess, link_rates, pcie_terms
 from seatrial.limits.peak import compute_peaks
-from seatrial.limits.ports import node_ports
+from seatrial.limits.ports import NodePort, node_ports
 from seatrial.limits.rails import Rail, RailFlow, together
-from seatrial.model.facts import NodeFacts
+from seatrial.model.facts import NetworkInterface, NodeFacts
 from seatrial.model.hardware import PciDevice, PciKind
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit, Terms, least
 from seatrial.model.words import count
@@ -14,44 +14,53 @@ from seatrial.model.words import count
 IDLE_GPU = "a GPU lowers the speed of its link while it is idle; read under load, the limit may be higher"
 
 
-def device_limit(device: PciDevice, facts: NodeFacts) -> Limit | NoLimit:
+class Carriers:
+    """What of a node carries data, by the address of its device."""
+
+    def __init__(self, facts: NodeFacts) -> None:
+        self.node = facts.hostname
+        self.names = {hca.pci_address: hca.name for hca in reversed(facts.hcas)}
+        """The kernel's names of HCAs."""
+        self.ports: dict[str, list[NodePort]] = {}
+        self.interfaces: dict[str, list[NetworkInterface]] = {}
+        for port in node_ports(facts):
+            self.ports.setdefault(port.hca.pci_address, []).append(port)
+        for interface in facts.ethernet_interfaces:
+            self.interfaces.setdefault(interface.pci_address, []).append(interface)
+
+    def label(self, device: PciDevice) -> str:
+        """The kernel's name for it, an HCA's before an interface's; the address where it has none."""
+        return self.names.get(device.address) or (device.names or (device.address,))[0]
+
+
+def device_limit(device: PciDevice, of: Carriers) -> Limit | NoLimit:
     """The largest rate at which `device` writes to memory, bytes per second, one direction: path "n1 mlx5_0 > root".
 
     The smallest of every PCIe link above it and of the sum of its active ports.
     """
-    label = device_label(device, facts)
-    path = f"{facts.hostname} {label} > root"
-    bus = pcie_terms(device, facts.hostname, label, MemoryAccess.WRITE)
+    label = of.label(device)
+    path = f"{of.node} {label} > root"
+    bus = pcie_terms(device, of.node, label, MemoryAccess.WRITE)
     if not bus.terms:
         return NoLimit(path=path, reason=bus.unknown[0])
     if device.kind is PciKind.GPU:
-        bus += Terms(unknown=(f"{facts.hostname} {label}: {IDLE_GPU}",))
-    return least(path, bus + ports_of(device, facts))
+        bus += Terms(unknown=(f"{of.node} {label}: {IDLE_GPU}",))
+    return least(path, bus + _ports_of(device, of))
 
 
-def device_label(device: PciDevice, facts: NodeFacts) -> str:
-    """The kernel's name for it, an HCA's before an interface's; the address where it has none."""
-    hca = next((each.name for each in facts.hcas if each.pci_address == device.address), "")
-    return hca or (device.names or (device.address,))[0]
-
-
-def ports_of(device: PciDevice, facts: NodeFacts) -> Terms:
+def _ports_of(device: PciDevice, of: Carriers) -> Terms:
     """One term for the sum of a device's active ports; for its Ethernet interfaces where it is not an HCA."""
-    node = facts.hostname
-    ports = [port for port in node_ports(facts) if port.hca.pci_address == device.address]
+    ports = of.ports.get(device.address, [])
     terms_of_ports = Terms()
     for port in ports:
         terms_of_ports += port.terms()
     if not ports:
-        interfaces = [each for each in facts.ethernet_interfaces if each.pci_address == device.address]
-        terms = (tcp_payload_term(interface, node) for interface in interfaces)
+        terms = (tcp_payload_term(interface, of.node) for interface in of.interfaces.get(device.address, []))
         terms_of_ports = Terms(terms=tuple(term for term in terms if term is not None))
     unread = len(ports) - len(terms_of_ports.terms) if ports else 0
     if unread or len(terms_of_ports.terms) < 2:
         return Terms(terms=() if unread else terms_of_ports.terms, unknown=terms_of_ports.unknown)
-    return Terms(
-        terms=(summed(f"{node} {device_label(device, facts)}", terms_of_ports.terms),), unknown=terms_of_ports.unknown
-    )
+    return Terms(terms=(summed(f"{of.node} {of.label(device)}", terms_of_ports.terms),), unknown=terms_of_ports.unknown)
 
 
 def summed(owner: str, terms: tuple[LimitTerm, ...]) -> LimitTerm:
@@ -77,23 +86,24 @@ def node_limits(facts: NodeFacts) -> tuple[Limit | NoLimit | ComputePeak, ...]:
     Bytes per second and one direction, memory's aside, which is both together.
     """
     devices = [device for device in facts.pci if device.kind in MEASURED and not device.virtual_function]
+    of = Carriers(facts)
     return (
         *memory_limits(facts),
         *socket_limits(facts),
-        *(device_limit(device, facts) for device in devices),
-        *_rails(devices, facts),
+        *(device_limit(device, of) for device in devices),
+        *_rails(devices, of),
         *compute_peaks(facts),
     )
 
 
-def _rails(devices: list[PciDevice], facts: NodeFacts) -> tuple[Limit | NoLimit, ...]:
+def _rails(devices: list[PciDevice], of: Carriers) -> tuple[Limit | NoLimit, ...]:
     """All network devices with active ports together, where there are two or more: added up as far as PCIe allows."""
-    adapters = [(device, ports_of(device, facts)) for device in devices if device.kind is PciKind.NETWORK]
+    adapters = [(device, _ports_of(device, of)) for device in devices if device.kind is PciKind.NETWORK]
     active = [(device, ports.terms[0]) for device, ports in adapters if ports.terms]
     if len(active) < 2:
         return ()
-    node = facts.hostname
-    labels = [device_label(device, facts) for device, _ in active]
+    node = of.node
+    labels = [of.label(device) for device, _ in active]
     flow = together(
         [
             Rail(name=label, bytes_per_s=term.bytes_per_s, links=link_rates(device, MemoryAccess.WRITE))

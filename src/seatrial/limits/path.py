@@ -12,6 +12,7 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import PciDevice
 from seatrial.model.hca import PortFamily
 from seatrial.model.limit import Limit, NoLimit, Terms, least
+from seatrial.model.words import Unknown
 
 DEFAULT_PREFIX = "fe80:0000:0000:0000"
 """The default subnet prefix, which does not distinguish subnets (InfiniBand Architecture Specification 4.1.3)."""
@@ -30,9 +31,33 @@ def best_shared(
     Each port with its `capacity`. The first by order of devices among equals. Ports of a family that is not known are
     left out.
     """
-    pairs = [(here, there) for here in source for there in target if _speak(here[1], there[1])]
-    best = max(pairs, key=lambda pair: min(pair[0][0], pair[1][0]), default=None)
-    return (best[0][1], best[1][1]) if best else None
+    here_most, there_most = _most(source), _most(target)
+    shared = [min(here_most[one], there_most[two]) for one in here_most for two in there_most if _speak(one, two)]
+    best = max(shared, default=0.0)
+    able = (
+        (here, there)
+        for capacity_here, here in source
+        if capacity_here >= best and any(_speak(_network(here), two) for two in there_most if there_most[two] >= best)
+        for capacity_there, there in target
+        if capacity_there >= best and _speak(_network(here), _network(there))
+    )
+    return next(able, None)
+
+
+Network = tuple[PortFamily | Unknown, str]
+"""Family and prefix of the subnet."""
+
+
+def _network(port: NodePort) -> Network:
+    return port.port.family, port.port.subnet_prefix
+
+
+def _most(ports: Sequence[tuple[float, NodePort]]) -> dict[Network, float]:
+    """The largest capacity in each network."""
+    most: dict[Network, float] = {}
+    for rate, port in ports:
+        most[_network(port)] = max(rate, most.get(_network(port), rate))
+    return most
 
 
 def capacity(port: NodePort) -> float:
@@ -44,12 +69,11 @@ def capacity(port: NodePort) -> float:
     return min((term.bytes_per_s for term in (*terms, *bus)), default=math.inf)
 
 
-def _speak(source: NodePort, target: NodePort) -> bool:
-    if not isinstance(source.port.family, PortFamily) or source.port.family is not target.port.family:
+def _speak(source: Network, target: Network) -> bool:
+    (family, prefix), (other_family, other_prefix) = source, target
+    if not isinstance(family, PortFamily) or family is not other_family:
         return False
-    if source.port.subnet_prefix == target.port.subnet_prefix:
-        return True
-    return len({source.port.subnet_prefix, target.port.subnet_prefix} - {"", DEFAULT_PREFIX}) < 2
+    return prefix == other_prefix or len({prefix, other_prefix} - {"", DEFAULT_PREFIX}) < 2
 
 
 def path_limit(source: NodeFacts, target: NodeFacts) -> Limit | NoLimit:

@@ -5,6 +5,7 @@ are names below the mount point, those of a direct map (`/-`) are whole paths. A
 where there is none, a map of NIS; a line `+NAME` stands for the lines of one.
 """
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -18,25 +19,36 @@ DIRECT = "/-"
 WILDCARD = "*"
 MAP_TYPE = re.compile(r"(?:file|yp|nis)(?:,[a-z]+)?:")
 NIS = "ypcat -k {}"
+LONGEST_PATH = 4096
+"""PATH_MAX of Linux."""
+MOST_KEYS = 50_000
 
 
 def read_automounts(frame: Frame) -> tuple[AutomountKey, ...]:
-    """The entries in the order of the daemon: each mount point of the master map, then the keys of its map."""
+    """The entries in the order of the daemon: each mount point of the master map, then the keys of its map.
+
+    The first MOST_KEYS: a map may be that of any number of mount points.
+    """
     included = sorted(path for path in frame.files if INCLUDED.fullmatch(path))
     masters = [MASTER, *included] if MASTER in frame.files else included
-    return tuple(key for master in masters for line in _lines(frame, master) for key in _of_mount_point(frame, line))
+    maps: dict[str, list[tuple[str, str]]] = {}
+    lines = (line for master in masters for line in _lines(frame, master))
+    keys = (key for line in lines for key in _of_mount_point(frame, line, maps))
+    return tuple(itertools.islice((key for key in keys if len(key.path) <= LONGEST_PATH), MOST_KEYS))
 
 
-def _of_mount_point(frame: Frame, line: str) -> Iterator[AutomountKey]:
+def _of_mount_point(frame: Frame, line: str, maps: dict[str, list[tuple[str, str]]]) -> Iterator[AutomountKey]:
+    """`maps`: those that were read already, name -> keys and where they lead."""
     words = line.split()
     if len(words) < 2 or not words[0].startswith("/"):
         return
     point, name = words[0].rstrip("/") or "/", MAP_TYPE.sub("", words[1])
     if words[0] != DIRECT:
         yield AutomountKey(path=point, map=name, whole=True)
-    for entry in _lines(frame, name):
-        key, _, location = entry.strip().partition(" ")
-        place = location.split()[-1] if location.split() else ""
+    if name not in maps:
+        entries = (entry.strip().partition(" ") for entry in _lines(frame, name))
+        maps[name] = [(key, "".join(location.split()[-1:])) for key, _, location in entries]
+    for key, place in maps[name]:
         if words[0] == DIRECT and key.startswith("/"):
             yield AutomountKey(path=key.rstrip("/"), map=name, location=place)
         elif words[0] != DIRECT and "/" not in key:
@@ -61,7 +73,8 @@ def _of_nis(frame: Frame, name: str) -> tuple[str, ...]:
 
 def entries_of(path: str, keys: Sequence[AutomountKey]) -> tuple[AutomountKey, ...]:
     """The entries that take this path or a folder above it, in their order."""
-    return tuple(key for key in keys if path == key.path or path.startswith(f"{key.path.rstrip('/')}/"))
+    above = {path, *(path[:place] for place, letter in enumerate(path) if letter == "/")}
+    return tuple(key for key in keys if key.path.rstrip("/") in above)
 
 
 class Obstacle(NamedTuple):

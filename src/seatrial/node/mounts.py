@@ -14,6 +14,7 @@ KERNELS_OWN = frozenset(
 ESCAPE = re.compile(r"\\([0-7]{3})")
 OF_THE_MOMENT = ("fd=", "pgrp=", "pipe_ino=", "mountport=", "addr=", "clientaddr=", "mountaddr=")
 """Options that change with every mount, or whose value is not collected."""
+MOST_PATHS = 256
 ANSWERS = {"yes": True, "no": False, "no answer": False}
 
 
@@ -48,12 +49,9 @@ def read_mounts(frame: Frame) -> tuple[tuple[Mount, ...], dict[str, str]]:
 
 
 def read_paths(frame: Frame) -> dict[str, bool]:
-    """Path of $SEATRIAL_PATHS -> whether statfs(2) of it succeeded within 3 s."""
-    return {
-        item.removeprefix("reach "): ANSWERS[said]
-        for item, said in sorted(each for each in frame.values.items() if each[0].startswith("reach /"))
-        if said in ANSWERS
-    }
+    """Path of $SEATRIAL_PATHS -> whether statfs(2) of it succeeded within 3 s; the first MOST_PATHS."""
+    answers = sorted(each for each in frame.values.items() if each[0].startswith("reach /") and each[1] in ANSWERS)
+    return {item.removeprefix("reach "): ANSWERS[answer] for item, answer in answers[:MOST_PATHS]}
 
 
 def _unescaped(text: str) -> str:

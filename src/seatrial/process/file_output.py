@@ -14,7 +14,7 @@ import msgspec
 
 from seatrial.files.writing import open_own
 from seatrial.process.keeper import MARK, EndProcesses, Keeper
-from seatrial.process.process import NOT_STARTED, end_group, environment
+from seatrial.process.process import NOT_STARTED, end_group, environment, spawn
 
 GRACE_S = 10.0
 """For a launcher that ends its ranks, which may write files at their end."""
@@ -47,14 +47,13 @@ def run_into(
     began = time.monotonic()
     with _emptied(output) as out, _emptied(errors) as err, _mark() as mark:
         try:
-            process = subprocess.Popen(
-                list(argv),
+            process = spawn(
+                argv,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
                 env=environment({**(extra_environment or {}), **mark, "PWD": str(folder)}),
                 cwd=folder,
-                start_new_session=True,
             )
         except OSError as error:
             err.write(f"{argv[0]}: {error.strerror}\n".encode())

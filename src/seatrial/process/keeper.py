@@ -13,7 +13,7 @@ import msgspec
 
 from seatrial.model.errors import LaunchError
 from seatrial.process import after_driver
-from seatrial.process.process import environment, python_program
+from seatrial.process.process import environment, python_program, spawn
 
 NAME = "seatrial-keeper"
 """Among its arguments, for whoever looks at a list of processes."""
@@ -100,7 +100,7 @@ class Keeper:
         self._close()
         program = str(Path(after_driver.__file__).absolute())
         try:
-            self._process = subprocess.Popen(
+            self._process = spawn(
                 python_program(program, NAME),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
@@ -108,7 +108,6 @@ class Keeper:
                 env={name: value for name, value in environment().items() if name != MARK},
                 cwd="/",
                 bufsize=0,
-                start_new_session=True,
             )
         except OSError as error:
             raise LaunchError(f"{python_program()[0]} cannot be started: {error.strerror}.") from error

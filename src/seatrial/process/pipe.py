@@ -6,12 +6,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from seatrial.files.inputs import read_end
 from seatrial.files.writing import open_own
 from seatrial.model.errors import ProbeLost
 from seatrial.process.exchange import PipeExchange
 from seatrial.process.process import end_group, not_started, pipes, start
 
-TAIL_BYTES = 100_000
 LONGEST_LINE_BYTES = 8 << 20
 """Far more than the probe's longest record; a line beyond it is somebody else's, and its beginning is dropped."""
 MOST_LINES = 4
@@ -81,9 +81,7 @@ class LinePipe:
 
     def said(self) -> str:
         """All that it wrote to standard error, the end of it where that is much."""
-        with self.log.open("rb") as file:
-            file.seek(max(file.seek(0, os.SEEK_END) - TAIL_BYTES, 0))
-            return file.read(TAIL_BYTES).decode("utf-8", errors="replace")
+        return read_end(self.log)
 
     def last_words(self) -> str:
         """The last telling lines of it, in one line."""

@@ -4,6 +4,7 @@ import contextlib
 import math
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -89,16 +90,37 @@ def start(
     cwd: str | None = None,
 ) -> "subprocess.Popen[bytes]":
     """Start a program in a session of its own; its input and output are pipes. Raises OSError."""
-    return subprocess.Popen(
-        list(argv),
+    return spawn(
+        argv,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,
         env=environment(extra_environment),
         cwd=cwd,
         bufsize=0,
-        start_new_session=True,
     )
+
+
+def limit_own_memory(most_bytes: int) -> None:
+    """Let this process have no more memory, so that it fails and not the machine; programs that it starts may."""
+    _own_limit[:] = [most_bytes]
+    resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, USUAL[1]))
+
+
+def spawn(argv: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":  # noqa: ANN401 - of Popen
+    """Start a program in a session of its own, with the limits that this process was started with. Raises OSError."""
+    if _own_limit:
+        resource.setrlimit(resource.RLIMIT_DATA, USUAL)
+    try:
+        return subprocess.Popen(list(argv), start_new_session=True, **options)
+    finally:
+        for most_bytes in _own_limit:
+            resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, USUAL[1]))
+
+
+USUAL = resource.getrlimit(resource.RLIMIT_DATA)
+_own_limit: list[int] = []
+"""Of this process's memory, once it is limited."""
 
 
 def not_started(argv: Sequence[str], error: OSError) -> LaunchError:

@@ -1,13 +1,15 @@
 """Files of one node each in a folder: hwloc's XML, texts of lscpu, dmidecode and lstopo, and streams of any name."""
 
+import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
+from seatrial.files.inputs import ALL_FACTS_BYTES, Allowance, TooMuch, as_text, entries_in
 from seatrial.model.errors import SeatrialError
 from seatrial.model.facts import NodeFacts
 from seatrial.node.frame import OPENING
@@ -38,12 +40,8 @@ def machine_files(folder: Path, top: Path) -> dict[str, tuple[Path, ...]]:
     nothing is left (n1/lscpu.txt), the folder's name is. Two files with the same content, such as two exports, are of
     two nodes, and have their whole names. `top`: the folder of the whole recording, which no link may lead out of.
     """
-    try:
-        paths = sorted(path for path in folder.iterdir() if path.is_file())[:MOST_FILES]
-    except OSError:
-        return {}
     of_node: dict[str, list[tuple[Path, frozenset[str]]]] = {}
-    for path in paths:
+    for path in (each for each in entries(folder) if each.is_file()):
         if contents := _described(path, top):
             of_node.setdefault(node_of(path) or folder.resolve().name, []).append((path, contents))
     files: dict[str, tuple[Path, ...]] = {}
@@ -54,6 +52,11 @@ def machine_files(folder: Path, top: Path) -> dict[str, tuple[Path, ...]]:
         else:
             files |= {path.name: (path,) for path, _ in members}
     return files
+
+
+def entries(folder: Path) -> list[Path]:
+    """What is in it; nothing where it cannot be read. Raises BadInput for too many."""
+    return entries_in(folder, MOST_FILES) if folder.is_dir() and os.access(folder, os.R_OK | os.X_OK) else []
 
 
 def node_of(path: Path) -> str:
@@ -76,12 +79,19 @@ def _described(path: Path, top: Path) -> frozenset[str]:
 
 
 def read_fleet(files: Mapping[str, tuple[Path, ...]], top: Path) -> Fleet:
-    """The machines of these files, by the names that they report; by those of the files where two report one name."""
+    """The machines of these files, by the names that they report; by those of the files where two report one name.
+
+    Raises TooMuch.
+    """
     read: dict[str, NodeFacts] = {}
     silent: dict[str, str] = {}
+    together = Allowance(ALL_FACTS_BYTES, top)
     for name, paths in files.items():
         try:
-            read[name] = facts_of_files(name, paths, top)
+            texts = [as_text(whole(path, top, together), path).lstrip("\ufeff") for path in paths]
+            read[name] = facts_of_texts(name, texts)
+        except TooMuch:
+            raise
         except SeatrialError as error:
             silent[name] = str(error)
     hostnames = Counter(facts.hostname for facts in read.values())
@@ -93,12 +103,11 @@ def read_fleet(files: Mapping[str, tuple[Path, ...]], top: Path) -> Fleet:
     return Fleet(named, silent)
 
 
-def facts_of_files(name: str, paths: tuple[Path, ...], top: Path) -> NodeFacts:
+def facts_of_texts(name: str, texts: Sequence[str]) -> NodeFacts:
     """One node. A stream counts alone; XML counts before texts, which add the memory modules that it lacks.
 
-    Raises SeatrialError for files that cannot be read.
+    Raises SeatrialError for texts that cannot be read.
     """
-    texts = [whole(path, top).decode("utf-8", errors="replace").lstrip("\ufeff") for path in paths]
     stream = next((text for text in texts if text.lstrip().startswith(OPENING)), None)
     if stream is not None:
         return parse_facts(stream.lstrip())

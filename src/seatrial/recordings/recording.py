@@ -13,15 +13,23 @@ from urllib.parse import unquote
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
 from seatrial.archive.writer import sentences_on
 from seatrial.files.home_folders import temporary_folder
+from seatrial.files.inputs import (
+    ALL_FACTS_BYTES,
+    DESCRIPTION_BYTES,
+    Allowance,
+    BadInput,
+    as_text,
+    decoded,
+    read_input,
+)
 from seatrial.files.writing import rename_folder, replace_file, tentative_folder
 from seatrial.model import formats
 from seatrial.model.errors import UsageError
 from seatrial.node.frame import OPENING
 from seatrial.recordings.command_text import IN_ENGLISH, commands_in, is_translated
-from seatrial.recordings.machine_files import machine_files
+from seatrial.recordings.machine_files import entries, machine_files
 from seatrial.recordings.tarballs import beginning, is_tar, is_ttar, unpack_tar, unpack_ttar, whole
 from seatrial.recordings.trees import TreeWriter, rebuild
 
@@ -160,8 +168,9 @@ def contents(folder: Path, label: object) -> FolderContents:
     `label`: the name of the folder in messages. Raises UsageError without recordings, and for a link out of the folder.
     """
     level = [folder]
+    together = Allowance(ALL_FACTS_BYTES, label)
     for _ in range(DEEPEST_LOOK):
-        found = [_own_contents(each, folder) for each in level]
+        found = [_own_contents(each, folder, together) for each in level]
         streams = {name: text for one in found for name, text in one.streams.items()}
         trees = {name: path for one in found for name, path in one.trees.items()}
         files = {name: paths for one in found for name, paths in one.files.items()}
@@ -177,12 +186,13 @@ def contents(folder: Path, label: object) -> FolderContents:
     raise UsageError(f"{label} contains no recording.", EXPECTED)
 
 
-def _own_contents(folder: Path, top: Path) -> FolderContents:
+def _own_contents(folder: Path, top: Path, together: Allowance) -> FolderContents:
     """`top`: the folder of the whole recording."""
     for place in (folder, folder / layout.FACTS_FOLDER):
-        before = _streams(place, top, f".{layout.BEFORE}.txt") or _streams(place, top, STREAM_SUFFIX)
+        before = _streams(place, f".{layout.BEFORE}.txt", top, together)
+        before = before or _streams(place, STREAM_SUFFIX, top, together)
         if before:
-            after = _streams(place, top, f".{layout.AFTER}.txt")
+            after = _streams(place, f".{layout.AFTER}.txt", top, together)
             return FolderContents(streams=before, after=after, features=_features(folder))
     if any((folder / part).is_dir() for part in ("sys", "proc")):
         return FolderContents(trees={folder.name: folder})
@@ -203,28 +213,22 @@ def _features(folder: Path) -> dict[str, tuple[str, ...]]:
     return {}
 
 
-def _streams(folder: Path, top: Path, suffix: str) -> dict[str, str]:
+def _streams(folder: Path, suffix: str, top: Path, together: Allowance) -> dict[str, str]:
     """Node -> its stream, in the order of the files' names."""
-    try:
-        paths = sorted(path for path in folder.glob(f"*{suffix}") if path.is_file())
-    except OSError:
-        return {}
-    texts = ((unquote(path.name.removesuffix(suffix)), text_of(path, top)) for path in paths)
+    paths = [path for path in entries(folder) if path.name.endswith(suffix) and path.is_file()]
+    texts = ((unquote(path.name.removesuffix(suffix)), text_of(path, top, together)) for path in paths)
     return {name: text for name, text in texts if text.startswith(OPENING)}
 
 
 def _folders(folder: Path) -> list[Path]:
-    try:
-        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
-    except OSError:
-        return []
+    return [path for path in entries(folder) if path.is_dir() and not path.is_symlink()]
 
 
-def text_of(path: Path, folder: Path | None = None) -> str:
+def text_of(path: Path, folder: Path | None = None, together: Allowance | None = None) -> str:
     """A text file, without its compression; invalid bytes are replaced. Raises UsageError, also for a link out of the
     folder.
     """
-    return whole(path, folder).decode("utf-8", errors="replace")
+    return as_text(whole(path, folder, together), path)
 
 
 def stream_node(path: Path) -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from seatrial.archive.inputs import ANY_SIZE, open_regular
+from seatrial.files.inputs import ANY_SIZE, Allowance, open_regular
 from seatrial.model.errors import UsageError
 from seatrial.recordings.trees import LARGEST_BYTES, TreeWriter, too_large
 
@@ -84,12 +84,9 @@ class Capped:
         self._largest = largest
 
     def read(self, count: int = -1) -> bytes:
-        """Read like any stream; reading all at once counts what is left against the limit."""
-        if count < 0 or count > LONGEST_READ:
-            data = self._stream.read(LONGEST_READ + 1)
-            if len(data) > LONGEST_READ:
-                raise too_large(LONGEST_READ)
-            return data
+        """Read like any stream; raises UsageError."""
+        if not 0 <= count <= LONGEST_READ:
+            raise too_large(LONGEST_READ)
         data = self._stream.read(count)
         if self._stream.tell() > self._largest:
             raise too_large(self._largest)
@@ -128,11 +125,16 @@ def beginning(path: Path, folder: Path | None = None, count: int = 4096) -> byte
         raise UsageError(f"{path} cannot be read: {_said(error)}.") from error
 
 
-def whole(path: Path, folder: Path | None = None) -> bytes:
-    """All of the file, without its compression. Raises UsageError where it is damaged or larger than 64 MiB."""
+def whole(path: Path, folder: Path | None = None, together: Allowance | None = None) -> bytes:
+    """All of the file, without its compression. Raises UsageError where it is damaged or larger than 64 MiB.
+
+    `together`: what it and others may have; also what is read of a damaged one counts.
+    """
+    together = together or Allowance(LONGEST_READ, path)
     try:
         with opened(path, folder) as stream:
-            return Capped(stream).read()
+            capped = Capped(stream, LONGEST_READ)
+            return b"".join(map(together.take, iter(lambda: capped.read(CHUNK), b"")))
     except DAMAGE as error:
         raise UsageError(f"{path} cannot be read: {_said(error)}.") from error
 

@@ -9,15 +9,15 @@ import pytest
 
 from seatrial.archive import headlines, layout
 from seatrial.archive.export import sample_counts
-from seatrial.archive.inputs import DESCRIPTION_BYTES
 from seatrial.archive.listing import list_archive
 from seatrial.archive.reader import find_run, read_run
-from seatrial.archive.run_files import DamagedRun, read_inside, read_tail
+from seatrial.archive.run_files import DamagedRun, read_inside
 from seatrial.archive.writer import RunWriter
 from seatrial.driver.submitted import Submitted, find_submitted, write_submitted
+from seatrial.files.inputs import DESCRIPTION_BYTES, read_end
 from tests.support.builders import Cluster, abandoned, as_closed_by_earlier_version, fill, info_of, names, record, sail
 from tests.support.json_objects import parsed
-from tests.unit.archive.test_inputs import make_fifo, seatrial
+from tests.unit.files.test_inputs import make_fifo, seatrial
 
 CLUSTER = Cluster(nodes=names(2))
 DEEP = b'{"format": 1, "later": ' + b"[" * 20_000 + b"]" * 20_000 + b"}"
@@ -236,9 +236,9 @@ def test_the_limit_of_a_description_is_that_of_one_file(tmp_path: Path) -> None:
 
 def test_the_end_of_a_log_is_bounded(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"x" * 100_000 + b"end")
-    assert read_tail(tmp_path, tmp_path / "log").endswith("end")
-    assert len(read_tail(tmp_path, tmp_path / "log")) < 100_000
+    assert read_end(tmp_path / "log", folder=tmp_path).endswith("end")
+    assert len(read_end(tmp_path / "log", folder=tmp_path)) < 100_000
     for name, make in (("pipe", make_fifo), ("link", link_out)):
         make(tmp_path / name)
-        assert read_tail(tmp_path, tmp_path / name) == ""
-    assert read_tail(tmp_path, tmp_path / "missing") == ""
+        assert read_end(tmp_path / name, folder=tmp_path) == ""
+    assert read_end(tmp_path / "missing", folder=tmp_path) == ""

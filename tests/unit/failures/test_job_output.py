@@ -1,5 +1,7 @@
 """Why a job failed, by what it printed."""
 
+import time
+
 import pytest
 
 from seatrial.failures.job_output import explain_output
@@ -46,3 +48,38 @@ def test_the_cause_is_named_with_what_to_do(text: str, meaning: str, remedy: str
 @pytest.mark.parametrize("text", ["", "the residual error is 1e-9\nno failures, 0 errors\n", "\x00\xff" * 1000])
 def test_an_output_without_a_complaint_explains_nothing(text: str) -> None:
     assert explain_output(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "srun: error: n1: task 0: Exited with exit code {digits}",
+        "srun: error: n1: task {digits}: Killed",
+        "srun: error: n1: tasks {digits}-{digits}: Killed",
+        "mpirun noticed that process rank {digits} with PID 3 on node n1 exited on signal {digits}",
+        "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   RANK {digits} PID {digits} RUNNING AT n1\n"
+        "=   KILLED BY SIGNAL: {digits} (Killed)",
+        "[n1:{digits}] Signal: Segmentation fault (11)",
+        "[n1:{digits}:0:{digits}] Caught signal {digits} (Segmentation fault)",
+    ],
+)
+def test_numbers_without_end_are_no_numbers(text: str) -> None:
+    """Python refuses to convert more than 4,300 digits."""
+    explain_output(text.format(digits="9" * 2900) + "\n")
+    explain_output(text.format(digits="9" * 5000) + "\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "srun: error: n[0-65535,0-65535]: tasks 0-999999999: Killed\n",
+        "srun: error: n[0-255][0-255]: task 0: Killed\n",
+        "srun: error: n[0-255][0-255]: tasks 0-9: Killed\nslurmstepd-n1: error: Detected 1 oom_kill event\n",
+        "srun: error: Node failure on n[0-255][0-255]\n",
+    ],
+)
+def test_sets_of_nodes_and_ranks_have_a_limit_together(line: str) -> None:
+    """A file of 60 MB, of which 200,000 characters are read, took minutes and 7 GB."""
+    began = time.process_time()
+    assert explain_output(line * 3000) is not None
+    assert time.process_time() - began < 8

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import BadInput, read_input
 from seatrial.archive.liveness import Found, Life
 from seatrial.archive.reader import read_info
 from seatrial.archive.run_files import DamagedRun, read_inside
@@ -15,6 +14,7 @@ from seatrial.commands.import_values import run as import_run
 from seatrial.commands.import_values.batches import Wanted
 from seatrial.commands.import_values.run import import_files
 from seatrial.driver import submitted
+from seatrial.files.inputs import BadInput, read_input
 from seatrial.files.reading import LeadsOut, open_below
 from seatrial.files.writing import Foreign, open_named, open_own, tentative_folder
 from seatrial.model.errors import UsageError

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatrial.limits.node import device_limit
 from seatrial.limits.pcie import (
     LinkState,
     PciLink,
@@ -19,7 +18,7 @@ from seatrial.limits.pcie import (
 from seatrial.limits.pcie_path import MemoryAccess, ceilings, pcie_terms
 from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.model.limit import NoLimit
-from tests.support.limits_examples import CARD, ROOT_PORT, check_formula, device, hop, is_limit, node
+from tests.support.limits_examples import CARD, ROOT_PORT, check_formula, device, device_limit, hop, is_limit, node
 
 
 @pytest.mark.parametrize(

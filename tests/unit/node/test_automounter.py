@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.node.automounter import entries_of, obstacle_of, read_automounts
+from seatrial.node.automounter import LONGEST_PATH, MASTER, MOST_KEYS, entries_of, obstacle_of, read_automounts
+from seatrial.node.frame import Frame
+from seatrial.node.mounts import MOST_PATHS, read_paths
 from seatrial.node.system import read_system
 from tests.support.collecting import SHELLS, collect, program, write
 from tests.support.command_line import Seatrial
@@ -115,3 +117,25 @@ def test_a_path_that_is_there(monkeypatch: pytest.MonkeyPatch, seatrial: Seatria
 @pytest.mark.parametrize("path", ["home", "/a:b", ""])
 def test_what_cannot_be_asked_for_is_refused(path: str, seatrial: Seatrial) -> None:
     assert "--path" in seatrial("facts", "--path", path, code=64).err
+
+
+def test_a_map_of_many_mount_points_is_read_once_and_has_a_limited_number_of_keys() -> None:
+    """Otherwise some kB of maps are millions of keys, and a long location is in memory once for each of them."""
+    location = "x" * 1_000_000
+    frame = Frame(
+        hostname="n1",
+        complete=True,
+        files={
+            MASTER: ("/" + "p/" * 3000 + " /etc/auto.x", *(f"/m{number} /etc/auto.x" for number in range(2000))),
+            "/etc/auto.x": (f"k0 srv:{location}", *(f"k{number} srv:/x" for number in range(1, 2000))),
+        },
+    )
+    keys = read_automounts(frame)
+    assert len(keys) == MOST_KEYS
+    assert max(len(key.path) for key in keys) < LONGEST_PATH
+    assert len({id(key.location) for key in keys if len(key.location) > 100}) == 1
+
+
+def test_paths_are_asked_for_in_any_number_and_read_in_a_limited_one() -> None:
+    frame = Frame(hostname="n1", complete=True, values={f"reach /{number}": "no" for number in range(1000)})
+    assert len(read_paths(frame)) == MOST_PATHS

@@ -5,13 +5,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from seatrial.limits.node import MEASURED, device_limit
+from seatrial.limits.node import MEASURED
 from seatrial.model.hca import PortFamily
 from seatrial.model.limit import Limit
 from seatrial.model.pcie import links_text
 from seatrial.model.words import Unknown
 from seatrial.node.hwloc_devices import link_rate
 from seatrial.node.hwloc_machine import facts_from_xml
+from tests.support.limits_examples import device_limit
 
 NO_LINK = (0.0, 0.1, 0.2, 0.4)
 """What hwloc writes where it could not read a link, and what hwloc 1 wrote for plain PCI."""

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from seatrial.archive.inputs import TABLES_BYTES, argument_text, read_input
 from seatrial.archive.layout import RUN_FILE
 from seatrial.archive.run_sets import find_runs, load_tables
 from seatrial.benchmarks import catalogue
 from seatrial.benchmarks.gates import judge
+from seatrial.files.inputs import TABLES_BYTES, Allowance, argument_text, files_in, read_text
 from seatrial.importers.configuration_tables import TableWords, labelled, read_table
 from seatrial.importers.osu import COUNTED, TOOL_WORDS
 from seatrial.judgement.pair_limit import limit_between
@@ -139,8 +139,7 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if (path / RUN_FILE).is_file():
         return []
-    inside = [one for one in path.iterdir() if one.is_file() and not one.name.startswith(".")]
-    return [path / name for name in natural_sorted(one.name for one in inside)]
+    return [path / name for name in natural_sorted(one.name for one in files_in(path, MOST_FILES))]
 
 
 def labels_of(paths: Sequence[Path]) -> dict[Path, str]:
@@ -179,11 +178,10 @@ def _of_files(
     measured: list[Measured] = []
     notes: list[str] = []
     tables: list[tuple[str, str, str]] = []
-    left_bytes = TABLES_BYTES
+    together = Allowance(TABLES_BYTES, "these files")
     with limited(PARSE_S, "Reading the files"):
         for path, label in labels.items():
-            text = _text(path, left_bytes, wanted.words, waiting)
-            left_bytes -= len(text)
+            text = together.take(_text(path, wanted.words, waiting))
             if catalogue.detected(text) is None:
                 if BINARY in text:
                     raise UsageError(f"{path} is binary, not text.", "Give the text that the program printed.")
@@ -212,11 +210,11 @@ def _of_files(
     return measured, _figure_name(benchmark.main_metric, list(benchmark.main_labels.values())), notes
 
 
-def _text(path: Path, most_bytes: int, words: Sequence[str], waiting: Callable[[str], None] | None) -> str:
+def _text(path: Path, words: Sequence[str], waiting: Callable[[str], None] | None) -> str:
     """The text of a file or pipe that was named, or of a file right in a folder that was named. Raises UsageError."""
     if path in map(Path, words):
-        return argument_text(path, most_bytes, waiting)
-    return read_input(path, most_bytes, path.parent).decode("utf-8", errors="replace")
+        return argument_text(path, TABLES_BYTES, waiting)
+    return read_text(path, TABLES_BYTES, path.parent)
 
 
 def _plain_name(metric: str) -> str:

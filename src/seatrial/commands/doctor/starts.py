@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.files.home_folders import temporary_folder
+from seatrial.files.inputs import read_end
 from seatrial.launch.contract import MPIEXEC, Launcher, Session, StartManner
 from seatrial.launch.environments.judge import Tried, judge_environment
 from seatrial.launch.mpi import Mpi
@@ -24,7 +25,6 @@ NONE_WORKS = (
     "(configure --with-pmix or --with-pmi)."
 )
 TRAFFIC_TIMEOUT_S = 20.0
-MOST_BYTES = 1 << 16
 
 
 class StartTrial(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +55,7 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
 
 def last_words(errors: Path) -> str:
     """The last lines of a file that programs wrote to; empty where it cannot be read."""
-    try:
-        content = errors.read_bytes()
-    except OSError:
-        return ""
-    return last_lines(content[-MOST_BYTES:].decode("utf-8", errors="replace"))
+    return last_lines(read_end(errors))
 
 
 def way_text(way: str) -> str:

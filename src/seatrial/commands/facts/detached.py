@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 
 from seatrial import __version__
-from seatrial.archive.run_files import read_tail
 from seatrial.archive.writer import sentences
 from seatrial.driver.clock import new_run_name, now_text
 from seatrial.driver.facts_reading import cluster_launcher
@@ -28,6 +27,7 @@ from seatrial.driver.submitted import (
     write_files,
     write_submitted,
 )
+from seatrial.files.inputs import read_end
 from seatrial.files.owners import is_own
 from seatrial.files.writing import own_folder
 from seatrial.launch.collector import collector
@@ -228,7 +228,7 @@ def _read(folder: Path, submitted: Submitted) -> tuple[str, ...]:
 
 def _why_failed(folder: Path, node: str, job: QueueLine | None) -> str:
     """What its job wrote to standard error, or what Slurm says of it."""
-    said = read_tail(folder, folder / LOGS / f"{node}.txt").strip()
+    said = read_end(folder / LOGS / f"{node}.txt", folder=folder).strip()
     if said:
         return said.splitlines()[-1]
     if job is None:

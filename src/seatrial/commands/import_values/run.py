@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.inputs import TABLES_BYTES, BadInput, read_input
 from seatrial.archive.journal import ValuesImported, of_type
 from seatrial.archive.liveness import Life, examine
 from seatrial.archive.reader import read_entries, read_info
 from seatrial.archive.run_files import DamagedRun
 from seatrial.commands.import_values.batches import Wanted, read_batches, runs_of
 from seatrial.driver.imported_run import times_of, write_batch
+from seatrial.files.inputs import TABLES_BYTES, Allowance, BadInput, as_text, files_in, read_input
 from seatrial.files.owners import is_own
 from seatrial.files.writing import own_folder
 from seatrial.model.errors import UsageError
@@ -106,16 +106,14 @@ def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:
     files: list[tuple[Path, Path | None]] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
-            files += [(one, path) for one in inside]
+            files += [(one, path) for one in files_in(path, MOST_FILES)]
         else:
             files.append((path, None))
     if not 0 < len(files) <= MOST_FILES:
         raise UsageError(f"There are {count(len(files), 'file')}; 1 to {MOST_FILES} are read.", "Give other files.")
-    read, left_bytes = [], TABLES_BYTES
+    read, together = [], Allowance(TABLES_BYTES, "these files")
     for path, folder in files:
-        content = read_input(path, left_bytes, folder)
-        left_bytes -= len(content)
+        content = together.take(read_input(path, TABLES_BYTES, folder))
         if b"\0" in content:
             raise BadInput(f"{path} is binary, not text.", "Give the text that the program printed.")
         source = Source(
@@ -125,5 +123,5 @@ def _files(paths: Sequence[Path]) -> list[tuple[Source, str]]:
             form="",
             in_folder=folder is not None,
         )
-        read.append((source, content.decode("utf-8", errors="replace")))
+        read.append((source, as_text(content, path)))
     return read

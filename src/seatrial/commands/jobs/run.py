@@ -9,13 +9,13 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.inputs import MATRIX_BYTES, open_argument
 from seatrial.commands.jobs.families import Names, StandIns
 from seatrial.commands.jobs.job_table import JobTable, job_table
 from seatrial.commands.jobs.judge import JobsResult, judge_jobs
 from seatrial.commands.jobs.single_family import FamilyTimes, family_named, family_times, job_numbered
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.progress import Progress
+from seatrial.files.inputs import MATRIX_BYTES, open_argument
 from seatrial.importers.accounting import AccountedJobs, clock_jumps, read_accounting, together
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.words import count

@@ -4,9 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from seatrial.archive.inputs import MATRIX_BYTES, TABLES_BYTES, argument_text, open_argument, read_input, read_up_to
+from seatrial.files.inputs import (
+    MATRIX_BYTES,
+    TABLES_BYTES,
+    Allowance,
+    argument_text,
+    as_text,
+    files_in,
+    open_argument,
+    read_text,
+    read_up_to,
+)
 from seatrial.model.errors import UsageError
-from seatrial.model.words import count
 
 MOST_FILES = 50_000
 """All ordered pairs of more than 200 nodes; a folder of more files is hardly one of results."""
@@ -39,8 +48,7 @@ class Sources:
         """The whole text of a file or pipe, foreign bytes replaced. Raises UsageError with the reason."""
         if path not in self._texts:
             if path in self._streams:
-                content = read_up_to(self.stream(path), path, TABLES_BYTES)
-                self._texts[path] = content.decode("utf-8", errors="replace")
+                self._texts[path] = as_text(read_up_to(self.stream(path), path, TABLES_BYTES), path)
             else:
                 self._texts[path] = argument_text(path, TABLES_BYTES, self.waiting)
         return self._texts[path]
@@ -53,16 +61,6 @@ class Sources:
 
 
 def _texts_of(folder: Path) -> dict[str, str]:
-    try:
-        files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be read: {error.strerror}.") from error
-    if len(files) > MOST_FILES:
-        raise UsageError(f"{folder} has {count(len(files), 'file')}; at most {MOST_FILES} are read.")
-    texts: dict[str, str] = {}
-    left_bytes = TABLES_BYTES
-    for path in files:
-        content = read_input(path, left_bytes, folder)
-        left_bytes -= len(content)
-        texts[path.name] = content.decode("utf-8", errors="replace")
-    return texts
+    together = Allowance(TABLES_BYTES, folder)
+    files = files_in(folder, MOST_FILES)
+    return {path.name: together.take(read_text(path, TABLES_BYTES, folder)) for path in files}

@@ -5,9 +5,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from seatrial.archive.inputs import SCENARIO_BYTES, argument_text
 from seatrial.benchmarks import catalogue, generic
 from seatrial.benchmarks.declaration import AUTO, Benchmark
+from seatrial.files.inputs import SCENARIO_BYTES, argument_text
 from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, number_of

@@ -14,13 +14,12 @@ from seatrial.archive.writer import ArchiveError, RunWriter
 from seatrial.benchmarks.declaration import Benchmark, Launch, completed
 from seatrial.driver.benchmark.nodes import by_places, chosen_nodes, request_of, site_of
 from seatrial.driver.benchmark.scratch import (
+    MOST_BYTES,
     Scratch,
     case_hash,
     copy_case,
-    end_of,
     free_bytes,
     read_case,
-    text_of,
     write_files,
 )
 from seatrial.driver.clock import monotonic_s
@@ -29,6 +28,7 @@ from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.past import find_past, last_alike, read_past
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run, describe
+from seatrial.files.inputs import read_beginning, read_end
 from seatrial.judgement.benchmark_result import RunResult, judge_run
 from seatrial.launch.contract import Launcher, StartManner, StartsPrograms
 from seatrial.model.benchmark_run import Plan, Request, Step, StepResult
@@ -207,7 +207,7 @@ class BenchmarkRun:
         )
         if ended.interrupted:
             raise KeyboardInterrupt
-        lines = text_of(shown).split()
+        lines = read_beginning(shown, MOST_BYTES).split()
         for path in (shown, errors):
             path.unlink(missing_ok=True)
         program = next((line for line in reversed(lines) if line.startswith("/")), "")
@@ -264,8 +264,8 @@ class BenchmarkRun:
             seconds=ended.seconds,
             timed_out=ended.timed_out,
             interrupted=ended.interrupted,
-            output=text_of(shown),
-            errors=end_of(errors),
+            output=read_beginning(shown, MOST_BYTES),
+            errors=read_end(errors),
             judged=step.judged,
         )
         self._steps.append(result)

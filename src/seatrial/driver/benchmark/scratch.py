@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from seatrial.archive.inputs import ANY_SIZE, PIECE_BYTES, open_regular
 from seatrial.archive.working_folder import Use, WorkingFolder, scratch_parent
+from seatrial.files.inputs import ANY_SIZE, PIECE_BYTES, open_regular
 from seatrial.files.trust import distrust
 from seatrial.files.writing import descriptor_path, new_folder, own_folder
 from seatrial.model.errors import SeatrialError, UsageError
@@ -16,7 +16,6 @@ from seatrial.model.settings import RunSettings
 
 MOST_BYTES = 24 << 20
 """Of an output that is judged and kept in the journal; larger ones are in the run's logs."""
-ERRORS_BYTES = 1 << 16
 TEXT_FOLDER = "system"
 MOST_FILES = 20_000
 DEEPEST = 100
@@ -152,22 +151,3 @@ def _names(case: Path, *, folders: bool) -> Iterator[str]:
             path = Path(above, name)
             if folders == (path.is_dir() and not path.is_symlink()):
                 yield path.relative_to(case).as_posix()
-
-
-def text_of(path: Path, most_bytes: int = MOST_BYTES) -> str:
-    """The text of an output, its beginning if it is too long; empty where there is none."""
-    try:
-        with path.open("rb") as stream:
-            return stream.read(most_bytes).decode("utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
-def end_of(path: Path, most_bytes: int = ERRORS_BYTES) -> str:
-    """The end of a text; empty where there is none."""
-    try:
-        with path.open("rb") as stream:
-            stream.seek(max(path.stat().st_size - most_bytes, 0))
-            return stream.read(most_bytes).decode("utf-8", errors="replace")
-    except OSError:
-        return ""

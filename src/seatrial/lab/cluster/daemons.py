@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from seatrial.archive.run_files import read_tail
+from seatrial.files.inputs import read_end
 from seatrial.lab.cluster import state
 from seatrial.lab.cluster.host_argv import inside, settings
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
@@ -87,7 +87,7 @@ def last_words(plan: LabPlan, hosts: Sequence[str]) -> str:
     for host in hosts:
         path = state.folder(plan.name) / "log" / log_name(host)
         if path.is_file():
-            tail = read_tail(path.parent, path).splitlines()[-3:]
+            tail = read_end(path, folder=path.parent).splitlines()[-3:]
             words.append(f"\n{path} ends with:\n  " + "\n  ".join(tail))
     return "".join(words)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
+from seatrial.files.inputs import DESCRIPTION_BYTES, BadInput, decoded, read_input
 from seatrial.lab.cluster.plan import LabPlan, check_name
 from seatrial.lab.faults.base import Planted
 from seatrial.model import formats

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from seatrial.archive import inputs
 from seatrial.fabric import ibnetdiscover
+from seatrial.files import inputs
 from seatrial.model.errors import UsageError
 from seatrial.model.fabric_map import DeviceKind, End, FabricDevice, FabricLink, FabricMap
 

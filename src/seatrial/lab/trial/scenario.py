@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from seatrial.archive.inputs import SCENARIO_BYTES, BadInput, read_input
+from seatrial.files.inputs import SCENARIO_BYTES, BadInput, read_input
 from seatrial.lab.cluster.plan import LabPlan, make_plan, parse_rate
 from seatrial.lab.faults.base import Parameters, check_parameters, check_rail, check_subject, check_timing
 from seatrial.lab.faults.catalogue import fault_named

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.archive.inputs import TABLES_BYTES, BadInput, read_input
+from seatrial.files.inputs import TABLES_BYTES, BadInput, read_text
 from seatrial.model.errors import LaunchError
 from seatrial.model.node_list import expand
 from seatrial.process.process import run
@@ -85,7 +85,7 @@ def _asked_flux() -> str:
 
 def _text(path: str, variable: str) -> str:
     try:
-        return read_input(Path(path), TABLES_BYTES).decode("utf-8", errors="replace")
+        return read_text(Path(path), TABLES_BYTES)
     except BadInput as error:
         raise LaunchError(f"{variable} names the file of this job's nodes. {error.what}", INSTEAD) from error
 

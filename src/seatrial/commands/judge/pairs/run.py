@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from seatrial.archive.inputs import MAP_BYTES, ROUTES_BYTES, argument_text
 from seatrial.commands.judge.kinds import Wanted
 from seatrial.commands.judge.pairs.view import located_report
 from seatrial.commands.judge.sources import Sources
 from seatrial.fabric import forwarding, ibnetdiscover, slurm_topology
 from seatrial.fabric import routed_fabric as routed
 from seatrial.fabric import routes as fabric_routes
+from seatrial.files.inputs import MAP_BYTES, ROUTES_BYTES, argument_text
 from seatrial.importers.formats import read_matrix, read_matrix_files
 from seatrial.locate.classes import topology_classes
 from seatrial.locate.table import locate_in_table, with_switch_names

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seatrial.archive import inputs
-from seatrial.archive.inputs import BadInput, argument_text, decoded, open_argument, open_regular, read_input
+from seatrial.files import inputs
+from seatrial.files.inputs import BadInput, argument_text, decoded, open_argument, open_regular, read_input
 from tests.support.command_server import server
 
 MEMORY_BYTES = 2 << 30
@@ -78,7 +78,7 @@ def test_a_folder_of_tables_has_one_limit_for_all(tmp_path: Path) -> None:
         os.truncate(tmp_path / name, inputs.TABLES_BYTES - 5)
     done = seatrial("judge", ".", folder=tmp_path)
     assert done.returncode == 64
-    assert "at most 5 B are read" in done.stderr
+    assert "All that is in . is too large; at most 256 MiB are read" in done.stderr
 
 
 def make_fifo(path: Path) -> None:

@@ -1,6 +1,8 @@
 """Opens files that others wrote, so that none of them can block the program or fill its memory."""
 
+import contextlib
 import io
+import itertools
 import os
 import select
 import stat
@@ -17,6 +19,8 @@ from seatrial.model.units import size
 
 MIB, GIB = 1 << 20, 1 << 30
 SCENARIO_BYTES = MIB
+TAIL_BYTES = 64 << 10
+"""The end of a log."""
 DESCRIPTION_BYTES = 64 * MIB
 """run.json, job.json, gather.json and lab.json; a run of 10,000 nodes has a few MiB."""
 FACTS_BYTES = 64 * MIB
@@ -43,6 +47,11 @@ SILENT_S = 600.0
 WRITER_S, LOOK_S = 2.0, 0.05
 """For how long a pipe with a name may have no writer, and how often that is looked at: a shell starts it beside us."""
 PIECE_BYTES = MIB
+SEPARATORS = b"\n\r\x0b\x0c\x1c\x1d\x1e,;\t|[{<"
+LONG_SEPARATORS = (b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
+"""Line ends that take several bytes."""
+MOST_PARTS = 10_000_000
+"""Lines, cells, values and elements of one text. A reader makes an object of 50 to 300 bytes of each."""
 KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISCHR, "a character device"),
@@ -51,10 +60,15 @@ KINDS = (
     (stat.S_ISSOCK, "a socket"),
 )
 _Record = TypeVar("_Record")
+_Content = TypeVar("_Content", str, bytes)
 
 
 class BadInput(UsageError):
     """A file that is not read: not a regular file, too large, outside of its folder, or not what it should be."""
+
+
+class TooMuch(BadInput):
+    """Inputs that are too large together, so that the rest of them are not read, either."""
 
 
 def open_regular(path: Path, most_bytes: int, folder: Path | None = None) -> IO[bytes]:
@@ -93,6 +107,69 @@ def read_input(path: Path, most_bytes: int, folder: Path | None = None) -> bytes
     """All of a regular file. Raises BadInput for anything else, or for more than `most_bytes`; see `open_regular`."""
     with open_regular(path, most_bytes, folder) as stream:
         return read_up_to(stream, path, most_bytes)
+
+
+def read_text(path: Path, most_bytes: int, folder: Path | None = None) -> str:
+    """The text of a regular file, invalid bytes replaced. Raises BadInput; see `open_regular` and `as_text`."""
+    return as_text(read_input(path, most_bytes, folder), path)
+
+
+def read_beginning(path: Path, most_bytes: int) -> str:
+    """The first bytes of a regular file, as text; empty where it cannot be read."""
+    with contextlib.suppress(BadInput, OSError), open_regular(path, ANY_SIZE) as stream:
+        return stream.read(most_bytes).decode("utf-8", errors="replace")
+    return ""
+
+
+def read_end(path: Path, most_bytes: int = TAIL_BYTES, folder: Path | None = None) -> str:
+    """The last bytes of a regular file, as text; empty where it cannot be read. `folder`: see `open_regular`."""
+    with contextlib.suppress(BadInput, OSError), open_regular(path, ANY_SIZE, folder) as stream:
+        stream.seek(max(stream.seek(0, os.SEEK_END) - most_bytes, 0))
+        return stream.read(most_bytes).decode("utf-8", errors="replace")
+    return ""
+
+
+def as_text(content: bytes, path: Path) -> str:
+    """The text, invalid bytes replaced. Raises BadInput where it has more parts than a reader may make objects of."""
+    parts = len(content) - len(content.translate(None, SEPARATORS)) + sum(map(content.count, LONG_SEPARATORS))
+    if parts > MOST_PARTS:
+        raise BadInput(f"{path} has {parts:,} lines and cells; at most {MOST_PARTS:,} are read.", "Give a part of it.")
+    return content.decode("utf-8", errors="replace")
+
+
+class Allowance:
+    """Bytes that several inputs may have together: by hard links and compression, many large files take no space."""
+
+    def __init__(self, most_bytes: int, label: object) -> None:
+        self._most_bytes = self._left_bytes = most_bytes
+        self._label = label
+
+    def take(self, content: _Content) -> _Content:
+        """The content itself. Raises TooMuch where it is, together with what was taken before."""
+        self._left_bytes -= len(content)
+        if self._left_bytes < 0:
+            raise TooMuch(
+                f"All that is in {self._label} is too large; at most {size(self._most_bytes)} are read.",
+                "Give a part of it.",
+            )
+        return content
+
+
+def files_in(folder: Path, most: int) -> list[Path]:
+    """The files right in a folder, hidden ones aside, by name. Raises BadInput; see `entries_in`."""
+    return [path for path in entries_in(folder, most) if path.is_file() and not path.name.startswith(".")]
+
+
+def entries_in(folder: Path, most: int) -> list[Path]:
+    """Whatever is right in a folder, by name. Raises BadInput where it has more entries, or cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in itertools.islice(entries, most + 1)]
+    except OSError as error:
+        raise cannot_be_read(folder, error) from error
+    if len(names) > most:
+        raise BadInput(f"{folder} has more than {most:,} entries; no more are read.", "Give a part of them.")
+    return [folder / name for name in sorted(names)]
 
 
 def read_up_to(stream: IO[bytes], path: Path, most_bytes: int) -> bytes:
@@ -142,7 +219,7 @@ def open_argument(path: Path, most_bytes: int, waiting: Callable[[str], None] | 
 def argument_text(path: Path, most_bytes: int, waiting: Callable[[str], None] | None = None) -> str:
     """The text of a file that the command line names, invalid bytes replaced. Raises BadInput."""
     with open_argument(path, most_bytes, waiting) as stream:
-        return read_up_to(stream, path, most_bytes).decode("utf-8", errors="replace")
+        return as_text(read_up_to(stream, path, most_bytes), path)
 
 
 def decoded(content: bytes, kind: type[_Record], path: Path) -> _Record:
