@@ -48,6 +48,7 @@ ELSEWHERE = {
     "process/pipe.py": "a log that it writes",
     "cli/outcome.py": "a file that it writes",
     "cli/baseline.py": "an answer of the user",
+    "cli/main.py": NAMES,
     "archive/baselines.py": "of the door, unpacked up to ALL_FACTS_BYTES",
     "archive/changed_settings.py": "of its own folder, up to MOST_BYTES",
     "archive/closing.py": NAMES,

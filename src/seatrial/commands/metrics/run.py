@@ -12,9 +12,9 @@ from typing import TypeVar
 
 import msgspec
 
-from seatrial.archive.inputs import MIB, BadInput, decoded, read_input
 from seatrial.commands.metrics.figures import SlurmState
 from seatrial.files.home_folders import cache_folder
+from seatrial.files.inputs import MIB, BadInput, decoded, read_input
 from seatrial.files.trust import make_trusted
 from seatrial.files.writing import own_folder
 from seatrial.model.errors import LaunchError
