@@ -38,6 +38,10 @@ class Verdict(enum.StrEnum):
 _GRAVITY = {verdict: place for place, verdict in enumerate(Verdict)}
 
 
+GOOD = (Verdict.PASS, Verdict.NOTE)
+"""Judged, and nothing is at fault."""
+
+
 def worst(verdicts: list[Verdict]) -> Verdict:
     """The most severe of them; PASS for an empty list."""
     return max(verdicts, key=lambda verdict: verdict.gravity, default=Verdict.PASS)

@@ -7,13 +7,12 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.monitoring import Fault, Standing
 from seatrial.model.run import RunKind, run_kind
 from seatrial.model.subject import Subject, SubjectKind
-from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.verdict import GOOD, Finding, Verdict
 from seatrial.render.finding_text import brief
 from seatrial.render.report import Report
 
 ABOUT_NODES = (RunKind.CHECK, RunKind.NODES, RunKind.SOAK)
 """Runs that judge each node; a curve or a benchmark judges something else."""
-GOOD = (Verdict.PASS, Verdict.MEASURED, Verdict.NOTE)
 MOST_FAULTS = 8
 
 
@@ -29,7 +28,7 @@ def standings_of(report: Report) -> tuple[Standing, ...]:
     for case in report.cases:
         subject = Subject.parse(case.name)
         if subject.kind is SubjectKind.NODE:
-            verdict = Verdict.INCONCLUSIVE if undecided and case.verdict in GOOD else case.verdict
+            verdict = Verdict.INCONCLUSIVE if undecided and case.verdict in (*GOOD, Verdict.MEASURED) else case.verdict
             standings[subject.name] = Standing(node=subject.name, verdict=verdict, of_limit=case.of_limit)
     for node, faults in _faults(report.findings).items():
         before = standings.get(node)

@@ -8,14 +8,13 @@ from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo
 from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import SubjectKind
-from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.verdict import GOOD, Finding
 from seatrial.model.words import count, some
 from seatrial.render.finding_text import brief
 from seatrial.render.headline import sentence_of
 from seatrial.render.out_of_service import NODE, back_line
 from seatrial.render.report import Copy
 
-GOOD = (Verdict.PASS, Verdict.NOTE)
 MOST_FAULTS = 3
 
 

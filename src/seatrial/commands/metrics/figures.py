@@ -12,7 +12,7 @@ from statistics import median
 import msgspec
 
 from seatrial.model.monitoring import NodeStanding
-from seatrial.model.verdict import Verdict
+from seatrial.model.verdict import GOOD, Verdict
 from seatrial.slurm.census import AccountUse, JobCount, NodeCount
 
 HOUR_S = 3600.0
@@ -125,9 +125,6 @@ def node_figures(nodes: Mapping[str, NodeStanding], runs: int, unread: int, at: 
     )  # fmt: skip
     yield single("seatrial_runs_read", "Runs from which the standing of nodes follows.", runs)
     yield single("seatrial_runs_unread", "Runs that could not be read or judged.", unread)
-
-
-GOOD = (Verdict.PASS, Verdict.NOTE)
 
 
 def slurm_figures(state: SlurmState, most_names: int, now_s: float) -> Iterator[Figure]:

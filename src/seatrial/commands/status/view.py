@@ -9,14 +9,13 @@ import msgspec
 from seatrial.model.errors import ExitCode
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.node_list import node_list
-from seatrial.model.verdict import Verdict, worst
+from seatrial.model.verdict import GOOD, Verdict, worst
 from seatrial.model.words import count, some
 from seatrial.render.report import Block, Lines, Report, first_rows
 from seatrial.render.report import columns as heads
 
 MOST_FAULTS = 5
 MOST_NAMED = 3
-GOOD = (Verdict.PASS, Verdict.NOTE)
 SPANS = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"))
 HEAD = heads("node", "verdict", "~open", "since", "run")
 
