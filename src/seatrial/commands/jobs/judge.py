@@ -1,7 +1,7 @@
 """The judgement on the jobs of a period: nodes that make them slow or fail, and families that changed at a date."""
 
 import math
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from datetime import date
 from statistics import NormalDist
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from seatrial.commands.jobs.families import Family
 from seatrial.commands.jobs.findings import jobs_findings
 from seatrial.commands.jobs.job_table import FAILURES, LEAST_S, ORDER, JobTable
+from seatrial.commands.jobs.joint_nodes import JointNodes, joint_nodes
 from seatrial.commands.jobs.outcomes import (
     FailingNode,
     FamilyChange,
@@ -94,7 +95,7 @@ def judge_jobs(table: JobTable, *, changed: date | None, effect: float = EFFECT)
         verdict=verdict,
         slow=slow,
         failing=failing,
-        comparison=comparison,
+        comparison=msgspec.structs.replace(comparison, joint=_joint(table, since, slow)),
         change=change,
         families=table.families,
         findings=findings,
@@ -174,6 +175,15 @@ def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowN
         left[members.jobs_of(place)] = True
         deviations, _ = slowness(logs, members.without(left))
     return tuple(sorted(named, key=lambda node: -node.ratio)), comparison
+
+
+def _joint(table: JobTable, since: int, slow: Sequence[SlowNode]) -> JointNodes | None:
+    """What jobs on several of the slow nodes show; None where there are none."""
+    if len(slow) < 2:
+        return None
+    members, _, jobs = table.members(table.timed, since)
+    sizes = {table.nodes.index(node.node): math.log(node.ratio) for node in slow}
+    return joint_nodes(table.times()[jobs], members, sizes)
 
 
 def _inflation(deviations: Reals) -> float:

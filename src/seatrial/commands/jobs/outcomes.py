@@ -5,6 +5,7 @@ import math
 import msgspec
 
 from seatrial.commands.jobs.job_table import Ending
+from seatrial.commands.jobs.joint_nodes import JointNodes
 from seatrial.model.verdict import Outcome
 from seatrial.statistics.paired_change import GroupChanges
 
@@ -54,6 +55,8 @@ class NodeComparison(msgspec.Struct, frozen=True, kw_only=True):
     jobs: int
     detectable: float
     """Share by which jobs take longer on a node that is named in 95 % of cases: that of half of the nodes."""
+    joint: JointNodes | None = None
+    """Jobs on several named nodes; None: there is none that could be compared."""
     alone: tuple[str, ...]
     """Nodes whose jobs nothing compares with those of others: a slow node and a slow family look alike there."""
 

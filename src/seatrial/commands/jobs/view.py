@@ -9,6 +9,7 @@ import numpy as np
 from seatrial.commands.jobs.families import Family
 from seatrial.commands.jobs.findings import change_brief, times
 from seatrial.commands.jobs.job_table import ORDER, Ending
+from seatrial.commands.jobs.joint_nodes import joint_text
 from seatrial.commands.jobs.outcomes import FailingNode, NodeComparison, PeriodChange, SlowNode
 from seatrial.commands.jobs.run import DayCall, JobsOutcome
 from seatrial.commands.jobs.single_family import FamilyTimes, JobPlace
@@ -331,6 +332,8 @@ def _lines(outcome: JobsOutcome) -> Iterator[tuple[str, str]]:
         f"{count(comparison.jobs, 'job')}; jobs of one family on one day with each other, each as slow as its slowest "
         "node",
     )
+    if comparison.joint:
+        yield "together", joint_text(comparison.joint)
     if math.isfinite(comparison.detectable):
         yield (
             "would see",
@@ -362,12 +365,8 @@ def _lines(outcome: JobsOutcome) -> Iterator[tuple[str, str]]:
         yield "rights", f"only jobs of {outcome.own_only} are visible: peers of other users are not compared"
     if outcome.calls:
         slowest = max(outcome.calls, key=lambda call: call.seconds)
-        total = sum(call.seconds for call in outcome.calls)
-        yield (
-            "sacct",
-            f"{count(len(outcome.calls), 'call')}, {total:.1f} s in all; the longest {slowest.seconds:.1f} s for "
-            f"{slowest.day}",
-        )
+        spent = f"{count(len(outcome.calls), 'call')}, {sum(call.seconds for call in outcome.calls):.1f} s in all"
+        yield "sacct", f"{spent}; the longest {slowest.seconds:.1f} s for {slowest.day}"
 
 
 def _change_lines(change: PeriodChange | None) -> Iterator[tuple[str, str]]:
