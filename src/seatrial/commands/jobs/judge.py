@@ -1,7 +1,7 @@
 """The judgement on the jobs of a period: nodes that make them slow or fail, and families that changed at a date."""
 
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from datetime import date
 from statistics import NormalDist
 
@@ -54,6 +54,8 @@ FEWEST_TO_INFLATE = 20
 SKEWNESS, LEAST_SUSPICIOUS = 1.5, 2.0
 """Counts of rare failures are skewed to the right: their tails are heavier than a normal one, and never lighter by
 as much as this, so that an excess further below the critical one is not named."""
+FEWEST_ALONE = 6
+"""Jobs by which a node is sized: as few as a median needs for an interval of 95 %."""
 MOST_NAMED = 40
 """Slow nodes after which the search ends: more of them are a population."""
 
@@ -147,34 +149,48 @@ def _slow_nodes(table: JobTable, since: int, effect: float) -> tuple[tuple[SlowN
         detectable=_longer(needed * (1 + POWER_DEVIATIONS / critical) * np.nanmedian(error)) if compared else math.inf,
         alone=tuple(sorted((table.nodes[place] for place in _alone(members, deviations)), key=natural_key)),
     )
-    named: list[SlowNode] = []
+    suspects: dict[int, float] = {}
     left = np.zeros(len(logs), bool)
-    while len(named) < MOST_NAMED and compared:
+    while len(suspects) < MOST_NAMED and compared:
         place = int(np.nanargmax(np.where(np.isnan(deviations), -np.inf, deviations)))
         significance = float(deviations[place]) / _inflation(deviations)
         if not significance > critical:
             break
-        rest = members.without(left)
-        shift = shift_of(logs, rest, place, INTERVAL_DEVIATIONS, np.r_[group, 0])
-        if shift.value >= math.log1p(effect):
-            twins = tuple(table.nodes[twin] for twin in _twins(rest, place))
-            named.append(
-                SlowNode(
-                    node=table.nodes[place],
-                    ratio=math.exp(shift.value),
-                    low=math.exp(shift.low),
-                    high=math.exp(shift.high),
-                    shrunk=math.exp(shift.shrunk),
-                    jobs=len(rest.jobs_of(place)),
-                    families=shift.groups,
-                    longer=shift.longer,
-                    p_value=min(_tail(significance) * compared, 1.0),
-                    ambiguous_with=twins,
-                )
-            )
+        suspects[place] = min(_tail(significance) * compared, 1.0)
         left[members.jobs_of(place)] = True
         deviations, _ = slowness(logs, members.without(left))
+    sized = [_slow_node(table, logs, members, place, suspects, np.r_[group, 0]) for place in suspects]
+    named = [node for node in sized if node.ratio >= 1 + effect]
     return tuple(sorted(named, key=lambda node: -node.ratio)), comparison
+
+
+def _slow_node(
+    table: JobTable, logs: Reals, members: Members, place: int, suspects: Mapping[int, float], group: Places
+) -> SlowNode:
+    """A node with its size, by jobs on no other suspect; by all, if few of its own jobs are without another.
+
+    `suspects`: node -> p-value.
+    """
+    beside = np.zeros(len(logs), bool)
+    for other in suspects:
+        if other != place:
+            beside[members.jobs_of(other)] = True
+    rest = members.without(beside)
+    if len(rest.jobs_of(place)) < FEWEST_ALONE:
+        rest = members.without(np.zeros(len(logs), bool))
+    shift = shift_of(logs, rest, place, INTERVAL_DEVIATIONS, group)
+    return SlowNode(
+        node=table.nodes[place],
+        ratio=math.exp(shift.value),
+        low=math.exp(shift.low),
+        high=math.exp(shift.high),
+        shrunk=math.exp(shift.shrunk),
+        jobs=len(rest.jobs_of(place)),
+        families=shift.groups,
+        longer=shift.longer,
+        p_value=suspects[place],
+        ambiguous_with=tuple(table.nodes[twin] for twin in _twins(members, place)),
+    )
 
 
 def _joint(table: JobTable, since: int, slow: Sequence[SlowNode]) -> JointNodes | None:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from seatrial.commands.jobs.families import Names, StandIns, normalised
 from seatrial.commands.jobs.job_table import JobTable, job_table
+from seatrial.commands.jobs.joint_nodes import JointModel
 from seatrial.commands.jobs.judge import JobsResult, judge_jobs
 from seatrial.commands.jobs.single_family import family_named, family_times, job_numbered
 from seatrial.importers.accounting import read_accounting
@@ -50,6 +51,17 @@ def test_a_slow_node_is_named_with_its_size(seed: int) -> None:
 def test_two_slow_nodes_are_named_and_not_their_partners() -> None:
     result = judged(replace(SMALL, slow_nodes={"n7": 1.6, "n11": 2.5}))
     assert [node.node for node in result.slow] == ["n11", "n7"]
+
+
+def test_the_size_of_a_slow_node_is_that_beside_good_nodes() -> None:
+    """On twelve nodes most jobs of others ran on the other slow node, and the first that is named seemed as good."""
+    crowded = History(nodes=12, families=8, jobs=4000, slow_nodes={"n7": 1.6, "n11": 2.0})
+    result = judged(crowded)
+    assert {node.node: node.low < crowded.slow_nodes[node.node] < node.high for node in result.slow} == {
+        "n7": True,
+        "n11": True,
+    }
+    assert result.comparison.joint and result.comparison.joint.model is JointModel.SLOWEST
 
 
 def test_a_node_that_only_gets_one_slow_family_is_not_named() -> None:
