@@ -32,13 +32,16 @@ def state_of(report: Report) -> State:
         return State.OK
     if report.exit_code is not ExitCode.FINDINGS:
         return State.UNKNOWN
-    return State.CRITICAL if any(_is_grave(finding) for finding in report.findings) else State.WARNING
+    grave = any(map(_is_grave, report.findings)) if report.findings else report.word in GRAVE
+    return State.CRITICAL if grave else State.WARNING
 
 
 def as_nagios(report: Report) -> tuple[State, str]:
     """The exit code, and the line without its end."""
     state = state_of(report)
-    gauges = (*report.gauges, Gauge(name="findings", value=sum(finding.at_fault for finding in report.findings)))
+    findings = Gauge(name="findings", value=sum(finding.at_fault for finding in report.findings))
+    counted = any(gauge.name == findings.name for gauge in report.gauges)
+    gauges = report.gauges if counted else (*report.gauges, findings)
     return state, f"{_line(state, report.headline)} | {' '.join(_performance(gauges))}"
 
 

@@ -11,7 +11,7 @@ from seatrial.model.monitoring import NodeStanding
 from seatrial.model.node_list import node_list
 from seatrial.model.verdict import GOOD, Verdict, worst
 from seatrial.model.words import count, some
-from seatrial.render.report import Block, Lines, Report, first_rows
+from seatrial.render.report import Block, Gauge, Lines, Report, first_rows
 from seatrial.render.report import columns as heads
 
 MOST_FAULTS = 5
@@ -49,6 +49,10 @@ def status_report(by_name: Mapping[str, NodeStanding], runs: int, unread: int, a
         sentence=_sentence(nodes, faulty, undecided, at),
         exit_code=code,
         payload=lambda: StatusFields(nodes=tuple(nodes), runs=runs, unread=unread),
+        gauges=(
+            Gauge(name="nodes", value=len(nodes)),
+            Gauge(name="findings", value=sum(len(node.faults) for node in nodes)),
+        ),
         terminal=lambda _: _blocks(nodes, faulty, undecided, unread, at),
     )
 

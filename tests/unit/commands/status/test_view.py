@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from seatrial.archive import headlines
@@ -13,6 +14,7 @@ from seatrial.frame.command_line import run
 from seatrial.model.errors import ExitCode
 from seatrial.model.monitoring import Fault, NodeStanding, OpenFault
 from seatrial.model.verdict import Verdict
+from seatrial.render.nagios import State, as_nagios
 from seatrial.render.text import as_text
 from tests.support.builders import Cluster, names, record, slow_part
 
@@ -38,6 +40,18 @@ def test_an_open_finding_is_the_first_line_with_its_age_and_what_to_do() -> None
     assert code is ExitCode.FINDINGS
     assert "3 days" in text
     assert "`seatrial report night`" in text and "`seatrial check n3`" in text
+
+
+def test_a_plugin_counts_what_is_open_and_a_dead_node_is_critical() -> None:
+    slow = standing("n3", Verdict.SLOW, OpenFault(fault=FAULT, run="night", since="2026-11-24T03:00:00Z"))
+    dead = msgspec.structs.replace(FAULT, kind="node-down", verdict=Verdict.DOWN, text="does not answer")
+    down = standing("n4", Verdict.DOWN, OpenFault(fault=dead, run="night", since="2026-11-24T03:00:00Z"))
+    states = {}
+    for faulty in (slow, down):
+        report = status_report({"n1": standing("n1"), faulty.node: faulty}, 1, 0, NOW)
+        states[faulty.node], line = as_nagios(report)
+        assert line.endswith("| nodes=2 findings=1")
+    assert states == {"n3": State.WARNING, "n4": State.CRITICAL}
 
 
 def test_a_cluster_without_findings_says_how_old_that_is() -> None:
