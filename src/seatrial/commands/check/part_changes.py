@@ -90,14 +90,14 @@ def timed(measurements: Iterable[Measurement]) -> list[Timed]:
 
 
 def _unwaited(values: Sequence[Timed]) -> list[Timed]:
-    """The same values less any that is low because a rank waited for a processor, beside the best quarter."""
+    """The same values less any that is low because a rank waited for a processor, whatever other ranks waited.
+
+    A stretch of low values may be chance where all ranks wait for most of the time, as single bad runs are.
+    """
     if not any(one.waited for one in values):
         return list(values)
     fair = sorted((one.bytes_per_s for one in values), reverse=True)[len(values) // 4]
-    beside = sorted(one.waited for one in values)[len(values) // 4]
-    return [
-        one for one in values if one.bytes_per_s >= fair or not explained(one.bytes_per_s / fair, one.waited, beside)
-    ]
+    return [one for one in values if one.bytes_per_s >= fair or not explained(one.bytes_per_s / fair, one.waited)]
 
 
 def _alike(values: Sequence[Timed]) -> list[Timed]:

@@ -109,7 +109,7 @@ def _nothing_shared(tables: Sequence[MetricTable], first: int) -> Unlike:
         names = {
             _figure(table.metric)
             if table.metric.of_nodes
-            else f"{table.metric.kernel.value} of {size(table.metric.message_bytes)}"
+            else f"{table.metric.kernel.value} of {table.metric.window_messages} x {size(table.metric.message_bytes)}"
             for table in tables
             if any(level is not None for level in table.compared[begin:end])
         }

@@ -24,10 +24,17 @@ def bandwidth_rounds(cluster: Cluster, pairs_at_once: int) -> list[Round]:
 
 
 def measured(
-    nodes: int, share: Shares, *, rounds: list[Round] | None = None, name: str = "n3", at_once: int = 1, seed: int = 1
+    nodes: int,
+    share: Shares,
+    *,
+    rounds: list[Round] | None = None,
+    name: str = "n3",
+    at_once: int = 1,
+    seed: int = 1,
+    wait: float = 0.0,
 ) -> list[Measurement]:
     """What a survey delivers, each round 0.2 s after the last, while the link of a node carries `share` at a time."""
-    healthy = Cluster(nodes=names(nodes), seed=seed)
+    healthy = Cluster(nodes=names(nodes), seed=seed, waits=dict.fromkeys(names(nodes), wait))
     draw = random.Random(seed)
     delivered = []
     for number, one in enumerate(rounds or bandwidth_rounds(healthy, at_once)):
@@ -49,6 +56,16 @@ def test_a_link_that_drops_during_the_check_is_named_with_its_time() -> None:
     said = change_statement(change)
     assert said.startswith("The link of node n3 carries 50 % of the usual bandwidth since ")
     assert said.endswith("s) after the start of the run, and 100 % before.")
+
+
+def test_a_drop_that_waits_for_a_processor_explain_is_no_change_however_long_all_ranks_wait() -> None:
+    """From a lab beside two others: all ranks waited half of the time and more, and n3 lost 10 % for four seconds."""
+
+    def dropped(wait: float) -> list[Change]:
+        return [*changes_of(measured(4, lambda time_s: 0.9 if time_s >= 2.4 else 1.0, wait=wait), {})]
+
+    assert [change.subject for change in dropped(0.02)] == [node("n3")]
+    assert dropped(0.55) == []
 
 
 def test_a_healthy_run_has_no_change_and_one_without_times_is_not_judged() -> None:

@@ -156,7 +156,7 @@ def test_other_message_sizes_are_refused_and_shown() -> None:
     other = msgspec.structs.replace(BANDWIDTH, message_bytes=4096)
     before = msgspec.structs.replace(small, compared=(Compared.ENDS, Compared.ENDS, None, None))
     after = msgspec.structs.replace(large, metric=other, compared=(None, None, Compared.ENDS, Compared.ENDS))
-    with pytest.raises(UsageError, match="messages: oneway of 1 MiB and oneway of 4 KiB"):
+    with pytest.raises(UsageError, match="messages: oneway of 4 x 1 MiB and oneway of 4 x 4 KiB"):
         compared([before, after], (2, 2))
 
 
