@@ -13,13 +13,19 @@ from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LOGIN, LabPlan
 from seatrial.lab.cluster.processes import pids_in, program
 from seatrial.process.process import Completed, run
+from tests.lab.waiting import eventually
 
 pytestmark = pytest.mark.lab
-JOBS = 6
+JOBS, NODES = 6, 4
 
 
 def in_lab(lab: LabPlan, *words: str) -> Completed:
     return run(as_user(lab, [*words]), timeout_s=60)
+
+
+def states_of_jobs(lab: LabPlan) -> Counter[str]:
+    """How many jobs are in each state, by squeue."""
+    return Counter(in_lab(lab, "squeue", "--noheader", "--format=%T").stdout.split())
 
 
 def numbers(lab: LabPlan, folder: Path, *options: str) -> tuple[Completed, dict[tuple[str, ...], float]]:
@@ -34,19 +40,19 @@ def numbers(lab: LabPlan, folder: Path, *options: str) -> tuple[Completed, dict[
 
 def test_the_numbers_are_those_of_slurms_own_commands(lab4: LabPlan, tmp_path: Path) -> None:
     for _ in range(JOBS):
-        done = in_lab(lab4, "sbatch", "--nodes=1", "--exclusive", "--output=/dev/null", "--wrap", "sleep 60")
+        done = in_lab(lab4, "sbatch", "--nodes=1", "--exclusive", "--output=/dev/null", "--wrap", "sleep 90")
         assert done.ok, done.stderr
     try:
-        in_lab(lab4, "sleep", "2")
+        assert eventually(lambda: states_of_jobs(lab4)["RUNNING"] == NODES)
         _, found = numbers(lab4, tmp_path / "cache")
-        states = Counter(in_lab(lab4, "squeue", "--noheader", "--format=%T").stdout.split())
+        states = states_of_jobs(lab4)
         nodes = Counter(in_lab(lab4, "sinfo", "--noheader", "--Node", "--partition=main", "--format=%T").stdout.split())
         assert states.total() == JOBS
         assert found["slurm_jobs",] == JOBS
         assert found["slurm_jobs_running",] == states["RUNNING"] == found["slurm_partition_jobs_running", "main"]
         assert found["slurm_jobs_pending",] == states["PENDING"]
         assert found["slurm_user_jobs_running", "root"] == states["RUNNING"]
-        assert found["slurm_nodes",] == 4
+        assert found["slurm_nodes",] == NODES
         assert found["slurm_nodes_alloc",] == nodes["allocated"]
         assert found["slurm_nodes_idle",] == nodes["idle"]
         assert found["slurm_partition_nodes_alloc", "main"] == nodes["allocated"]
