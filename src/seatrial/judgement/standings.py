@@ -24,6 +24,20 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     looks: frozenset[str]
     nodes: tuple[Standing, ...]
 
+    @property
+    def judged(self) -> frozenset[str]:
+        """The names of its nodes and of other parts that a finding names."""
+        return frozenset(standing.node for standing in self.nodes)
+
+    def clears(self, node: "_Node") -> bool:
+        """Whether a part other than a node, which this run does not name, is good again.
+
+        It is if all nodes of the run that named it were judged and decided, and as much was looked at.
+        """
+        decided = all(standing.verdict not in OPEN for standing in self.nodes)
+        seen = {name for name in node.beside if ":" not in name} <= self.judged
+        return decided and seen and all(looks <= self.looks for _, looks in node.faults.values())
+
 
 class _Node:
     """What is known of one node after the runs so far."""
@@ -32,10 +46,13 @@ class _Node:
         self.last: tuple[Judged, Standing] | None = None
         self.of_limit: float | None = None
         self.faults: dict[str, tuple[OpenFault, frozenset[str]]] = {}
+        self.beside: frozenset[str] = frozenset()
+        """All nodes of the last run that judged it."""
 
     def take(self, run: Judged, standing: Standing) -> None:
         """One more run, later than all others."""
         self.last = run, standing
+        self.beside = run.judged
         self.of_limit = self.of_limit if standing.of_limit is None else standing.of_limit
         faults = {fault.kind: fault for fault in standing.faults}
         if standing.verdict not in OPEN:
@@ -61,6 +78,9 @@ def standings_after(runs: Iterable[Judged]) -> dict[str, NodeStanding]:
     for run in runs:
         for standing in run.nodes:
             nodes.setdefault(standing.node, _Node()).take(run, standing)
+        gone = [name for name, node in nodes.items() if ":" in name and name not in run.judged and run.clears(node)]
+        for name in gone:
+            del nodes[name]
     return {name: _standing(name, node) for name, node in sorted(nodes.items())}
 
 

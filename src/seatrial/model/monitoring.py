@@ -9,7 +9,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
 
 GRAPHITE_PORT = 2003
-"""Of its plaintext protocol."""
+"""The port of carbon's plaintext protocol."""
 
 
 class Ask(enum.StrEnum):
@@ -21,7 +21,7 @@ class Ask(enum.StrEnum):
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Where numbers go: a file for node_exporter, Graphite, or standard output where both are empty."""
+    """The place of the numbers: a file for node_exporter, Graphite, or standard output where both are empty."""
 
     textfile: Path | None = None
     graphite: tuple[str, int] | None = None
@@ -49,7 +49,10 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One node in one report. `of_limit`: the share of the limit that its best pairs reach, out and in, the lesser."""
+    """One node in one report, or another part with a finding: `uplink:leaf1`, `pair:n1>n2`.
+
+    `of_limit`: the share of the limit that the best pairs of a node reach, out and in, the lesser.
+    """
 
     node: str
     verdict: Verdict
@@ -69,15 +72,21 @@ class OpenFault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeStanding(msgspec.Struct, frozen=True, kw_only=True):
-    """How a node is after all runs of an archive."""
+    """How a node, or another part with a finding, is after all runs of an archive."""
 
     node: str
+    """The name of the node; of another part its kind and name, `uplink:leaf1`."""
     verdict: Verdict
     """The gravest of its open faults; without one what the last run says."""
     run: str
     judged: str
     """When the last run on it ended: UTC, ISO 8601."""
     of_limit: float | None = None
-    """As in the last run that measured a share of a limit."""
+    """Its value in the last run that measured a share of a limit."""
     faults: tuple[OpenFault, ...] = ()
     """The gravest first."""
+
+    @property
+    def is_node(self) -> bool:
+        """Whether it is a node; no node's name has a colon."""
+        return ":" not in self.node

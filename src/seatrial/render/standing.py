@@ -13,11 +13,10 @@ from seatrial.render.report import Report
 
 ABOUT_NODES = (RunKind.CHECK, RunKind.NODES, RunKind.SOAK)
 """Runs that judge each node; a curve or a benchmark judges something else."""
-MOST_FAULTS = 8
 
 
 def standings_of(report: Report) -> tuple[Standing, ...]:
-    """One for each node that was judged or that a finding names, by name; none of a report on something else.
+    """One for each judged node and each part that a finding names, by name; none of a report on something else.
 
     A good node of a run that ended undecided is undecided: PASS is about the whole run.
     """
@@ -36,17 +35,17 @@ def standings_of(report: Report) -> tuple[Standing, ...]:
             node=node,
             verdict=faults[0].verdict,
             of_limit=before.of_limit if before else None,
-            faults=tuple(faults[:MOST_FAULTS]),
+            faults=tuple(faults),
         )
     return tuple(standings[name] for name in sorted(standings))
 
 
 def _faults(findings: Iterable[Finding]) -> dict[str, list[Fault]]:
-    """By node, the gravest first; those included that may be of another node instead."""
+    """Faults of each node and other part, the gravest first; those included that may be of another part instead."""
     faults = defaultdict(list)
     for finding in sorted(findings, key=lambda finding: -finding.verdict.gravity):
         fault = Fault(kind=finding.kind.value, verdict=finding.verdict, text=brief(finding))
         for subject in (finding.subject, *finding.ambiguous_with):
-            if finding.at_fault and subject.kind is SubjectKind.NODE:
-                faults[subject.name].append(fault)
+            if finding.at_fault:
+                faults[subject.name if subject.kind is SubjectKind.NODE else subject.text].append(fault)
     return faults

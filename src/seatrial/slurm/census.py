@@ -58,7 +58,7 @@ class AccountUse(msgspec.Struct, frozen=True, kw_only=True):
     user: str
     used_s: float
     limit_s: float | None
-    """Of the account: GrpTRESMins of processors."""
+    """The limit of the account: GrpTRESMins of processors."""
 
 
 def parse_nodes(text: str) -> tuple[tuple[NodeCount, ...], int]:

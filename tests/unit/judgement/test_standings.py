@@ -1,5 +1,7 @@
 """Faults stay open until a run that looks at as much finds them gone."""
 
+import msgspec
+
 from seatrial.judgement.standings import LINKS, TRIALS, Judged, standings_after
 from seatrial.model.monitoring import Fault, Standing
 from seatrial.model.verdict import Verdict
@@ -45,3 +47,24 @@ def test_another_fault_clears_the_first_and_the_gravest_leads() -> None:
 def test_nobody_else_is_touched() -> None:
     assert standings_after([run(1, SLOW)])["n2"].verdict is Verdict.PASS
     assert standings_after([]) == {}
+
+
+UPLINK = Standing(node="uplink:leaf1", verdict=Verdict.SLOW, faults=(SLOW,))
+
+
+def with_nodes(judged: Judged, *more: Standing, left_out: str = "") -> Judged:
+    nodes = tuple(standing for standing in judged.nodes if standing.node != left_out)
+    return msgspec.structs.replace(judged, nodes=(*nodes, *more))
+
+
+def test_a_fault_of_no_node_is_open_until_all_nodes_that_saw_it_were_judged_without_it() -> None:
+    first = with_nodes(run(1), UPLINK)
+    assert standings_after([first])["uplink:leaf1"].verdict is Verdict.SLOW
+    for later in (
+        with_nodes(run(2), left_out="n2"),
+        run(2, verdict=Verdict.INCONCLUSIVE),
+        run(2, looks=(LINKS,)),
+        with_nodes(run(2), UPLINK),
+    ):
+        assert "uplink:leaf1" in standings_after([first, later])
+    assert "uplink:leaf1" not in standings_after([first, run(2)])

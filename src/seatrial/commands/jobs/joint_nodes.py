@@ -99,7 +99,7 @@ def _usual(logs: Reals, members: Members, good: NDArray[np.bool_]) -> Reals:
 
 
 def _model(nearer: int, jobs: int) -> JointModel:
-    """By the sign test: the interval of the median lies on one side of the middle between the two models."""
+    """The model that the sign test shows: the interval of the median lies on one side of the middle between both."""
     fewer = min(nearer, jobs - nearer)
     if 2 * (fewer + 1) > jobs or coverage(jobs, fewer + 1) < CONFIDENCE:
         return JointModel.UNDECIDED

@@ -17,7 +17,7 @@ from seatrial.slurm.census import AccountUse, JobCount, NodeCount
 
 HOUR_S = 3600.0
 OTHER = "other"
-"""In place of the names that are not among the largest; a real user of that name is added to them."""
+"""The label of all that are not among the largest; a real user of that name is added to them."""
 JOB_STATES = (
     "boot_fail", "cancelled", "completed", "completing", "configuring", "deadline", "failed", "node_fail",
     "out_of_memory", "pending", "preempted", "running", "suspended", "timeout",
@@ -91,7 +91,8 @@ def single(name: str, text: str, value: float) -> Figure:
 
 def node_figures(nodes: Mapping[str, NodeStanding], runs: int, unread: int, at: datetime) -> Iterator[Figure]:
     """What the archive says of nodes."""
-    standings = nodes.values()
+    everything = nodes.values()
+    standings = [node for node in everything if node.is_node]
     by_verdict = Counter(node.verdict for node in standings)
     yield Figure(
         name="seatrial_nodes", help="Nodes by how they are after all runs.", labels=("verdict",),
@@ -111,17 +112,17 @@ def node_figures(nodes: Mapping[str, NodeStanding], runs: int, unread: int, at: 
         labels=("node",),
         rows=tuple(((node.node,), node.of_limit) for node in standings if node.of_limit is not None),
     )  # fmt: skip
-    faults = Counter(fault.fault.kind for node in standings for fault in node.faults)
+    faults = Counter(fault.fault.kind for node in everything for fault in node.faults)
     yield Figure(
-        name="seatrial_findings", help="Open findings on nodes by kind.", labels=("kind",),
+        name="seatrial_findings", help="Open findings by kind.", labels=("kind",),
         rows=tuple(((kind,), number) for kind, number in sorted(faults.items())),
     )  # fmt: skip
-    yield single("seatrial_findings_open", "Open findings on nodes.", faults.total())
+    yield single("seatrial_findings_open", "Open findings.", faults.total())
     yield Figure(
         name="seatrial_node_finding_age_seconds", help="Time since the first run that found it.",
         labels=("node", "kind"),
         rows=tuple(((node.node, fault.fault.kind), age_s(fault.since, at))
-                   for node in standings for fault in node.faults),
+                   for node in everything for fault in node.faults),
     )  # fmt: skip
     yield single("seatrial_runs_read", "Runs from which the standing of nodes follows.", runs)
     yield single("seatrial_runs_unread", "Runs that could not be read or judged.", unread)

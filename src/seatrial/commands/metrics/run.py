@@ -32,7 +32,7 @@ NATIVE = "metrics/"
 FOLDER, FILE = Path("seatrial", "metrics"), "state.json"
 MOST_BYTES = 16 * MIB
 MOST_OUTPUT_BYTES = 256 * MIB
-"""Of squeue: a million jobs have a tenth of a kilobyte each."""
+"""A million jobs of squeue have a tenth of a kilobyte each."""
 
 Rows = TypeVar("Rows")
 

@@ -39,32 +39,43 @@ def ago(time: str, at: datetime) -> str:
 
 def status_report(by_name: Mapping[str, NodeStanding], runs: int, unread: int, at: datetime) -> Report:
     """The whole report. Without any node it is MEASURED: nothing is known, and nothing is wrong."""
-    nodes = sorted(by_name.values(), key=lambda node: (-node.verdict.gravity, node.node))
-    faulty = [node for node in nodes if node.faults]
+    parts = sorted(by_name.values(), key=lambda part: (-part.verdict.gravity, part.node))
+    nodes = [part for part in parts if part.is_node]
+    faulty = [part for part in parts if part.faults]
     undecided = [node for node in nodes if not node.faults and node.verdict not in (*GOOD, Verdict.MEASURED)]
-    code = ExitCode.FINDINGS if faulty else ExitCode.INCOMPLETE if undecided or not nodes else ExitCode.PASS
-    verdict = worst([node.verdict for node in nodes]) if nodes else Verdict.MEASURED
+    unknown = undecided or unread or not nodes
+    code = ExitCode.FINDINGS if faulty else ExitCode.INCOMPLETE if unknown else ExitCode.PASS
+    verdict = worst([part.verdict for part in parts]) if parts else Verdict.MEASURED
+    verdict = Verdict.INCONCLUSIVE if unread and not faulty and not undecided else verdict
     return Report(
         word=verdict.value,
-        sentence=_sentence(nodes, faulty, undecided, at),
+        sentence=_sentence(nodes, faulty, undecided, unread, at),
         exit_code=code,
-        payload=lambda: StatusFields(nodes=tuple(nodes), runs=runs, unread=unread),
+        payload=lambda: StatusFields(nodes=tuple(parts), runs=runs, unread=unread),
         gauges=(
             Gauge(name="nodes", value=len(nodes)),
-            Gauge(name="findings", value=sum(len(node.faults) for node in nodes)),
+            Gauge(name="findings", value=sum(len(part.faults) for part in parts)),
         ),
         terminal=lambda _: _blocks(nodes, faulty, undecided, unread, at),
     )
 
 
 def _sentence(
-    nodes: Sequence[NodeStanding], faulty: Sequence[NodeStanding], undecided: Sequence[NodeStanding], at: datetime
+    nodes: Sequence[NodeStanding],
+    faulty: Sequence[NodeStanding],
+    undecided: Sequence[NodeStanding],
+    unread: int,
+    at: datetime,
 ) -> str:
+    if faulty:
+        names = some([f"{part.node}: {part.faults[0].fault.text}" for part in faulty], MOST_NAMED)
+        of_nodes = all(part.is_node for part in faulty)
+        number = f"{len(faulty)} of {count(len(nodes), 'node')}" if of_nodes else count(len(faulty), "part")
+        return f"{number} with open findings: {names}"
+    if unread and not undecided:
+        return f"{count(unread, 'run')} cannot be read, so that not all findings are known"
     if not nodes:
         return "no run has judged a node yet"
-    if faulty:
-        names = some([f"{node.node}: {node.faults[0].fault.text}" for node in faulty], MOST_NAMED)
-        return f"{len(faulty)} of {count(len(nodes), 'node')} with open findings: {names}"
     if undecided:
         names = node_list([node.node for node in undecided])
         return f"{len(undecided)} of {count(len(nodes), 'node')} undecided: {names}"
@@ -101,14 +112,12 @@ def _blocks(
 
 def _next(faulty: Sequence[NodeStanding], undecided: Sequence[NodeStanding], nodes: Sequence[NodeStanding]) -> str:
     """What to do first."""
-    if not nodes:
-        return "`seatrial check` measures all idle nodes"
     if faulty:
         first = faulty[0]
-        return (
-            f"`seatrial report {first.faults[0].run}` has the evidence and the remedy; after repair "
-            f"`seatrial check {first.node}`"
-        )
+        again = f"seatrial check {first.node}" if first.is_node else "seatrial check"
+        return f"`seatrial report {first.faults[0].run}` has the evidence and the remedy; after repair `{again}`"
+    if not nodes:
+        return "`seatrial check` measures all idle nodes"
     if undecided:
         return f"`seatrial check {node_list([node.node for node in undecided])}`"
     return ""

@@ -16,7 +16,7 @@ from seatrial.model.monitoring import Fault, NodeStanding, OpenFault
 from seatrial.model.verdict import Verdict
 from seatrial.render.nagios import State, as_nagios
 from seatrial.render.text import as_text
-from tests.support.builders import Cluster, names, record, slow_part
+from tests.support.builders import Cluster, leaves, names, record, slow_part
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 FAULT = Fault(kind="slow-link", verdict=Verdict.SLOW, text="link at 60 % of its limit")
@@ -75,6 +75,23 @@ def test_a_cluster_without_findings_says_how_old_that_is() -> None:
 def test_what_is_not_known_is_no_pass(nodes: tuple[NodeStanding, ...], words: str, code: ExitCode) -> None:
     text, found = told(*nodes)
     assert (text.splitlines()[0], found) == (words, code)
+
+
+def test_a_slow_uplink_is_open_though_all_nodes_passed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slow = Cluster(nodes=names(24), leaf_of=leaves(24, 6), parts=slow_part("uplink", "leaf2", 0.5))
+    record(slow, tmp_path, "a")
+    assert run(["status", "--archive", str(tmp_path)]) == 1
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("SLOW  1 part with open findings: uplink:leaf2: ")
+    assert run(["status", "--archive", str(tmp_path), "--json"]) == 1
+
+
+def test_a_run_that_cannot_be_read_may_have_found_something() -> None:
+    text, code = told(standing("n1"), unread=1)
+    assert (text.splitlines()[0], code) == (
+        "INCONCLUSIVE  1 run cannot be read, so that not all findings are known",
+        ExitCode.INCOMPLETE,
+    )
 
 
 def test_ages_have_their_largest_unit() -> None:
