@@ -24,20 +24,6 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     looks: frozenset[str]
     nodes: tuple[Standing, ...]
 
-    @property
-    def judged(self) -> frozenset[str]:
-        """The names of its nodes and of other parts that a finding names."""
-        return frozenset(standing.node for standing in self.nodes)
-
-    def clears(self, node: "_Node") -> bool:
-        """Whether a part other than a node, which this run does not name, is good again.
-
-        It is if all nodes of the run that named it were judged and decided, and as much was looked at.
-        """
-        decided = all(standing.verdict not in OPEN for standing in self.nodes)
-        seen = {name for name in node.beside if ":" not in name} <= self.judged
-        return decided and seen and all(looks <= self.looks for _, looks in node.faults.values())
-
 
 class _Node:
     """What is known of one node after the runs so far."""
@@ -49,10 +35,10 @@ class _Node:
         self.beside: frozenset[str] = frozenset()
         """All nodes of the last run that judged it."""
 
-    def take(self, run: Judged, standing: Standing) -> None:
-        """One more run, later than all others."""
+    def take(self, run: Judged, standing: Standing, judged: frozenset[str]) -> None:
+        """One more run, later than all others. `judged`: all its nodes and other parts."""
         self.last = run, standing
-        self.beside = run.judged
+        self.beside = judged
         self.of_limit = self.of_limit if standing.of_limit is None else standing.of_limit
         faults = {fault.kind: fault for fault in standing.faults}
         if standing.verdict not in OPEN:
@@ -63,6 +49,14 @@ class _Node:
             before = self.faults.get(kind)
             since = before[0].since if before else run.ended
             self.faults[kind] = OpenFault(fault=fault, run=run.run, since=since), run.looks
+
+    def cleared_by(self, run: Judged, judged: frozenset[str]) -> bool:
+        """Whether a part other than a node, which a run that decided on all its nodes does not name, is good again.
+
+        It is if that run judged all nodes of the run that named it, and looked at as much.
+        """
+        seen = {name for name in self.beside if ":" not in name} <= judged
+        return seen and all(looks <= run.looks for _, looks in self.faults.values())
 
 
 def looks_of(info: RunInfo) -> frozenset[str]:
@@ -76,11 +70,13 @@ def standings_after(runs: Iterable[Judged]) -> dict[str, NodeStanding]:
     """How each node is. `runs`: the oldest first."""
     nodes: dict[str, _Node] = {}
     for run in runs:
+        judged = frozenset(standing.node for standing in run.nodes)
         for standing in run.nodes:
-            nodes.setdefault(standing.node, _Node()).take(run, standing)
-        gone = [name for name, node in nodes.items() if ":" in name and name not in run.judged and run.clears(node)]
-        for name in gone:
-            del nodes[name]
+            nodes.setdefault(standing.node, _Node()).take(run, standing, judged)
+        if all(standing.verdict not in OPEN for standing in run.nodes):
+            others = [name for name in nodes if ":" in name and name not in judged]
+            for name in [name for name in others if nodes[name].cleared_by(run, judged)]:
+                del nodes[name]
     return {name: _standing(name, node) for name, node in sorted(nodes.items())}
 
 
