@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 status=0
 .venv/bin/python bench/facts_of_1000_nodes.py || status=$?
 .venv/bin/python bench/matrix_of_5000_nodes.py || status=$?
+.venv/bin/python bench/gate_calls.py || status=$?
 .venv/bin/python bench/job_lines.py || status=$?
 .venv/bin/python bench/locate_grid.py || status=$?
 .venv/bin/python bench/changes.py || status=$?

@@ -85,6 +85,7 @@ if [ ! -f "$stamp" ] || [ ! -d "$wheels" ] || [ requirements.txt -nt "$stamp" ] 
     .venv/bin/python -m pip wheel -q --disable-pip-version-check --require-hashes --wheel-dir "$wheels" -r requirements.txt
     .venv/bin/python -m pip install -q --disable-pip-version-check --no-index --no-deps "$wheels"/*.whl
     .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+    ln -sf ../../gate/seatrial-gate .venv/bin/seatrial-gate # pip copies it once, and this tree's changes
     touch "$stamp"
 fi
 [ -z "$lmod" ] || wait "$lmod" || { rm -rf .venv/lmod; say "Lmod could not be had: its tests will be skipped"; }

@@ -7,24 +7,27 @@ Exit code of metrics 0 also where Slurm does not answer, which the numbers say; 
 import shutil
 import sys
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 import msgspec
 
-from seatrial.archive import headlines, layout, reader
+from seatrial.archive import gate, headlines, layout, reader
 from seatrial.archive.run_files import DamagedRun
 from seatrial.cli.archived_headlines import ALL_S, RUN_S, Unjudged, judge
 from seatrial.cli.options import archive_option, seconds
 from seatrial.cli.outcome import OutputForms, output_options, say
 from seatrial.cli.parameters import Text, Word, option
+from seatrial.cli.site_file import site_gate
 from seatrial.commands.metrics import figures as metrics_figures
 from seatrial.commands.metrics import prometheus
 from seatrial.commands.metrics import run as metrics_run
 from seatrial.commands.status import view as status_view
 from seatrial.judgement.standings import Judged, looks_of, standings_after
-from seatrial.model.errors import ExitCode
+from seatrial.model.errors import ExitCode, SeatrialError
+from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import Ask, NodeStanding, Target, parse_target
 
 MOST_RUNS = 500
@@ -63,13 +66,31 @@ def cluster(archive: Path, limit_s: float = ALL_S) -> Cluster:
     return Cluster(nodes=standings_after(reversed(judged_runs)), runs=len(judged_runs), unread=unread)
 
 
+def leave_verdicts(closed: Iterable[Path]) -> None:
+    """Leave for seatrial-gate how the nodes of runs are that were closed just now, if the site's file asks for it."""
+    try:
+        if policy := site_gate():
+            for archive in {folder.parent for folder in closed}:
+                gate.leave_verdicts(policy, cluster(archive).nodes.values())
+    except SeatrialError as error:
+        say(str(error))
+
+
+def _gates(now_s: float) -> GateTally | None:
+    """What the gates answered; None where the site has none."""
+    policy = site_gate()
+    return gate.gates_tally(policy, now_s) if policy else None
+
+
 @click.command()
 @archive_option
 @output_options("nagios")
 def status(archive: Path, output: OutputForms) -> int:
     """Say how the nodes are after all runs: what is open and since when, and what to do next."""
     standing = cluster(archive)
-    return output.show(status_view.status_report(standing.nodes, standing.runs, standing.unread, datetime.now(UTC)))
+    at = datetime.now(UTC)
+    gates = _gates(at.timestamp())
+    return output.show(status_view.status_report(standing.nodes, standing.runs, standing.unread, at, gates))
 
 
 @click.command()
@@ -112,6 +133,8 @@ def metrics(target: Target, ask: Ask, names: int, interval: float, archive: Path
     standing = cluster(archive)
     at = datetime.fromtimestamp(now_s, UTC)
     figures = [*metrics_figures.node_figures(standing.nodes, standing.runs, standing.unread, at)]
+    if gates := _gates(now_s):
+        figures += metrics_figures.gate_figures(gates)
     figures += metrics_figures.slurm_figures(state, names, now_s) if state else ()
     if target == Target():
         sys.stdout.write(prometheus.exposition(figures).decode())

@@ -29,7 +29,7 @@ from seatrial.cli.options import (
     time_text,
 )
 from seatrial.cli.parameters import Text, Word, archive_folder, node_names, option, partition_names
-from seatrial.cli.site_file import site_defaults, site_kinds
+from seatrial.cli.site_file import site_defaults, site_gate, site_kinds
 from seatrial.driver import left_settings
 from seatrial.launch.hosts.host_file import parse_host_file
 from seatrial.model.errors import UsageError
@@ -191,6 +191,7 @@ def site_settings(given: dict[str, Any]) -> SiteSettings:
     context = click.get_current_context()
     sources = {one.opts[0]: context.get_parameter_source(one.name) for one in context.command.params}
     measures = {"budget", "archive"} <= given.keys()
+    site_gate()  # raises UsageError before anything is measured
     request = {name: given.pop(name) for name in SlurmRequest.__struct_fields__ if name in given}
     given |= {f"{name}_s": given.pop(name) for name in ("budget", "wait", "round_timeout") if name in given}
     folder = given.setdefault("archive", archive_folder())

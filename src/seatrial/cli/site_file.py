@@ -7,12 +7,15 @@ import os
 import re
 from collections.abc import Collection
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
+from seatrial.cli.options import seconds, share_of
 from seatrial.files.inputs import DESCRIPTION_BYTES, read_input
 from seatrial.files.trust import distrust
 from seatrial.model.errors import UsageError
+from seatrial.model.gate import GatePolicy
 from seatrial.model.node_list import parse_nodes
 
 SYSTEM = Path("/etc/seatrial/site.toml")
@@ -36,7 +39,21 @@ KINDS = "kinds"
 """The table of kinds of nodes, beside the options."""
 KIND = re.compile(r"[A-Za-z0-9][\w.+-]{0,63}", re.ASCII)
 KINDS_EXAMPLE = 'Write lines like fat = "n[1-4]" below a line [kinds].'
+GATE = "gate"
+"""The table of the policy of seatrial-gate."""
+GATE_EXAMPLE = (
+    'Write folder = "/shared/seatrial/gate", age = "336h", share = "10%" and per-hour = 2 below a line [gate].'
+)
 EXAMPLE = 'Write lines like account = "ops" and slurm-arg = ["--comment=acceptance"].'
+
+
+class GateTable(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
+    """The table [gate] as it is written. `age`: two weeks."""
+
+    folder: str
+    age: str = "336h"
+    share: str = "10%"
+    per_hour: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 2
 
 
 def site_files() -> tuple[Path, ...]:
@@ -61,7 +78,7 @@ def site_defaults(options: Collection[str], flags: Collection[str], lists: Colle
     for path in site_files():
         untrusted = distrust(path)
         for key, value in _read(path).items():
-            if key == KINDS:
+            if key in (KINDS, GATE):
                 continue
             name = key.replace("-", "_")
             if untrusted and name.replace("_", "-") in NAME_PROGRAMS:
@@ -93,6 +110,33 @@ def site_kinds() -> dict[str, tuple[str, ...]]:
             if (other := kind_of.setdefault(name, kind)) != kind:
                 raise UsageError(f"{KINDS} have node {name} in {other} and in {kind}.", "Name each node once.")
     return kinds
+
+
+def site_gate() -> GatePolicy | None:
+    """The policy of seatrial-gate; None where the site has no such table. A later file replaces an earlier one's table.
+
+    Raises UsageError for what is not valid, and for a table of a file that others can have written.
+    """
+    policy = None
+    for path in site_files():
+        table = _read(path).get(GATE)
+        if table is None:
+            continue
+        if untrusted := distrust(path):
+            raise UsageError(f"{path} says which nodes are drained, and others can have written it: {untrusted}.")
+        try:
+            given = msgspec.convert(table, GateTable)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"{path}: {GATE}: {error}.", GATE_EXAMPLE) from error
+        if not Path(given.folder).is_absolute():
+            raise UsageError(f"{path}: folder = {given.folder!r} is not an absolute path.", GATE_EXAMPLE)
+        policy = GatePolicy(
+            folder=Path(given.folder),
+            age_s=seconds(given.age, f"{path}: age ="),
+            share=share_of(given.share, f"{path}: share ="),
+            per_hour=given.per_hour,
+        )
+    return policy
 
 
 def _read(path: Path) -> dict[str, object]:

@@ -12,6 +12,8 @@ from seatrial.model.verdict import Verdict
 LINKS, TRIALS, TIME = "links", "trials", "time"
 LOOKS = {RunKind.CHECK: {LINKS, TRIALS}, RunKind.NODES: {TRIALS}, RunKind.SOAK: {TRIALS, TIME}}
 """What a run of each kind looks at."""
+REPLAY = "replay"
+"""The launcher of a run that measured nothing."""
 OPEN = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
 """What clears nothing."""
 
@@ -60,8 +62,8 @@ class _Node:
 
 
 def looks_of(info: RunInfo) -> frozenset[str]:
-    """What a run looked at; nothing where it judges no nodes."""
-    looks = LOOKS.get(run_kind(info), set())
+    """What a run looked at; nothing where it judges no nodes, or replays what another one measured."""
+    looks = set() if info.launcher == REPLAY else LOOKS.get(run_kind(info), set())
     without_trials = isinstance(info.settings, CheckSettings) and not info.settings.node_trials
     return frozenset(looks - {TRIALS} if without_trials else looks)
 

@@ -40,12 +40,14 @@ def parse_target(text: str, what: str) -> Target:
     raise UsageError(f"{what} {text!r} is not a place for metrics.", "Write textfile:FILE, graphite:HOST:PORT or -.")
 
 
-class Fault(msgspec.Struct, frozen=True, kw_only=True):
+class Fault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A finding on a node, in short. `kind`: of the finding; `text`: what is wrong, to follow the node's name."""
 
     kind: str
     verdict: Verdict
     text: str
+    shared: bool = False
+    """Whether another part may be at fault in its place."""
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -44,7 +44,12 @@ def _faults(findings: Iterable[Finding]) -> dict[str, list[Fault]]:
     """Faults of each node and other part, the gravest first; those included that may be of another part instead."""
     faults = defaultdict(list)
     for finding in sorted(findings, key=lambda finding: -finding.verdict.gravity):
-        fault = Fault(kind=finding.kind.value, verdict=finding.verdict, text=brief(finding))
+        fault = Fault(
+            kind=finding.kind.value,
+            verdict=finding.verdict,
+            text=brief(finding),
+            shared=bool(finding.ambiguous_with),
+        )
         for subject in (finding.subject, *finding.ambiguous_with):
             if finding.at_fault:
                 faults[subject.name if subject.kind is SubjectKind.NODE else subject.text].append(fault)

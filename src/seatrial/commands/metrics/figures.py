@@ -11,6 +11,7 @@ from statistics import median
 
 import msgspec
 
+from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.verdict import GOOD, Verdict
 from seatrial.slurm.census import AccountUse, JobCount, NodeCount
@@ -68,6 +69,18 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     help: str
     labels: tuple[str, ...] = ()
     rows: tuple[tuple[tuple[str, ...], float], ...]
+
+
+def gate_figures(gates: GateTally) -> Iterator[Figure]:
+    """What seatrial-gate answered."""
+    yield Figure(
+        name="seatrial_gate_answers", help="Answers of seatrial-gate on all nodes so far.", labels=("outcome",),
+        rows=tuple(((word,), float(number)) for word, number in gates.answers.items()),
+    )  # fmt: skip
+    yield Figure(
+        name="seatrial_gate_nodes", help="Nodes by the last answer of their gate; silent: none within an hour.",
+        labels=("outcome",), rows=tuple(((word,), float(number)) for word, number in gates.nodes.items()),
+    )  # fmt: skip
 
 
 class SlurmState(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from seatrial.model.errors import ExitCode
+from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.node_list import node_list
 from seatrial.model.verdict import GOOD, Verdict, worst
@@ -26,6 +27,7 @@ class StatusFields(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[NodeStanding, ...]
     runs: int
     unread: int
+    gate: GateTally | None
 
 
 def ago(time: str, at: datetime) -> str:
@@ -37,8 +39,13 @@ def ago(time: str, at: datetime) -> str:
     return "less than a minute"
 
 
-def status_report(by_name: Mapping[str, NodeStanding], runs: int, unread: int, at: datetime) -> Report:
-    """The whole report. Without any node it is MEASURED: nothing is known, and nothing is wrong."""
+def status_report(
+    by_name: Mapping[str, NodeStanding], runs: int, unread: int, at: datetime, gate: GateTally | None = None
+) -> Report:
+    """The whole report. Without any node it is MEASURED: nothing is known, and nothing is wrong.
+
+    `gate`: what seatrial-gate answered; None where the site has none.
+    """
     parts = sorted(by_name.values(), key=lambda part: (-part.verdict.gravity, part.node))
     nodes = [part for part in parts if part.is_node]
     faulty = [part for part in parts if part.faults]
@@ -51,12 +58,12 @@ def status_report(by_name: Mapping[str, NodeStanding], runs: int, unread: int, a
         word=verdict.value,
         sentence=_sentence(nodes, faulty, undecided, unread, at),
         exit_code=code,
-        payload=lambda: StatusFields(nodes=tuple(parts), runs=runs, unread=unread),
+        payload=lambda: StatusFields(nodes=tuple(parts), runs=runs, unread=unread, gate=gate),
         gauges=(
             Gauge(name="nodes", value=len(nodes)),
             Gauge(name="findings", value=sum(len(part.faults) for part in parts)),
         ),
-        terminal=lambda _: _blocks(nodes, faulty, undecided, unread, at),
+        terminal=lambda _: _blocks(nodes, faulty, undecided, unread, at, gate),
     )
 
 
@@ -91,6 +98,7 @@ def _blocks(
     undecided: Sequence[NodeStanding],
     unread: int,
     at: datetime,
+    gate: GateTally | None,
 ) -> Iterator[Block]:
     if faulty:
         rows = [
@@ -106,6 +114,8 @@ def _blocks(
         lines.append(("oldest", f"{oldest.node}: {ago(oldest.judged, at)} ago, in {oldest.run}"))
     if unread:
         lines.append(("unread", f"{count(unread, 'run')}; `seatrial runs list` says why"))
+    if gate:
+        lines.append(("gate", ", ".join(f"{word} on {number}" for word, number in gate.nodes.items() if number)))
     lines.append(("next", _next(faulty, undecided, nodes)))
     yield Lines(rows=tuple((label, text) for label, text in lines if text))
 

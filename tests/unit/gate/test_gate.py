@@ -1,0 +1,228 @@
+"""The gate lets a node pass unless a sound verdict on it is bad, and drains it only as far as the policy allows."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.gate_cluster import GateCluster, iso
+from tests.support.second_user import OTHER, needs_root
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> GateCluster:
+    return GateCluster(tmp_path)
+
+
+def test_the_last_verdict_decides(cluster: GateCluster) -> None:
+    cluster.leave("good", "n01")
+    cluster.leave("bad", "n02")
+    cluster.leave("unknown", "n03", text="INCONCLUSIVE")
+    assert cluster.ask("n01", "report") == "good n01: run r1"
+    assert cluster.ask("n02", "report") == "bad n02: link at 60 % of its limit, run r1"
+    assert cluster.ask("n03", "report").startswith("unknown n03: INCONCLUSIVE")
+    assert cluster.ask("n04", "report") == "unknown n04: no verdict"
+    assert not (cluster.slurm / "asked").exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"bad", b"bad 1 r1 cut short", b"\xff\xfe\x00\n", b"bad x r1 y\n", b"worse 1 r1 y\n", b"bad 010 r1 y\n",
+     b"bad 99999999999999999999 r1 y\n", b"bad 1 r1 $(touch /tmp/x) `id`\n", b"bad 1 ../r y\n", b"-n -e\n", b"\n\n\n"],
+)  # fmt: skip
+def test_garbage_is_an_error_of_the_gate_and_the_node_passes(cluster: GateCluster, content: bytes) -> None:
+    (cluster.folder / "nodes" / "n01").write_bytes(content)
+    assert cluster.ask("n01").startswith("error n01: ")
+    assert cluster.counts("n01") == {"good": 0, "bad": 0, "unknown": 0, "error": 1}
+    assert not (cluster.slurm / "asked").exists()
+
+
+def test_what_is_missing_old_or_of_the_future_lets_the_node_pass(cluster: GateCluster) -> None:
+    cluster.leave("bad", "n01", ago_s=3700)
+    assert cluster.ask("n01") == "unknown n01: the verdict is older than 1 h"
+    cluster.leave("bad", "n01", ago_s=-400)
+    assert "a clock is wrong" in cluster.ask("n01")
+    cluster.leave("bad", "n02")
+    for damage in (b"", b"x y z\n", b"3600 500\n", b"3600 500 2"):
+        (cluster.folder / "policy").write_bytes(damage)
+        assert "policy cannot be read" in cluster.ask("n02")
+    (cluster.folder / "policy").unlink()
+    assert "policy cannot be read" in cluster.ask("n02")
+    assert cluster.counts("n02")["error"] == 5
+    cluster.folder.rename(cluster.folder.with_name("gone"))
+    assert cluster.ask("n02").startswith("error n02: no folder")
+    assert not (cluster.slurm / "asked").exists()
+
+
+@needs_root
+def test_the_files_of_another_user_say_nothing(cluster: GateCluster, tmp_path: Path) -> None:
+    cluster.leave("bad", "n01", "n02", "n03")
+    os.chown(cluster.folder / "nodes" / "n01", OTHER, OTHER)
+    assert cluster.ask("n01").startswith("error n01: ")
+    (tmp_path / "line").write_text((cluster.folder / "nodes" / "n02").read_text())
+    (cluster.folder / "nodes" / "n02").unlink()
+    (cluster.folder / "nodes" / "n02").symlink_to(tmp_path / "line")
+    assert cluster.ask("n02").startswith("error n02: ")
+    os.chown(cluster.folder, OTHER, OTHER)
+    assert "is of another user" in cluster.ask("n03")
+    assert not (cluster.slurm / "asked").exists()
+
+
+def test_nothing_is_written_through_a_link(cluster: GateCluster, tmp_path: Path) -> None:
+    cluster.leave("good", "n01")
+    (cluster.folder / "answers" / "n01").symlink_to(tmp_path / "target")
+    assert cluster.ask("n01", "report") == "good n01: run r1"
+    (cluster.folder / "answers" / "n01").unlink()
+    (cluster.folder / "answers").rmdir()
+    (cluster.folder / "answers").symlink_to(tmp_path)
+    assert cluster.ask("n01", "report") == "good n01: run r1"
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["gate", "slurm"]
+
+
+def test_answers_are_counted_and_damaged_counts_begin_again(cluster: GateCluster) -> None:
+    cluster.leave("good", "n01")
+    for _ in range(3):
+        cluster.ask("n01", "report")
+    assert cluster.counts("n01") == {"good": 3, "bad": 0, "unknown": 0, "error": 0}
+    (cluster.folder / "answers" / "n01").write_text("good 08 x")
+    cluster.ask("n01", "report")
+    assert cluster.counts("n01") == {"good": 1, "bad": 0, "unknown": 0, "error": 1}
+
+
+def test_a_bad_node_is_drained_with_its_finding_and_its_run(cluster: GateCluster) -> None:
+    cluster.leave("bad", "n02")
+    assert cluster.ask("n02").endswith("run r1; drained")
+    assert cluster.reason("n02") == "seatrial: link at 60 % of its limit, run r1"
+    assert [cluster.reason(node) for node in ("n01", "n03", "n04")] == ["", "", ""]
+    asked = (cluster.slurm / "asked").read_text()
+    assert cluster.ask("n02").endswith("; drained")
+    assert (cluster.slurm / "asked").read_text() == asked, "once"
+
+
+def test_a_good_verdict_ends_a_drain_of_the_gate_and_of_nobody_else(cluster: GateCluster) -> None:
+    cluster.leave("bad", "n01")
+    cluster.ask("n01")
+    cluster.state("n02", "drained", "fan broken")
+    cluster.leave("good", "n01", "n02")
+    assert cluster.ask("n01") == "good n01: run r1; resumed"
+    assert cluster.ask("n02") == "good n02: run r1"
+    assert (cluster.reason("n01"), cluster.reason("n02")) == ("", "fan broken")
+
+
+@pytest.mark.parametrize("word", ["good", "bad"])
+def test_who_drains_the_node_at_the_same_moment_is_heard(cluster: GateCluster, word: str) -> None:
+    cluster.leave("bad", "n01")
+    if word == "good":
+        cluster.ask("n01")
+    (cluster.slurm / "meanwhile").write_text("fan | broken")
+    cluster.leave(word, "n01")
+    assert cluster.ask("n01").endswith("drained by others meanwhile")
+    assert cluster.reason("n01") == "fan | broken"
+
+
+@pytest.mark.parametrize("state", ["allocated", "mixed", "completing", "down", "drained", "draining", "maint", "idle*"])
+def test_only_idle_nodes_are_drained(cluster: GateCluster, state: str) -> None:
+    cluster.leave("bad", "n01")
+    cluster.state("n01", state, "of the administrator")
+    assert cluster.ask("n01").startswith("bad n01: ")
+    assert "State=" not in (cluster.slurm / "asked").read_text()
+
+
+def test_gates_that_ask_at_the_same_time_keep_the_share_of_the_policy(tmp_path: Path) -> None:
+    cluster = GateCluster(tmp_path, count=20)
+    cluster.policy(share=150, hourly=100)
+    cluster.state("n20", "down")
+    cluster.leave("bad", *cluster.nodes[:8])
+    for process in [cluster.start(node) for node in cluster.nodes[:8]]:
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert out.startswith("bad ")
+    assert [node for node in cluster.nodes if cluster.reason(node)] == ["n01", "n02"]
+    assert "4 of 20 nodes of main would be out of service" in cluster.ask("n03")
+
+
+def test_the_share_is_kept_in_each_partition_of_the_node(cluster: GateCluster) -> None:
+    cluster.policy(share=240, hourly=100)
+    cluster.leave("bad", "n01")
+    assert "1 of 4 nodes of main" in cluster.ask("n01")
+    cluster.policy(share=250, hourly=100)
+    assert cluster.ask("n01").endswith("; drained")
+
+
+@pytest.mark.parametrize("accounting", [True, False])
+def test_not_more_are_drained_in_an_hour_than_the_policy_says(cluster: GateCluster, accounting: bool) -> None:
+    cluster.policy(share=1000, hourly=1)
+    if not accounting:
+        (cluster.slurm / "no-accounting").touch()
+    cluster.state("n04", "drained", "seatrial: older, run r0", since=iso(7200))
+    cluster.leave("bad", "n01", "n02")
+    expected = ["n01", "n04"] if accounting else ["n04"]
+    assert cluster.ask("n01").endswith("; drained") is accounting
+    assert f"it would be number {2 if accounting else 3} in an hour" in cluster.ask("n02")
+    assert [node for node in cluster.nodes if cluster.reason(node)] == expected
+    # A drain that is over counts as well: only slurmdbd knows of it.
+    if accounting:
+        cluster.leave("good", "n01")
+        assert cluster.ask("n01").endswith("resumed")
+        assert "it would be number 2 in an hour" in cluster.ask("n02")
+
+
+def test_a_kill_file_stops_it_at_once(cluster: GateCluster) -> None:
+    cluster.leave("bad", "n01", "n02")
+    cluster.ask("n02")
+    (cluster.folder / "stop").touch()
+    assert "not drained, since" in cluster.ask("n01")
+    cluster.leave("good", "n02")
+    assert "not resumed, since" in cluster.ask("n02")
+    assert (cluster.reason("n01"), bool(cluster.reason("n02"))) == ("", True)
+
+
+def test_a_folder_that_others_can_write_drains_nobody(cluster: GateCluster) -> None:
+    cluster.leave("bad", "n01")
+    for mode in (0o775, 0o757):
+        cluster.folder.chmod(mode)
+        assert "can be written by others" in cluster.ask("n01")
+    assert not cluster.reason("n01")
+
+
+def test_a_comment_is_written_and_removed_unless_it_is_somebody_elses(cluster: GateCluster) -> None:
+    cluster.leave("bad", "n01", "n02")
+    (cluster.slurm / "comment" / "n02").write_text(" Comment=spare board")
+    for node in ("n01", "n02"):
+        assert cluster.ask(node, "comment").startswith("bad ")
+    comments = cluster.slurm / "comment"
+    assert (comments / "n01").read_text() == " Comment=seatrial: link at 60 % of its limit, run r1"
+    cluster.leave("good", "n01", "n02")
+    for node in ("n01", "n02"):
+        cluster.ask(node, "comment")
+    assert not (comments / "n01").exists()
+    assert (comments / "n02").read_text() == " Comment=spare board"
+    assert not cluster.reason("n01")
+
+
+@pytest.mark.parametrize("code", [1, 126, 127])
+@pytest.mark.parametrize("program", ["sinfo", "scontrol", "sacctmgr"])
+def test_a_part_that_does_not_work_is_an_error_of_the_gate(cluster: GateCluster, program: str, code: int) -> None:
+    cluster.replace(program, f"exit {code}\n")
+    cluster.leave("bad", "n01")
+    answer = cluster.ask("n01")
+    if program == "sacctmgr":
+        assert answer.endswith("; drained")  # sites without slurmdbd
+        return
+    assert answer.startswith("error n01: ")
+    assert not cluster.reason("n01")
+    assert cluster.counts("n01")["error"] == 1
+
+
+def test_a_silent_slurm_is_waited_for_ten_seconds(cluster: GateCluster) -> None:
+    cluster.replace("scontrol", "sleep 60\n")
+    cluster.leave("bad", "n01")
+    began = time.monotonic()
+    assert cluster.ask("n01", "comment").startswith("error n01: ")
+    assert time.monotonic() - began < 30
+
+
+def test_any_argument_passes(cluster: GateCluster) -> None:
+    for node in ("../../etc/passwd", "n01\nn02", "-x", "", "a b"):
+        assert cluster.ask(node).startswith(("error ?: ", "unknown "))
