@@ -30,12 +30,14 @@ for word; do
 done
 echo "$*" >>"$CLUSTER/asked"
 now=$(date +%Y-%m-%dT%H:%M:%S)
-meanwhile() { [ ! -e "$CLUSTER/meanwhile" ] || echo "$name|$now|$(cat "$CLUSTER/meanwhile")" >>"$CLUSTER/events"; }
+meanwhile() {
+    [ ! -e "$CLUSTER/meanwhile" ] || echo "$name|$now|DRAIN|$(cat "$CLUSTER/meanwhile")" >>"$CLUSTER/events"
+}
 case $state in
     DRAIN)
         case $reason in seatrial*) meanwhile ;; esac
         echo "drained|$now|$reason" >"$CLUSTER/state/.$name.$$" && mv "$CLUSTER/state/.$name.$$" "$CLUSTER/state/$name"
-        echo "$name|$now|$reason" >>"$CLUSTER/events" ;;
+        echo "$name|$now|DRAIN|$reason" >>"$CLUSTER/events" ;;
     UNDRAIN)
         meanwhile
         echo "idle|$now|none" >"$CLUSTER/state/$name" ;;
@@ -43,6 +45,7 @@ esac
 """
 SACCTMGR = """[ ! -e "$CLUSTER/no-accounting" ] || exit 1
 cat "$CLUSTER/events"
+echo "$(date +n01\\|%Y-%m-%dT%H:%M:%S)|DOWN|Not responding"
 """
 
 

@@ -1,0 +1,205 @@
+"""The gate on a real Slurm with slurmdbd: as HealthCheckProgram, against an administrator, a full disk, and a silent
+controller."""
+
+import os
+import random
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seatrial.archive.gate import leave_verdicts
+from seatrial.lab.cluster import state, stop
+from seatrial.lab.cluster.host_argv import as_user
+from seatrial.lab.cluster.plan import LOGIN, LabPlan, make_plan
+from seatrial.lab.cluster.processes import pids_in, program
+from seatrial.lab.cluster.start import needed_folders, raise_lab
+from seatrial.model.gate import GatePolicy
+from seatrial.model.monitoring import Fault, NodeStanding, OpenFault
+from seatrial.model.verdict import Verdict
+from seatrial.process.process import Completed, run
+from tests.lab.waiting import eventually, wait_until_idle
+from tests.support.gate_cluster import GATE
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(
+        not (shutil.which("slurmdbd") and shutil.which("mariadbd")), reason="no slurmdbd or mariadb-server"
+    ),
+]
+SLOW = Fault(kind="slow-link", verdict=Verdict.SLOW, text="link at 60 % of its limit")
+REASON = "seatrial: link at 60 % of its limit, run r1"
+INTERLEAVINGS = int(os.environ.get("GATE_INTERLEAVINGS", "6"))
+
+
+class Site:
+    """A lab with accounting, a folder of verdicts, and what Slurm says."""
+
+    def __init__(self, lab: LabPlan) -> None:
+        self.lab = lab
+        self.policy = GatePolicy(folder=Path(), age_s=3600, share=0.5, per_hour=1000)
+
+    def slurm(self, *words: str) -> Completed:
+        return run(as_user(self.lab, [*words]), timeout_s=60)
+
+    def gate(self, node: str, step: str = "drain") -> str:
+        """The answer of the gate, as slurmd of that node would start it."""
+        argv = [str(GATE), f"--{step}", "--from", str(self.policy.folder)]
+        done = run(as_user(self.lab, argv, host=node), timeout_s=120)
+        assert done.ok, done.stderr
+        return done.stdout.strip()
+
+    def leave(self, *bad: str, good: tuple[str, ...] = ()) -> None:
+        """Verdicts of this moment."""
+        judged = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
+        faults = (OpenFault(fault=SLOW, run="r1", since=judged),)
+        nodes = [NodeStanding(node=node, verdict=Verdict.SLOW, run="r1", judged=judged, faults=faults) for node in bad]
+        nodes += [NodeStanding(node=node, verdict=Verdict.PASS, run="r1", judged=judged) for node in good]
+        leave_verdicts(self.policy, nodes)
+
+    def reasons(self) -> dict[str, str]:
+        """Drained node -> reason."""
+        lines = self.slurm("sinfo", "--noheader", "--Node", "--states=drain", "--format=%N|%E").stdout.splitlines()
+        return dict(line.strip().split("|", 1) for line in lines)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Four nodes; the folder of pytest's temporary files is seen in them."""
+    folders = (*needed_folders(), str(tmp_path_factory.getbasetemp()))
+    plan = make_plan(name=f"g{os.getpid()}", nodes=4, accounts=True, folders=folders)
+    raise_lab(plan)
+    try:
+        yield Site(plan)
+    finally:
+        stop.raze(plan.name)
+
+
+@pytest.fixture
+def site(running: Site, tmp_path: Path) -> Iterator[Site]:
+    folder = tmp_path / "gate"
+    folder.mkdir(mode=0o755)
+    running.policy = GatePolicy(folder=folder, age_s=3600, share=0.5, per_hour=1000)
+    yield running
+    for node in running.reasons():
+        running.slurm("scontrol", "update", f"NodeName={node}", "State=UNDRAIN")
+    wait_until_idle(running.lab)
+
+
+def test_a_bad_node_is_drained_and_comes_back_when_it_is_good(site: Site) -> None:
+    site.leave("n2", good=("n1",))
+    assert site.gate("n1") == "good n1: run r1"
+    assert site.gate("n3") == "unknown n3: no verdict"
+    assert site.gate("n2", "comment").startswith("bad n2: ")
+    assert f"Comment={REASON}" in site.slurm("scontrol", "show", "node", "n2").stdout
+    assert site.reasons() == {}
+    assert site.gate("n2").endswith("; drained")
+    assert site.reasons() == {"n2": REASON}
+    site.leave(good=("n2",))
+    assert site.gate("n2") == "good n2: run r1; resumed"
+    assert site.reasons() == {}
+    assert "Comment=" not in site.slurm("scontrol", "show", "node", "n2").stdout
+
+
+def test_the_share_and_the_number_of_an_hour_are_kept(site: Site) -> None:
+    site.leave("n1", "n2", "n3", "n4")
+    answers = [site.gate(f"n{place}") for place in (4, 3, 2, 1, 3)]
+    assert "1 of 1 nodes of debug" in answers[3]
+    assert sorted(site.reasons()) == ["n2"], answers
+    site.leave("n2", "n3", "n4", good=("n1",))
+    answers = [site.gate(f"n{place}") for place in (4, 3)]
+    assert sorted(site.reasons()) == ["n2", "n3"], answers
+    site.leave(good=("n2", "n3", "n4"))
+    assert [site.gate(node).endswith("; resumed") for node in ("n2", "n3", "n4")] == [True, True, False]
+    # slurmdbd knows of drains that are over.
+    site.policy = GatePolicy(folder=site.policy.folder, age_s=3600, share=0.5, per_hour=2)
+    site.leave("n4")
+    assert "in an hour" in site.gate("n4")
+    assert site.reasons() == {}
+
+
+def test_a_node_with_a_job_is_drained_when_it_is_over(site: Site) -> None:
+    site.leave("n3")
+    assert site.slurm("sbatch", "--nodelist=n3", "--output=/dev/null", "--wrap", "sleep 60").ok
+    try:
+        assert eventually(lambda: site.slurm("squeue", "--noheader", "--states=R").stdout.strip() != "")
+        assert "not drained, since it is" in site.gate("n3")
+        assert site.reasons() == {}
+    finally:
+        site.slurm("scancel", "--user=root")
+    wait_until_idle(site.lab)
+    assert site.gate("n3").endswith("; drained")
+
+
+def test_the_drain_of_an_administrator_is_never_undone(site: Site) -> None:
+    """He drains the node at any moment while the gate drains and resumes it."""
+    dice = random.Random(7)
+    for _ in range(INTERLEAVINGS):
+        after_s = dice.uniform(0, 3.0)
+        site.leave("n2")
+
+        def drain(after_s: float = after_s) -> None:
+            time.sleep(after_s)
+            site.slurm("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=fan broken")
+
+        administrator = threading.Thread(target=drain)
+        administrator.start()
+        said = [site.gate("n2")]
+        site.leave(good=("n2",))
+        said.append(site.gate("n2"))
+        administrator.join()
+        said.append(site.gate("n2"))
+        assert site.reasons() == {"n2": "fan broken"}, (after_s, said)
+        site.slurm("scontrol", "update", "NodeName=n2", "State=UNDRAIN")
+
+
+def test_a_silent_controller_lets_every_node_pass_in_time(site: Site) -> None:
+    site.leave("n1", good=("n2",))
+    pids = [pid for pid in pids_in([site.lab.space(LOGIN)]) if program(pid) == "slurmctld"]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        assert site.gate("n1").startswith("error n1: ")
+        assert site.gate("n2", "report") == "good n2: run r1"
+        assert time.monotonic() - began < 60
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+    assert eventually(lambda: site.slurm("sinfo", "--noheader").ok)
+    assert site.reasons() == {}
+
+
+def test_a_full_disk_lets_the_node_pass(site: Site) -> None:
+    site.leave("n1", good=("n2",))
+    answers = site.policy.folder / "answers"
+    script = f'mount -t tmpfs -o size=4k,nr_inodes=8 none {answers} && head -c 4096 /dev/zero >{answers}/x; exec "$@"'
+    argv = [str(GATE), "--from", str(site.policy.folder), "--node", "n2"]
+    done = run(["unshare", "--mount", "sh", "-c", script, "sh", *argv], timeout_s=60)
+    assert (done.returncode, done.stdout) == (0, "good n2: run r1\n")
+
+
+def test_slurmd_starts_it_as_health_check_program(site: Site) -> None:
+    """Slurm's own settings of it, with a script of the site around the gate."""
+    script = site.policy.folder.parent / "health"
+    conf = state.folder(site.lab.name) / "slurm.conf"
+    script.write_text(
+        f"#!/bin/sh\nexport SLURM_CONF={conf}\ntimeout -s KILL 30 {GATE} --drain --from {site.policy.folder}\nexit 0\n"
+    )
+    script.chmod(0o755)
+    site.leave("n4", good=("n1", "n2", "n3"))
+    before = conf.read_text()
+    conf.write_text(f"{before}HealthCheckProgram={script}\nHealthCheckInterval=3\nHealthCheckNodeState=ANY\n")
+    try:
+        assert site.slurm("scontrol", "reconfigure").ok
+        assert eventually(lambda: site.reasons() == {"n4": REASON})
+        assert eventually(lambda: len(list((site.policy.folder / "answers").iterdir())) == 4)
+        site.leave(good=("n4",))
+        assert eventually(lambda: site.reasons() == {})
+    finally:
+        conf.write_text(before)
+        site.slurm("scontrol", "reconfigure")
