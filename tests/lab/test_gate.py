@@ -3,6 +3,7 @@ controller."""
 
 import os
 import random
+import re
 import shutil
 import signal
 import threading
@@ -24,6 +25,7 @@ from seatrial.model.verdict import Verdict
 from seatrial.process.process import Completed, run
 from tests.lab.waiting import eventually, wait_until_idle
 from tests.support.gate_cluster import GATE
+from tests.support.paths import ROOT
 
 pytestmark = [
     pytest.mark.lab,
@@ -49,7 +51,8 @@ class Site:
     def gate(self, node: str, step: str = "drain") -> str:
         """The answer of the gate, as slurmd of that node would start it."""
         argv = [str(GATE), f"--{step}", "--from", str(self.policy.folder)]
-        done = run(as_user(self.lab, argv, host=node), timeout_s=120)
+        path = f"{self.policy.folder.parent}:{os.environ['PATH']}"
+        done = run(as_user(self.lab, ["env", f"PATH={path}", *argv], host=node), timeout_s=120)
         assert done.ok, done.stderr
         return done.stdout.strip()
 
@@ -157,6 +160,21 @@ def test_the_drain_of_an_administrator_is_never_undone(site: Site) -> None:
         site.slurm("scontrol", "update", "NodeName=n2", "State=UNDRAIN")
 
 
+@pytest.mark.parametrize("word", ["good", "bad"])
+def test_a_drain_between_the_look_and_the_change_is_not_lost(site: Site, word: str) -> None:
+    site.leave("n2")
+    if word == "good":
+        site.gate("n2")
+        site.leave(good=("n2",))
+    real = shutil.which("scontrol")
+    drain = f"{real} update NodeName=n2 State=DRAIN Reason='fan broken'"
+    script = site.policy.folder.parent / "scontrol"
+    script.write_text(f'#!/bin/sh\n[ "$1" != --quiet ] || {drain}\nexec {real} "$@"\n')
+    script.chmod(0o755)
+    assert site.gate("n2").endswith("; drained by others meanwhile")
+    assert site.reasons() == {"n2": "fan broken"}
+
+
 def test_a_silent_controller_lets_every_node_pass_in_time(site: Site) -> None:
     site.leave("n1", good=("n2",))
     pids = [pid for pid in pids_in([site.lab.space(LOGIN)]) if program(pid) == "slurmctld"]
@@ -185,11 +203,13 @@ def test_a_full_disk_lets_the_node_pass(site: Site) -> None:
 
 def test_slurmd_starts_it_as_health_check_program(site: Site) -> None:
     """Slurm's own settings of it, with a script of the site around the gate."""
-    script = site.policy.folder.parent / "health"
     conf = state.folder(site.lab.name) / "slurm.conf"
-    script.write_text(
-        f"#!/bin/sh\nexport SLURM_CONF={conf}\ntimeout -s KILL 30 {GATE} --drain --from {site.policy.folder}\nexit 0\n"
-    )
+    shipped = (ROOT / "contrib" / "slurm" / "seatrial-health").read_text()
+    for name, value in (("gate", str(GATE)), ("folder", str(site.policy.folder)), ("step", "--drain")):
+        shipped, times = re.subn(rf"^{name}=\S+", f"{name}={value}", shipped, flags=re.MULTILINE)
+        assert times == 1
+    script = site.policy.folder.parent / "health"
+    script.write_text(re.sub(r"# export SLURM_CONF=\S+", f"export SLURM_CONF={conf}", shipped))
     script.chmod(0o755)
     site.leave("n4", good=("n1", "n2", "n3"))
     before = conf.read_text()

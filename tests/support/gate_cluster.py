@@ -21,6 +21,8 @@ case $1 in
         printf 'NodeName=%s Arch=x86_64%s State=IDLE\\n' "$4" "$(cat "$CLUSTER/comment/$4" 2>/dev/null)"
         exit ;;
 esac
+# As it reads a line of its input: words, with quotes around a reason.
+[ "$1" != --quiet ] || { read -r line; eval "set -- $line"; shift; set -- update "$@"; }
 for word; do
     case $word in
         NodeName=*) name=${word#*=} ;; State=*) state=${word#*=} ;; Reason=*) reason=${word#*=} ;;
