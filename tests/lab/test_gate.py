@@ -171,7 +171,9 @@ def test_a_drain_between_the_look_and_the_change_is_not_lost(site: Site, word: s
     script = site.policy.folder.parent / "scontrol"
     script.write_text(f'#!/bin/sh\n[ "$1" != --quiet ] || {drain}\nexec {real} "$@"\n')
     script.chmod(0o755)
-    assert site.gate("n2").endswith("; drained by others meanwhile")
+    said = site.gate("n2")
+    events = site.slurm("sacctmgr", "--noheader", "--parsable2", "show", "event", "nodes=n2", "format=Start,End,State,Reason").stdout
+    assert said.endswith("; drained by others meanwhile"), (said, events)
     assert site.reasons() == {"n2": "fan broken"}
 
 
