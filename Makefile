@@ -1,5 +1,5 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test idle-checks lint unit core lab-test lab-beside lab-alone campaign restorations series hidden proofs
+.PHONY: demo test idle-checks lint unit core properties lab-test lab-beside lab-alone campaign restorations series hidden proofs
 .PHONY: accounted job-histories probe bench stories
 .PHONY: simulate-series other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
@@ -40,6 +40,10 @@ unit: setup-test
 CORE = $(addprefix tests/unit/,benchmarks drift importers judgement limits locate model pairs render rules statistics)
 core: compiled
 	sh scripts/in_memory.sh $(PYTEST) $(CORE) -n $$(nproc) --dist worksteal
+
+# Property tests with inputs that nobody has seen.
+properties: compiled
+	SEATRIAL_PROPERTIES=drawn $(PYTEST) tests/unit -m hypothesis -n $$(nproc) --dist worksteal
 
 compiled: setup-test
 	.venv/bin/python -m pytest --collect-only --quiet --quiet tests/unit
