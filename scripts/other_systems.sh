@@ -11,7 +11,7 @@ say() { echo "other-systems: $*"; }
 
 # Tests of Slurm's text, and lab tests of what depends on the versions of Slurm, MPI, MariaDB and util-linux.
 texts="tests/unit/slurm tests/unit/failures/test_wild_start.py tests/unit/failures/test_rank_deaths.py"
-labs="tests/lab/test_slurm_contract.py tests/lab/test_mpiexec.py
+labs="tests/lab/test_slurm_contract.py tests/lab/test_mpiexec.py tests/lab/test_gate.py
     tests/lab/test_lab_cluster.py::test_every_node_runs_jobs_under_its_own_name
     tests/lab/test_lab_cluster.py::test_slurm_knows_the_switches
     tests/lab/test_lab_cluster.py::test_a_lab_stands_in_a_mount_namespace_of_its_own_whatever_its_number
