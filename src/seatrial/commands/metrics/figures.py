@@ -125,6 +125,7 @@ def node_figures(nodes: Mapping[str, NodeStanding], runs: int, unread: int, at: 
         labels=("node",),
         rows=tuple(((node.node,), node.of_limit) for node in standings if node.of_limit is not None),
     )  # fmt: skip
+    yield from _conditions(standings, at)
     faults = Counter(fault.fault.kind for node in everything for fault in node.faults)
     yield Figure(
         name="seatrial_findings", help="Open findings by kind.", labels=("kind",),
@@ -139,6 +140,27 @@ def node_figures(nodes: Mapping[str, NodeStanding], runs: int, unread: int, at: 
     )  # fmt: skip
     yield single("seatrial_runs_read", "Runs from which the standing of nodes follows.", runs)
     yield single("seatrial_runs_unread", "Runs that could not be read or judged.", unread)
+
+
+def _conditions(standings: Sequence[NodeStanding], at: datetime) -> Iterator[Figure]:
+    """Clocks and heat of nodes. Three clocks a node, not one a processor: a large site has a million processors."""
+    nodes = [(node.node, node.condition) for node in standings if node.condition is not None]
+    yield Figure(
+        name="seatrial_node_clock_hertz", help="Clock of the node's processors: lowest, median and highest.",
+        labels=("node", "of"),
+        rows=tuple(((node, word), clock) for node, condition in nodes
+                   for word, clock in zip(("lowest", "median", "highest"), condition.clocks_hz or (), strict=False)),
+    )  # fmt: skip
+    for name, text, field in (
+        ("temperature_celsius", "The hottest reading.", "hottest_celsius"),
+        ("power_watts", "The highest reading of power, usually that of the whole node.", "power_w"),
+        ("throttle_events", "How often processors were slowed down for heat since boot.", "throttle_events"),
+    ):
+        values = {node: getattr(condition, field) for node, condition in nodes}
+        reported = {node: value for node, value in values.items() if value is not None}
+        yield _per(f"seatrial_node_{name}", text, "node", reported)
+    ages = {node: age_s(condition.read, at) for node, condition in nodes}
+    yield _per("seatrial_node_facts_age_seconds", "Time since clocks and heat were read.", "node", ages)
 
 
 def slurm_figures(state: SlurmState, most_names: int, now_s: float) -> Iterator[Figure]:

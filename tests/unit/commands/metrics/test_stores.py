@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from seatrial.commands.metrics.figures import Figure, SlurmState, node_figures, slurm_figures
 from seatrial.commands.metrics.prometheus import deliver, exposition
-from seatrial.model.monitoring import Fault, NodeStanding, OpenFault, Target
+from seatrial.model.monitoring import Condition, Fault, NodeStanding, OpenFault, Target
 from seatrial.model.verdict import Verdict
 from seatrial.slurm import census
 from tests.lab.waiting import eventually
@@ -43,7 +43,8 @@ def standings() -> dict[str, NodeStanding]:
     fault = OpenFault(
         fault=Fault(kind="slow-link", verdict=Verdict.SLOW, text="link at 60 %"), run="b", since="2026-11-26T03:00:00Z"
     )
-    good = NodeStanding(node="n1", verdict=Verdict.PASS, run="b", judged=JUDGED, of_limit=0.97)
+    condition = Condition(read=JUDGED, clocks_hz=(0.8e9, 2.4e9, 3.1e9), hottest_celsius=61.0, throttle_events=3)
+    good = NodeStanding(node="n1", verdict=Verdict.PASS, run="b", judged=JUDGED, of_limit=0.97, condition=condition)
     slow = NodeStanding(node="n2", verdict=Verdict.SLOW, run="b", judged=JUDGED, of_limit=0.6, faults=(fault,))
     uplink = NodeStanding(node="uplink:leaf1", verdict=Verdict.SLOW, run="b", judged=JUDGED, faults=(fault,))
     return {one.node: one for one in (good, slow, uplink)}
