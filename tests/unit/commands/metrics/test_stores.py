@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -14,10 +14,9 @@ from seatrial.model.monitoring import Condition, Fault, NodeStanding, OpenFault,
 from seatrial.model.verdict import Verdict
 from seatrial.slurm import census
 from tests.lab.waiting import eventually
-from tests.support.stores import MISSING, Graphite, Prometheus, graphite, prometheus
+from tests.support.stores import Graphite, Prometheus
 from tests.unit.commands.metrics.test_metrics import NOW_S, SDIAG, SINFO, SQUEUE, SSHARE
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"no {' '.join(MISSING)}")
 HOSTILE = ("x y", 'q"}1', "new\\nline", "back\\slash", "bytes\udcff", "ü", "a.b", "a_b", "{x=1}", "*", "../up", "a,b;c")
 JUDGED = "2026-11-27T03:00:00Z"
 
@@ -54,18 +53,6 @@ def all_figures(names: Sequence[str] = ()) -> list[Figure]:
     """Everything that a call hands over."""
     at = datetime.fromtimestamp(NOW_S, UTC)
     return [*node_figures(standings(), 2, 0, at), *slurm_figures(slurm_state(names), 50, NOW_S)]
-
-
-@pytest.fixture(scope="module")
-def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    with prometheus(tmp_path_factory.mktemp("prometheus")) as store:
-        yield store
-
-
-@pytest.fixture(scope="module")
-def carbon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graphite]:
-    with graphite(tmp_path_factory.mktemp("graphite")) as store:
-        yield store
 
 
 def test_prometheus_holds_what_was_written(scraped: Prometheus) -> None:
