@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import urllib.parse
 import urllib.request
@@ -15,11 +16,13 @@ from typing import Any
 
 import msgspec
 
+from seatrial.process.process import run
 from tests.lab.waiting import eventually
 
 PROGRAMS = ("prometheus", "promtool", "prometheus-node-exporter", "carbon-cache", "graphite-manage")
 MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
 SCRAPE_S = 1
+CONNECT = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 1)"
 OURS = '{__name__=~"(seatrial|slurm)_.+"}'
 CARBON = """[cache]
 STORAGE_DIR = {folder}
@@ -115,23 +118,19 @@ def _json(address: str, posted: bytes | None = None) -> Any:
 
 
 @contextlib.contextmanager
-def _running(argv: Sequence[str], port: int, log: Path, **environment: str) -> Iterator[None]:
+def _running(
+    argv: Sequence[str], port: int, log: Path, within: Sequence[str] = (), **environment: str
+) -> Iterator[None]:
+    connects = [*within, sys.executable, "-I", "-S", "-c", CONNECT, str(port)]
     with log.open("wb") as said:
-        process = subprocess.Popen(argv, stdout=said, stderr=said, env={**os.environ, **environment})
+        process = subprocess.Popen([*within, *argv], stdout=said, stderr=said, env={**os.environ, **environment})
     try:
-        assert eventually(lambda: _listens(port) or process.poll() is not None) and process.poll() is None, (
-            log.read_text()[-2000:]
-        )
+        ready = eventually(lambda: process.poll() is not None or run(connects, timeout_s=10).ok)
+        assert ready and process.poll() is None, log.read_text()[-2000:]
         yield
     finally:
         process.terminate()
         process.wait(30)
-
-
-def _listens(port: int) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-        return True
-    return False
 
 
 @contextlib.contextmanager
@@ -154,8 +153,8 @@ def prometheus(folder: Path) -> Iterator[Prometheus]:
 
 
 @contextlib.contextmanager
-def graphite(folder: Path) -> Iterator[Graphite]:
-    """carbon, and Graphite's web with its development server."""
+def graphite(folder: Path, within: Sequence[str] = ()) -> Iterator[Graphite]:
+    """carbon, and Graphite's web with its development server. `within`: words that start carbon in another network."""
     (folder / "whisper").mkdir(parents=True)
     store, ports = Graphite(line=free_port(), web=free_port()), {"query": free_port()}
     (folder / "carbon.conf").write_text(CARBON.format(folder=folder, line=store.line, **ports))
@@ -165,7 +164,7 @@ def graphite(folder: Path) -> Iterator[Graphite]:
     web = ["graphite-manage", "runserver", "--noreload", f"127.0.0.1:{store.web}"]
     place = {"GRAPHITE_SETTINGS_MODULE": "seatrial_graphite", "PYTHONPATH": str(folder)}
     with (
-        _running(carbon, store.line, folder / "carbon.log"),
+        _running(carbon, store.line, folder / "carbon.log", within),
         _running(web, store.web, folder / "web.log", **place),
     ):
         yield store
