@@ -44,10 +44,14 @@ QUALIFICATION: tuple[Row, ...] = (
     ("Hottest nodes", "bargauge", "celsius", 6, nodes("topk(10, seatrial_node_temperature_celsius)")),
     ("Highest power", "bargauge", "watt", 6, nodes("topk(10, seatrial_node_power_watts)")),
     ("Slowed down for heat since boot", "bargauge", "none", 6, nodes("topk(10, seatrial_node_throttle_events > 0)")),
-    ("Age of clocks and heat", "stat", "s", 12, (("max(seatrial_node_facts_age_seconds)", ""),)),
+    ("Age of clocks and heat", "stat", "s", 6, (("max(seatrial_node_facts_age_seconds)", ""),)),
     (
-        "Commands of Slurm without an answer", "stat", "none", 12,
+        "Commands of Slurm without an answer", "stat", "none", 6,
         (("count(seatrial_slurm_command_answered == 0)", ""),),
+    ),
+    (
+        "Nodes by the last answer of their gate", "stat", "none", 12,
+        (("sum by (outcome) (seatrial_gate_nodes)", "{{outcome}}"),),
     ),
 )  # fmt: skip
 """For Prometheus. All of them are followed by a 0."""

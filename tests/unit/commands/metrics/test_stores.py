@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from seatrial.commands.metrics.figures import Figure, SlurmState, node_figures, slurm_figures
+from seatrial.commands.metrics.figures import Figure, SlurmState, gate_figures, node_figures, slurm_figures
 from seatrial.commands.metrics.prometheus import deliver, exposition
+from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import Condition, Fault, NodeStanding, OpenFault, Target
 from seatrial.model.verdict import Verdict
 from seatrial.slurm import census
@@ -52,7 +53,8 @@ def standings() -> dict[str, NodeStanding]:
 def all_figures(names: Sequence[str] = ()) -> list[Figure]:
     """Everything that a call hands over."""
     at = datetime.fromtimestamp(NOW_S, UTC)
-    return [*node_figures(standings(), 2, 0, at), *slurm_figures(slurm_state(names), 50, NOW_S)]
+    gates = gate_figures(GateTally(answers={"good": 5, "bad": 1}, nodes={"good": 1, "bad": 1, "silent": 0}))
+    return [*node_figures(standings(), 2, 0, at), *gates, *slurm_figures(slurm_state(names), 50, NOW_S)]
 
 
 def test_prometheus_holds_what_was_written(scraped: Prometheus) -> None:
