@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from grafana_foundation_sdk.cog import plugins
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models import units
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from seatrial.commands.metrics.figures import node_figures
@@ -61,6 +62,9 @@ def test_dashboards_are_as_the_script_makes_them_and_have_only_fields_of_grafana
     written = dashboard(name)
     kept = json.loads(JSONEncoder().encode(Dashboard.from_json(written)))
     assert missing_fields(written, kept) == []
+    assert {panel["fieldConfig"]["defaults"]["unit"] for panel in written["panels"]} <= {
+        one for one in vars(units).values() if isinstance(one, str)
+    }
     assert missing_fields({**written, "pannels": []}, kept) == [".pannels"]
 
 
@@ -128,6 +132,6 @@ def test_alerts_are_raised_when_they_should(words: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
-def test_units_of_systemd_are_valid() -> None:
+def test_the_timer_of_systemd_is_valid() -> None:
     done = run(["systemd-analyze", "verify", *map(str, (CONTRIB / "systemd").iterdir())], timeout_s=60)
     assert (done.returncode, [line for line in done.stderr.splitlines() if "seatrial" in line]) == (0, [])
