@@ -1,6 +1,7 @@
 """The gate lets a node pass unless a sound verdict on it is bad, and drains it only as far as the policy allows."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -88,6 +89,53 @@ def test_answers_are_counted_and_damaged_counts_begin_again(cluster: GateCluster
     (cluster.folder / "answers" / "n01").write_text("good 08 x")
     cluster.ask("n01", "report")
     assert cluster.counts("n01") == {"good": 1, "bad": 0, "unknown": 0, "error": 1}
+
+
+def test_a_pipe_is_not_waited_for(cluster: GateCluster) -> None:
+    cluster.leave("bad", "n02", "n03")
+    for place in ("nodes/n01", "answers/n02", "nodes/n00"):
+        os.mkfifo(cluster.folder / place)
+    assert cluster.ask("n01").startswith("error n01: ")
+    assert cluster.ask("n02", "report").startswith("bad n02: ")
+    assert cluster.ask("n03").endswith("; drained")
+    (cluster.folder / "policy").unlink()
+    os.mkfifo(cluster.folder / "policy")
+    assert cluster.ask("n03").startswith("error n03: ")
+
+
+def test_what_is_not_counted_is_logged(cluster: GateCluster) -> None:
+    cluster.replace("logger", 'echo "$*" >>"$CLUSTER/log"\n')
+    cluster.leave("good", "n01", "n02")
+    (cluster.folder / "answers" / "n01").write_text("good 08 x")
+    (cluster.folder / "answers" / "n02").symlink_to("n01")
+    for node in ("n01", "n02"):
+        cluster.ask(node, "report")
+    log = (cluster.slurm / "log").read_text()
+    assert "answers/n01 is damaged" in log
+    assert "answers/n02 is of another user" in log
+
+
+def test_no_reader_sees_answers_without_their_line(cluster: GateCluster) -> None:
+    """Prolog and HealthCheckProgram call the gate of a node at the same moment."""
+    cluster.leave("good", "n01")
+    cluster.ask("n01", "report")
+    for process in [cluster.start("n01", "report") for _ in range(100)]:
+        process.communicate(timeout=60)
+    counts = cluster.counts("n01")
+    assert counts["error"] == 0
+    assert counts["good"] > 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_who_ends_it_sees_no_failure(cluster: GateCluster, number: signal.Signals) -> None:
+    cluster.replace("scontrol", "touch \"$CLUSTER/asked\"\nsleep 1\nexit 1\n")
+    cluster.leave("bad", "n01")
+    process = cluster.start("n01", "comment")
+    while not (cluster.slurm / "asked").exists():
+        time.sleep(0.01)
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
 
 
 def test_a_bad_node_is_drained_with_its_finding_and_its_run(cluster: GateCluster) -> None:
