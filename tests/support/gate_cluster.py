@@ -52,8 +52,8 @@ echo "$(date +n01\\|%Y-%m-%dT%H:%M:%S)|DOWN|Not responding"
 
 
 def iso(seconds_ago: float) -> str:
-    """A local time as Slurm prints it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() - seconds_ago))
+    """A time as Slurm prints it for the gate, which wants those of UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() - seconds_ago))
 
 
 class GateCluster:
