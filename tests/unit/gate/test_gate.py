@@ -128,7 +128,7 @@ def test_no_reader_sees_answers_without_their_line(cluster: GateCluster) -> None
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_who_ends_it_sees_no_failure(cluster: GateCluster, number: signal.Signals) -> None:
-    cluster.replace("scontrol", "touch \"$CLUSTER/asked\"\nsleep 1\nexit 1\n")
+    cluster.replace("scontrol", 'touch "$CLUSTER/asked"\nsleep 1\nexit 1\n')
     cluster.leave("bad", "n01")
     process = cluster.start("n01", "comment")
     while not (cluster.slurm / "asked").exists():
@@ -314,6 +314,79 @@ def test_a_comment_is_written_and_removed_unless_it_is_somebody_elses(cluster: G
     assert not (comments / "n01").exists()
     assert (comments / "n02").read_text() == " Comment=spare board"
     assert not cluster.reason("n01")
+
+
+def test_what_a_report_of_a_good_node_leaves_is_removed_later(cluster: GateCluster) -> None:
+    """Epilog calls it with --report, HealthCheckProgram with --drain."""
+    cluster.leave("bad", "n01")
+    assert cluster.ask("n01").endswith("; drained")
+    cluster.leave("good", "n01")
+    assert cluster.ask("n01", "report") == "good n01: run r1"
+    assert cluster.ask("n01", "comment") == "good n01: run r1"
+    assert not (cluster.slurm / "comment" / "n01").exists()
+    assert cluster.ask("n01") == "good n01: run r1; resumed"
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_gate_that_is_killed_knows_afterwards_what_it_may_have_done(cluster: GateCluster, counted: bool) -> None:
+    cluster.leave("good", "n01")
+    cluster.ask("n01")
+    scontrol = (cluster.slurm / "bin" / "scontrol").read_text()
+    cluster.replace("scontrol", scontrol + '[ -z "$state" ] || kill -KILL "$(cat "$CLUSTER/gate")"\n')
+    cluster.leave("bad", "n01")
+    process = cluster.start("n01")
+    (cluster.slurm / "gate").write_text(str(process.pid))
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert cluster.reason("n01")
+    cluster.replace("scontrol", scontrol)
+    if counted:
+        assert cluster.ask("n01").endswith("; drained")
+    cluster.leave("good", "n01")
+    assert cluster.ask("n01") == "good n01: run r1; resumed"
+
+
+def test_what_cannot_be_kept_is_not_done(cluster: GateCluster) -> None:
+    cluster.leave("good", "n01")
+    cluster.ask("n01")
+    cluster.leave("bad", "n01")
+    answers = str(cluster.folder / "answers")
+    script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+    read_only = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, answers)
+    process = cluster.start("n01", before=read_only)
+    out, _ = process.communicate(timeout=60)
+    assert out.startswith("error n01: "), out
+    assert not cluster.reason("n01")
+    assert not (cluster.slurm / "comment" / "n01").exists()
+
+
+def test_an_undone_drain_that_slurm_does_not_take_back_is_an_error(cluster: GateCluster) -> None:
+    """Two gates that do not know of each other: n04 is drained while n01 is."""
+    cluster.policy(share=250, hourly=100)
+    scontrol = (cluster.slurm / "bin" / "scontrol").read_text()
+    other = '[ "$state" != DRAIN ] || echo "drained|$now|fan broken" >"$CLUSTER/state/n04"\n'
+    other += '[ "$state" != UNDRAIN ] || exit 1\n'
+    cluster.replace("scontrol", scontrol.replace("case $state in\n", f"{other}case $state in\n"))
+    cluster.leave("bad", "n01")
+    answer = cluster.ask("n01")
+    assert answer.startswith("error n01: ")
+    assert answer.endswith("not resumed")
+    assert cluster.reason("n01")
+
+
+def test_the_gate_of_a_node_that_is_gone_holds_up_no_other(cluster: GateCluster) -> None:
+    cluster.policy(share=1000, hourly=1, age_s=10**6)
+    cluster.leave("bad", "n01", "n02", ago_s=90000)
+    assert "the next call does" in cluster.ask("n02")
+    assert cluster.ask("n02").endswith("; drained")
+
+
+def test_another_run_is_in_the_comment_soon(cluster: GateCluster) -> None:
+    comment = cluster.slurm / "comment" / "n01"
+    comment.write_text(" Comment=seatrial: link at 60 % of its limit, run r10")
+    cluster.leave("bad", "n01")
+    cluster.ask("n01", "comment")
+    assert comment.read_text().endswith("run r1")
 
 
 @pytest.mark.parametrize("code", [1, 126, 127])
