@@ -72,7 +72,7 @@ def _is_of_another(folder: Path) -> bool:
 
 
 def _leave(folder: OwnFolder, name: str, line: str) -> None:
-    """A verdict of the future, of a clock that was wrong, is no later one."""
+    """A verdict of the future is replaced: a clock was wrong."""
     before = _read(folder.path / name)
     at_s = [*before.split(), "", ""][1]
     if before != line and not (at_s.isdecimal() and int(line.split()[1]) < int(at_s) <= time.time() + AHEAD_S):
