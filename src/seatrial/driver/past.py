@@ -76,7 +76,10 @@ def find_past(settings: CheckSettings | NodesSettings | RunSettings, info: RunIn
 
 
 def own_past(settings: CheckSettings, info: RunInfo) -> StoredSet | None:
-    """The newest checks of this user and root, of the returning nodes, that passed under the conditions of this one."""
+    """The newest checks of this user and root, of the returning nodes, that passed under the conditions of this one.
+
+    A node in another mode has other values and other facts: its active features are a condition, too.
+    """
     own, wanted = summary_of(info), set(settings.returning)
     names: list[str] = []
     for folder in trusted_runs(settings.archive)[:MOST_LOOKED_AT]:
@@ -88,6 +91,9 @@ def own_past(settings: CheckSettings, info: RunInfo) -> StoredSet | None:
         except (SeatrialError, OSError):  # of a damaged run, or one that is open
             continue
         if summary is None or summary.kind != run_kind(info) or not wanted <= set(summary.nodes):
+            continue
+        features = read_info(folder).features
+        if any(features.get(name) != info.features.get(name) for name in wanted):
             continue
         if not {each.condition for each in unlike_runs([summary], [own])}.difference(NOT_YET_KNOWN):
             names.append(folder.name)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from seatrial.drift.fact_words import value_text
 from seatrial.drift.peer_groups import one_kernel
+from seatrial.drift.severity import weight
 from seatrial.judgement.comparison.records import ERROR_RATE
 from seatrial.judgement.nodes.run_values import node_values
 from seatrial.model.facts import NodeFacts
@@ -22,11 +23,11 @@ from seatrial.model.judgement import NodeVerdict
 from seatrial.model.measurement import Estimate
 from seatrial.model.node_trials import Measure, NodeTrials
 from seatrial.model.own_job import EarlierRun
-from seatrial.model.past import Past, PastRatio
+from seatrial.model.past import FactChange, Past, PastRatio
 from seatrial.model.placement import node_of
 from seatrial.model.run import RecordedRun, RunInfo
 from seatrial.model.run_values import Reals
-from seatrial.model.settings import PRACTICAL
+from seatrial.model.settings import PRACTICAL, CheckSettings, Settings
 from seatrial.model.subject import CLUSTER, Subject, SubjectKind, node, output
 from seatrial.model.units import share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
@@ -42,6 +43,8 @@ ONE_RUN_EFFECT = 0.10
 MOST_ALIKE = 0.5
 """With more than this share of the nodes it is one finding of all of them."""
 MOST_NODES, MOST_FACTS = 6, 3
+HARDWARE_WEIGHT = 72
+"""Facts of hardware, frequency, power, topology and modes weigh as much; versions and settings of the kernel less."""
 OUT, IN, LATENCY = "out", "in", "latency"
 WORDS = {OUT: "bandwidth out", IN: "bandwidth in", LATENCY: "latency"}
 Latest = Mapping[str, Mapping[str, float | None]]
@@ -85,7 +88,7 @@ def judge_past(
     ratios = compare_past(_of_kernels(info.past, info.seatrial), latest, recorded.facts, lines)
     return PastJudgement(
         ratios=ratios,
-        findings=tuple(past_findings(info.past, ratios, others)),
+        findings=(*past_findings(info.past, ratios, others), *changed_nodes(info.settings, info.past)),
         notes=tuple(past_notes(info, info.past, ratios)),
     )
 
@@ -265,6 +268,23 @@ def _finding(past: Past, ratio: PastRatio, subject: Subject, how: str, nodes: Se
     )
 
 
+def changed_nodes(settings: Settings | None, past: Past) -> Iterator[Finding]:
+    """Returning nodes whose hardware or modes changed since their last good run; a partner's equal change excuses."""
+    returning = settings.returning if isinstance(settings, CheckSettings) else ()
+    for name in returning:
+        own = [one for one in past.changed if name in one.nodes and set(one.nodes) <= set(returning)]
+        if heavy := [one for one in own if weight(one.fact) >= HARDWARE_WEIGHT]:
+            yield Finding(
+                kind=FindingKind.HARDWARE_CHANGED,
+                subject=node(name),
+                verdict=FindingKind.HARDWARE_CHANGED.verdict,
+                statement=f"Node {name} is not what it was. {_changes_text(past, list(map(_change_text, heavy)))}",
+                remedy="Undo the change; if it is meant, `seatrial check --nodes` with this node and others makes a "
+                "new good run.",
+                brief=f"{_change_text(heavy[0])} since {past.facts_run}",
+            )
+
+
 def _how_much(past_ratio: PastRatio, *, brief: bool = False) -> str:
     """Bandwidth out 12 % lower (95 % CI -13 % to -11 %)."""
     ratio = past_ratio.ratio
@@ -293,8 +313,12 @@ def references_text(past: Past, ratios: Sequence[PastRatio]) -> str:
 
 def _changed(past: Past, nodes: Sequence[str]) -> list[str]:
     """What changed on these nodes since the newest run with facts."""
-    changed = [one for one in past.changed if set(one.nodes) & set(nodes)]
-    return [f"{one.fact}: {value_text(one.fact, one.before)} → {value_text(one.fact, one.after)}" for one in changed]
+    return [_change_text(one) for one in past.changed if set(one.nodes) & set(nodes)]
+
+
+def _change_text(change: FactChange) -> str:
+    before, after = (value_text(change.fact, value) for value in (change.before, change.after))
+    return f"{change.fact}: {before} → {after}"
 
 
 def _changes_text(past: Past, changed: Sequence[str]) -> str:

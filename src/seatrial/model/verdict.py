@@ -149,6 +149,7 @@ class FindingKind(enum.StrEnum):
     ADAPTER_PLACE_DIFFERS = "adapter-place-differs", FACT, "adapter is on another NUMA node"
     FIRMWARE_MODE = "firmware-mode", FACT, "firmware settings differ"
     SMT_DIFFERS = "smt-differs", FACT, "SMT differs"
+    HARDWARE_CHANGED = "hardware-changed", FACT, "hardware or modes changed since it was good"
     CLOCK_UNSYNCHRONISED = "clock-unsynchronised", FACT, "clock is not synchronised"
     CLOCK_SOURCE_DIFFERS = "clock-source-differs", FACT, "clock source differs"
     KERNEL_DIFFERS = "kernel-differs", FACT, "kernel differs"

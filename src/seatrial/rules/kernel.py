@@ -39,7 +39,19 @@ CLUSTER_MODES = {
     "nps2": "nps2",
     "nps4": "nps4",
 }
-"""Words of Slurm (knl.conf: AllowMCDRAM, AllowNUMA) and of vendors, each -> one name."""
+SMT_MODES = {
+    "smt": "on",
+    "smt_on": "on",
+    "smt-on": "on",
+    "ht": "on",
+    "ht_on": "on",
+    "nosmt": "off",
+    "smt_off": "off",
+    "smt-off": "off",
+    "noht": "off",
+    "ht_off": "off",
+}
+"""Words of Slurm (knl.conf: AllowMCDRAM, AllowNUMA), of vendors and of sites, each -> one name."""
 
 PARAMETERS = (
     "mitigations",
@@ -142,10 +154,11 @@ def numa_mode(facts: NodeFacts) -> str | None:
 def broken_promises(readings: Readings) -> Iterator[Violation]:
     """Only if the features name one mode: a list of several says what is possible, not what is set."""
     for node, facts in readings.facts.items():
-        firmware = facts.system.firmware
+        firmware, smt = facts.system.firmware, facts.processor.smt_active
         for what, modes, reported in (
             ("memory mode", MEMORY_MODES, firmware.memory_mode),
             ("cluster mode", CLUSTER_MODES, firmware.cluster_mode),
+            ("SMT", SMT_MODES, "" if smt is None else "smt" if smt else "nosmt"),
         ):
             claimed = promised(readings.features.get(node, ()), modes)
             actual = modes.get(reported.lower())

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from operator import lt
 
+import msgspec
+
 from seatrial.drift.network_differences import growth
 from seatrial.drift.peer_groups import lone_machines
 from seatrial.model.facts import NodeFacts
@@ -10,6 +12,7 @@ from seatrial.model.hardware import ProcessorFacts
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 from seatrial.rules.base import Readings, Rule, Violation, on_each_node
+from seatrial.rules.kernel import SMT_MODES, promised
 from seatrial.rules.peers import differs, items_differ, peers_with_same
 
 BEST_GOVERNOR = "performance"
@@ -205,6 +208,17 @@ def machine_text(facts: NodeFacts) -> str:
     return ", ".join(filter(None, (f"{firmware.vendor} {firmware.product}".strip(), facts.cpu_model, cores)))
 
 
+def unlike_smt(readings: Readings) -> Iterator[Violation]:
+    """SMT beside the peers' on nodes whose features promise neither state of it."""
+    unpromised = {
+        name: facts
+        for name, facts in readings.facts.items()
+        if not promised(readings.features.get(name, ()), SMT_MODES)
+    }
+    rule = differs("SMT", lambda facts: facts.processor.smt_active, show=on_or_off)
+    yield from rule(msgspec.structs.replace(readings, facts=unpromised, groups=()))
+
+
 PROCESSORS = (
     Rule(
         kind=FindingKind.MACHINE_DIFFERS,
@@ -266,7 +280,7 @@ PROCESSORS = (
     Rule(
         kind=FindingKind.SMT_DIFFERS,
         order=320,
-        look=differs("SMT", lambda facts: facts.processor.smt_active, show=on_or_off),
+        look=unlike_smt,
         remedy="Set it as on the other nodes, in the BIOS or by /sys/devices/system/cpu/smt/control, and compare it "
         "with ThreadsPerCore in slurm.conf: binding by number selects other cores where it differs.",
     ),

@@ -113,3 +113,16 @@ def test_checks_that_somebody_put_into_a_shared_archive_are_no_past(tmp_path: Pa
     assert [one.run for one in earlier_runs(tmp_path, info_of(FOUR))] == ["run1"]
     past = own_past(CheckSettings(archive=tmp_path, returning=("n3",)), info_of(FOUR))
     assert past is not None and [run.summary.run for run in past.runs] == ["run1"]
+
+
+def test_a_returning_node_is_compared_with_good_runs_in_its_mode(tmp_path: Path) -> None:
+    recorded = sail(FOUR)
+    for day, mode in ((1, "flat"), (2, "cache"), (3, "flat")):
+        features = dict.fromkeys(names(4), (mode,))
+        started = f"2026-11-0{day}T10:00:00Z"
+        archived_headlines.judge(
+            record(FOUR, tmp_path, f"run{day}", recorded, started=started, features=features), 20.0
+        )
+    features = {"n1": ("flat",), "n3": ("cache",)}
+    past = own_past(CheckSettings(archive=tmp_path, returning=("n3",)), info_of(FOUR, features=features))
+    assert past is not None and [run.summary.run for run in past.runs] == ["run2"]

@@ -11,7 +11,8 @@ from seatrial.commands.check.judge import judge
 from seatrial.frame.command_line import run
 from seatrial.model.own_job import EarlierRun
 from seatrial.model.past import FactChange, Past
-from seatrial.model.run import RecordedRun
+from seatrial.model.run import RecordedRun, RunInfo
+from seatrial.model.settings import CheckSettings
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import HEALTHY, Cluster, names, record, sail
 from tests.support.reports import check_json, check_text
@@ -36,6 +37,10 @@ def with_past(*runs: EarlierRun, **changes: object) -> RecordedRun:
     recorded = sail(SIX)
     past = Past(name="good", runs=runs, facts_run=runs[-1].run, **changes)  # type: ignore[arg-type]
     return msgspec.structs.replace(recorded, info=msgspec.structs.replace(recorded.info, past=past))
+
+
+def with_info(recorded: RecordedRun, info: RunInfo) -> RecordedRun:
+    return msgspec.structs.replace(recorded, info=info)
 
 
 FIVE = tuple(range(1, 6))
@@ -86,6 +91,19 @@ def test_one_run_shows_a_large_loss_only() -> None:
     large = judge(with_past(then(1, n3=1.4)))
     assert [one.subject.text for one in large.findings] == ["node:n3"]
     assert any("good is one run" in note for note in large.notes)
+
+
+def test_hardware_that_changed_on_a_returning_node_keeps_it_out_unless_a_partner_changed_alike() -> None:
+    def changed(*nodes: str, fact: str = "memory_bytes", returning: tuple[str, ...] = ("n3",)) -> list[str]:
+        change = FactChange(fact=fact, before=256 << 30, after=240 << 30, nodes=nodes)
+        recorded = with_past(*map(then, FIVE), changed=(change,))
+        info = msgspec.structs.replace(recorded.info, settings=CheckSettings(archive=Path("x"), returning=returning))
+        return [f"{one.kind} {one.subject.name}: {one.brief}" for one in judge(with_info(recorded, info)).findings]
+
+    assert changed("n3") == ["hardware-changed n3: memory_bytes: 256 GiB → 240 GiB since h5"]
+    assert len(changed("n3", "n4", returning=("n3", "n4"))) == 2
+    assert changed("n3", "n4") == changed("n4") == changed("n3", returning=()) == []
+    assert changed("n3", fact="settings.modules.nfs") == [], "another version is no other hardware"
 
 
 def test_a_node_that_the_past_does_not_have_is_noted() -> None:

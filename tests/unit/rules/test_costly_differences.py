@@ -252,3 +252,14 @@ def test_several_at_once_on_two_nodes() -> None:
         ("subnet-manager-differs", "node:n2"),
         ("adapter-place-differs", "node:n5"),
     }
+
+
+def test_smt_is_as_the_features_promise_whatever_the_partners_have() -> None:
+    def kinds(features: dict[str, tuple[str, ...]]) -> list[str]:
+        facts = cluster(every={"processor": processor(smt_active=False)}, odd={"processor": processor(smt_active=True)})
+        return [f"{one.kind} {one.subject.name}" for one in fact_findings(Readings(facts=facts, features=features))]
+
+    assert kinds({}) == ["smt-differs n2"]
+    assert kinds({"n2": ("smt",)}) == []
+    assert kinds({"n2": ("nosmt",)}) == ["firmware-mode n2"]
+    assert kinds({"n2": ("smt",), "n3": ("ht_on", "milan")}) == ["firmware-mode n3"]

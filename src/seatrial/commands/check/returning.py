@@ -7,8 +7,8 @@ from seatrial.model.judgement import Judgement, PairVerdict
 from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo
 from seatrial.model.settings import CheckSettings
-from seatrial.model.subject import SubjectKind
-from seatrial.model.verdict import GOOD, Finding
+from seatrial.model.subject import CLUSTER, SubjectKind
+from seatrial.model.verdict import GOOD, Finding, FindingKind
 from seatrial.model.words import count, some
 from seatrial.render.finding_text import brief
 from seatrial.render.headline import sentence_of
@@ -35,9 +35,11 @@ def _names(finding: Finding) -> set[str]:
 
 
 def may_return(name: str, judgement: Judgement) -> bool | None:
-    """None: not decided, since something was not measured, compared or proved."""
+    """None: not decided, since something was not measured, compared or proved, or storage answers on no node."""
     if faults_of(name, judgement.findings):
         return False
+    if any(finding.kind is FindingKind.MOUNT_DEAD and finding.subject == CLUSTER for finding in judgement.findings):
+        return None
     pairs = _pairs_of([name], judgement)
     good = pairs and all(pair.verdict in GOOD for pair in pairs)
     explained = judgement.verdict in GOOD or any(finding.at_fault for finding in judgement.findings)

@@ -10,7 +10,8 @@ from seatrial.commands.check.headline import headline
 from seatrial.commands.check.judge import judge
 from seatrial.model.run import NodeCause, NodeState, RecordedRun
 from seatrial.model.settings import CheckSettings
-from seatrial.model.verdict import Verdict
+from seatrial.model.subject import CLUSTER
+from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.render.out_of_service import drain_line
 from tests.support.builders import Cluster, names, sail, slow_part
 from tests.support.report_examples import facts, slow_node
@@ -69,6 +70,16 @@ def test_a_node_that_does_not_answer_stays_out_for_the_reason_that_slurm_gives()
     recorded = asked("n4", lost=(state,))
     line = headline(recorded.info, judge(recorded))
     assert (line.word, line.what) == (Verdict.DOWN, "n4 stays out: Slurm says down, not responding")
+
+
+def test_storage_that_answers_on_no_node_leaves_it_open() -> None:
+    recorded = asked("n3")
+    judged = judge(recorded)
+    kind, clause = FindingKind.MOUNT_DEAD, "/storage does not answer"
+    dead = Finding(kind=kind, subject=CLUSTER, verdict=kind.verdict, statement=clause, remedy="", brief=clause)
+    line = headline(recorded.info, msgspec.structs.replace(judged, findings=(dead,)))
+    assert line.what.startswith("n3: not decided: ")
+    assert "storage" in line.what
 
 
 def test_a_run_that_was_cut_off_decides_nothing() -> None:
