@@ -1,7 +1,6 @@
 """seatrial facts: what nodes are, which facts differ, and recordings of them."""
 
 import enum
-import os
 import sys
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from msgspec.structs import replace
 
 from seatrial.cli.facts_detached import leave_to_the_queue
 from seatrial.cli.node_sources import read_facts, refuse_for_this_machine, refuse_hosts, say_silent
-from seatrial.cli.options import NODES, PATH, RUN
+from seatrial.cli.options import NODES, PATH, RUN, ask_for_paths, path_option
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import argument, option, refuse_options_of_other_modes
 from seatrial.cli.progress import progress_on
@@ -21,7 +20,6 @@ from seatrial.commands.facts import record as facts_record
 from seatrial.commands.facts import view as facts_view
 from seatrial.driver import facts_reading
 from seatrial.driver import site as driver_site
-from seatrial.launch.collector import PATHS
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
@@ -69,13 +67,10 @@ FORMS = ("html", "junit", "nagios")
     metavar="RUN|PATH",
     modes=(Mode.REPORT,),
 )
-@option(
-    "--path",
+@path_option(
     "wanted_paths",
-    multiple=True,
     help="Whether each node reaches this path, and if not, which entry of the automounter is the cause; implies "
     "--drift. May be repeated.",
-    metavar="PATH",
 )
 @option("--with-login", is_flag=True, help="Also show how this machine differs from the nodes.", modes=(Mode.REPORT,))
 @option(
@@ -119,7 +114,9 @@ def facts(
     output: OutputForms,
 ) -> int:
     """Print what nodes are; with --drift, --since or --with-login what differs (exit 1 if there are findings)."""
-    ask_for_paths(wanted_paths, recorded=source is not None)
+    if wanted_paths and source is not None:
+        raise UsageError("--path asks live nodes, and --from reads a recording.", "Leave one of them out.")
+    ask_for_paths(wanted_paths)
     refuse_options_of_other_modes(Mode.RECORD if recording else Mode.DETACH if detach else Mode.REPORT)
     if recording:
         return record_facts(recording, nodes, source, site, scrub=scrub)
@@ -139,17 +136,6 @@ def facts(
     whole = recordings and earlier is not None and min(len(read.facts), len(earlier.facts)) > 1
     found = facts_drift.look_for_drift(read, earlier, login, whole=whole)
     return output.show(drift_view.drift_report(read.facts, found))
-
-
-def ask_for_paths(paths: tuple[str, ...], *, recorded: bool) -> None:
-    """Let the collector ask for these paths. Raises UsageError for paths that it cannot ask for."""
-    if paths and recorded:
-        raise UsageError("--path asks live nodes, and --from reads a recording.", "Leave one of them out.")
-    for path in paths:
-        if not path.startswith("/") or ":" in path or "\n" in path:
-            raise UsageError(f"--path {path!r} is not an absolute path without colons.", "Write /home/geog/unit.")
-    if paths:
-        os.environ[PATHS] = ":".join(dict.fromkeys(path.rstrip("/") or "/" for path in paths))
 
 
 def record_facts(output: Path, nodes: tuple[str, ...], source: Path | None, site: SiteSettings, *, scrub: bool) -> int:

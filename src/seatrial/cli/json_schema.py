@@ -19,6 +19,7 @@ from seatrial.commands.baseline.view import BaselineListFields, BaselineSetField
 from seatrial.commands.benchmarks.view import BenchmarkFields, BenchmarkListFields
 from seatrial.commands.check.dry_run import Request, SubmittedCheck
 from seatrial.commands.check.fields import CheckFields
+from seatrial.commands.check.requalified import RequalifyFields
 from seatrial.commands.compare.side_by_side_view import SideBySideFields
 from seatrial.commands.compare.view import ComparisonFields
 from seatrial.commands.doctor.view import DoctorFields
@@ -92,6 +93,7 @@ KINDS: Mapping[str, Any] = {
     "placements": SideBySide,
     "plan": PlanFields,
     "rails": RailsFields | CheckFields,
+    "requalify": RequalifyFields,
     "run": RunFields,
     "runs collect": FactsCollected | RunState,
     "runs list": RunListFields,

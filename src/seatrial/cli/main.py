@@ -30,6 +30,8 @@ SUMMARIES = {
     "bench": "Run a benchmark, a scaling series or a site's list of benchmarks, and judge the outputs.",
     "doctor": "Try a launch step by step, cheapest first, and name what blocks it and what to do about it.",
     "jobs": "Say from accounting which nodes make jobs slow or fail, and whether jobs became slower at a date.",
+    "requalify": "Check nodes after a restart, a repair or a switch of mode, and resume them, keep them out, or leave "
+    "them.",
     "status": "Say how the nodes are after all runs: what is open and since when, and what to do next.",
     "metrics": "Write how nodes are, and what Slurm does, as numbers for Prometheus or Graphite.",
     "fabric": "The InfiniBand fabric: its map, and what is wrong with its cables.",
@@ -43,7 +45,7 @@ HEADINGS = {
     "What do links, launches and benchmarks reach?": ("link", "limits", "placement", "bench"),
     "What do facts and numbers say?": ("facts", "judge"),
     "What changed?": ("compare", "history", "baseline"),
-    "In operation": ("status", "jobs", "metrics"),
+    "In operation": ("status", "requalify", "jobs", "metrics"),
     "Which runs are there?": ("report", "runs", "import"),
     "Rarely": ("swap", "lab", "completion"),
 }

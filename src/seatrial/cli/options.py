@@ -1,9 +1,10 @@
 """Options that several commands share, and how the words of their values are read."""
 
+import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from seatrial.cli.parameters import (
     run_names,
 )
 from seatrial.files.inputs import MAP_BYTES, argument_text
+from seatrial.launch.collector import PATHS
 from seatrial.limits.what_if import parse_change
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import parse_nodes
@@ -181,6 +183,22 @@ baseline_option = partial(
 by_option = option(
     "--by", multiple=True, help="Column of a condition; may be repeated.  [default: by contents]", metavar="COLUMN"
 )
+
+
+def node_path(text: str, what: str) -> str:
+    """A path that the collector can ask for. Raises UsageError."""
+    if not text.startswith("/") or ":" in text or "\n" in text:
+        raise UsageError(f"{what} {text!r} is not an absolute path without colons.", "Write /home/geog/unit.")
+    return text.rstrip("/") or "/"
+
+
+path_option = partial(option, "--path", type=Text(node_path), multiple=True, metavar="PATH")
+
+
+def ask_for_paths(paths: Sequence[str]) -> None:
+    """Let the collector ask for these paths on each node."""
+    if paths:
+        os.environ[PATHS] = ":".join(dict.fromkeys(paths))
 
 
 def part_of(given: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:

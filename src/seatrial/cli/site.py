@@ -139,7 +139,7 @@ JOB = ("account", "qos", "reservation", "constraint", "exclude", "gres", "slurm_
 """What the rules of a site want of every job."""
 QUEUE = ("partition", *JOB, "wait", "idle_only", "node_hours")
 """The options of a command that needs nodes and measures nothing."""
-OF_A_SITE = (*SHARED, "leaves", "baseline", "storage", "family_pattern")
+OF_A_SITE = (*SHARED, "leaves", "baseline", "storage", "path", "family_pattern")
 """Options that a site's file may set: the shared ones, and some of a single command."""
 
 
@@ -181,7 +181,7 @@ class SiteCommand(click.Command):
         """Parse the command line, with the defaults of the site's files. Raises UsageError for these."""
         shared = click.command()(site_options()(lambda **_: 0)).params
         flags = [one.name for one in shared if isinstance(one, click.Option) and one.is_flag]
-        lists = [*(one.name for one in shared if one.multiple), "family_pattern"]
+        lists = [*(one.name for one in shared if one.multiple), "path", "family_pattern"]
         extra["default_map"] = site_defaults(OF_A_SITE, flags, lists)
         return super().make_context(info_name, args, parent, **extra)
 

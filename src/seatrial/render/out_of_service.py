@@ -14,6 +14,7 @@ from seatrial.render.report import Copy
 NODE = re.compile(r"[\w.-]+", re.ASCII)
 UNSAFE = re.compile(r"[^\w .,:;%/+<>=()\[\]'-]")
 """What a shell or Slurm might read as more than text between double quotes; reasons name things from outside."""
+OUT = "Out of service"
 MOST_FAULTS = 3
 MOST_NODES = 20
 
@@ -43,4 +44,4 @@ def out_of_service(run: RunInfo, findings: Sequence[Finding]) -> Iterator[Copy]:
             of_node.setdefault(finding.subject.name, []).append(finding)
     if of_node:
         lines = [drain_line(node, faults) for node, faults in of_node.items()]
-        yield Copy(title="Out of service", lines=tuple(lines[:MOST_NODES]))
+        yield Copy(title=OUT, lines=tuple(lines[:MOST_NODES]))

@@ -9,6 +9,7 @@ from seatrial.model.settings import SlurmRequest
 SINFO = ("sinfo", "--all", "--noheader", "--Node", "--format=%N|%T|%P|%E")
 """Also what Slurm hides from users who may not use it: else the default partition would seem to be another one."""
 FEATURES = ("sinfo", "--all", "--noheader", "--Node", "--format=%N|%f|%b")
+SHOW_NODES = ("scontrol", "--oneliner", "show", "nodes")
 NODE_NAMES = ("sinfo", "--noheader", "--Node", "--format=%N")
 PARTITION_NAMES = ("sinfo", "--noheader", "--format=%R")
 TOPOLOGY = ("scontrol", "show", "topology")

@@ -15,7 +15,7 @@ from tests.support.paths import ROOT
 from tests.unit.cli.test_hostile import LEAVES
 
 WITH_JSON = {path for path, command in LEAVES.items() if any("--json" in one.opts for one in command.params)}
-MEASURING = {("link",), ("placement",), ("nodes",), ("bench", "accept")}
+MEASURING = {("link",), ("placement",), ("nodes",), ("bench", "accept"), ("requalify",)}
 """Their tests read what they print, and `test_every_json_goes_through_one_writer` covers the form."""
 ELSEWHERE = {
     ("runs", "collect"), ("lab", "status"), ("lab", "trial"), ("fabric", "show"), ("fabric", "check"),

@@ -1,6 +1,8 @@
 """The first line of every report: one word and what it is about."""
 
 import enum
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import msgspec
 
@@ -22,6 +24,7 @@ from seatrial.render.finding_text import brief
 from seatrial.render.headline import sentence_of
 
 INCOMPLETE = "INCOMPLETE"
+NO_ACTS: Mapping[str, str] = MappingProxyType({})
 MOST_DOUBTED = 3
 MOST_OF_JOB = 3
 """Faults of the job itself that a headline names."""
@@ -43,8 +46,8 @@ def overall(judgement: Judgement) -> Verdict:
     return judgement.verdict
 
 
-def headline(run: RunInfo, judgement: Judgement) -> Headline:
-    """What a reader must know who reads only one line."""
+def headline(run: RunInfo, judgement: Judgement, acts: Mapping[str, str] = NO_ACTS) -> Headline:
+    """What a reader must know who reads only one line. `acts`: as of `return_answer`."""
     verdict = overall(judgement)
     if judgement.damage:
         return Headline(word=verdict.value, what=f"the run is damaged: {clean('; '.join(judgement.damage))}")
@@ -52,7 +55,7 @@ def headline(run: RunInfo, judgement: Judgement) -> Headline:
     word = INCOMPLETE if passed and not judgement.complete else verdict.value
     what = [_outcome(verdict, judgement) if run.own_job is None else answer(judgement)]
     if names := returning(run):
-        what = [return_answer(names, judgement, what[0])]
+        what = [return_answer(names, judgement, what[0], acts)]
         if all(may_return(name, judgement) is not None for name in names):
             return Headline(word=word, what=what[0])
     elif verdict is Verdict.PASS and run.past and judgement.past:

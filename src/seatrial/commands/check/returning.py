@@ -1,6 +1,7 @@
 """Whether nodes may return to service: the answer of a check that was asked about them, and the line to type."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from seatrial.model import units
 from seatrial.model.judgement import Judgement, PairVerdict
@@ -15,6 +16,7 @@ from seatrial.render.headline import sentence_of
 from seatrial.render.out_of_service import NODE, back_line
 from seatrial.render.report import Copy
 
+BACK = "Back into service"
 MOST_FAULTS = 3
 
 
@@ -47,23 +49,29 @@ def may_return(name: str, judgement: Judgement) -> bool | None:
     return True if good and sound else None
 
 
-def return_answer(names: Sequence[str], judgement: Judgement, otherwise: str) -> str:
-    """The sentence behind the verdict. `otherwise`: what the check says, where nothing is decided."""
+def return_answer(names: Sequence[str], judgement: Judgement, otherwise: str, acts: Mapping[str, str]) -> str:
+    """The sentence behind the verdict. `otherwise`: what the check says, where nothing is decided.
+
+    `acts`: what has become of the nodes already, by name.
+    """
     answers = {name: may_return(name, judgement) for name in names}
-    good = [name for name in names if answers[name]]
-    parts = [_stays_out(name, judgement) for name in names if answers[name] is False]
-    parts += [f"{node_list(good)} may return: {_worth(good, judgement)}"] if good else []
+    by_act: defaultdict[str, list[str]] = defaultdict(list)
+    for name in filter(answers.get, names):
+        by_act[acts.get(name, "may return")].append(name)
+    parts = [_stays_out(name, judgement, acts.get(name, "stays out")) for name in names if answers[name] is False]
+    parts += [f"{node_list(good)} {act}: {_worth(good, judgement)}" for act, good in by_act.items()]
     if undecided := [name for name in names if answers[name] is None]:
-        parts.append(f"{node_list(undecided)}: not decided: {_doubt(undecided, judgement) or otherwise}")
+        left = " left unknown" if acts else ""
+        parts.append(f"{node_list(undecided)}{left}: not decided: {_doubt(undecided, judgement) or otherwise}")
     named = {id(fault) for name in names for fault in faults_of(name, judgement.findings)}
     others = [finding for finding in judgement.findings if finding.at_fault and id(finding) not in named]
     return "; ".join([*parts, *([f"besides: {sentence_of(others)}"] if others and not undecided else [])])
 
 
-def _stays_out(name: str, judgement: Judgement) -> str:
+def _stays_out(name: str, judgement: Judgement, act: str) -> str:
     lost = [state.reason for state in judgement.lost if state.node == name and state.fault]
     faults = lost or [brief(fault) for fault in faults_of(name, judgement.findings)]
-    return f"{name} stays out: {some(faults, MOST_FAULTS)}"
+    return f"{name} {act}: {some(faults, MOST_FAULTS)}"
 
 
 def _doubt(names: Sequence[str], judgement: Judgement) -> str:
@@ -101,4 +109,4 @@ def back_in_service(run: RunInfo, judgement: Judgement) -> Iterator[Copy]:
     """What brings the nodes that may return back into service."""
     good = [name for name in returning(run) if NODE.fullmatch(name) and may_return(name, judgement)]
     if good and run.cluster:
-        yield Copy(title="Back into service", lines=(back_line(good),))
+        yield Copy(title=BACK, lines=(back_line(good),))

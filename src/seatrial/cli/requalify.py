@@ -1,0 +1,55 @@
+"""seatrial requalify: check nodes that were restarted, repaired or switched to another mode, and act on the answer."""
+
+import sys
+from typing import Any
+
+import click
+from msgspec.structs import asdict
+
+from seatrial.cli.operation import cluster
+from seatrial.cli.options import NODES, ask_for_paths, nodes_option, path_option, storage_option
+from seatrial.cli.outcome import OutputForms, output_options, say
+from seatrial.cli.parameters import argument
+from seatrial.cli.progress import progress_on
+from seatrial.cli.site import SiteCommand, site_options
+from seatrial.commands.check import requalified
+from seatrial.commands.check import run as check_run
+from seatrial.driver.requalification import acts, administrators, node_states, waiting_nodes
+from seatrial.model.settings import CheckSettings, SiteSettings
+
+
+@click.command(cls=SiteCommand)
+@argument(
+    "returning",
+    type=NODES,
+    default="",
+    metavar="[NODES]",
+    help="n3 or n[3-4].  [default: nodes that wait for it, and those that started since they were judged]",
+)
+@nodes_option
+@path_option(help="A path that each node must reach in time. May be repeated.")
+@storage_option()
+@output_options()
+@site_options(budget="60s", without=("replay", "node_hours", "seed", "verify"))
+def requalify(
+    site: SiteSettings, returning: tuple[str, ...], path: tuple[str, ...], output: OutputForms, **given: Any
+) -> int:
+    """Check nodes after a restart, a repair or a switch of mode, and resume them, keep them out, or leave them."""
+    ask_for_paths(path)
+    if not returning:
+        judged = {name: node.judged for name, node in cluster(site.archive).nodes.items()}
+        returning = waiting_nodes(judged)
+    over_ssh = bool(site.hosts) or site.launcher == "ssh"
+    before = {} if site.hosts or not returning else node_states(returning)
+    kept = {} if over_ssh else administrators(before)
+    measured = tuple(name for name in returning if name not in kept)
+    if not measured:
+        return output.show(requalified.requalified_report(None, {}, {}, kept))
+    settings = CheckSettings(**{**asdict(site), **given}, returning=measured, loaded=False, node_trials=True)
+    with progress_on(sys.stderr) as progress:
+        outcome = check_run.run_check(settings, progress)
+    for sentence in outcome.unrestored:
+        say(sentence)
+    answers: dict[str, str] = {}
+    changed = acts(before, node_states(measured)) if before else {}
+    return output.show(requalified.requalified_report(outcome, changed, answers, kept), outcome.folder)

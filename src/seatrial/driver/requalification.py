@@ -1,0 +1,63 @@
+"""Nodes to requalify: which wait for it, which an administrator keeps out, and what has become of them."""
+
+import enum
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from seatrial.model.words import natural_sorted
+from seatrial.process.process import run
+from seatrial.slurm import argv, text
+from seatrial.slurm.census import EPOCH
+from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, is_here
+from seatrial.slurm.text import NodeLine
+
+OURS = "seatrial: "
+"""Reasons begin with it where seatrial has taken the node out of service; all others are an administrator's."""
+WAITING = f"{OURS}requalify"
+"""The reason of a node that is out of service until it is requalified: a site's hooks set it."""
+BOOTED = re.compile(r"\bNodeName=(\S+)(?: .*)? BootTime=(\d{1,12})\b")
+
+
+class Act(enum.StrEnum):
+    """What has become of a node, to follow its name."""
+
+    RESUMED = "resumed"
+    DRAINED = "drained"
+    KEPT = "kept"
+    """Out of service, as before."""
+    SERVES = "stays in service"
+
+
+def node_states(names: Sequence[str]) -> dict[str, NodeLine]:
+    """The nodes as Slurm has them; nothing where there is no Slurm. Raises LaunchError where it does not answer."""
+    return {line.node: line for line in text.parse_sinfo(answer(asked(argv.state_of(names))))} if is_here() else {}
+
+
+def administrators(states: Mapping[str, NodeLine]) -> dict[str, str]:
+    """Nodes that somebody else has drained, and why: they stay out, whatever would be measured."""
+    return {
+        name: f"{line.state}: {line.reason}"
+        for name, line in states.items()
+        if line.state in text.DRAINED and line.state != "inval" and not line.reason.startswith(OURS)
+    }
+
+
+def acts(before: Mapping[str, NodeLine], after: Mapping[str, NodeLine]) -> dict[str, Act]:
+    """What changed between two states of the nodes; of those alone that Slurm knows."""
+    words = {(True, False): Act.RESUMED, (False, True): Act.DRAINED, (True, True): Act.KEPT, (False, False): Act.SERVES}
+    return {name: words[before[name].out_of_service, after[name].out_of_service] for name in before if name in after}
+
+
+def waiting_nodes(judged: Mapping[str, str]) -> tuple[str, ...]:
+    """Nodes out of service until they are requalified, and those that started again since a run judged them.
+
+    `judged`: when that was, by node, in ISO 8601. Raises LaunchError where Slurm does not answer.
+    """
+    lines = text.parse_sinfo(answer(asked(argv.SINFO)))
+    names = {line.node for line in lines if line.out_of_service and line.reason.startswith(WAITING)}
+    shown = run(argv.SHOW_NODES, timeout_s=COMMAND_TIMEOUT_S, extra_environment=EPOCH)
+    for name, booted_s in BOOTED.findall(answer(shown)):
+        if name in judged and int(booted_s) > datetime.fromisoformat(judged[name]).timestamp():
+            names.add(name)
+    return tuple(natural_sorted(names))

@@ -1,0 +1,100 @@
+"""seatrial requalify: which nodes, what is never touched, and what has become of them; Slurm is scripts here."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from seatrial.cli import requalify
+from seatrial.commands.check.judge import judge
+from seatrial.commands.check.run import CheckOutcome
+from seatrial.driver.requalification import waiting_nodes
+from seatrial.launch.collector import PATHS
+from seatrial.model.settings import CheckSettings
+from tests.support.builders import Cluster, names, sail, slow_part
+from tests.support.command_line import Seatrial
+from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
+
+STATE = "n3|{}|normal*|{}\n"
+OURS = "seatrial: requalify"
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmScripts:
+    monkeypatch.setenv("SEATRIAL_SITE", str(tmp_path / "site.toml"))
+    monkeypatch.setenv(PATHS, "")
+    (tmp_path / "site.toml").write_text('path = ["/scratch/"]\n')
+    scripts = in_place_of_slurm(tmp_path / "bin", tmp_path / "archive", monkeypatch)
+    scripts.says("sinfo", STATE.format("idle", "none"))
+    return scripts
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[CheckSettings]:
+    """The settings of each check that was carried out, which finds n4 slow."""
+    settings: list[CheckSettings] = []
+
+    def check(wanted: CheckSettings, _: object) -> CheckOutcome:
+        settings.append(wanted)
+        recorded = sail(Cluster(nodes=names(6), parts=slow_part("node", "n4", 0.6)))
+        info = msgspec.structs.replace(recorded.info, settings=wanted, cluster="demo")
+        recorded = msgspec.structs.replace(recorded, info=info)
+        return CheckOutcome(folder=tmp_path / "run", recorded=recorded, judgement=judge(recorded))
+
+    monkeypatch.setattr(requalify.check_run, "run_check", check)
+    return settings
+
+
+def test_a_node_that_an_administrator_drained_is_kept_and_not_measured(
+    slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial
+) -> None:
+    slurm.says("sinfo", STATE.format("drained", "bad DIMM") + "n5|drained|normal*|seatrial: link slow\n")
+    assert seatrial("requalify", "n3", code=2).out == "NOT_RUN  n3 kept: drained: bad DIMM\n"
+    assert (asked, slurm.all_asked("scontrol")) == ([], [])
+    both = seatrial("requalify", "n3,n5", code=1).out
+    assert both.startswith("SLOW  n5 kept: 8 pairs, the worst at 99 % of its limit\nbesides: n4: link")
+    assert "; n3 kept: drained: bad DIMM\n" in both
+    assert asked[0].returning == ("n5",)
+    assert os.environ[PATHS] == "/scratch"
+    seatrial("requalify", "n3", "--launcher", "ssh", code=1)
+    assert asked[1].returning == ("n3",), "over ssh nothing of Slurm's is changed"
+
+
+@pytest.mark.parametrize(
+    ("node", "before", "after", "line"),
+    [
+        ("n3", ("drained", OURS), ("idle", "none"), "SLOW  n3 resumed: 8 pairs, the worst"),
+        ("n3", ("idle", "none"), ("idle", "none"), "SLOW  n3 stays in service: 8 pairs, the worst"),
+        ("n4", ("idle", "none"), ("drained", "seatrial: slow"), "SLOW  n4 drained: link at 60 % of its limit"),
+        ("n4", ("down", OURS), ("down", OURS), "SLOW  n4 kept: link at 60 % of its limit"),
+    ],
+)
+def test_the_first_line_says_what_has_become_of_the_node(
+    slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial, tmp_path: Path, node: str, before: Any,
+    after: Any, line: str,
+) -> None:  # fmt: skip
+    one, two = (STATE.format(*state).replace("n3", node).strip() for state in (before, after))
+    states = f'[ -e {tmp_path}/two ] && echo "{two}" || echo "{one}"; touch {tmp_path}/two'
+    slurm.runs("sinfo", f'case "$*" in *%D*) echo 3;; *) {states};; esac')
+    assert seatrial("requalify", node, code=1).out.startswith(line)
+
+
+def test_json_has_each_node(slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial) -> None:
+    printed = seatrial("requalify", "n[3-4]", "--json", code=1).object
+    assert (printed["kind"], printed["verdict"]) == ("requalify", "SLOW")
+    assert [(node["node"], node["verdict"]) for node in printed["data"]["nodes"]] == [("n3", "good"), ("n4", "bad")]
+
+
+def test_without_names_those_that_wait_or_started_since_they_were_judged(slurm: SlurmScripts) -> None:
+    slurm.says("sinfo", f"n3|drained|main*|{OURS} : reboot complete\nn4|drained|main*|seatrial: slow\nn5|idle|main|x\n")
+    shown = [f"NodeName=n{number} Arch=x OS=Linux BootTime=1764230400 LastBusyTime=5" for number in (5, 6, 7)]
+    slurm.says("scontrol", "\n".join(shown))
+    judged = {"n5": "2025-11-27T07:00:00Z", "n6": "2025-11-27T09:00:00+00:00"}
+    assert waiting_nodes(judged) == ("n3", "n5"), "booted at 08:00; of n7 nothing is known"
+
+
+def test_nothing_waits(slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial) -> None:
+    assert seatrial("requalify").out == "PASS  no node waits to be requalified\n"
+    assert asked == []
