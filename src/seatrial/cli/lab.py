@@ -89,6 +89,7 @@ name_option = option("--name", default="lab", help="Which lab.", metavar="LAB")
     help="Design rate of the second half of the nodes, as in 500mbit.  [default: --rate]",
     metavar="RATE",
 )
+@option("--modes", is_flag=True, help="Nodes have a memory mode, which Slurm switches by a restart: flat or cache.")
 @option("--accounts", is_flag=True, help="Enforce accounts and QOS by slurmdbd; nodes have a GRES.")
 @option("--ssh", is_flag=True, help="Also start an sshd on every node, for launching without Slurm.")
 def up(name: str, share: tuple[Path, ...], suspend_after: float | None, **given: Any) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from seatrial.cli import requalify
+from seatrial.commands.check import run as check_run
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome
 from seatrial.driver.requalification import waiting_nodes
@@ -43,7 +43,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[CheckSettings
         recorded = msgspec.structs.replace(recorded, info=info)
         return CheckOutcome(folder=tmp_path / "run", recorded=recorded, judgement=judge(recorded))
 
-    monkeypatch.setattr(requalify.check_run, "run_check", check)
+    monkeypatch.setattr(check_run, "run_check", check)
     return settings
 
 

@@ -56,6 +56,8 @@ class LabPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Networks of every node, each with its own switches."""
     suspend_after_s: int = 0
     """Slurm suspends a node after this many idle seconds; 0: never."""
+    modes: bool = False
+    """Whether nodes have a memory mode, which Slurm switches by a restart."""
     accounts: bool = False
     """Whether slurmdbd enforces accounts and QOS, and nodes have a GRES."""
     second_rate_bit_per_s: int = 0
@@ -140,6 +142,7 @@ def make_plan(
     mpi_settings: str = MpiSettings.TCP,
     rails: int = 1,
     suspend_after_s: int = 0,
+    modes: bool = False,
     ssh: bool = False,
     accounts: bool = False,
     second_rate: str | None = None,
@@ -171,6 +174,7 @@ def make_plan(
         mpi_settings=MpiSettings(mpi_settings),
         rails=rails,
         suspend_after_s=suspend_after_s,
+        modes=modes,
         ssh=ssh,
         accounts=accounts,
         second_rate_bit_per_s=parse_rate(second_rate) if second_rate else 0,

@@ -15,6 +15,7 @@ from seatrial.lab.cluster.accounting import GRES, GRES_COUNT, accounting_setting
 from seatrial.lab.cluster.host_argv import NAMESPACES, in_space, settings
 from seatrial.lab.cluster.plan import FABRIC, LOGIN, SPINE, LabPlan
 from seatrial.lab.cluster.processes import attempt, call
+from seatrial.lab.cluster.sysroot import plant_facts
 from seatrial.slurm.text import JOINS_NONE, MPI_TYPES, parse_mpi_list
 
 SUSPEND_TIMEOUT_S = 1
@@ -23,6 +24,11 @@ RESUME_PROGRAM = "power/resume"
 SUSPEND_PROGRAM = "power/suspend"
 CHASSIS = "power/chassis"
 ORDERS = "power/orders"
+HELPER, REBOOT_PROGRAM = "power/helper", "power/reboot"
+MODES = ("cache", "flat")
+"""Memory modes of the nodes; all have the first one when the lab starts."""
+MODE_FILE = "/var/run/hwloc/knl_memoryside_cache"
+MODE_TEXT = "cluster_mode: quadrant\nmemory_mode: {}\n"
 LOG = "log/chassis.log"
 
 
@@ -39,10 +45,24 @@ def power_settings(plan: LabPlan, folder: str) -> list[str]:
     ]
 
 
+def mode_settings(plan: LabPlan, folder: str) -> list[str]:
+    """Lines of slurm.conf; none for a lab whose nodes have no modes."""
+    if not plan.modes:
+        return []
+    return ["NodeFeaturesPlugins=node_features/helpers", f"RebootProgram={folder}/{REBOOT_PROGRAM}"]
+
+
+def helpers_conf(folder: str) -> str:
+    """helpers.conf: the program that says and sets the mode of its node."""
+    lines = [f"Feature={mode} Helper={folder}/{HELPER}" for mode in MODES]
+    return "\n".join([*lines, f"MutuallyExclusive={','.join(MODES)}", "BootTime=60", ""])
+
+
 def power_programs(folder: str, environment: Sequence[str]) -> dict[str, str]:
     """The programs, path below `folder` -> POSIX sh. Slurm gives its own the nodes as `n[1-3]`.
 
-    `slurmd -b` reports that the node has just booted, which Slurm waits for.
+    `slurmd -b` reports that the node has just booted, which Slurm waits for. A node gets the mode that was set when it
+    boots, as real firmware does; with a file `power/stuck-NODE` it keeps the one it had.
 
     `environment`: KEY=VALUE of a daemon of this lab.
     """
@@ -56,13 +76,26 @@ def power_programs(folder: str, environment: Sequence[str]) -> dict[str, str]:
             f'    echo "{order} $node" 1<>{home}/{ORDERS}\n'
             "done\n"
         )
+    texts[REBOOT_PROGRAM] = f'#!/bin/sh\necho "reboot $(hostname)" 1<>{home}/{ORDERS}\n'
+    texts[HELPER] = (
+        "#!/bin/sh\n"
+        f'[ $# -eq 0 ] || echo "$1" >{home}/power/mode-"$(hostname)"\n'
+        f'[ $# -ne 0 ] || cat {home}/power/mode-"$(hostname)"\n'
+    )
     texts[CHASSIS] = (
         "#!/bin/sh\n"
         "while read -r order node; do\n"
         '    echo "$order $node"\n'
-        '    case "$order" in\n'
-        f'        resume) sh {home}/{NAMESPACES}/"$node" env -C / {around} slurmd -b -N "$node" </dev/null ;;\n'
-        f'        suspend) kill "$(cat {home}/run/"$node".pid)" ;;\n'
+        '    case "$order" in suspend | reboot)\n'
+        f'        pid=$(cat {home}/run/"$node".pid)\n'
+        '        kill "$pid"; while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done ;;\n'
+        "    esac\n"
+        '    case "$order" in resume | reboot)\n'
+        f'        if [ -e {home}/power/mode-"$node" ] && ! [ -e {home}/power/stuck-"$node" ]; then\n'
+        f'            printf {shlex.quote(MODE_TEXT.format("%s"))} "$(cat {home}/power/mode-"$node")" \\\n'
+        f'                >{home}/facts/"$node"{MODE_FILE}\n'
+        "        fi\n"
+        f'        sh {home}/{NAMESPACES}/"$node" env -C / {around} slurmd -b -N "$node" </dev/null ;;\n'
         "    esac\n"
         f"done <>{home}/{ORDERS}\n"
     )
@@ -70,8 +103,8 @@ def power_programs(folder: str, environment: Sequence[str]) -> dict[str, str]:
 
 
 def install_power(plan: LabPlan) -> None:
-    """Write the programs and start the chassis controller; nothing for a lab that never suspends a node."""
-    if not plan.suspend_after_s:
+    """Write the programs and start the chassis controller, in a lab that suspends nodes or switches their modes."""
+    if not plan.suspend_after_s and not plan.modes:
         return
     home = state.folder(plan.name)
     (home / "power").mkdir()
@@ -79,6 +112,9 @@ def install_power(plan: LabPlan) -> None:
     for name, text in power_programs(str(home), settings(plan)).items():
         (home / name).write_text(text, encoding="utf-8")
         (home / name).chmod(0o755)
+    for node in plan.node_names if plan.modes else ():
+        (home / f"power/mode-{node}").write_text(f"{MODES[0]}\n", encoding="ascii")
+        plant_facts(plan, node, {MODE_FILE: MODE_TEXT.format(MODES[0])})
     call(in_space(plan.space(FABRIC), ["sh", "-c", BACKGROUND, str(home / CHASSIS), str(home / LOG)]))
 
 
@@ -143,6 +179,7 @@ def slurm_conf(plan: LabPlan, folder: str, mpi: str = JOINS_NONE) -> str:
             f"SlurmctldLogFile={folder}/log/slurmctld.log",
             f"SlurmdLogFile={folder}/log/%n.log",
             *power_settings(plan, folder),
+            *mode_settings(plan, folder),
             *(_node_line(plan, node) for node in plan.node_names),
             f"PartitionName=main Nodes={','.join(plan.node_names)} Default=YES {PARTITION}",
             f"PartitionName=debug Nodes=n1 {PARTITION}",
@@ -152,9 +189,10 @@ def slurm_conf(plan: LabPlan, folder: str, mpi: str = JOINS_NONE) -> str:
 
 
 def _node_line(plan: LabPlan, node: str) -> str:
-    """With a feature, where there are nodes of two rates, and with generic resources, where they are counted."""
+    """With features, where there are nodes of two rates or modes, and generic resources, where they are counted."""
     words = [f"NodeName={node}", f"NodeAddr={plan.address(node)}", "Sockets=1 CoresPerSocket=2 ThreadsPerCore=1"]
-    words += ["RealMemory=1000", *([f"Feature={plan.feature_of(node)}"] if plan.second_rate_bit_per_s else [])]
+    features = [*([plan.feature_of(node)] if plan.second_rate_bit_per_s else []), *(MODES if plan.modes else ())]
+    words += ["RealMemory=1000", *([f"Feature={','.join(features)}"] if features else [])]
     return " ".join([*words, *([f"Gres={GRES}:{GRES_COUNT}"] if plan.accounts else [])])
 
 

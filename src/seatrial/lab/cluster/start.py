@@ -19,7 +19,14 @@ from seatrial.lab.cluster.network import host_side, hosts_file, port_rates, shap
 from seatrial.lab.cluster.plan import FABRIC, LOGIN, PARAMETERS_FILE, LabPlan, parameters
 from seatrial.lab.cluster.processes import batch, require_lab, start_ticks
 from seatrial.lab.cluster.shared_storage import mount_shared
-from seatrial.lab.cluster.slurm_conf import cgroup_conf, default_mpi, install_power, slurm_conf, topology_conf
+from seatrial.lab.cluster.slurm_conf import (
+    cgroup_conf,
+    default_mpi,
+    helpers_conf,
+    install_power,
+    slurm_conf,
+    topology_conf,
+)
 from seatrial.lab.cluster.ssh import FOLDER, SYSTEM_FOLDER, require_sshd, start_sshd, write_ssh
 from seatrial.lab.cluster.stop import raze
 from seatrial.lab.cluster.sysroot import dress_script, here, own, write_base
@@ -95,6 +102,7 @@ def _write_files(plan: LabPlan, home: Path) -> None:
         "overlay/openmpi": parameters(plan.mpi_settings, plan.rail_names),
         **{f"overlay/speed-{node}": speed_file(plan, node) for node in plan.node_names},
         "gres.conf": gres_conf(plan),
+        **({"helpers.conf": helpers_conf(str(home))} if plan.modes else {}),
     }
     for name, text in texts.items():
         (home / name).write_text(text, encoding="utf-8")
