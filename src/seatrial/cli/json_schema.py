@@ -19,7 +19,7 @@ from seatrial.commands.baseline.view import BaselineListFields, BaselineSetField
 from seatrial.commands.benchmarks.view import BenchmarkFields, BenchmarkListFields
 from seatrial.commands.check.dry_run import Request, SubmittedCheck
 from seatrial.commands.check.fields import CheckFields
-from seatrial.commands.check.requalified import RequalifyFields
+from seatrial.commands.check.requalified import RequalifyFields, RequalifyHistoryFields
 from seatrial.commands.compare.side_by_side_view import SideBySideFields
 from seatrial.commands.compare.view import ComparisonFields
 from seatrial.commands.doctor.view import DoctorFields
@@ -94,6 +94,7 @@ KINDS: Mapping[str, Any] = {
     "plan": PlanFields,
     "rails": RailsFields | CheckFields,
     "requalify": RequalifyFields,
+    "requalify-history": RequalifyHistoryFields,
     "run": RunFields,
     "runs collect": FactsCollected | RunState,
     "runs list": RunListFields,

@@ -7,7 +7,7 @@ Exit code of metrics 0 also where Slurm does not answer, which the numbers say; 
 import shutil
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from seatrial.judgement.standings import Judged, looks_of, standings_after
 from seatrial.model.errors import ExitCode, SeatrialError
 from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import Ask, NodeStanding, Target, parse_target
+from seatrial.model.run import RunInfo
 
 MOST_RUNS = 500
 """Runs that say how nodes are, the newest: a site that measures each night has those of more than a year."""
@@ -42,11 +43,12 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     unread: int
 
 
-def cluster(archive: Path, limit_s: float = ALL_S) -> Cluster:
-    """How each node is after the newest runs of this user and of root: others may put anything into an archive."""
+def judged_runs(archive: Path, limit_s: float = ALL_S) -> Iterator[tuple[RunInfo, Judged] | None]:
+    """The newest runs of this user and of root, the newest first: others may put anything into an archive.
+
+    None for each that cannot be read, or judged in time.
+    """
     until_s = time.monotonic() + limit_s
-    judged_runs: list[Judged] = []
-    unread = 0
     for folder in reader.trusted_runs(archive)[:MOST_RUNS]:
         try:
             info = reader.read_info(folder)
@@ -61,10 +63,16 @@ def cluster(archive: Path, limit_s: float = ALL_S) -> Cluster:
         except (DamagedRun, Unjudged):
             nodes = None
         if nodes is None or not _is_past(ended):
-            unread += 1
+            yield None
         else:
-            judged_runs.append(Judged(run=info.run, ended=ended, looks=looks, nodes=nodes))
-    return Cluster(nodes=standings_after(reversed(judged_runs)), runs=len(judged_runs), unread=unread)
+            yield info, Judged(run=info.run, ended=ended, looks=looks, nodes=nodes)
+
+
+def cluster(archive: Path, limit_s: float = ALL_S) -> Cluster:
+    """How each node is after the runs of an archive."""
+    runs = list(judged_runs(archive, limit_s))
+    judged = [run[1] for run in runs if run is not None]
+    return Cluster(nodes=standings_after(reversed(judged)), runs=len(judged), unread=len(runs) - len(judged))
 
 
 def _is_past(text: str) -> bool:

@@ -6,10 +6,10 @@ from typing import Any
 import click
 from msgspec.structs import asdict
 
-from seatrial.cli.operation import cluster
+from seatrial.cli.operation import cluster, judged_runs
 from seatrial.cli.options import NODES, ask_for_paths, nodes_option, path_option, storage_option
 from seatrial.cli.outcome import OutputForms, output_options, say
-from seatrial.cli.parameters import argument
+from seatrial.cli.parameters import argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, site_options
 from seatrial.commands.check import requalified
@@ -29,12 +29,21 @@ from seatrial.model.settings import CheckSettings, SiteSettings
 @nodes_option
 @path_option(help="A path that each node must reach in time. May be repeated.")
 @storage_option()
+@option("--history", is_flag=True, help="Measure nothing: print how often nodes failed so far, by node and mode.")
 @output_options()
 @site_options(budget="60s", without=("replay", "node_hours", "seed", "verify"))
 def requalify(
-    site: SiteSettings, returning: tuple[str, ...], path: tuple[str, ...], output: OutputForms, **given: Any
+    site: SiteSettings,
+    returning: tuple[str, ...],
+    path: tuple[str, ...],
+    history: bool,
+    output: OutputForms,
+    **given: Any,
 ) -> int:
     """Check nodes after a restart, a repair or a switch of mode, and resume them, keep them out, or leave them."""
+    if history:
+        runs = [run for run in judged_runs(site.archive) if run is not None]
+        return output.show(requalified.history_report(runs, returning))
     ask_for_paths(path)
     if not returning:
         judged = {name: node.judged for name, node in cluster(site.archive).nodes.items()}

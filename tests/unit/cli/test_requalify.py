@@ -13,7 +13,7 @@ from seatrial.commands.check.run import CheckOutcome
 from seatrial.driver.requalification import waiting_nodes
 from seatrial.launch.collector import PATHS
 from seatrial.model.settings import CheckSettings
-from tests.support.builders import Cluster, names, sail, slow_part
+from tests.support.builders import Cluster, names, record, sail, slow_part
 from tests.support.command_line import Seatrial
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
@@ -98,3 +98,16 @@ def test_without_names_those_that_wait_or_started_since_they_were_judged(slurm: 
 def test_nothing_waits(slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial) -> None:
     assert seatrial("requalify").out == "PASS  no node waits to be requalified\n"
     assert asked == []
+
+
+def test_the_history_counts_by_node_and_mode(slurm: SlurmScripts, seatrial: Seatrial, tmp_path: Path) -> None:
+    for number, (share, mode) in enumerate([(0.6, "flat"), (1.0, "flat"), (1.0, "cache")]):
+        cluster = Cluster(nodes=names(4), parts=slow_part("node", "n3", share))
+        wanted = CheckSettings(archive=tmp_path, returning=("n2", "n3"))
+        features = dict.fromkeys(names(4), (mode, "partition=main"))
+        record(cluster, tmp_path / "archive", f"r{number}", settings=wanted, features=features)
+    record(Cluster(nodes=names(4)), tmp_path / "archive", "ordinary")
+    printed = seatrial("requalify", "--history").out
+    assert printed.startswith("1 of 6 requalifications of nodes failed\n")
+    (first, *_) = seatrial("requalify", "n3", "--history", "--json").object["data"]["history"]
+    assert first == {"node": "n3", "mode": "flat", "times": 2, "failed": 1}

@@ -1,6 +1,7 @@
 """The report of `seatrial requalify`: a check of the nodes, and what has become of each."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal
 
 import msgspec
@@ -9,11 +10,15 @@ from seatrial.commands.check.headline import headline
 from seatrial.commands.check.returning import BACK, may_return, returning
 from seatrial.commands.check.run import CheckOutcome
 from seatrial.commands.check.view import check_report
+from seatrial.judgement.standings import Judged
 from seatrial.model.errors import ExitCode
+from seatrial.model.run import PARTITION_WORD, RunInfo
 from seatrial.model.subject import node
+from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
+from seatrial.model.words import count
 from seatrial.render.out_of_service import OUT
-from seatrial.render.report import Block, Case, Copy, Lines, Report
+from seatrial.render.report import Block, Case, Copy, Lines, Report, columns, first_rows
 
 VERDICTS: dict[bool | None, Literal["good", "bad", "unknown"]] = {True: "good", False: "bad", None: "unknown"}
 
@@ -31,6 +36,22 @@ class RequalifyFields(msgspec.Struct, frozen=True, kw_only=True):
     """The nodes of a requalification; docs/requalify.md describes each field."""
 
     nodes: tuple[RequalifiedNode, ...]
+
+
+class ModeCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How often one node was requalified in one mode, and how often it had a fault then."""
+
+    node: str
+    mode: str
+    """Its active features, separated by commas."""
+    times: int
+    failed: int
+
+
+class RequalifyHistoryFields(msgspec.Struct, frozen=True, kw_only=True):
+    """All requalifications of an archive; docs/requalify.md describes each field."""
+
+    history: tuple[ModeCount, ...]
 
 
 def requalified_report(
@@ -68,4 +89,28 @@ def requalified_report(
         kind="requalify",
         payload=lambda: RequalifyFields(nodes=tuple(nodes)),
         terminal=terminal,
+    )
+
+
+def history_report(runs: Iterable[tuple[RunInfo, Judged]], names: Collection[str]) -> Report:
+    """The share of requalifications with a fault, by node and mode, the worst first. `names`: none for all nodes."""
+    counts: Counter[tuple[str, str]] = Counter()
+    failed: Counter[tuple[str, str]] = Counter()
+    for info, judged in runs:
+        faulty = {standing.node for standing in judged.nodes if standing.faults}
+        for name in returning(info):
+            words = [word for word in info.features.get(name, ()) if not word.startswith(PARTITION_WORD)]
+            if not names or name in names:
+                counts[name, ",".join(words)] += 1
+                failed[name, ",".join(words)] += name in faulty
+    rows = [ModeCount(node=key[0], mode=key[1], times=times, failed=failed[key]) for key, times in counts.items()]
+    rows.sort(key=lambda row: (-row.failed / row.times, row.node, row.mode))
+    cells = [(row.node, row.mode, str(row.times), str(row.failed), share(row.failed / row.times)) for row in rows]
+    total = sum(counts.values())
+    return Report(
+        sentence=f"{failed.total()} of {count(total, 'requalification')} of nodes failed",
+        answers=True,
+        kind="requalify-history",
+        payload=lambda: RequalifyHistoryFields(history=tuple(rows)),
+        terminal=lambda _: first_rows(columns("node", "mode", "#times", "#failed", "#share"), cells),
     )
