@@ -1,20 +1,22 @@
 """seatrial requalify: check nodes that were restarted, repaired or switched to another mode, and act on the answer."""
 
 import sys
+from functools import partial
 from typing import Any
 
 import click
 from msgspec.structs import asdict
 
-from seatrial.cli.operation import cluster, judged_runs
+from seatrial.cli.operation import cluster, judged_runs, leave_verdicts
 from seatrial.cli.options import NODES, ask_for_paths, nodes_option, path_option, storage_option
-from seatrial.cli.outcome import OutputForms, output_options, say
+from seatrial.cli.outcome import OutputForms, keep_report, output_options, say
 from seatrial.cli.parameters import argument, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, site_options
+from seatrial.cli.site_file import site_gate
 from seatrial.commands.check import requalified
 from seatrial.commands.check import run as check_run
-from seatrial.driver.requalification import acts, administrators, node_states, waiting_nodes
+from seatrial.driver.requalification import acts, administrators, ask, node_states, waiting_nodes
 from seatrial.model.settings import CheckSettings, SiteSettings
 
 
@@ -59,6 +61,12 @@ def requalify(
         outcome = check_run.run_check(settings, progress)
     for sentence in outcome.unrestored:
         say(sentence)
+    policy = site_gate() if before else None
     answers: dict[str, str] = {}
-    changed = acts(before, node_states(measured)) if before else {}
+    if policy:
+        report = requalified.requalified_report(outcome, {}, {}, {})
+        keep_report(outcome.folder, report)
+        leave = partial(leave_verdicts, [outcome.folder])
+        answers = ask(policy, before, requalified.decided(outcome), leave)
+    changed = acts(before, node_states(measured)) if policy else {}
     return output.show(requalified.requalified_report(outcome, changed, answers, kept), outcome.folder)

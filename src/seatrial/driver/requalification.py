@@ -2,9 +2,12 @@
 
 import enum
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
+from seatrial.archive.gate import ask_gate
+from seatrial.driver.returning import WAITING
+from seatrial.model.gate import FOREIGN_CHARACTER, MOST_TEXT, GatePolicy, Step
 from seatrial.model.words import natural_sorted
 from seatrial.process.process import run
 from seatrial.slurm import argv, text
@@ -13,9 +16,7 @@ from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, is_here
 from seatrial.slurm.text import NodeLine
 
 OURS = "seatrial: "
-"""Reasons begin with it where seatrial has taken the node out of service; all others are an administrator's."""
-WAITING = f"{OURS}requalify"
-"""The reason of a node that is out of service until it is requalified: a site's hooks set it."""
+"""Reasons begin with it with which the gate takes a node out of service; it resumes no other node."""
 BOOTED = re.compile(r"\bNodeName=(\S+)(?: .*)? BootTime=(\d{1,12})\b")
 
 
@@ -39,8 +40,29 @@ def administrators(states: Mapping[str, NodeLine]) -> dict[str, str]:
     return {
         name: f"{line.state}: {line.reason}"
         for name, line in states.items()
-        if line.state in text.DRAINED and line.state != "inval" and not line.reason.startswith(OURS)
+        if line.state in text.DRAINED and line.state != "inval" and not line.reason.startswith((OURS, WAITING))
     }
+
+
+def ask(
+    policy: GatePolicy, states: Mapping[str, NodeLine], decided: Mapping[str, str], leave: Callable[[], None]
+) -> dict[str, str]:
+    """Let the gate resume or drain the nodes after the verdicts that `leave` leaves for it; its answer for each.
+
+    `states`: before the measurement; `decided`: what is wrong with each node, empty for a good one. A node that waited
+    no longer does: its drain becomes one that the gate may end, which must not see an older good verdict then.
+    """
+    waited = [name for name in decided if states[name].out_of_service and states[name].reason.startswith(WAITING)]
+    _take_over({name: "requalified" for name in waited if not decided[name]})
+    leave()
+    _take_over({name: decided[name] for name in waited if decided[name]})
+    return {name: ask_gate(policy, name, Step.DRAIN).text for name in decided}
+
+
+def _take_over(reasons: Mapping[str, str]) -> None:
+    for name, why in reasons.items():
+        reason = OURS + FOREIGN_CHARACTER.sub("_", why)[:MOST_TEXT]
+        run(argv.drain(name, reason), timeout_s=COMMAND_TIMEOUT_S)
 
 
 def acts(before: Mapping[str, NodeLine], after: Mapping[str, NodeLine]) -> dict[str, Act]:

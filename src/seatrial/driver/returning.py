@@ -37,6 +37,8 @@ SETTLE_S = 30.0
 """A daemon that Slurm had given up answers within this time, or not at all."""
 SPARE_MINUTES = 10
 """A reservation outlasts the time limit of the job in it by this much, and then ends by itself."""
+WAITING = "requalify"
+"""Reasons begin with it with which a site's hooks close a node until it is requalified."""
 NO_REASON = "seatrial: no reason was given"
 """Slurm drains no node without one."""
 
@@ -140,10 +142,9 @@ def _out_of_service(names: Sequence[str]) -> tuple[OutOfService, ...]:
             f"{node_list(busy)} {verb(len(busy))} out of service and still {'runs' if len(busy) == 1 else 'run'} jobs.",
             "Check again when these have ended: squeue -w " + node_list(busy),
         )
+    drained = {line.node for line in out if line.state in text.DRAINED or line.reason.startswith(WAITING)}
     return tuple(
-        OutOfService(
-            node=line.node, state="DRAIN" if line.state in text.DRAINED else "DOWN", reason=line.reason or NO_REASON
-        )
+        OutOfService(node=line.node, state="DRAIN" if line.node in drained else "DOWN", reason=line.reason or NO_REASON)
         for line in out
     )
 

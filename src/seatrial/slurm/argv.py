@@ -317,6 +317,11 @@ def resume(nodes: Sequence[str]) -> list[str]:
     return ["scontrol", "update", f"NodeName={node_list(nodes)}", "State=RESUME"]
 
 
+def drain(node: str, reason: str) -> list[str]:
+    """A node out of service, as soon as it runs no job."""
+    return ["scontrol", "update", f"NodeName={node}", "State=DRAIN", f"Reason={reason}"]
+
+
 def take_out(reservation_: str, states: Sequence[tuple[str, str, str]]) -> list[str]:
     """Nodes out of service, with the state and reason of each, and the reservation away."""
     return ["sh", "-c", TAKE_OUT, "seatrial-take-out", reservation_, *(word for state in states for word in state)]

@@ -1,24 +1,28 @@
 """seatrial requalify: which nodes, what is never touched, and what has become of them; Slurm is scripts here."""
 
 import os
+import re
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
+from seatrial.cli import requalify
 from seatrial.commands.check import run as check_run
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome
+from seatrial.driver import requalification
 from seatrial.driver.requalification import waiting_nodes
 from seatrial.launch.collector import PATHS
+from seatrial.model.gate import GateAnswer, GatePolicy, Outcome, Step
 from seatrial.model.settings import CheckSettings
 from tests.support.builders import Cluster, names, record, sail, slow_part
 from tests.support.command_line import Seatrial
 from tests.support.slurm_scripts import SlurmScripts, in_place_of_slurm
 
 STATE = "n3|{}|normal*|{}\n"
-OURS = "seatrial: requalify"
+OURS = "seatrial: link slow"
+WAITS = "requalify : reboot complete"
 
 
 @pytest.fixture
@@ -41,7 +45,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[CheckSettings
         recorded = sail(Cluster(nodes=names(6), parts=slow_part("node", "n4", 0.6)))
         info = msgspec.structs.replace(recorded.info, settings=wanted, cluster="demo")
         recorded = msgspec.structs.replace(recorded, info=info)
-        return CheckOutcome(folder=tmp_path / "run", recorded=recorded, judgement=judge(recorded))
+        return CheckOutcome(folder=tmp_path / "archive" / "run", recorded=recorded, judgement=judge(recorded))
 
     monkeypatch.setattr(check_run, "run_check", check)
     return settings
@@ -50,11 +54,11 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[CheckSettings
 def test_a_node_that_an_administrator_drained_is_kept_and_not_measured(
     slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial
 ) -> None:
-    slurm.says("sinfo", STATE.format("drained", "bad DIMM") + "n5|drained|normal*|seatrial: link slow\n")
+    slurm.says("sinfo", STATE.format("drained", "bad DIMM") + f"n5|drained|normal*|{OURS}\n")
     assert seatrial("requalify", "n3", code=2).out == "NOT_RUN  n3 kept: drained: bad DIMM\n"
     assert (asked, slurm.all_asked("scontrol")) == ([], [])
     both = seatrial("requalify", "n3,n5", code=1).out
-    assert both.startswith("SLOW  n5 kept: 8 pairs, the worst at 99 % of its limit\nbesides: n4: link")
+    assert both.startswith("SLOW  n5 may return: 8 pairs, the worst at 99 % of its limit\nbesides: n4: link")
     assert "; n3 kept: drained: bad DIMM\n" in both
     assert asked[0].returning == ("n5",)
     assert os.environ[PATHS] == "/scratch"
@@ -62,23 +66,53 @@ def test_a_node_that_an_administrator_drained_is_kept_and_not_measured(
     assert asked[1].returning == ("n3",), "over ssh nothing of Slurm's is changed"
 
 
+class Gate:
+    """A gate that resumes good nodes and drains bad ones, in the scripts' cluster of a node."""
+
+    def __init__(self, slurm: SlurmScripts, folder: Path, node: str, before: tuple[str, str]) -> None:
+        self.slurm, self.node, self.steps = slurm, node, folder / "steps"
+        self.state(*before)
+        slurm.runs("scontrol", f'echo "$4" >>{self.steps}')
+        (folder / "gate").mkdir()
+        (folder / "site.toml").write_text(f'[gate]\nfolder = "{folder}/gate"\n')
+
+    def state(self, state: str, reason: str) -> None:
+        self.slurm.says("sinfo", f"{self.node}|{state}|normal*|{reason}\n")
+
+    def __call__(self, _: GatePolicy, node: str, step: Step) -> GateAnswer:
+        assert (node, step) == (self.node, Step.DRAIN)
+        with self.steps.open("a") as file:
+            file.write("asked\n")
+        if node == "n3":
+            self.state("idle", "none")
+            return GateAnswer(outcome=Outcome.GOOD, text="run r1; resumed")
+        self.state("drained", OURS)
+        return GateAnswer(outcome=Outcome.BAD, text="link at 60 %, run r1; drained")
+
+
 @pytest.mark.parametrize(
-    ("node", "before", "after", "line"),
+    ("node", "before", "line", "steps"),
     [
-        ("n3", ("drained", OURS), ("idle", "none"), "SLOW  n3 resumed: 8 pairs, the worst"),
-        ("n3", ("idle", "none"), ("idle", "none"), "SLOW  n3 stays in service: 8 pairs, the worst"),
-        ("n4", ("idle", "none"), ("drained", "seatrial: slow"), "SLOW  n4 drained: link at 60 % of its limit"),
-        ("n4", ("down", OURS), ("down", OURS), "SLOW  n4 kept: link at 60 % of its limit"),
+        ("n3", ("drained", OURS), "SLOW  n3 resumed: 8 pairs, the worst", ["left", "asked"]),
+        ("n3", ("down", WAITS), "SLOW  n3 resumed: 8 pairs", ["Reason=seatrial: requalified", "left", "asked"]),
+        ("n3", ("idle", "none"), "SLOW  n3 stays in service: 8 pairs, the worst", ["left", "asked"]),
+        ("n4", ("idle", "none"), "SLOW  n4 drained: link at 60 % of its limit", ["left", "asked"]),
+        ("n4", ("drained", WAITS), "SLOW  n4 kept: link at 60 %",
+         ["left", "Reason=seatrial: link at 60 % of its limit", "asked"]),
     ],
-)
-def test_the_first_line_says_what_has_become_of_the_node(
-    slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial, tmp_path: Path, node: str, before: Any,
-    after: Any, line: str,
+)  # fmt: skip
+def test_the_gate_acts_and_the_first_line_says_what_has_become_of_the_node(
+    slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, node: str, before: tuple[str, str], line: str, steps: list[str],
 ) -> None:  # fmt: skip
-    one, two = (STATE.format(*state).replace("n3", node).strip() for state in (before, after))
-    states = f'[ -e {tmp_path}/two ] && echo "{two}" || echo "{one}"; touch {tmp_path}/two'
-    slurm.runs("sinfo", f'case "$*" in *%D*) echo 3;; *) {states};; esac')
-    assert seatrial("requalify", node, code=1).out.startswith(line)
+    gate = Gate(slurm, tmp_path, node, before)
+    monkeypatch.setattr(requalification, "ask_gate", gate)
+    monkeypatch.setattr(requalify, "leave_verdicts", lambda _: gate.steps.open("a").write("left\n"))
+    printed = seatrial("requalify", node, code=1).out
+    assert printed.startswith(line)
+    assert re.search(rf"^ +gate +{node}: .*run r1; ", printed, re.MULTILINE)
+    assert "State=RESUME" not in printed
+    assert gate.steps.read_text().splitlines() == steps
 
 
 def test_json_has_each_node(slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial) -> None:
@@ -88,7 +122,7 @@ def test_json_has_each_node(slurm: SlurmScripts, asked: list[CheckSettings], sea
 
 
 def test_without_names_those_that_wait_or_started_since_they_were_judged(slurm: SlurmScripts) -> None:
-    slurm.says("sinfo", f"n3|drained|main*|{OURS} : reboot complete\nn4|drained|main*|seatrial: slow\nn5|idle|main|x\n")
+    slurm.says("sinfo", f"n3|down|main*|{WAITS}\nn4|drained|main*|{OURS}\nn5|idle|main|x\n")
     shown = [f"NodeName=n{number} Arch=x OS=Linux BootTime=1764230400 LastBusyTime=5" for number in (5, 6, 7)]
     slurm.says("scontrol", "\n".join(shown))
     judged = {"n5": "2025-11-27T07:00:00Z", "n6": "2025-11-27T09:00:00+00:00"}

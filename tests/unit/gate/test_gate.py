@@ -300,3 +300,13 @@ def test_a_silent_slurm_is_waited_for_ten_seconds(cluster: GateCluster) -> None:
 def test_any_argument_passes(cluster: GateCluster) -> None:
     for node in ("../../etc/passwd", "n01\nn02", "-x", "", "a b"):
         assert cluster.ask(node).startswith(("error ?: ", "unknown "))
+
+
+def test_a_new_good_verdict_ends_a_drain_that_a_requalification_made_ours(cluster: GateCluster) -> None:
+    cluster.leave("good", "n01")
+    assert cluster.ask("n01") == "good n01: run r1"
+    cluster.state("n01", "drained", "seatrial: requalified")
+    assert cluster.ask("n01") == "good n01: run r1", "the verdict is older than the drain"
+    cluster.leave("good", "n01", ago_s=-1)
+    assert cluster.ask("n01") == "good n01: run r1; resumed"
+    assert cluster.reason("n01") == ""

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from seatrial.commands.check.headline import headline
-from seatrial.commands.check.returning import BACK, may_return, returning
+from seatrial.commands.check.returning import BACK, faults_of, may_return, returning
 from seatrial.commands.check.run import CheckOutcome
 from seatrial.commands.check.view import check_report
 from seatrial.judgement.standings import Judged
@@ -17,6 +17,7 @@ from seatrial.model.subject import node
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
+from seatrial.render.finding_text import brief
 from seatrial.render.out_of_service import OUT
 from seatrial.render.report import Block, Case, Copy, Lines, Report, columns, first_rows
 
@@ -52,6 +53,17 @@ class RequalifyHistoryFields(msgspec.Struct, frozen=True, kw_only=True):
     """All requalifications of an archive; docs/requalify.md describes each field."""
 
     history: tuple[ModeCount, ...]
+
+
+def decided(outcome: CheckOutcome) -> dict[str, str]:
+    """The nodes on which the check decides, and what is wrong with each, in short; nothing with a good one."""
+    judgement = outcome.judgement
+    answers = {name: may_return(name, judgement) for name in returning(outcome.recorded.info)}
+    return {
+        name: "" if good else brief(next(iter(faults_of(name, judgement.findings))))
+        for name, good in answers.items()
+        if good is not None
+    }
 
 
 def requalified_report(

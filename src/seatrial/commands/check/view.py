@@ -10,7 +10,7 @@ from seatrial.commands.check.headline import Machine, could_show, headline, mach
 from seatrial.commands.check.heatmap import HeatMap, heat_map
 from seatrial.commands.check.heatmap_text import drawn_heat_map
 from seatrial.commands.check.pair_plots import distributions, matrices
-from seatrial.commands.check.returning import back_in_service
+from seatrial.commands.check.returning import back_in_service, may_return, returning
 from seatrial.commands.check.tables import node_row, nodes_worst_first, pairs_worst_first, unexplained
 from seatrial.commands.check.ticket import job_rows, ticket
 from seatrial.model import subject, units
@@ -48,6 +48,7 @@ def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
     """The whole report."""
     first = headline(run, judgement)
     shares = _best_shares(judgement.pairs)
+    undecided = {name: Verdict.INCONCLUSIVE for name in returning(run) if may_return(name, judgement) is None}
     cluster, job = f"cluster {run.cluster}" * bool(run.cluster), f"job {run.job}" * bool(run.job)
     return Report(
         word=first.word,
@@ -69,7 +70,7 @@ def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
         cases=tuple(
             Case(
                 name=subject.node(node.node).text,
-                verdict=node.verdict,
+                verdict=undecided.get(node.node, node.verdict),
                 reason=node.reason,
                 of_limit=shares.get(node.node),
             )

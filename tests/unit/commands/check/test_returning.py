@@ -8,6 +8,7 @@ import pytest
 
 from seatrial.commands.check.headline import headline
 from seatrial.commands.check.judge import judge
+from seatrial.commands.check.view import check_report
 from seatrial.model.run import NodeCause, NodeState, RecordedRun
 from seatrial.model.settings import CheckSettings
 from seatrial.model.subject import CLUSTER
@@ -80,6 +81,8 @@ def test_storage_that_answers_on_no_node_leaves_it_open() -> None:
     line = headline(recorded.info, msgspec.structs.replace(judged, findings=(dead,)))
     assert line.what.startswith("n3: not decided: ")
     assert "storage" in line.what
+    report = check_report(recorded.info, msgspec.structs.replace(judged, findings=(dead,)), {})
+    assert {case.name: case.verdict for case in report.cases}["node:n3"] is Verdict.INCONCLUSIVE, "no gate resumes it"
 
 
 def test_a_run_that_was_cut_off_decides_nothing() -> None:
