@@ -67,6 +67,6 @@ def requalify(
         report = requalified.requalified_report(outcome, {}, {}, {})
         keep_report(outcome.folder, report)
         leave = partial(leave_verdicts, [outcome.folder])
-        answers = ask(policy, before, requalified.decided(outcome), leave)
+        answers = ask(policy, requalified.decided(outcome), leave)
     changed = acts(before, node_states(measured)) if policy else {}
     return output.show(requalified.requalified_report(outcome, changed, answers, kept), outcome.folder)

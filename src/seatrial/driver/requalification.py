@@ -44,15 +44,13 @@ def administrators(states: Mapping[str, NodeLine]) -> dict[str, str]:
     }
 
 
-def ask(
-    policy: GatePolicy, states: Mapping[str, NodeLine], decided: Mapping[str, str], leave: Callable[[], None]
-) -> dict[str, str]:
+def ask(policy: GatePolicy, decided: Mapping[str, str], leave: Callable[[], None]) -> dict[str, str]:
     """Let the gate resume or drain the nodes after the verdicts that `leave` leaves for it; its answer for each.
 
-    `states`: before the measurement; `decided`: what is wrong with each node, empty for a good one. A node that waited
-    no longer does: its drain becomes one that the gate may end, which must not see an older good verdict then.
+    `decided`: what is wrong with each node, empty for a good one. A node that waits no longer does: its drain becomes
+    one that the gate may end, which must not see an older good verdict then.
     """
-    waited = [name for name in decided if states[name].out_of_service and states[name].reason.startswith(WAITING)]
+    waited = [name for name, line in node_states(tuple(decided)).items() if _waits(line)] if decided else []
     _take_over({name: "requalified" for name in waited if not decided[name]})
     leave()
     _take_over({name: decided[name] for name in waited if decided[name]})
@@ -71,15 +69,21 @@ def acts(before: Mapping[str, NodeLine], after: Mapping[str, NodeLine]) -> dict[
     return {name: words[before[name].out_of_service, after[name].out_of_service] for name in before if name in after}
 
 
+def _waits(line: NodeLine) -> bool:
+    return line.out_of_service and line.reason.startswith(WAITING)
+
+
 def waiting_nodes(judged: Mapping[str, str]) -> tuple[str, ...]:
-    """Nodes out of service until they are requalified, and those that started again since a run judged them.
+    """Free nodes that are out of service until they are requalified, or that started again since a run judged them.
 
     `judged`: when that was, by node, in ISO 8601. Raises LaunchError where Slurm does not answer.
     """
     lines = text.parse_sinfo(answer(asked(argv.SINFO)))
-    names = {line.node for line in lines if line.out_of_service and line.reason.startswith(WAITING)}
+    lines = tuple(line for line in lines if not set(line.flags) - {"+", "$"} and line.state not in text.DRAINING)
+    names = {line.node for line in lines if _waits(line)}
+    able = {line.node for line in lines if line.idle or (line.out_of_service and line.reason.startswith(OURS))}
     shown = run(argv.SHOW_NODES, timeout_s=COMMAND_TIMEOUT_S, extra_environment=EPOCH)
     for name, booted_s in BOOTED.findall(answer(shown)):
-        if name in judged and int(booted_s) > datetime.fromisoformat(judged[name]).timestamp():
+        if name in able & judged.keys() and int(booted_s) > datetime.fromisoformat(judged[name]).timestamp():
             names.add(name)
     return tuple(natural_sorted(names))

@@ -288,7 +288,10 @@ TAKE_OUT = """
 reservation=$1
 shift
 while [ $# -gt 0 ]; do
-    scontrol update NodeName="$1" State="$2" Reason="\\"$3\\"" || exit 1
+    case $(sinfo --noheader --all --Node --nodes="$1" --format=%T) in
+        drain*) ;;
+        *) scontrol update NodeName="$1" State="$2" Reason="\\"$3\\"" || exit 1 ;;
+    esac
     shift 3
 done
 all=$(scontrol --oneliner show reservation) || exit 1
@@ -296,7 +299,8 @@ case " $all" in
     *"ReservationName=$reservation "*) scontrol delete ReservationName="$reservation" ;;
 esac
 """
-"""POSIX sh: nodes out of service first, so that nobody gets them, and then the reservation away, if it is there.
+"""POSIX sh: nodes out of service first, so that nobody gets them, and then the reservation away, if it is there. A node
+that somebody has drained meanwhile keeps that reason.
 scontrol takes a quotation mark from either end of a reason, so it gets one there.
 """
 

@@ -122,11 +122,18 @@ def test_json_has_each_node(slurm: SlurmScripts, asked: list[CheckSettings], sea
 
 
 def test_without_names_those_that_wait_or_started_since_they_were_judged(slurm: SlurmScripts) -> None:
-    slurm.says("sinfo", f"n3|down|main*|{WAITS}\nn4|drained|main*|{OURS}\nn5|idle|main|x\n")
-    shown = [f"NodeName=n{number} Arch=x OS=Linux BootTime=1764230400 LastBusyTime=5" for number in (5, 6, 7)]
+    """All but n7 booted at 08:00 after they were judged."""
+    states = {
+        "n1": f"down|main*|{WAITS}", "n2": f"down*|main*|{WAITS}", "n3": f"draining|main*|{WAITS}",
+        "n4": f"drained|main*|{OURS}", "n5": "idle|main*|none", "n6": "allocated|main*|none", "n7": "idle|main*|none",
+        "n8": "drained|main*|bad DIMM", "n9": "idle|main*|none",
+    }  # fmt: skip
+    slurm.says("sinfo", "".join(f"{name}|{state}\n" for name, state in states.items()))
+    shown = [f"NodeName={name} Arch=x OS=Linux BootTime=1764230400 LastBusyTime=5" for name in states]
     slurm.says("scontrol", "\n".join(shown))
-    judged = {"n5": "2025-11-27T07:00:00Z", "n6": "2025-11-27T09:00:00+00:00"}
-    assert waiting_nodes(judged) == ("n3", "n5"), "booted at 08:00; of n7 nothing is known"
+    judged = dict.fromkeys(states, "2025-11-27T07:00:00Z") | {"n7": "2025-11-27T09:00:00+00:00"}
+    del judged["n9"]
+    assert waiting_nodes(judged) == ("n1", "n4", "n5")
 
 
 def test_nothing_waits(slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial) -> None:

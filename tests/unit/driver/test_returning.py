@@ -106,6 +106,13 @@ def test_a_drained_node_is_resumed_in_a_reservation_and_drained_again(slurm: Slu
     assert deleted == f"delete ReservationName={name}"
 
 
+def test_a_node_that_somebody_drains_meanwhile_keeps_that_reason(slurm: SlurmScripts, tmp_path: Path) -> None:
+    with reached(settings(tmp_path), Silent(), None, pytest.fail):
+        slurm.runs("sinfo", 'case "$*" in *n3*%T) echo drained ;; esac')
+    assert not any("State=DRAIN" in line for line in log(tmp_path))
+    assert not (tmp_path / "reserved").exists()
+
+
 def test_an_error_drains_it_again_too_and_what_could_not_be_put_back_is_said_and_restored_later(
     slurm: SlurmScripts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
