@@ -1,6 +1,7 @@
-"""Nodes whose mode Slurm switches by a restart: those that came up wrong are named, and no others."""
+"""Nodes that Slurm restarts, some in another mode: those that came up wrong are named and closed, and no others."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -20,7 +21,7 @@ from tests.lab.waiting import decided, eventually, inconclusive, wait_until_idle
 from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
-OURS = "seatrial: requalify"
+SITE = '[gate]\nfolder = "{}"\nshare = "99%"\nper-hour = 1000\n'
 PAIRS = (("n1", "n2"), ("n3", "n4"), ("n5", "n6"))
 ROUNDS = 10
 STUCK = {(1, "n3"), (4, "n4"), (8, "n5")}
@@ -40,26 +41,57 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
         stop.raze(plan.name)
 
 
-def said(lab: LabPlan, *words: str) -> str:
+@pytest.fixture
+def lab(standing: LabPlan, tmp_path: Path) -> Iterator[LabPlan]:
+    (tmp_path / "gate").mkdir()
+    (tmp_path / "site.toml").write_text(SITE.format(tmp_path / "gate"))
+    wait_until_idle(standing)
+    yield standing
+    for node in standing.node_names:
+        run(as_user(standing, ["scontrol", "update", f"NodeName={node}", "State=RESUME"]), timeout_s=30)
+
+
+def printed(lab: LabPlan, *words: str) -> str:
     """What one of Slurm's commands prints."""
     done = run(as_user(lab, words), timeout_s=120)
     assert done.ok, done.stderr
     return done.stdout.strip()
 
 
-def states(lab: LabPlan, *names: str) -> dict[str, str]:
+def states(lab: LabPlan) -> dict[str, str]:
     """`drained|reason` of each node."""
-    lines = said(lab, "sinfo", "--noheader", "--Node", f"--nodes={','.join(names)}", "--partition=main",
-                 "--format=%N|%T|%E").splitlines()  # fmt: skip
+    lines = printed(lab, "sinfo", "--noheader", "--Node", "--partition=main", "--format=%N|%T|%E").splitlines()
     return {line.partition("|")[0]: line.partition("|")[2] for line in lines}
+
+
+def requalified(lab: LabPlan, tmp_path: Path, *words: str) -> Completed:
+    site = f"SEATRIAL_SITE={tmp_path / 'site.toml'}"
+    options = ("--budget", "10s", "--archive", str(tmp_path / "runs"))
+    return run(
+        as_user(lab, ("env", site, sys.executable, "-m", "seatrial", "requalify", *words, *options)), timeout_s=180
+    )
+
+
+def test_a_node_is_closed_from_its_restart_until_it_is_qualified(lab: LabPlan, tmp_path: Path) -> None:
+    printed(lab, "scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=bad DIMM")
+    printed(lab, "scontrol", "reboot", "ASAP", "nextstate=DOWN", "reason=requalify", "n1")
+    assert eventually(lambda: states(lab)["n1"].startswith("down|requalify"))
+    done = decided(partial(requalified, lab, tmp_path), inconclusive)
+    assert re.match(r"PASS  n1 resumed: 6 pairs, the worst at \d+ %", done.stdout), done.stdout + done.stderr
+    assert states(lab) == dict.fromkeys(lab.node_names, "idle|none") | {"n2": "drained|bad DIMM"}
+    assert requalified(lab, tmp_path).stdout == "PASS  no node waits to be requalified\n"
+    assert requalified(lab, tmp_path, "n2").stdout == "NOT_RUN  n2 kept: drained: bad DIMM\n"
+    assert states(lab)["n2"] == "drained|bad DIMM"
 
 
 def switched(lab: LabPlan, names: tuple[str, ...], mode: str) -> None:
     """Let Slurm restart the nodes in that mode, and close them as a site's hook does."""
-    said(lab, "srun", "--immediate=60", f"--nodelist={','.join(names)}", f"--nodes={len(names)}",
-         f"--constraint={mode}", "true")  # fmt: skip
-    said(lab, "scontrol", "update", f"NodeName={','.join(names)}", "State=DRAIN", f"Reason={OURS}")
-    assert eventually(lambda: all(text == f"drained|{OURS}" for text in states(lab, *names).values()))
+    nodes = ",".join(names)
+    printed(
+        lab, "srun", "--immediate=60", f"--nodelist={nodes}", f"--nodes={len(names)}", f"--constraint={mode}", "true"
+    )
+    printed(lab, "scontrol", "update", f"NodeName={nodes}", "State=DRAIN", "Reason=requalify")
+    assert eventually(lambda: all(states(lab)[name] == "drained|requalify" for name in names)), states(lab)
 
 
 def repaired(lab: LabPlan, node: str, mode: str) -> None:
@@ -67,31 +99,27 @@ def repaired(lab: LabPlan, node: str, mode: str) -> None:
     home = state.folder(lab.name)
     (home / f"power/stuck-{node}").unlink(missing_ok=True)
     (own(home, node) / MODE_FILE.lstrip("/")).write_text(MODE_TEXT.format(mode))
+    printed(lab, "scontrol", "update", f"NodeName={node}", "State=RESUME")
 
 
-def requalified(lab: LabPlan, names: tuple[str, ...], archive: Path) -> Completed:
-    words = ("requalify", ",".join(names), "--budget", "10s", "--json", "--archive", str(archive))
-    return run(as_user(lab, (sys.executable, "-m", "seatrial", *words)), timeout_s=180)
-
-
-def test_switches_that_went_wrong_are_named_and_no_others(standing: LabPlan, tmp_path: Path) -> None:
-    lab, named = standing, set()
-    home = state.folder(lab.name)
+def test_switches_that_went_wrong_are_named_and_no_others(lab: LabPlan, tmp_path: Path) -> None:
+    verdicts: dict[tuple[int, str], str] = {}
     for number in range(ROUNDS):
         names, mode = PAIRS[number % len(PAIRS)], MODES[(number // len(PAIRS) + 1) % 2]
         for node in names:
             if (number, node) in STUCK:
-                (home / f"power/stuck-{node}").touch()
+                (state.folder(lab.name) / f"power/stuck-{node}").touch()
             if (number, node) in SLOW:
                 planting.plant(lab.name, "link-rate", node, Parameters(percent=50))
         switched(lab, names, mode)
-
-        done = decided(partial(requalified, lab, names, tmp_path / "runs"), inconclusive)
-        for node in parsed(done.stdout)["nodes"]:
-            if node["verdict"] != "good":
-                named.add((number, node["node"], node["verdict"]))
-        for node in names:
-            repaired(lab, node, mode)
-            said(lab, "scontrol", "update", f"NodeName={node}", "State=RESUME")
+        done = decided(partial(requalified, lab, tmp_path, ",".join(names), "--json"), inconclusive)
+        after = states(lab)
+        for found in parsed(done.stdout)["nodes"]:
+            name, verdict = found["node"], found["verdict"]
+            verdicts[number, name] = verdict
+            closed = "drained|seatrial: " if verdict == "bad" else "idle|none"
+            assert after[name].startswith(closed), (number, found, after)
+            if verdict != "good":
+                repaired(lab, name, mode)
         wait_until_idle(lab)
-    assert named == {(number, node, "bad") for number, node in STUCK | SLOW}
+    assert {switch for switch, verdict in verdicts.items() if verdict != "good"} == STUCK | SLOW, verdicts
