@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -28,12 +29,14 @@ STUCK = {(1, "n3"), (4, "n4"), (8, "n5")}
 """Switches, by round and node, after which the node has its old mode, and Slurm believes that it has the new one."""
 SLOW = {(2, "n6"), (5, "n5"), (9, "n2")}
 """Switches after which the link of the node is slow."""
+LEFT = {"good": "idle|none", "bad": "drained|seatrial: ", "unknown": "drained|requalify"}
+"""How Slurm has a node after each verdict; on a busy machine some stay unknown."""
 
 
 @pytest.fixture(scope="module")
 def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabPlan]:
     folders = (*needed_folders(), str(tmp_path_factory.getbasetemp()))
-    plan = make_plan(name=f"m{os.getpid()}", nodes=6, leaves=1, rate="200mbit", modes=True, folders=folders)
+    plan = make_plan(name=f"m{os.getpid()}", nodes=6, leaves=1, modes=True, folders=folders)
     raise_lab(plan)
     try:
         yield plan
@@ -64,12 +67,14 @@ def states(lab: LabPlan) -> dict[str, str]:
     return {line.partition("|")[0]: line.partition("|")[2] for line in lines}
 
 
-def requalified(lab: LabPlan, tmp_path: Path, *words: str) -> Completed:
+def requalifying(lab: LabPlan, tmp_path: Path, *words: str) -> list[str]:
     site = f"SEATRIAL_SITE={tmp_path / 'site.toml'}"
-    options = ("--budget", "10s", "--archive", str(tmp_path / "runs"))
-    return run(
-        as_user(lab, ("env", site, sys.executable, "-m", "seatrial", "requalify", *words, *options)), timeout_s=180
-    )
+    options = ("--budget", "30s", "--no-nodes", "--archive", str(tmp_path / "runs"))
+    return as_user(lab, ("env", site, sys.executable, "-m", "seatrial", "requalify", *words, *options))
+
+
+def requalified(lab: LabPlan, tmp_path: Path, *words: str) -> Completed:
+    return run(requalifying(lab, tmp_path, *words), timeout_s=180)
 
 
 def test_a_node_is_closed_from_its_restart_until_it_is_qualified(lab: LabPlan, tmp_path: Path) -> None:
@@ -77,11 +82,31 @@ def test_a_node_is_closed_from_its_restart_until_it_is_qualified(lab: LabPlan, t
     printed(lab, "scontrol", "reboot", "ASAP", "nextstate=DOWN", "reason=requalify", "n1")
     assert eventually(lambda: states(lab)["n1"].startswith("down|requalify"))
     done = decided(partial(requalified, lab, tmp_path), inconclusive)
-    assert re.match(r"PASS  n1 resumed: 6 pairs, the worst at \d+ %", done.stdout), done.stdout + done.stderr
+    assert re.match(r"PASS  n1 resumed: \d pairs, the worst at \d+ %", done.stdout), done.stdout + done.stderr
     assert states(lab) == dict.fromkeys(lab.node_names, "idle|none") | {"n2": "drained|bad DIMM"}
     assert requalified(lab, tmp_path).stdout == "PASS  no node waits to be requalified\n"
     assert requalified(lab, tmp_path, "n2").stdout == "NOT_RUN  n2 kept: drained: bad DIMM\n"
     assert states(lab)["n2"] == "drained|bad DIMM"
+
+
+def test_a_node_is_closed_again_when_the_command_is_killed(lab: LabPlan, tmp_path: Path) -> None:
+    printed(lab, "scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=requalify")
+    with subprocess.Popen(
+        requalifying(lab, tmp_path, "n1"), stderr=subprocess.DEVNULL, start_new_session=True
+    ) as driver:
+        try:
+            assert eventually(lambda: not states(lab)["n1"].startswith("drained"))
+        finally:
+            driver.kill()  # nsenter and env replaced themselves by it
+    assert eventually(lambda: states(lab)["n1"] == "drained|requalify")
+    assert eventually(lambda: "seatrial" not in printed(lab, "scontrol", "--oneliner", "show", "reservation"))
+    done = decided(partial(requalified, lab, tmp_path, "n1"), inconclusive)
+    assert done.stdout.startswith("PASS  n1 resumed: "), done.stdout + done.stderr
+
+
+def unknown(done: Completed) -> bool:
+    """Whether it could not decide on a node, by its own word."""
+    return any(node["verdict"] == "unknown" for node in parsed(done.stdout)["nodes"])
 
 
 def switched(lab: LabPlan, names: tuple[str, ...], mode: str) -> None:
@@ -102,6 +127,7 @@ def repaired(lab: LabPlan, node: str, mode: str) -> None:
     printed(lab, "scontrol", "update", f"NodeName={node}", "State=RESUME")
 
 
+@pytest.mark.timeout(2400)
 def test_switches_that_went_wrong_are_named_and_no_others(lab: LabPlan, tmp_path: Path) -> None:
     verdicts: dict[tuple[int, str], str] = {}
     for number in range(ROUNDS):
@@ -112,14 +138,15 @@ def test_switches_that_went_wrong_are_named_and_no_others(lab: LabPlan, tmp_path
             if (number, node) in SLOW:
                 planting.plant(lab.name, "link-rate", node, Parameters(percent=50))
         switched(lab, names, mode)
-        done = decided(partial(requalified, lab, tmp_path, ",".join(names), "--json"), inconclusive)
+        done = decided(partial(requalified, lab, tmp_path, ",".join(names), "--json"), unknown)
         after = states(lab)
         for found in parsed(done.stdout)["nodes"]:
             name, verdict = found["node"], found["verdict"]
             verdicts[number, name] = verdict
-            closed = "drained|seatrial: " if verdict == "bad" else "idle|none"
-            assert after[name].startswith(closed), (number, found, after)
+            assert after[name].startswith(LEFT[verdict]), (number, found, after)
             if verdict != "good":
                 repaired(lab, name, mode)
         wait_until_idle(lab)
-    assert {switch for switch, verdict in verdicts.items() if verdict != "good"} == STUCK | SLOW, verdicts
+    assert {switch for switch, verdict in verdicts.items() if verdict == "bad"} == STUCK | SLOW, sorted(
+        verdicts.items()
+    )

@@ -30,6 +30,7 @@ from seatrial.model.settings import CheckSettings, SiteSettings
 )
 @nodes_option
 @path_option(help="A path that each node must reach in time. May be repeated.")
+@option("--no-nodes", is_flag=True, help="Leave out memory, arithmetic, noise and storage of each node.")
 @storage_option()
 @option("--history", is_flag=True, help="Measure nothing: print how often nodes failed so far, by node and mode.")
 @output_options()
@@ -38,6 +39,7 @@ def requalify(
     site: SiteSettings,
     returning: tuple[str, ...],
     path: tuple[str, ...],
+    no_nodes: bool,
     history: bool,
     output: OutputForms,
     **given: Any,
@@ -56,7 +58,7 @@ def requalify(
     measured = tuple(name for name in returning if name not in kept)
     if not measured:
         return output.show(requalified.requalified_report(None, {}, {}, kept))
-    settings = CheckSettings(**{**asdict(site), **given}, returning=measured, loaded=False, node_trials=True)
+    settings = CheckSettings(**{**asdict(site), **given}, returning=measured, loaded=False, node_trials=not no_nodes)
     with progress_on(sys.stderr) as progress:
         outcome = check_run.run_check(settings, progress)
     for sentence in outcome.unrestored:
