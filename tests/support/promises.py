@@ -13,8 +13,8 @@ ELSEWHERE = ("--hosts", "run hpcc", "doctor --from")
 """test_hosts.py runs what needs an sshd, tests/applications what needs a benchmark's package, and the tests of doctor
 what needs a job that failed."""
 ON_A_CLUSTER = re.compile(
-    r"seatrial (doctor|check(?! --launcher local)|limits|facts --scrub|runs collect|link|nodes --for|placement)\b"
-    r"| n\[| --from cluster"
+    r"seatrial (doctor|check(?! --launcher local)|requalify|limits|facts --scrub|runs collect|link|nodes --for"
+    r"|placement)\b| n\[| --from cluster"
 )
 """What measures or reads nodes, and what reads their recording."""
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -50,6 +50,7 @@ SEARCH = ("swap", "start", "gpu", "node=n1,card=c1", "node=n2,card=c2")
 """The search for a faulty part whose state the table prints."""
 AS_TESTED = {
     "--for 60m": "--for 6s",
+    "requalify n1": "requalify n1 --budget 10s --no-nodes",
     "seatrial nodes n": "seatrial nodes --repetitions 1 --trials memory,noise n",
     "seatrial nodes --l": "seatrial nodes --repetitions 1 --trials noise --l",
     "link n1 n2 --budget 10s": "link n1 n2 --budget 11s --per-octave 1",

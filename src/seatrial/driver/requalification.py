@@ -17,7 +17,7 @@ from seatrial.slurm.text import NodeLine
 
 OURS = "seatrial: "
 """Reasons begin with it with which the gate takes a node out of service; it resumes no other node."""
-BOOTED = re.compile(r"\bNodeName=(\S+)(?: .*)? BootTime=(\d{1,12})\b")
+BOOTED = re.compile(r" BootTime=(\d{1,12}) ")
 
 
 class Act(enum.StrEnum):
@@ -83,7 +83,8 @@ def waiting_nodes(judged: Mapping[str, str]) -> tuple[str, ...]:
     names = {line.node for line in lines if _waits(line)}
     able = {line.node for line in lines if line.idle or (line.out_of_service and line.reason.startswith(OURS))}
     shown = run(argv.SHOW_NODES, timeout_s=COMMAND_TIMEOUT_S, extra_environment=EPOCH)
-    for name, booted_s in BOOTED.findall(answer(shown)):
-        if name in able & judged.keys() and int(booted_s) > datetime.fromisoformat(judged[name]).timestamp():
-            names.add(name)
+    for line in answer(shown).splitlines():
+        name, booted = line.partition(" ")[0].removeprefix("NodeName="), BOOTED.search(line)
+        if booted and name in able & judged.keys():
+            names |= {name} if int(booted[1]) > datetime.fromisoformat(judged[name]).timestamp() else set()
     return tuple(natural_sorted(names))
