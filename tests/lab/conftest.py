@@ -22,6 +22,7 @@ def pytest_configure() -> None:
 
 
 LONGEST_FIRST = (
+    "test_qualify.py",
     "test_check_faults.py",
     "test_hosts.py",
     "test_restoration.py",

@@ -32,6 +32,7 @@ SUMMARIES = {
     "jobs": "Say from accounting which nodes make jobs slow or fail, and whether jobs became slower at a date.",
     "status": "Say how the nodes are after all runs: what is open and since when, and what to do next.",
     "metrics": "Write how nodes are, and what Slurm does, as numbers for Prometheus or Graphite.",
+    "qualify": "Measure a few idle nodes for a minute, those of which least is known, and say which nodes are bad.",
     "fabric": "The InfiniBand fabric: its map, and what is wrong with its cables.",
     "runs": "List, show, export, recover and collect archived runs.",
     "lab": "A virtual cluster on this machine, planted faults, and trials of `check` against them.",
@@ -43,7 +44,7 @@ HEADINGS = {
     "What do links, launches and benchmarks reach?": ("link", "limits", "placement", "bench"),
     "What do facts and numbers say?": ("facts", "judge"),
     "What changed?": ("compare", "history", "baseline"),
-    "In operation": ("status", "jobs", "metrics"),
+    "In operation": ("status", "jobs", "metrics", "qualify"),
     "Which runs are there?": ("report", "runs", "import"),
     "Rarely": ("swap", "lab", "completion"),
 }

@@ -25,13 +25,15 @@ from seatrial.commands.metrics import figures as metrics_figures
 from seatrial.commands.metrics import prometheus
 from seatrial.commands.metrics import run as metrics_run
 from seatrial.commands.status import view as status_view
+from seatrial.judgement.qualification import confirmed
 from seatrial.judgement.standings import Judged, looks_of, standings_after
 from seatrial.model.errors import ExitCode, SeatrialError
 from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import Ask, NodeStanding, Target, parse_target
+from seatrial.model.settings import CheckSettings
 
-MOST_RUNS = 500
-"""Runs that say how nodes are, the newest: a site that measures each night has those of more than a year."""
+MOST_RUNS = 5000
+"""Runs that say how nodes are, the newest: with a slice of qualify every 20 minutes those of ten weeks."""
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,10 +44,13 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     unread: int
 
 
-def cluster(archive: Path, limit_s: float = ALL_S) -> Cluster:
-    """How each node is after the newest runs of this user and of root: others may put anything into an archive."""
+def judged_runs(archive: Path, limit_s: float = ALL_S) -> tuple[list[Judged], int]:
+    """The newest runs of this user and of root that judge nodes, the oldest first, and how many cannot be read.
+
+    Others may put anything into an archive.
+    """
     until_s = time.monotonic() + limit_s
-    judged_runs: list[Judged] = []
+    runs: list[Judged] = []
     unread = 0
     for folder in reader.trusted_runs(archive)[:MOST_RUNS]:
         try:
@@ -62,9 +67,16 @@ def cluster(archive: Path, limit_s: float = ALL_S) -> Cluster:
             nodes = None
         if nodes is None or not _is_past(ended):
             unread += 1
-        else:
-            judged_runs.append(Judged(run=info.run, ended=ended, looks=looks, nodes=nodes))
-    return Cluster(nodes=standings_after(reversed(judged_runs)), runs=len(judged_runs), unread=unread)
+            continue
+        threshold = info.settings.threshold if isinstance(info.settings, CheckSettings) else 0.0
+        runs.append(Judged(run=info.run, ended=ended, looks=looks, nodes=nodes, threshold=threshold))
+    return runs[::-1], unread
+
+
+def cluster(archive: Path, limit_s: float = ALL_S) -> Cluster:
+    """How each node is after the newest runs."""
+    runs, unread = judged_runs(archive, limit_s)
+    return Cluster(nodes=standings_after(confirmed(runs)), runs=len(runs), unread=unread)
 
 
 def _is_past(text: str) -> bool:
