@@ -1,7 +1,7 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test idle-checks lint unit core properties lab-test lab-beside lab-alone campaign restorations series hidden proofs
-.PHONY: accounted monitored job-histories probe bench stories
-.PHONY: simulate-series other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
+.PHONY: accounted monitored qualified job-histories probe bench stories
+.PHONY: simulate-series simulate-year other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
 # Compiled modules are kept: tests start hundreds of commands, and each would compile all that it imports.
@@ -67,6 +67,10 @@ accounted: setup-test
 monitored: setup-test
 	.venv/bin/python -m tests.monitored
 
+# 50 jobs on six nodes, without and beside `seatrial qualify` without a pause: is one delayed by more than 5 s? As root.
+qualified: setup-test
+	.venv/bin/python -m tests.qualified $(SEED)
+
 SEED ?= 1
 campaign: KILLS ?= 100
 campaign: setup-test
@@ -129,6 +133,10 @@ job-histories: setup-test
 SERIES ?=
 simulate-series: setup-test
 	.venv/bin/python bench/simulate_series.py $(SERIES)
+
+# A year of `seatrial qualify` on 1,000 simulated nodes: coverage by week, and false alarms; half a minute.
+simulate-year: setup-test
+	.venv/bin/python bench/qualified_year.py $(SEED)
 
 # Random inputs for every reader of text from outside. Inputs that fail are kept in build/fuzz.
 INPUTS ?= 1000000

@@ -23,6 +23,7 @@ def pytest_configure() -> None:
 
 LONGEST_FIRST = (
     "test_requalify.py",
+    "test_qualify.py",
     "test_check_faults.py",
     "test_hosts.py",
     "test_restoration.py",

@@ -12,6 +12,7 @@ import pytest
 from seatrial.archive.lease import Lease
 from seatrial.archive.recovery import LeftAlone, NotClosed, Recovery
 from seatrial.archive.run_recovery import Recovered
+from seatrial.commands.qualify.view import QualifyFields
 from seatrial.lab.faults.catalogue import FAULTS
 from seatrial.lab.trial.scenario import Scenario
 from seatrial.model.facts import NodeFacts
@@ -57,6 +58,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
     "faults": ("lab.md", [fault.kind for fault in FAULTS]),
     "contents": ("archive.md", fields(Contents)),
     "lease": ("archive.md", fields(Lease)),
+    "qualify": ("qualify.md", fields(QualifyFields)),
     "recording": ("recordings.md", fields(Gathered)),
     "recovery": ("commands.md", fields(Recovery, Recovered, LeftAlone, NotClosed)),
 }

@@ -42,6 +42,7 @@ from seatrial.commands.nodes.view import NodesFields
 from seatrial.commands.placement.side_by_side import SideBySide
 from seatrial.commands.placement.view import PlacementFields
 from seatrial.commands.plan.view import PlanFields
+from seatrial.commands.qualify.view import QualifyFields
 from seatrial.commands.run.dry_run import RunPreview
 from seatrial.commands.run.view import RunFields
 from seatrial.commands.runs.view import RunListFields, RunShowFields, RunState
@@ -92,6 +93,7 @@ KINDS: Mapping[str, Any] = {
     "placement": PlacementFields | CheckFields,
     "placements": SideBySide,
     "plan": PlanFields,
+    "qualify": QualifyFields,
     "rails": RailsFields | CheckFields,
     "requalify": RequalifyFields,
     "requalify-history": RequalifyHistoryFields,

@@ -34,6 +34,7 @@ SUMMARIES = {
     "them.",
     "status": "Say how the nodes are after all runs: what is open and since when, and what to do next.",
     "metrics": "Write how nodes are, and what Slurm does, as numbers for Prometheus or Graphite.",
+    "qualify": "Measure a few idle nodes for a minute, those of which least is known, and say which nodes are bad.",
     "fabric": "The InfiniBand fabric: its map, and what is wrong with its cables.",
     "runs": "List, show, export, recover and collect archived runs.",
     "lab": "A virtual cluster on this machine, planted faults, and trials of `check` against them.",
@@ -45,7 +46,7 @@ HEADINGS = {
     "What do links, launches and benchmarks reach?": ("link", "limits", "placement", "bench"),
     "What do facts and numbers say?": ("facts", "judge"),
     "What changed?": ("compare", "history", "baseline"),
-    "In operation": ("status", "requalify", "jobs", "metrics"),
+    "In operation": ("status", "qualify", "requalify", "jobs", "metrics"),
     "Which runs are there?": ("report", "runs", "import"),
     "Rarely": ("swap", "lab", "completion"),
 }

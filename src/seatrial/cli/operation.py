@@ -25,14 +25,16 @@ from seatrial.commands.metrics import figures as metrics_figures
 from seatrial.commands.metrics import prometheus
 from seatrial.commands.metrics import run as metrics_run
 from seatrial.commands.status import view as status_view
+from seatrial.judgement.qualification import confirmed
 from seatrial.judgement.standings import Judged, looks_of, standings_after
 from seatrial.model.errors import ExitCode, SeatrialError
 from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import Ask, NodeStanding, Target, parse_target
 from seatrial.model.run import RunInfo
+from seatrial.model.settings import CheckSettings
 
-MOST_RUNS = 500
-"""Runs that say how nodes are, the newest: a site that measures each night has those of more than a year."""
+MOST_RUNS = 5000
+"""Runs that say how nodes are, the newest: with a slice of qualify every 20 minutes those of ten weeks."""
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,8 +45,8 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     unread: int
 
 
-def judged_runs(archive: Path, limit_s: float = ALL_S) -> Iterator[tuple[RunInfo, Judged] | None]:
-    """The newest runs of this user and of root, the newest first: others may put anything into an archive.
+def read_runs(archive: Path, limit_s: float = ALL_S) -> Iterator[tuple[RunInfo, Judged] | None]:
+    """The newest runs of this user and of root that judge nodes, the newest first: others may put anything there.
 
     None for each that cannot be read, or judged in time.
     """
@@ -64,15 +66,22 @@ def judged_runs(archive: Path, limit_s: float = ALL_S) -> Iterator[tuple[RunInfo
             nodes = None
         if nodes is None or not _is_past(ended):
             yield None
-        else:
-            yield info, Judged(run=info.run, ended=ended, looks=looks, nodes=nodes)
+            continue
+        threshold = info.settings.threshold if isinstance(info.settings, CheckSettings) else 0.0
+        yield info, Judged(run=info.run, ended=ended, looks=looks, nodes=nodes, threshold=threshold)
+
+
+def judged_runs(archive: Path, limit_s: float = ALL_S) -> tuple[list[Judged], int]:
+    """The newest runs that judge nodes, the oldest first, and how many cannot be read."""
+    runs = [run and run[1] for run in read_runs(archive, limit_s)]
+    judged = [run for run in reversed(runs) if run is not None]
+    return judged, len(runs) - len(judged)
 
 
 def cluster(archive: Path, limit_s: float = ALL_S) -> Cluster:
-    """How each node is after the runs of an archive."""
-    runs = list(judged_runs(archive, limit_s))
-    judged = [run[1] for run in runs if run is not None]
-    return Cluster(nodes=standings_after(reversed(judged)), runs=len(judged), unread=len(runs) - len(judged))
+    """How each node is after the newest runs."""
+    runs, unread = judged_runs(archive, limit_s)
+    return Cluster(nodes=standings_after(confirmed(runs)), runs=len(runs), unread=unread)
 
 
 def _is_past(text: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from msgspec.structs import asdict
 
-from seatrial.cli.operation import cluster, judged_runs, leave_verdicts
+from seatrial.cli.operation import cluster, leave_verdicts, read_runs
 from seatrial.cli.options import NODES, ask_for_paths, nodes_option, path_option, storage_option
 from seatrial.cli.outcome import OutputForms, keep_report, output_options, say
 from seatrial.cli.parameters import argument, option
@@ -46,7 +46,7 @@ def requalify(
 ) -> int:
     """Check nodes after a restart, a repair or a switch of mode, and resume them, keep them out, or leave them."""
     if history:
-        runs = [run for run in judged_runs(site.archive) if run is not None]
+        runs = [run for run in read_runs(site.archive) if run is not None]
         return output.show(requalified.history_report(runs, returning))
     ask_for_paths(path)
     if not returning:

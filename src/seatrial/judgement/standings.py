@@ -19,12 +19,13 @@ OPEN = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """The nodes of one run. `looks`: what it looked at."""
+    """The nodes of one run. `looks`: what it looked at; `threshold`: see `CheckSettings`."""
 
     run: str
     ended: str
     looks: frozenset[str]
     nodes: tuple[Standing, ...]
+    threshold: float = 0.0
 
 
 class _Node:

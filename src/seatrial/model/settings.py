@@ -144,6 +144,9 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     """In a user's own job: the time until the answer; 0: as long as the budget takes. None: not that kind of check."""
     baseline: str = ""
     """Runs or a baseline that the nodes are compared with, as `seatrial compare` takes them; empty: none."""
+    threshold: float = 0.0
+    """Of a slice of `seatrial qualify`: the score from which on findings of separate slices make a node bad. 0: a check
+    whose findings count by themselves."""
     html: Path | None = None
     """Where a detached check writes its page when it ends."""
     markdown: Path | None = None

@@ -19,7 +19,7 @@ MEASURING = {("link",), ("placement",), ("nodes",), ("bench", "accept"), ("requa
 """Their tests read what they print, and `test_every_json_goes_through_one_writer` covers the form."""
 ELSEWHERE = {
     ("runs", "collect"), ("lab", "status"), ("lab", "trial"), ("fabric", "show"), ("fabric", "check"),
-    ("bench", "show"), ("bench", "scale"), ("bench", "run"), ("import",),
+    ("bench", "show"), ("bench", "scale"), ("bench", "run"), ("import",), ("qualify",),
 }  # fmt: skip
 PRINTING = [
     ["report", "run"],

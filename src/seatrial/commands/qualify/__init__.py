@@ -1,0 +1,1 @@
+"""The command qualify: idle time spent on what is least known."""

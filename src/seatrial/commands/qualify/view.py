@@ -1,0 +1,88 @@
+"""What qualify reports: nodes that separate slices found bad, suspects, the coverage, and the slice of this call."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from seatrial.model.errors import ExitCode
+from seatrial.model.node_list import node_list
+from seatrial.model.qualification import Coverage, NodeScore, QualifySlice
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import count, some
+from seatrial.render.report import Block, Gauge, Lines, Report, first_rows
+from seatrial.render.report import columns as heads
+
+MOST_NAMED = 3
+HEAD = heads("node", "state", "#score", "#slices", "~last finding", "run")
+
+
+class QualifyFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole report; docs/qualify.md describes each field."""
+
+    slice: QualifySlice
+    coverage: Coverage
+    nodes: tuple[NodeScore, ...]
+    threshold: float
+    drains: dict[str, str]
+    unread: int
+
+
+def qualify_report(fields: QualifyFields) -> Report:
+    """The report. Nodes are in the order in which it names them."""
+    bad = [node for node in fields.nodes if node.bad]
+    suspects = [node for node in fields.nodes if node.findings and not node.bad]
+    verdict, sentence = _answer(bad, suspects, fields.coverage)
+    return Report(
+        word=verdict.value,
+        sentence=sentence,
+        exit_code=ExitCode.FINDINGS if bad else ExitCode.PASS,
+        payload=lambda: fields,
+        gauges=(
+            Gauge(name="nodes", value=fields.coverage.nodes),
+            Gauge(name="nodes_judged", value=fields.coverage.nodes_judged),
+            Gauge(name="bad", value=len(bad)),
+            Gauge(name="suspects", value=len(suspects)),
+        ),
+        terminal=lambda _: _blocks([*bad, *suspects], fields),
+    )
+
+
+def _answer(bad: Sequence[NodeScore], suspects: Sequence[NodeScore], covered: Coverage) -> tuple[Verdict, str]:
+    if bad:
+        verdict = max((node.verdict for node in bad), key=lambda verdict: verdict.gravity)
+        return verdict, some([f"{node.node}: {node.text}" for node in bad], MOST_NAMED)
+    if suspects:
+        names = node_list([node.node for node in suspects])
+        return Verdict.NOTE, f"{count(len(suspects), 'node')} suspected, none found bad: {names}"
+    week = f"{covered.nodes_judged} of {count(covered.nodes, 'node')} judged within a week"
+    whole = covered.nodes_judged == covered.nodes
+    verdict = Verdict.PASS if whole else Verdict.NOTE if covered.nodes_judged else Verdict.MEASURED
+    return verdict, f"{week}, none found bad" if covered.nodes_judged else week
+
+
+def _blocks(named: Sequence[NodeScore], fields: QualifyFields) -> Iterator[Block]:
+    rows = [
+        (node.node, "bad" if node.bad else "suspected", f"{node.score:.1f}", str(node.findings), node.text, node.run)
+        for node in named
+    ]
+    yield from first_rows(HEAD, rows)
+    covered, unread = fields.coverage, fields.unread
+    lines = [
+        ("slice", _slice_text(fields.slice)),
+        (
+            "coverage",
+            f"within a week {covered.nodes_judged} of {count(covered.nodes, 'node')} and {covered.links_judged} of "
+            f"{count(covered.links, 'link')}; {covered.pairs_judged} of {count(covered.pairs, 'pair')} so far",
+        ),
+        ("threshold", f"a node is bad from a score of {fields.threshold:.1f} on"),
+        *((f"drain {node}", text) for node, text in fields.drains.items()),
+        ("unread", f"{count(unread, 'run')}; `seatrial runs list` says why" if unread else ""),
+    ]
+    yield Lines(rows=tuple((label, text) for label, text in lines if text))
+
+
+def _slice_text(taken: QualifySlice) -> str:
+    if not taken.nodes:
+        return f"none: {taken.why}"
+    stopped = f", stopped: {taken.why}" if taken.why else ""
+    return f"{node_list(taken.nodes)} in {taken.run}{stopped}"
