@@ -67,7 +67,7 @@ class GroupRoundStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="en
     number: int
     session: int
     at_s: float
-    """As in RoundStarted."""
+    """Seconds since the run began."""
     round: GroupRound
 
 

@@ -113,7 +113,7 @@ def glance(folder: Path) -> Found | None:
 
 
 def presumed(folder: Path) -> Found:
-    """As `glance`; OPEN where that does not decide it."""
+    """The result of `glance`; OPEN if it does not decide."""
     return glance(folder) or Found(folder=folder, life=Life.OPEN, lease=lease.read_lease(folder))
 
 

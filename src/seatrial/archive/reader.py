@@ -312,8 +312,8 @@ def _started(folder: Path) -> str:
 
 
 def where_now(folder: Path) -> Path:
-    """Where a run is that was found in `folder`: an open run is renamed when a process begins to close it, and again
-    afterwards.
+    """The present folder of a run that was found in `folder`: an open run is renamed when a process begins to close it,
+    and again afterwards.
     """
     if has_run_file(folder):
         return folder

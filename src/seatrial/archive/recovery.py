@@ -104,7 +104,7 @@ def recover_runs(
 
 
 def _settings(folders: Sequence[Path]) -> Iterator[Settings | None]:
-    """With which settings runs were begun, where run.json can be read."""
+    """The settings with which runs were begun, of each run whose run.json can be read."""
     for folder in folders:
         with contextlib.suppress(SeatrialError):
             yield read_info(folder).settings

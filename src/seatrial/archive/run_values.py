@@ -50,9 +50,9 @@ WHERE number = ? AND (
 LEFT_OUT = "The run {} is left out: {}"
 MOST_NAMED = 6
 OTHERS_S = 1.0
-"""For the output of a run of somebody else, whose patterns may be made to take for ever."""
+"""Time limit for the output of another user's run, whose patterns may be made to take for ever."""
 MEMORY = "1GB"
-"""For DuckDB; what does not fit goes to a temporary file."""
+"""DuckDB's memory limit; what does not fit goes to a temporary file."""
 COLUMNS = (
     "phase VARCHAR, variant VARCHAR, kernel VARCHAR, message_bytes BIGINT, window_messages BIGINT, source VARCHAR, "
     "target VARCHAR, value DOUBLE, iteration_spread DOUBLE, round_spread DOUBLE, pairs_at_once BIGINT, "
@@ -94,7 +94,7 @@ SELECT * EXCLUDE (crowd) FROM (
 QUALIFY phase <> 'survey'
         OR crowd = min(crowd) OVER (PARTITION BY phase, variant, kernel, message_bytes, window_messages, source, target)
 """
-"""Of pairs that were measured again, the rounds that decide."""
+"""Keeps only the rounds that decide of pairs that were measured again."""
 SATURATED = """
 CREATE OR REPLACE TEMP TABLE rounds AS
 SELECT * FROM rounds WHERE phase <> 'saturation'
@@ -116,7 +116,8 @@ SELECT ?, phase, variant, kernel, message_bytes, window_messages, source, target
        CASE WHEN max(verified) = 0 THEN 0 WHEN max(verified) < greatest(median(iterations), 3) THEN 1 ELSE 2 END
 FROM rounds WHERE value > 0 GROUP BY phase, variant, kernel, message_bytes, window_messages, source, target
 """
-"""Of two iterations the first and the last are all: a slow fabric has time for no more, and its ends were compared."""
+"""Medians of the rounds of each pair. Two iterations are verified by the first and the last: a slow fabric has no time
+for more, and both ends were compared."""
 OF_NODE = "INSERT INTO run_values VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, NULL, ?, 1, 1, 0)"
 """A node is a pair with itself."""
 TRIED = "SELECT count(*) > 0 FROM (SELECT 1 FROM samples WHERE phase = ? LIMIT 1)"
@@ -124,7 +125,7 @@ KEPT = "INSERT INTO run_values SELECT ?, * EXCLUDE (run) FROM samples WHERE run 
 
 
 class ValuesFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the values of one run come from."""
+    """The file with the values of one run, or the reason why there is none."""
 
     path: Path | SeatrialError
     """samples.parquet of a run, or values.parquet of a baseline; or why the run has no such file."""
@@ -278,7 +279,7 @@ def _printed_row(number: int, value: ImportedValue) -> tuple[object, ...]:
 
 
 def _reduce(connection: "duckdb.DuckDBPyConnection", number: int) -> None:
-    """From the samples of a run to a row for each metric and pair."""
+    """Reduce the samples of a run to a row for each metric and pair."""
     connection.execute(SHAPES)
     connection.execute(ROUNDS)
     phases = {phase for (phase,) in connection.execute("SELECT DISTINCT phase FROM shapes").fetchall()}
