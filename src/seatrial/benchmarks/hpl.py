@@ -40,9 +40,9 @@ FLOPS_OF_CUBE = 2 / 3
 LIKELY_OF_PEAK = 0.4
 """What HPL reaches at least on most machines, for the time that it will take; lists of the TOP500 begin there."""
 LIKELY_FLOPS_PER_S = 2e9
-"""Of a rank on a machine whose peak is not known: what a slow virtual machine does."""
+"""The rate of a rank on a machine of unknown peak: what a slow virtual machine does."""
 HPL_PART, HPCC_PART = 0.6, 0.2
-"""Of the time limit: the rest is for the start, the check of the result, and the other parts of HPCC."""
+"""Shares of the time limit: the rest is for the start, the check of the result, and the other parts of HPCC."""
 LEAST_ORDER, MOST_ORDER = 64, 100_000_000
 PARAMETERS = (
     Parameter(name="order", default=AUTO, meaning="order N of the matrix; auto: from memory", grows=0.5),

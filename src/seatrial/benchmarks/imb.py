@@ -29,11 +29,11 @@ END = re.compile(r"^#\s*All processes entering MPI_Finalize|Thanks for using", r
 MICROSECOND = 1e-6
 MEBIBYTE, MEGABYTE = 1 << 20, 10**6
 DECIMAL_SINCE = 2018
-"""From this version on MB is 10⁶ bytes."""
+"""The first version in which MB is 10⁶ bytes."""
 MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
 """Benchmark -> messages of the printed size that pass a process in the printed time."""
 TELLING_BYTES = 1 << 16
-"""From this size on rounding of time and rate cannot hide the difference between 10⁶ and 2²⁰."""
+"""The least size at which rounding of time and rate cannot hide the difference between 10⁶ and 2²⁰."""
 AGREEMENT = 0.02
 
 
