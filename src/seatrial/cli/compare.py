@@ -74,7 +74,7 @@ SIDE = (Mode.SIDE_BY_SIDE,)
 COMPARED = (Mode.COMPARE, Mode.TOGGLE, Mode.PROVE)
 FORMS = ("html", "markdown")
 LANES = 4
-"""Of a port that is named by its speed alone, as FDR."""
+"""Lanes of a port that is named by its speed alone, such as FDR."""
 PROOF = ("launcher", *HOSTS, "partition", *JOB)
 """How a proof reaches nodes."""
 

@@ -87,7 +87,7 @@ def check(
 
 
 def read_map(file: Path | None, live: bool) -> "FabricMap":
-    """From the file or the live fabric. Raises UsageError unless exactly one of the two is given."""
+    """The map in the file, or of the live fabric. Raises UsageError unless exactly one of the two is given."""
     if (file is None) != live:
         raise UsageError(
             "Exactly one source of the fabric is needed.", "Give a FILE with the output of ibnetdiscover, or --live."
