@@ -373,7 +373,7 @@ class Measurer:
         return lost.outcome == "timeout" and _is_survey(wanted) and self._caps.hangs_again(pair, wanted.shape.kernel)
 
     def _simplest(self, wanted: Round, pairs: tuple[Pair, ...]) -> Round:
-        """The same with few enough iterations that a merely slow pair delivers them in time."""
+        """The round with few enough iterations that a merely slow pair delivers them in time."""
         shape = self._caps.cut(wanted.shape, pairs) if _is_survey(wanted) else wanted.shape
         return msgspec.structs.replace(wanted, pairs=pairs, shape=shape)
 

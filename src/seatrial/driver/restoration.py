@@ -19,9 +19,9 @@ from seatrial.slurm.held_nodes import only_job, runs_on
 from seatrial.slurm.queue import job_ending
 
 STEP_S = 300.0
-"""For one of the commands that change the setting."""
+"""Time limit of one of the commands that change the setting."""
 END_S = 2.0
-"""For a benchmark that nobody has ended to react to SIGTERM."""
+"""Seconds for a benchmark that nobody has ended to react to SIGTERM."""
 PAUSES_S = (2.0, 8.0)
 """Between the three tries."""
 
@@ -63,7 +63,7 @@ def step_of(settings: ChangedSettings, change: Changed, *, usual: bool) -> Step:
 
 
 def by_hand(settings: ChangedSettings) -> str:
-    """For a person who has to restore it."""
+    """The commands by which a person restores it."""
     lines = []
     for change in settings.changes:
         if isinstance(change, ChangedFile):

@@ -83,7 +83,7 @@ def _remove(frame: Run, folder: WorkingFolder) -> None:
 
 
 def prepared(frame: Run, trial: StorageTrial, nodes: Sequence[NodePlaces], *, required: bool) -> str:
-    """As `prepare`; where storage is only a part of what is tried, a refusal is a remark."""
+    """The result of `prepare`; if storage is only a part of what is tried, a refusal is a remark."""
     try:
         return trial.prepare(nodes)
     except UsageError as error:

@@ -25,7 +25,7 @@ from seatrial.slurm.queue import cancel_named
 SUBMITTED = ".submitted"
 JOB_FILE = "job.json"
 SETTINGS_FILE = "settings-{}.json"
-"""With the SHA-256 of its content: it says what is executed, and may lie where others can write."""
+"""A name with the SHA-256 of the content: the file says what is executed, and may lie where others can write."""
 SCRIPT_FILE = "batch.sh"
 CLOSING_S = 3.0
 CANCELLED = "CANCELLED"

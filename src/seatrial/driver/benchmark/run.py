@@ -42,7 +42,7 @@ from seatrial.process.file_output import run_into
 
 LOOK_S = 60.0
 PATHS = 'for name do command -v "$name" && exit 0; done; echo seatrial-none'
-"""For a node's shell: the path of the first of the programs that it has."""
+"""A command of a node's shell that prints the path of the first of the programs that the node has."""
 PROGRAM = re.compile(r"[A-Za-z][\w.-]{0,60}")
 
 
