@@ -80,7 +80,7 @@ def too_many(tier: Mapping[str, int]) -> int:
 
 
 MOST_SWITCHES = 4096
-"""Of a tier: each is compared with each, which takes the square of their number in memory."""
+"""Most switches of a tier: each is compared with each, which takes the square of their number in memory."""
 
 
 def _between(cables: _Cables, lower: list[str], upper: list[str]) -> list[MissingCables]:
