@@ -116,7 +116,7 @@ def explain(error: BaseException) -> Failure:
 
 
 def _scarce(error: BaseException) -> Failure | None:
-    """For an error caused by a full disk or too little memory."""
+    """The failure of an error that a full disk or too little memory caused."""
     if isinstance(error, OSError) and error.errno in FULL:
         what = f"Writing failed: {error.strerror}."
         return _incomplete(ErrorKind.NO_SPACE, what, "Free some space, and run the command again.")
@@ -125,7 +125,9 @@ def _scarce(error: BaseException) -> Failure | None:
 
 
 def _refused(error: BaseException) -> Failure | None:
-    """For a file or folder that the system does not let us use, or a current folder that was removed (getcwd(3))."""
+    """The failure of a file or folder that the system does not let us use, or of a current folder that was removed
+    (getcwd(3)).
+    """
     if isinstance(error, FileNotFoundError) and error.filename is None:
         return _incomplete(ErrorKind.FAILED, "The current folder does not exist any more.", "Change to another one.")
     if not (isinstance(error, OSError) and error.errno in REFUSED):
