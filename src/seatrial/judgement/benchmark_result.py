@@ -45,14 +45,14 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     benchmark: Benchmark
     output: Output
-    """With the breaches of all gates."""
+    """The output, with the breaches of all gates."""
     plan: Plan | None
     steps: tuple[StepResult, ...]
     findings: tuple[Finding, ...]
     machine: tuple[Finding, ...]
     """What is wrong with the facts of its nodes."""
     ranks: dict[str, tuple[RankPlace, ...]]
-    """Where the probe's ranks were, which were started in the same way."""
+    """Node -> places of the probe's ranks, which were started in the same way."""
     limits: dict[str, float]
     job: Job
     """Its phases, and its nodes during it."""
@@ -75,7 +75,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """As of `seatrial judge --as output`."""
+        """The exit code, the same as that of `seatrial judge --as output`."""
         return CODES.get(self.word, ExitCode.INCOMPLETE)
 
 
@@ -195,7 +195,7 @@ def _given(recorded: RecordedRun) -> dict[str, float]:
 
 
 def limits_of_nodes(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
-    """By metric, in base units, the most that these nodes together can do; nothing where it is not known."""
+    """Metric -> the most that these nodes together can do, in base units; empty if that is unknown."""
     return {**_peak(benchmark, facts), **_path(benchmark, facts)}
 
 

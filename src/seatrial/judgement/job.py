@@ -94,7 +94,7 @@ def phases_of(steps: Sequence[StepResult], output: Output) -> Iterator[Phase]:
 
 
 def _limits(facts: Mapping[str, NodeFacts]) -> dict[str, Limit]:
-    """By node, from the first node to the others: with one pair for each node this is cheap for many nodes."""
+    """Node -> limit between the first node and the others: one pair for each node is cheap for many nodes."""
     names = list(facts)
     pairs = [(names[0], name) for name in names[1:]]
     lowest: dict[str, Limit] = {}

@@ -23,12 +23,12 @@ def by_node(ranks: Sequence[RankPlace]) -> dict[str, tuple[RankPlace, ...]]:
 
 
 def first_ranks(recorded: RecordedRun) -> dict[str, tuple[RankPlace, ...]]:
-    """Those of the run's first launch, which had all its nodes."""
+    """Node -> ranks of the run's first launch, which had all its nodes."""
     return by_node(recorded.starts[0].ranks) if recorded.starts else {}
 
 
 def of_variant(starts: Sequence[Start], variant: str) -> list[dict[str, tuple[RankPlace, ...]]]:
-    """Those of every launch under one setting."""
+    """Node -> ranks of every launch under one setting."""
     return [by_node(start.ranks) for start in starts if start.variant == variant]
 
 

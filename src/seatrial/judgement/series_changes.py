@@ -29,7 +29,7 @@ class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
     series: ValueSeries
     analysis: SeriesChanges
     changes: tuple[ChangePoint, ...]
-    """Those of at least the practical effect."""
+    """The changes of at least the practical effect."""
     small: int
     """Changes below the practical effect."""
     verdict: Verdict
@@ -39,7 +39,7 @@ class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
     """Why the absence of changes shows nothing; empty where it does, or there are changes."""
 
     def place(self, index: int) -> int:
-        """Of a value in the file, from its place among the values that are not missing."""
+        """The place of a value in the file, from its place among the values that are not missing."""
         return self.series.present[index]
 
 
@@ -119,7 +119,7 @@ def _stray(values: Sequence[float]) -> bool:
 
 
 def _size(change: ChangePoint) -> float:
-    """Of a change, as a share of the level before it; endless where that is 0."""
+    """The size of a change, as a share of the level before it; infinite if that is 0."""
     if change.before == 0:
         return float("inf")
     return abs(change.after - change.before) / abs(change.before)

@@ -51,7 +51,7 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
 
     label: str
     size: float
-    """Where both are compared."""
+    """The size at which both are compared."""
     ratio: Estimate
     """How many times as good the best one is; of single runs an interval without bounds."""
     outcome: Outcome
@@ -76,7 +76,7 @@ class FigureJudged(msgspec.Struct, frozen=True, kw_only=True):
 
     figure: Figure
     size: float
-    """Where the configurations are compared."""
+    """The size at which the configurations are compared."""
     curves: tuple[Curve, ...]
     """The best first, at that size; those without a value there last."""
     others: tuple[Beside, ...]
@@ -223,8 +223,8 @@ def _scatter(curves: Sequence[Curve]) -> Scatter | None:
 
 
 def _impossible(curves: Sequence[Curve], settled: float) -> Iterator[tuple[str, float, float]]:
-    """From the size on at which curves are compared, whatever is above the gate; of smaller ones what buffers and late
-    readings of a clock do not explain.
+    """Values above the gate, from the size on at which curves are compared; of smaller sizes, those that buffers and
+    late readings of a clock do not explain.
     """
     for curve in curves:
         if curve.limit is not None and curve.gate is not None:

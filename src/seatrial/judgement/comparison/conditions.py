@@ -28,7 +28,7 @@ OF_RUNS: dict[str, Callable[[RunSummary], str]] = {
 }
 """Conditions by the word that `--across` takes. An empty value is one that the run does not record."""
 OPTIONAL = ("cluster", "mpi-library", "ranks-per-node")
-"""Where a run does not record them, they are not compared."""
+"""Conditions that are not compared if a run does not record them."""
 MESSAGES, METRICS, NODES, PAIRS_AT_ONCE, VERIFICATION = "messages", "metrics", "nodes", "pairs-at-once", "verification"
 CONDITIONS = (*OF_RUNS, PAIRS_AT_ONCE, VERIFICATION)
 """What `--across` can permit. Without common messages, metrics or nodes there is nothing to compare."""

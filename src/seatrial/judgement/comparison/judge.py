@@ -85,7 +85,7 @@ def compare(
 
 
 def _rank_shares(first: RunSet, second: RunSet) -> tuple[RankShare, ...]:
-    """Of memory and link, where the numbers of ranks a node differ and facts give the limits."""
+    """The shares of memory and link, if the numbers of ranks a node differ and facts give the limits."""
     ranks = [[run.ranks_per_node for run in runs.runs if run.ranks_per_node] for runs in (first, second)]
     if not all(ranks) or median(ranks[0]) == median(ranks[1]):
         return ()
@@ -183,7 +183,7 @@ def _lost(row: Changed) -> bool:
 def _node_losses(
     tables: Sequence[MetricTable], metrics: Sequence[MetricChange], first: int, leaf_of: Mapping[str, str]
 ) -> tuple[dict[str, float], set[str]]:
-    """By node how much slower it became in the metric that shows most, and the nodes that are slower."""
+    """Node -> loss of speed in the metric that shows most, and the nodes that are slower."""
     slower = {
         node
         for metric in metrics

@@ -33,11 +33,11 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     deviation: float
     """Standard deviation of the logarithm of one run that the claim depends on."""
     runs: int | None
-    """Of each set, before and after; None: too many, or too little is known."""
+    """Runs of each set, before and after; None: too many, or too little is known."""
     more_runs: int | None
     """Runs after the change, where those of the archive are the ones before it."""
     node_hours: float | None
-    """Of `more_runs`; None where that or the duration of a run is not known."""
+    """Node-hours of `more_runs`; None if that or the duration of a run is unknown."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     effect: float
     runs: tuple[RunSummary, ...]
     nodes: int
-    """Of one run, the median."""
+    """Nodes of one run, the median."""
     node_hours_a_run: float | None
     needs: tuple[Need, ...]
 

@@ -17,7 +17,7 @@ from seatrial.statistics.run_comparison import CONFIDENCE, SubjectChange
 EXPLAINS = 0.5
 """A cause explains at least this part of the loss."""
 FEWEST_BLOCKS, MOST_BLOCKS = 3, 10
-"""Of four runs each. Fewer leave an interval too wide for most losses; more take longer than anybody waits."""
+"""Blocks of four runs each. Fewer leave an interval too wide for most losses; more take longer than anybody waits."""
 
 
 def with_proofs(comparison: Comparison, proofs: Sequence[Proof]) -> Comparison:
@@ -88,7 +88,7 @@ def _certainty(ratio: Estimate) -> float:
 
 
 def slowest_node(comparison: Comparison, suspect: Suspect) -> str:
-    """Of the suspect's nodes the one that lost most; the first where nothing says so."""
+    """The suspect's node that lost most; its first node if nothing shows a loss."""
     rows = [row for metric in comparison.metrics for row in metric.changed if row.subject.kind is SubjectKind.NODE]
     rows = [row for row in rows if row.subject.name in suspect.nodes and row.outcome is Outcome.SLOWER]
     return max(rows, key=lambda row: row.loss).subject.name if rows else suspect.nodes[0]

@@ -1,4 +1,4 @@
-"""From columns of values to outcomes: what is slower, faster, the same, or not decided."""
+"""Outcomes of columns of values: what is slower, faster, the same, or not decided."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from seatrial.statistics.run_comparison import CONFIDENCE, RunComparison, Subjec
 MOST_LISTED = 50
 """Changed subjects that are listed for each metric; the rest is counted."""
 FEWEST_RUNS = 2
-"""Of a pair in each set, before it is called slower or faster."""
+"""Runs of a pair in each set, before it is called slower or faster."""
 MOST_OF_CHANGE = 0.5
 """The middle run shows at least this part of the mean change."""
 MOST_LOG = 700.0
@@ -94,8 +94,8 @@ def _judged(compared: Sequence[tuple[Metric, ComparedSubjects]], threshold: floa
 
 
 def _repeated(columns: Columns, change: NDArray[np.float64], kind: SubjectKind) -> Flags:
-    """Where most runs show the change: a single bad run of several is instability, and one run of a pair may have
-    shared its cables. One run of a node may do, since it is seen over several pairs.
+    """Columns in which most runs show the change: a single bad run of several is instability, and one run of a pair may
+    have shared its cables. One run of a node may do, since it is seen over several pairs.
     """
     usual, later = np.log(columns.first), np.log(columns.second)
     fewest = 1 if kind is SubjectKind.NODE and columns.over_pairs else FEWEST_RUNS

@@ -9,7 +9,7 @@ from seatrial.model.words import count
 from seatrial.pairs.node_rounds import COLLECTIVE_KERNELS
 
 BUSY = 0.05
-"""Of one processor: other processes that used more are worth a note, whatever the peers do."""
+"""Share of one processor: other processes that used more are worth a note, whatever the peers do."""
 MOST_NOTES = 8
 
 

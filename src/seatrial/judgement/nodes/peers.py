@@ -14,11 +14,11 @@ from seatrial.model.units import SHARE
 from seatrial.statistics.estimates import MAD_TO_DEVIATION, median, median_estimate
 
 FEWEST_PEERS = 3
-"""Of two nodes that differ, either may be at fault."""
+"""The fewest nodes that are compared: of two that differ, either may be at fault."""
 SCATTERS = 4.5
 """Robust standard deviations beyond which a node is out of line."""
 LEAST_SCATTER, LEAST_SCATTER_OF_SHARE = 0.005, 0.0005
-"""Of the peers' value, and of a share: equal readings of a few nodes do not make a scatter of zero."""
+"""Shares of the peers' value, and of a share: equal readings of a few nodes do not make a scatter of zero."""
 FEWEST_RUNS = 6
 """Repetitions that a finding needs: the interval of fewer has less than 95 % confidence. A few show suspects."""
 LEAST_RATIO = 1e-9
@@ -32,7 +32,7 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
     measured: Estimate
     comparison: Comparison
     excess: float
-    """By how much it is worse, in units of the resolution."""
+    """Distance on the bad side of its peers, in units of the resolution."""
 
     @property
     def repeated(self) -> bool:
@@ -92,9 +92,10 @@ def _noise(usual: float, singles: Sequence[Sequence[float]]) -> float:
 
 
 def _ratios(measure: Measure, runs: Mapping[str, Runs]) -> Mapping[str, list[float]]:
-    """Of each node to the median of all nodes in the same repetition, so that what disturbs all of them disappears.
+    """Ratios of each node to the median of all nodes in the same repetition, so that what disturbs all of them
+    disappears.
 
-    Of a share the difference. Repetitions with too few nodes show nothing.
+    Shares have differences instead. Repetitions with too few nodes show nothing.
     """
     ratios: dict[str, list[float]] = {node: [] for node in runs}
     for repetition in sorted({number for values in runs.values() for number in values}):
@@ -133,7 +134,7 @@ def _median_alone(ratio: Estimate) -> Estimate:
 
 
 def _excess(ratio: Estimate, comparison: Comparison) -> float:
-    """By how much the whole interval is worse than the peers, in units of the resolution."""
+    """Distance of the whole interval on the bad side of the peers, in units of the resolution."""
     measure, resolution = comparison.measure, comparison.resolution
     if measure.metric == SHARE:
         return ratio.low / resolution

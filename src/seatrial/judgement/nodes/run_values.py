@@ -19,7 +19,7 @@ from seatrial.pairs.node_rounds import CORE, NODE
 from seatrial.statistics.estimates import median
 
 IN_ARCHIVE = "in the archive"
-"""Of storage, unless `--storage` names a folder."""
+"""The name of the storage, unless `--storage` names a folder."""
 LEFT_OUT = frozenset({Measure.OTHERS})
 """What other processes used says nothing of what the node can do."""
 ARRAYS = {
@@ -38,7 +38,7 @@ class NodeValue(msgspec.Struct, frozen=True, kw_only=True):
     metric: Metric
     node: str
     value: float
-    """Of a share of the work the slowdown by it: 1.01 for 1 %."""
+    """The value; for a share of the work, the slowdown by it: 1.01 for 1 %."""
     spread: float | None
     """Standard deviation of the logarithm over repetitions; None: too few."""
 
@@ -81,7 +81,7 @@ def _hottest(measurements: Sequence[GroupMeasurement]) -> Iterator[NodeValue]:
 
 
 def _comparable_runs(figures: NodeFigures) -> Mapping[Measure, list[float]]:
-    """By figure a positive number for each repetition, so that ratios of them mean something."""
+    """Figure -> a positive number for each repetition, so that ratios of them mean something."""
     kept = without(figures, impossible(figures, limits_of(figures, None, 0)))
     runs = {
         measure: [1 + value if measure.metric == SHARE else value for value in values.values()]

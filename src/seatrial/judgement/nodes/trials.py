@@ -88,7 +88,7 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
 
 
 def _suspicion(node: str, measure: Measure, trials: NodeTrials) -> str:
-    """By how much a node is out of line, and why that is not decided."""
+    """The note on a node that is out of line: by how much, and why that is not decided."""
     ratio = next(one.ratios[node] for one in trials.comparisons if one.measure is measure and node in one.ratios)
     if ratio.runs < FEWEST_RUNS:
         return (
