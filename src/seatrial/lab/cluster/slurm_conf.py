@@ -152,7 +152,7 @@ def slurm_conf(plan: LabPlan, folder: str, mpi: str = JOINS_NONE) -> str:
 
 
 def _node_line(plan: LabPlan, node: str) -> str:
-    """With a feature, where there are nodes of two rates, and with generic resources, where they are counted."""
+    """The line of a node, with a feature if there are nodes of two rates, and generic resources if they are counted."""
     words = [f"NodeName={node}", f"NodeAddr={plan.address(node)}", "Sockets=1 CoresPerSocket=2 ThreadsPerCore=1"]
     words += ["RealMemory=1000", *([f"Feature={plan.feature_of(node)}"] if plan.second_rate_bit_per_s else [])]
     return " ".join([*words, *([f"Gres={GRES}:{GRES_COUNT}"] if plan.accounts else [])])
