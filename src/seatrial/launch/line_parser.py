@@ -51,7 +51,7 @@ _WRAPPERS = {
     "likwid-pin": _manner("c s", binding=None),
     "hwloc-bind": _manner("mempolicy pid", binding=None),
 }
-"""From env(1), nice(1), taskset(1), numactl(8), hwloc-bind(1) and their like; salloc takes srun's options."""
+"""The options of env(1), nice(1), taskset(1), numactl(8), hwloc-bind(1) and their like; salloc takes srun's options."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.ASCII | re.DOTALL)
 _LOCATION = re.compile(r"~?\^?(all|root|0x[0-9a-fA-F]+|[a-zA-Z]+[0-9]{0,9}:[0-9a-z:.=-]+)")
 

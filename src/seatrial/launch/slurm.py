@@ -145,7 +145,9 @@ class SlurmLauncher:
         return tuple(name for name in chosen if name not in dead), tuple(dead.values())
 
     def _nodes_of_job(self) -> tuple[str, ...]:
-        """From Slurm, since a variable may be another job's. Raises LaunchError for a job that is over or not ours."""
+        """The nodes of the job from Slurm, since a variable may be another job's. Raises LaunchError for a job that is
+        over or not ours.
+        """
         task = os.environ.get("SLURM_PROCID", "0")
         if os.environ.get("SLURM_STEP_ID") and task.isdecimal() and int(task) > 0:
             raise UsageError(
@@ -273,7 +275,7 @@ class SlurmLauncher:
         return self._start(nodes, log, PLAIN, MPIEXEC)
 
     def _patience_s(self) -> float:
-        """For this start."""
+        """The time limit of this start, in seconds."""
         self._starts += 1
         return HURRIED_START_S if self.hurried and self._starts == 1 else START_TIMEOUT_S
 
