@@ -25,9 +25,9 @@ FULL_LANES = 4
 MOST_ADAPTERS = 16
 """Adapters that a node gets at most: more than any board has slots for."""
 MTUS = (256, 512, 1024, 2048, 4096)
-"""Of InfiniBand."""
+"""The sizes of InfiniBand's MTU."""
 LEAST_MTU, MOST_MTU = 576, 9216
-"""Of Ethernet, and more than its standard's 1500 where switches permit it."""
+"""The range of Ethernet's MTU; more than its standard's 1500 if switches permit it."""
 ETHERNET = re.compile(r"([0-9.]+)G")
 """2.5G, 100G: the rate of an Ethernet port, however it was written."""
 SLOWEST_ETHERNET, FASTEST_ETHERNET = 1e6, 1.6e12
