@@ -46,5 +46,5 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     figure: Figure
     size: float
-    """In what the figure is over; 0 where that is nothing."""
+    """The size, in what the figure is over; 0 if that is nothing."""
     value: float

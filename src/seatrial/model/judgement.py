@@ -23,7 +23,7 @@ class LeafLoad(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     """Nodes that sent or received at the same time."""
     bytes_per_s: Estimate
-    """Of all of them together, one value a round."""
+    """The rate of all nodes of the leaf together, one value a round."""
     alone_bytes_per_s: float
     """What the same nodes reach one at a time, added up."""
     share: float
@@ -38,16 +38,16 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
     leaves: tuple[LeafLoad, ...] = ()
     bisection_bytes_per_s: Estimate | None = None
-    """Of all pairs together while half of the nodes send to the other half; the median over such rounds."""
+    """The rate of all pairs together while half of the nodes send to the other half; the median over such rounds."""
     bisection_pairs: int = 0
-    """In one such round."""
+    """Pairs in one such round."""
     bisection_share: float | None = None
-    """Of what the same pairs reach one at a time."""
+    """Share of what the same pairs reach one at a time."""
     oversubscription: float | None = None
     """Measured: how many times what they carry under load the nodes of a leaf could send; the median over leaves. 1
     where uplinks limit no pair."""
     design_oversubscription: float | None = None
-    """The same by the widths and speeds of the cables; None where these are not known."""
+    """Oversubscription by the widths and speeds of the cables; None if these are unknown."""
     undecided: tuple[str, ...] = ()
     """Leaves whose uplinks carried less than others, and were neither confirmed as slow nor cleared."""
     detectable_ratio: float | None = None
@@ -134,7 +134,7 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True):
 
     metric: str
     value: float
-    """In the unit of the metric."""
+    """The value, in the unit of the metric."""
     text: str
     """Which side of it is bad: `suspected below`."""
 
@@ -165,9 +165,9 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int = 0
     """Ordered pairs whose bandwidth was measured."""
     with_limit: int = 0
-    """Of these, pairs that were compared with their limit."""
+    """Pairs that were compared with their limit."""
     with_peers: int = 0
-    """Of these, pairs that were compared with their peers."""
+    """Pairs that were compared with their peers."""
     earlier_runs: int = 0
     """Runs with which the nodes were compared."""
     verified_bytes: int = 0
@@ -210,7 +210,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     peers_bandwidth_bytes_per_s: float | None
     """What pairs are compared with: the median over nodes of each node's best pair."""
     peers_latency_s: float | None
-    """The same of one-way latency, each node's pair with the least; between leaves where such pairs were measured."""
+    """The median over nodes of the least one-way latency of each node's pairs; between leaves if such pairs were
+    measured."""
     notes: tuple[str, ...]
     """Sentences that qualify the verdicts: what could not have been seen, what was left out and why."""
     complete: bool
@@ -229,11 +230,11 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """What the run could have shown, by metric."""
     thresholds: tuple[Threshold, ...] = ()
     populations: tuple[Population, ...] = ()
-    """Where the nodes have two paces: both, the slower first."""
+    """Both paces of the nodes if they have two, the slower first; else empty."""
     before: tuple[Before, ...] = ()
-    """In a user's own job: the nodes compared with earlier runs."""
+    """The nodes of a user's own job, compared with earlier runs."""
     past: tuple[PastRatio, ...] = ()
-    """With a baseline: every node compared with it."""
+    """Every node compared with the baseline, if there is one."""
     compared: Compared | None = None
     """What the verdicts rest on; None where nothing was judged."""
     damage: tuple[str, ...] = ()

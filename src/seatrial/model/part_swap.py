@@ -18,7 +18,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[dict[str, str], ...]
     """The parts of each place, kind -> name, in the order in which places are printed."""
     results: dict[str, bool]
-    """By place, or places joined with +: whether the measurement was good. Empty: not measured yet."""
+    """Place, or places joined with + -> whether the measurement was good. Empty: not measured yet."""
     run: str = ""
     """The run that measured it; empty if none was named."""
     time: str = ""

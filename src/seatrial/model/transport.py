@@ -43,7 +43,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     carrier: Carrier | None = None
     environment: dict[str, str] = {}
     slows: Kernel = Kernel.ONEWAY
-    """Where hobbling shows: bandwidth, or latency (PINGPONG)."""
+    """The kernel in which hobbling shows: bandwidth, or latency (PINGPONG)."""
     rail: str = ""
     """The one rail that it is measured over; empty: as the MPI chooses."""
     held: dict[str, str] = {}
@@ -78,7 +78,7 @@ class VariantNote(msgspec.Struct, frozen=True, kw_only=True):
     failure: str = ""
     """Why it did not start, or what became of it; empty: it was measured."""
     sent_bytes: int = 0
-    """By the probe, warm-up included, in the direction that was sent most in."""
+    """Bytes that the probe sent, warm-up included, in the direction that was sent most in."""
     counted: tuple[Counted, ...] = ()
     """Empty where counters were not read."""
     declared: Declared | None = None
