@@ -68,7 +68,7 @@ def _words(both: str) -> list[str]:
 
 
 def _named(place: SlotPlace) -> SlotPlace:
-    """With the socket in front of the channel: every socket has a channel A."""
+    """The place with the socket in front of the channel: every socket has a channel A."""
     if place.channel and place.socket is not None:
         return place._replace(channel=f"P{place.socket} {place.channel}")
     return place
