@@ -151,7 +151,7 @@ def _chased_bytes(core_bytes: int) -> int:
 
 
 def _numa_distances(nodes: Sequence[NodePlaces], repetition: int, core_bytes: int) -> Iterator[GroupRound]:
-    """From each NUMA node to the memory of each; after the first repetition only from the first one to the last."""
+    """Rounds from each NUMA node to the memory of each; after the first repetition only from first to last."""
     most = max(len(one.numa) for one in nodes)
     cells = [(core, memory) for core in range(most) for memory in range(most)] if repetition == 0 else [(0, most - 1)]
     for core, memory in cells if most > 1 else ():
