@@ -19,9 +19,9 @@ MOST_BINS = 36
 LEAST_BAR = 3
 """Pixels of a bar of one pair, however many others there are."""
 LOGARITHMIC = 20
-"""From this ratio of the greatest to the least value on the axis is logarithmic."""
+"""The ratio of the greatest to the least value from which the axis is logarithmic."""
 ROOM = 0.03
-"""Of the axis, on both sides."""
+"""Share of the axis that stays empty on both sides."""
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ class Distribution(Block, frozen=True, kw_only=True):
 
     @property
     def svg(self) -> DistributionPlaces:
-        """Where everything is on the page."""
+        """The places of everything on the page."""
         return places(self)
 
 

@@ -16,7 +16,7 @@ ERROR = "error"
 """The kind of an object that has no data, since the command could not be carried out."""
 
 WORDS = tuple(dict.fromkeys([*Verdict, "INCOMPLETE", *(outcome.value.upper() for outcome in Outcome)]))
-"""With which headlines begin."""
+"""The words with which headlines begin."""
 
 
 def _described(text: str, **schema: object) -> msgspec.Meta:
@@ -41,7 +41,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """As standard error shows it."""
+        """The sentence that standard error shows."""
         return f"{self.what} {self.remedy}".strip()
 
 

@@ -14,7 +14,7 @@ from seatrial.render.report import Block
 
 LABEL_LENGTH = 22
 LETTER_WIDTH, LINE_HEIGHT = 7, 14
-"""Of labels; pixels."""
+"""The size of labels, in pixels."""
 MOST_HALF = 600
 """Pixels of a drawing that fits beside another."""
 SIDE, WIDE_SIDE, MOST_BESIDE = 480, 760, 20
@@ -116,7 +116,7 @@ class Matrix(Block, frozen=True, kw_only=True):
 
     @property
     def svg(self) -> MatrixPlaces:
-        """Where everything is on the page."""
+        """The places of everything on the page."""
         return places(self)
 
 

@@ -43,7 +43,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Axis(msgspec.Struct, frozen=True, kw_only=True):
-    """From `low` to `high`, with a line at each tick (value and label)."""
+    """An axis from `low` to `high`, with a line at each tick (value and label)."""
 
     low: float
     high: float
@@ -71,7 +71,7 @@ class Plot(Block, frozen=True, kw_only=True):
 
     @property
     def svg(self) -> "PlotPlaces":
-        """Where everything is on the page."""
+        """The places of everything on the page."""
         return places(self)
 
 
@@ -163,7 +163,7 @@ def _with_one_label(near: Sequence[tuple[float, str]]) -> Iterator[tuple[float, 
 
 
 def _labels_apart(curves: Sequence[Curve]) -> tuple[Curve, ...]:
-    """The same with labels moved down where they would cover each other."""
+    """The curves with labels moved down that would cover each other."""
     lowest = -math.inf
     moved = list(curves)
     for place in sorted(range(len(curves)), key=lambda each: curves[each].label_y):
