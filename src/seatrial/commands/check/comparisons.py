@@ -43,7 +43,7 @@ def verified_bytes(measurement: Measurement) -> int:
 
 
 def comparisons_text(compared: Compared | None) -> str:
-    """For the line `compared` of the report; empty where nothing was measured."""
+    """The text of the report's line `compared`; empty if nothing was measured."""
     if compared is None or not compared.pairs:
         return ""
     parts = []

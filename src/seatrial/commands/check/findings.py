@@ -20,7 +20,7 @@ from seatrial.node.processor_sets import numbers
 from seatrial.statistics.estimates import median, median_estimate
 
 MOST_CPUS = 4
-"""Of a rank that are listed: a core and its siblings. A rank that is not bound may run on all of a node."""
+"""Processors of a rank that are listed: a core and its siblings. A rank that is not bound may run on all of a node."""
 BEST_PAIRS = "median of the pairs that are not slow"
 """What `References` holds for bandwidth and for latency."""
 
@@ -35,9 +35,9 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     look: SecondLook | None = None
     """At bandwidth."""
     ranks: Ranks = {}
-    """By node, as far as their processors are known."""
+    """Node -> its ranks, as far as their processors are known."""
     resent: Mapping[str, float] = {}
-    """By node: which part of its TCP segments it had to send again while it was measured."""
+    """Node -> share of its TCP segments that it had to send again while it was measured."""
 
 
 def slow_link(suspect: PartSuspect, scene: Scene) -> Finding:
@@ -98,7 +98,9 @@ def waits_for_processor(suspect: PartSuspect, scene: Scene) -> Finding:
 
 
 def long_waits(suspect: PartSuspect, scene: Scene) -> LongWaits | None:
-    """Of the nodes that the suspect is or may be, or of the ends of a pair; None where no rank waited long."""
+    """The longest wait of the nodes that the suspect is or may be, or of the ends of a pair; None if no rank waited
+    long.
+    """
     nodes = nodes_of(suspect)
     if suspect.subject.kind is SubjectKind.PAIR:
         nodes = {name for pair in suspect.pairs for name in pair}

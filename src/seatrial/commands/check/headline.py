@@ -117,7 +117,7 @@ class Machine(enum.StrEnum):
 
 
 def machine(judgement: Judgement) -> Machine:
-    """By the findings on the machine; good only where every pair and node that was measured passed."""
+    """The machine's state by the findings on it; good only if every pair and node that was measured passed."""
     faults = of_machine(judgement.findings)
     rest = msgspec.structs.replace(judgement, findings=faults)
     if any(finding.at_fault for finding in faults):

@@ -37,11 +37,11 @@ from seatrial.pairs.separate_rounds import cables_known, on_two_levels
 from seatrial.pairs.survey import BANDWIDTH, thinned
 
 SHARE = 0.2
-"""Of the rounds and of the time of the survey: what the first rounds under load may take ..."""
+"""Share of the rounds and of the time of the survey that the first rounds under load may take."""
 LEAST_S = 10.0
-"""... or this long, where the survey was short."""
+"""The time that the first rounds under load may take if the survey was short."""
 ONE_KERNEL_BYTES_PER_S = 0.5e9
-"""Where nodes share a kernel, all pairs together must stay below this, or its cores may be the bottleneck. On 2 cores,
+"""All pairs of nodes that share a kernel must stay below this together, or its cores may be the bottleneck. On 2 cores,
 4 streams of 117 MB/s over trunks of half that together carried 50 % of it, as they should; more was not tried."""
 
 MOST_STEPS = 3

@@ -33,7 +33,8 @@ from seatrial.model.measurement import Measurement
 from seatrial.statistics.estimates import median
 
 RUNS_ERROR = 2.5
-"""In scatters of a run: (4.03 + 2.02) / sqrt(6), Student's t of 5 degrees of freedom for the interval and for 95 %."""
+"""The error of a run in scatters: (4.03 + 2.02) / sqrt(6), Student's t of 5 degrees of freedom for the interval and for
+95 %."""
 
 
 class Looks(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,13 +44,15 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
     earlier: Compared | None
     """None: there was one look only."""
     least: float
-    """By how much it must lie below its peers."""
+    """The share by which it must lie below its peers."""
     suspect: bool
     """Whether it was measured again since it carried less, and not to compare others with it."""
 
     @property
     def slow(self) -> bool:
-        """For certain, and not only for some seconds: traffic of other jobs that shares an uplink pauses."""
+        """Whether it is slow for certain, and not only for some seconds: traffic of other jobs that shares an uplink
+        pauses.
+        """
         looked_slow = self.earlier is not None and self.earlier.ratio.value < 1 - self.least
         return looked_slow and self.latest.slow(self.least)
 
@@ -70,7 +73,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """What the nodes of each leaf that took part reach one at a time, added up."""
     of_peers: Mapping[Key, float]
     lack: Mapping[Key, float]
-    """By how much each must lie below its peers; see `leaf_comparison.lacks`."""
+    """The share by which each must lie below its peers; see `leaf_comparison.lacks`."""
     low: Sequence[Key]
     """Leaves below that line, the worst first."""
     slower_group: Sequence[Key]
@@ -110,7 +113,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
         return compared(self.found, self.offered, self.lack, self.doubted, ago=ago)
 
     def looks(self, effect: float) -> list[Looks]:
-        """Of the leaves that were measured again."""
+        """The looks at the leaves that were measured again."""
         earlier = {leaf.key: leaf for leaf in self.compared(ago=1)}
         suspects = {*self.low} | (self.found.keys() - self.lack.keys())
         return [

@@ -45,7 +45,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.verdict is Verdict.INCONCLUSIVE and not self.unproved
 
     def decided(self, verdict: Verdict, why: str = "", *, unproved: bool = False, refuted: bool = False) -> "Judged":
-        """The same with another verdict, and why."""
+        """A copy with another verdict, and why."""
         return msgspec.structs.replace(
             self,
             verdict=verdict,
@@ -57,7 +57,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
     def opened(self, why: str, *, unproved: bool = False, refuted: bool = False) -> "Judged":
-        """The same, not decided: INCONCLUSIVE, and why."""
+        """A copy that is not decided: INCONCLUSIVE, and why."""
         return self.decided(Verdict.INCONCLUSIVE, why, unproved=unproved, refuted=refuted)
 
 

@@ -146,7 +146,7 @@ class SecondLook:
         )
 
     def long_waits(self, nodes: Collection[str], pairs: Collection[Pair]) -> LongWaits | None:
-        """Of these nodes the one whose rank waited longer for a processor than those of the controls; None: none."""
+        """The node of these whose rank waited longer for a processor than those of the controls; None: none did."""
         return self._ranks.longest(nodes, [pair for pair in pairs if pair in self._over])
 
     def _one_level(self, pooled: Sequence[float]) -> bool:
@@ -218,7 +218,9 @@ class SecondLook:
         return kept
 
     def _wait(self, ends: Ends | None) -> float:
-        """For how much of the time of a run its ranks had no processor: of a stream the one that waited longer."""
+        """Share of a run's time for which its ranks had no processor; for a stream, that of the rank that waited
+        longer.
+        """
         if ends is None:
             return 0.0
         return min(sum(ends), 1.0) if self._round_trips else max(ends)
@@ -243,7 +245,7 @@ class SecondLook:
         return 2 * (1 - math.exp(level)) >= beside and explained(math.exp(level + value), wait)
 
     def _margins(self, pair: Pair, relative: Runs) -> Runs:
-        """By how much each run is above the line: that of the peers, or that of the limit where it is nearer."""
+        """Distance of each run above the line: that of the peers, or that of the limit if it is nearer."""
         floor = self._floor_of(pair)
         return {run: min(value + self._effect, self._over[pair][run] - floor) for run, value in relative.items()}
 
@@ -301,7 +303,7 @@ def _middle(values: Sequence[float]) -> float:
 
 
 def _share(logs: Sequence[float]) -> Estimate:
-    """With the interval of the median: order statistics, which survive the exponential."""
+    """The share with the interval of the median: order statistics, which survive the exponential."""
     found = median_estimate(logs)
     return msgspec.structs.replace(
         found, value=math.exp(found.value), low=math.exp(found.low), high=math.exp(found.high)

@@ -25,7 +25,7 @@ class Survey:
         """All that counts: without what the last look made worthless."""
         self.nodes: set[str] = set()
         self.retested: dict[str, set[Pair]] = {BANDWIDTH: set(), LATENCY: set()}
-        """Without those whose retest the last look made worthless."""
+        """The retested pairs without those whose retest the last look made worthless."""
         self._again: dict[str, set[Pair]] = {BANDWIDTH: set(), LATENCY: set()}
         """All that were measured again, by metric."""
         self.stalled: set[Pair] = set()
@@ -91,7 +91,7 @@ class Survey:
         return self._survey_runs
 
     def verdicts(self, metric: str) -> MetricVerdicts:
-        """By the survey alone."""
+        """The verdicts by the survey alone."""
         return self._verdicts[metric]
 
     def good(self, metric: str) -> Crossings:

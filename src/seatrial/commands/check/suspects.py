@@ -29,7 +29,7 @@ from seatrial.statistics.estimates import median
 FAR_LATER = 2.0
 """Times the latency of its peers."""
 FEW_PAIRS = 0.02
-"""Of all pairs of nodes: more that are far later than their peers are at another distance."""
+"""Share of all pairs of nodes: more pairs that are far later than their peers are at another distance."""
 
 
 class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     open: tuple[PartSuspect, ...]
     """Measured again, and its runs lie on both sides of the line."""
     acquitted: Mapping[str, Crossings]
-    """By metric: pairs that are clearly good, with the parts that they cross."""
+    """Metric -> pairs that are clearly good, with the parts that they cross."""
     without_stalls: Crossings
     """Pairs of which no round trip waited for a retransmission."""
     too_fast: tuple[PartSuspect, ...]
@@ -224,7 +224,7 @@ def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
 
 
 def _alone_late(pairs: Sequence[Blamed], evidence: Mapping[Pair, MeasuredPair], references: References) -> list[Blamed]:
-    """Of late pairs that no part explains the few that are far later than their peers, to be measured again.
+    """The few late pairs that no part explains and that are far later than their peers, to be measured again.
 
     Many, or pairs that are a little later, lie at another distance; a switch more on the way does not double a round
     trip, and it is on the way of more than one pair.

@@ -24,7 +24,7 @@ from seatrial.model.words import count, some
 from seatrial.statistics.estimates import median, median_estimate
 
 BISECTION = 0.4
-"""Of the nodes: a round with this share of pairs loads the whole fabric. An odd number of leaves leaves one out."""
+"""Share of the nodes: a round with as many pairs loads the whole fabric. An odd number of leaves leaves one out."""
 MOST_CABLES = 4
 PEERS = "median of other leaves in the same rounds"
 
@@ -193,14 +193,14 @@ def _finding(leaf: str, ways: Sequence[Compared], scene: Scene) -> Finding:
 
 
 def _rounds_apart(key: Key, scene: Scene) -> list[Sequence[Measurement]]:
-    """Those in which this leaf alone was under load."""
+    """The rounds in which this leaf alone was under load."""
     nodes = set(apart(scene.found[key])[-1].nodes)
     end = 0 if key[1] is Direction.OUT else 1
     return [flows for flows in scene.rounds if {one.pair[end] for one in flows} == nodes]
 
 
 def _pairs(key: Key, scene: Scene) -> tuple[Pair, ...]:
-    """Of the latest round in which the leaf was under load."""
+    """The pairs of the latest round in which the leaf was under load."""
     return tuple(sorted(one.pair for one in _rounds_apart(key, scene)[-1]))
 
 
