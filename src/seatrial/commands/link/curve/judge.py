@@ -52,7 +52,7 @@ class Curve(Outcome, frozen=True, kw_only=True):
     plateau: Plateau | None
     limit: Limit | NoLimit
     places: CurvePlaces | None
-    """Where its ranks ran; None where they did not report it."""
+    """The places of its ranks; None if the ranks did not report them."""
     clock: ClockReading | None
     """Whether the clock is fine enough; None where it is unknown."""
 

@@ -22,7 +22,7 @@ from seatrial.pairs.sizes import (
 )
 
 GRID_SHARE = 0.7
-"""Of the budget; the rest is for the closer look."""
+"""Share of the budget; the rest is for the closer look."""
 MOST_STEPS = 10
 """Halvings of the gap around a switch; from half an octave to 2 % it takes 5."""
 PILOT_BYTES = 8

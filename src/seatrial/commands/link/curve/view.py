@@ -220,7 +220,7 @@ def _iterations(point: CurvePoint) -> list[tuple[str, str]]:
 
 
 def ranks(places: CurvePlaces) -> str:
-    """Where the ranks ran, and where the MPI's own launcher would have put them."""
+    """The places of the ranks, and those that the MPI's own launcher would have chosen."""
     here = "; both nodes are one machine" if places.one_machine else ""
     waits = "; they share a core, so each waits for the other" if places.measured.share else ""
     said = f"{_spots(places.measured)}, started by {places.measured.line}{here}{waits}"
@@ -245,7 +245,7 @@ def _spots(spots: Spots) -> str:
 
 
 def clock_lines(clock: ClockReading | None) -> list[str]:
-    """Where the clock is too coarse for percentiles, or too slow to read; nothing where it suffices."""
+    """Lines on a clock that is too coarse for percentiles, or too slow to read; empty if it suffices."""
     if clock is None:
         return []
     lines = []

@@ -58,7 +58,7 @@ class Saturation(Outcome, frozen=True, kw_only=True):
     ranks_needed: int | None
     """The least number measured that drives the port (`ENOUGH`)."""
     one_rank_share: Estimate | None
-    """Of the most that any number of ranks carried."""
+    """Share of the most that any number of ranks carried."""
     limit: Limit | NoLimit
 
 
@@ -106,7 +106,7 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
 
 
 Rounds = Mapping[tuple[Kernel, int, int, int], list[Measurement]]
-"""By kernel, message size, ranks a node and repetition; only rounds of which every pair delivered."""
+"""(Kernel, message size, ranks a node, repetition) -> measurements; only rounds of which every pair delivered."""
 
 
 def _rounds(measurements: Iterable[Measurement]) -> Rounds:

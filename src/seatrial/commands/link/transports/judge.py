@@ -57,7 +57,7 @@ class Transports(Ablated, frozen=True, kw_only=True):
     rail: str = ""
     """The one rail that the MPI was restricted to; empty: it could choose."""
     held: dict[str, str] = msgspec.field(default_factory=dict)
-    """By which settings."""
+    """The settings by which the MPI was restricted to `rail`."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: 
 
 
 def _limit(facts: Mapping[str, NodeFacts], pair: tuple[str, str], default: Effect, rail: str) -> Limit | NoLimit:
-    """Of the rail, where one is named. None within a node, nor where nodes of one kernel use its memory."""
+    """The limit of the rail, if one is named, else of the path. NoLimit within a node or a kernel's memory."""
     path = f"{pair[0]}>{pair[1]}"
     if is_within(pair):
         return NoLimit(path=path, reason="both ranks are on one node")
