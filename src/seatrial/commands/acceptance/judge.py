@@ -69,7 +69,7 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Of all benchmarks."""
+        """The findings of all benchmarks."""
         return tuple(finding for item in self.items for finding in item.findings)
 
     @property

@@ -70,7 +70,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the benchmark's main figure; empty: the files do not say."""
     notes: tuple[str, ...] = ()
     limits: dict[str, RateLimit] = {}
-    """By label what facts of runs permit between their nodes."""
+    """Label -> what facts of runs permit between their nodes."""
 
 
 def read_configurations(wanted: Wanted, waiting: Callable[[str], None] | None = None) -> Read:

@@ -55,7 +55,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     benchmark: tuple[str, ...]
     """Empty: the command that measured the newest of these runs, if it is the caller's."""
     run_s: float = UNKNOWN_RUN_S
-    """For which nodes are held for each run of it."""
+    """Seconds for which nodes are held for each run of it."""
     blocks: int
     """0: as many as the variance of the compared runs asks for."""
     dry_run: bool

@@ -109,7 +109,7 @@ def _blocks(facts: Mapping[str, NodeFacts], found: Drift) -> Iterator[Block]:
 
 
 def _word(found: Drift) -> str:
-    """Without a finding: INCOMPLETE where a node is missing, NOTE where something differs or changed."""
+    """The headline's word without a finding: INCOMPLETE if a node is missing, NOTE if something differs or changed."""
     if found.exit_code is ExitCode.INCOMPLETE:
         return "INCOMPLETE"
     differs = found.differences or found.changes or found.against or found.findings

@@ -54,7 +54,7 @@ def read_history(
 def _histories(
     runs: Sequence[StoredRun], tables: Sequence[MetricTable], name: str, subject: Subject
 ) -> Iterator[History]:
-    """Of each metric with such a name that these runs have of the subject."""
+    """The histories of the metrics of this name that these runs have of the subject."""
     leaf_of = {node: leaf for run in runs for node, leaf in run.summary.leaf_of.items()}
     for table in tables:
         if table.metric.name.startswith(name):
@@ -121,6 +121,6 @@ def _explained(change: ChangePoint, runs: tuple[StoredRun, ...], subject: Subjec
 
 
 def _facts(run: StoredRun, subject: Subject) -> dict[str, NodeFacts]:
-    """Of the nodes of the subject, or of all."""
+    """The facts of the subject's nodes, or of all nodes."""
     nodes = nodes_of(subject)
     return parse_all({node: text for node, text in run.facts_texts().items() if not nodes or node in nodes})

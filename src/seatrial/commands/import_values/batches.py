@@ -1,4 +1,4 @@
-"""From files of other programs to batches: the values of one run each. Unlike input is refused."""
+"""Make batches from files of other programs: the values of one run each. Unlike input is refused."""
 
 import math
 import re
@@ -50,14 +50,16 @@ def read_batches(files: Sequence[tuple[Source, str]], wanted: Wanted) -> tuple[B
 
 
 def _left_in(files: Sequence[tuple[Source, str]], wanted: Wanted) -> list[tuple[Source, str]]:
-    """Without files of a folder of outputs that are not the output of a benchmark: what jobs printed beside it."""
+    """The files without those of a folder of outputs that are not the output of a benchmark: what jobs printed beside
+    it.
+    """
     if wanted.form or not any(source.in_folder and detected(text) for source, text in files):
         return list(files)
     return [(source, text) for source, text in files if not source.in_folder or detected(text)]
 
 
 def _ordered(files: Sequence[tuple[Source, str]]) -> list[tuple[Source, str]]:
-    """By name, numbers as numbers: run-2 before run-10."""
+    """The files sorted by name, numbers as numbers: run-2 before run-10."""
     order = {name: place for place, name in enumerate(natural_sorted({source.file for source, _ in files}))}
     return sorted(files, key=lambda one: order[one[0].file])
 

@@ -35,7 +35,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[str, ...]
     batches: tuple[Batch, ...]
     already: tuple[str, ...] = ()
-    """Those of `runs` that an earlier import of the same values wrote, which may have been interrupted."""
+    """The `runs` that an earlier import of the same values wrote, which may have been interrupted."""
 
 
 def import_files(

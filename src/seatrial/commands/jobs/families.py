@@ -101,19 +101,19 @@ class Names:
     """Names as they are printed: as they are."""
 
     def user(self, name: str) -> str:
-        """Of a user."""
+        """The printed name of a user."""
         return name
 
     def name(self, name: str) -> str:
-        """Of a job."""
+        """The printed name of a job."""
         return name
 
     def partition(self, name: str) -> str:
-        """Of a partition."""
+        """The printed name of a partition."""
         return name
 
     def node(self, name: str) -> str:
-        """Of a node."""
+        """The printed name of a node."""
         return name
 
 

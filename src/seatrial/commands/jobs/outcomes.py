@@ -15,17 +15,17 @@ class SlowNode(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     ratio: float
-    """Run time there over that elsewhere ..."""
+    """Run time there over that elsewhere."""
     low: float
     high: float
-    """... with its 95 % interval."""
+    """Upper end of the 95 % interval of `ratio`."""
     shrunk: float
     """The ratio without the part that chance explains."""
     jobs: int
     families: int
     """Families that have jobs there and elsewhere."""
     longer: int
-    """Those of them whose jobs take longer there."""
+    """Families whose jobs take longer on this node than elsewhere."""
     p_value: float
     """Adjusted for the number of nodes."""
     ambiguous_with: tuple[str, ...]
@@ -51,7 +51,7 @@ class NodeComparison(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     compared: int
     families: int
-    """With jobs on different nodes."""
+    """Families with jobs on different nodes."""
     jobs: int
     detectable: float
     """Share by which jobs take longer on a node that is named in 95 % of cases: that of half of the nodes."""
@@ -67,10 +67,11 @@ class FamilyChange(msgspec.Struct, frozen=True, kw_only=True):
     family: str
     outcome: Outcome
     ratio: float
-    """Run time after over before ..."""
+    """Run time after over before."""
     low: float
     high: float
-    """... with its interval, which holds for all named families together; infinite where most jobs were cut off."""
+    """Upper end of the interval of `ratio`, which holds for all named families together; infinite if most jobs were cut
+    off."""
     days_before: int
     days_after: int
     p_value: float
@@ -88,10 +89,10 @@ class PeriodChange(msgspec.Struct, frozen=True, kw_only=True):
     few_days: int
     """Families on both sides with too few days to compare."""
     ratio: float
-    """Run time after over before, all compared families together ..."""
+    """Run time after over before, all compared families together."""
     low: float
     high: float
-    """... with its 95 % interval."""
+    """Upper end of the 95 % interval of `ratio`."""
     detectable: float
     """Share by which jobs of a family take longer that is named in 95 % of cases: that of half of the families."""
 

@@ -136,7 +136,7 @@ def _slow_text(slow: tuple[SlowNode, ...], names: int) -> str:
 
 
 def _unnamed(outcome: JobsOutcome) -> list[str]:
-    """Where nothing is named: what would have been, the longer sentence first."""
+    """Texts for a result without a named node: what would have been named, the longer sentence first."""
     comparison, change = outcome.result.comparison, outcome.result.change
     match outcome.result.verdict:
         case Verdict.MEASURED:
@@ -161,7 +161,7 @@ def _unnamed(outcome: JobsOutcome) -> list[str]:
 
 
 def _uncompared(outcome: JobsOutcome) -> list[str]:
-    """Where nothing could be compared."""
+    """Texts for a result in which nothing could be compared."""
     table = outcome.table
     if not table.records:
         return [f"accounting has no record of this period{' that you may see' if outcome.own_only else ''}"]
@@ -174,7 +174,7 @@ def _uncompared(outcome: JobsOutcome) -> list[str]:
 
 
 def _undecided(comparison: NodeComparison) -> str:
-    """Where nodes cannot show whether jobs take longer there."""
+    """Text for nodes that cannot show whether jobs take longer there."""
     if math.isinf(comparison.detectable):
         jobs = f"{count(comparison.jobs, 'job')} on {count(comparison.compared, 'node')}"
         return f"{jobs} are too few to name any, however slow"
@@ -182,7 +182,7 @@ def _undecided(comparison: NodeComparison) -> str:
 
 
 def _undated(change: PeriodChange) -> str:
-    """Where the families cannot show whether jobs became slower at the day."""
+    """Text for families that cannot show whether jobs became slower at the day."""
     if not change.families:
         return f"no family ran on enough days on both sides of {change.date}"
     if math.isinf(change.detectable):
@@ -270,7 +270,7 @@ def _bars(family: FamilyTimes) -> Iterator[Block]:
 
 
 def _pictures(outcome: JobsOutcome, family: FamilyTimes) -> Iterator[Block]:
-    """The same as pictures; slow nodes have the colour of their verdict."""
+    """Pictures of run times and of medians of nodes; slow nodes have the colour of their verdict."""
     table, measured = outcome.table, Verdict.MEASURED.value
     chosen = table.family == table.families.index(family.family)
     times = table.logs[chosen & (table.ending == ORDER[Ending.COMPLETED])]

@@ -138,7 +138,7 @@ def _sentence(judged: ChangesJudgement) -> str:
 
 
 def _gaps(judged: ChangesJudgement) -> list[str]:
-    """Where values are missing, longer sentences first."""
+    """Texts on missing values, longer sentences first."""
     lacking = [one for one in judged.series if _missing(one)]
     if not lacking:
         return []

@@ -76,7 +76,7 @@ def fitting(lines: Iterable[str]) -> str:
 
 
 def _memory(facts: NodeFacts) -> float:
-    """Of all packages together; 0 where that of one is not known."""
+    """Memory bandwidth of all packages together; 0 if that of any is unknown."""
     limits = memory_limits(facts)
     if not all(isinstance(limit, Limit) for limit in limits):
         return 0.0

@@ -17,14 +17,14 @@ PRACTICAL = 1.02
 """A gain below two hundredths is not worth a longer command line."""
 
 MUCH = 2.0
-"""From this factor on, a gain is shown as a factor, since large percentages are hard to read."""
+"""The factor from which a gain is shown as a factor, since large percentages are hard to read."""
 
 
 DEFECT = "ranks that share a core are at fault whatever the times say"
 
 
 class Outcome(enum.StrEnum):
-    """Of a comparison: all of the interval beyond `PRACTICAL`, or on this side of it, or neither."""
+    """Result of a comparison: all of the interval beyond `PRACTICAL`, or on this side of it, or neither."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -41,7 +41,7 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def outcome(self) -> Outcome:
-        """By the whole interval."""
+        """The result by the whole interval."""
         if self.ratio.low > PRACTICAL:
             return Outcome.BETTER
         return Outcome.WORSE if self.ratio.high < 1 / PRACTICAL else Outcome.NO_DIFFERENCE
@@ -73,7 +73,7 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
         return f"{name} {value} times {'higher' if higher else 'lower'}{interval}"
 
     def _change(self, ratio: float) -> float:
-        """Of the metric itself: a latency that is better is lower."""
+        """The change of the metric itself: a latency that is better is lower."""
         return ratio - 1 if self.metric == BANDWIDTH else 1 / ratio - 1
 
 

@@ -86,7 +86,7 @@ def recorded_line(recorded: RecordedRun) -> LaunchLine:
 
 
 def _line_of_older_run(info: RunInfo) -> AskedLine | None:
-    """For runs without `RunInfo.settings`: their `line`, or else the words of the command after the first --."""
+    """The line of a run without `RunInfo.settings`: its `line`, or else the words of the command after the first --."""
     command = info.command
     if info.line is not None or "--" not in command:
         return info.line

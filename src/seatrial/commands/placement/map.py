@@ -117,7 +117,7 @@ def _untouched(boxes: Sequence[NumaBox]) -> Iterator[str]:
 
 
 def core_map(picture: NodePicture, advised: str) -> plots.CoreMap:
-    """The same for the page. `advised`: what the second placement is called."""
+    """The map of the cores for the page. `advised`: name of the second placement."""
     sides = [_side(picture, "now")] + ([_side(picture, advised)] if picture.advised else [])
     notes = tuple(f"Now {loose_text(loose)}." for loose in picture.loose)
     return plots.CoreMap(heading=node_title(picture), notes=notes, sides=tuple(sides))

@@ -1,4 +1,4 @@
-"""Where the ranks of a launch line are, where they should be, and whether that measures better."""
+"""The places of the ranks of a launch line, better places, and whether these measure better."""
 
 import os
 import re
@@ -47,7 +47,7 @@ RANKFILE = "rankfile.txt"
 DESIGN = "placement"
 THREADS = "OMP_NUM_THREADS"
 TRIES = 2
-"""Of the first start under the advised placement, which may well not be possible."""
+"""Tries of the first start under the advised placement, which may well not be possible."""
 
 
 class PlacementOutcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Where ranks are and where they should be: the report of `seatrial placement`."""
+"""The report of `seatrial placement`: the places of the ranks, and better ones."""
 
 import shlex
 from collections.abc import Iterator

@@ -39,7 +39,7 @@ class JobNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def job_blocks(job: Job) -> Iterator[Block]:
-    """For the page: what the application did, and where and on what it did it."""
+    """The blocks of the page: what the application did, and where and on what it did it."""
     programs = [phase for phase in job.phases if phase.program]
     parts = [phase for phase in job.phases if not phase.program]
     if programs:

@@ -12,7 +12,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.measurement import Estimate
 
 FEWEST_RUNS = 2
-"""Of both curves at a size: one run has no interval."""
+"""Runs that both curves need at a size: one run has no interval."""
 
 
 class Difference(enum.StrEnum):

@@ -21,7 +21,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     ranks: int
     """On all nodes together."""
     output: Output
-    """With the breaches of all gates."""
+    """The output, with the breaches of all gates."""
     inputs: str = ""
     """Hash of the user's case; empty: there is none."""
     node_hours: float = 0.0

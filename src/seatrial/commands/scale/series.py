@@ -38,7 +38,7 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     grown: float
 
     def name(self, series: str) -> str:
-        """Of the run in the archive."""
+        """The name of the run in the archive."""
         return f"{series}-{self.place.label}-{self.repetition}"
 
 
@@ -57,7 +57,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def most_nodes(self) -> int:
-        """Of the largest point."""
+        """Nodes of the largest point."""
         return max((*self.node_counts, *(_divided(cores, self.spread) for cores in self.cores)), default=1)
 
 

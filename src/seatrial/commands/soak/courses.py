@@ -24,7 +24,7 @@ from seatrial.statistics.scan import independent_share, residual_products, upper
 from seatrial.statistics.student import student_quantile
 
 ERROR_RATE = 0.01
-"""Of healthy soaks, the share in which a change may be reported, shared by all figures of all nodes."""
+"""Share of healthy soaks in which a change may be reported, shared by all figures of all nodes."""
 EFFECTS = 2.0
 """Times the practical effect of a figure: what a soak reports."""
 LINK, LINK_EFFECT = "bandwidth of its link", 0.05
@@ -164,7 +164,7 @@ def _declined(course: Course, step: Step) -> Decline:
 
 
 def detectable(all_courses: Sequence[Course]) -> dict[str, float]:
-    """By figure: the smallest step in the middle of the soak that is found in about 90 % of cases, on any node."""
+    """Figure -> the smallest step in the middle of the soak that is found in about 90 % of cases, on any node."""
     error_rate = ERROR_RATE / max(len(all_courses), 1)
     coarsest: dict[str, float] = {}
     for course in all_courses:

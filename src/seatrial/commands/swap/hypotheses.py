@@ -51,7 +51,7 @@ class Weighed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Arrangement(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the parts are in one step, and which have never been moved before or in it."""
+    """The places of the parts in one step, and the parts that have never been moved before or in it."""
 
     parts_at: dict[str, frozenset[Part]]
     """The parts by place."""
