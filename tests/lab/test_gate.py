@@ -172,7 +172,9 @@ def test_a_drain_between_the_look_and_the_change_is_not_lost(site: Site, word: s
     script.write_text(f'#!/bin/sh\n[ "$1" != --quiet ] || {drain}\nexec {real} "$@"\n')
     script.chmod(0o755)
     said = site.gate("n2")
-    events = site.slurm("sacctmgr", "--noheader", "--parsable2", "show", "event", "nodes=n2", "format=Start,End,State,Reason").stdout
+    events = site.slurm(
+        "sacctmgr", "--noheader", "--parsable2", "show", "event", "nodes=n2", "format=Start,End,State,Reason"
+    ).stdout
     assert said.endswith("; drained by others meanwhile"), (said, events)
     assert site.reasons() == {"n2": "fan broken"}
 

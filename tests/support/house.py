@@ -118,6 +118,16 @@ def docstring_fragments(module: ast.Module) -> tuple[str, ...]:
     return tuple(text for text in docstrings(module) if FRAGMENT.match(text.strip()))
 
 
+def repeated_classes(modules: Mapping[str, ast.Module]) -> dict[str, tuple[str, ...]]:
+    """Name of a class -> the modules that define it, of names that are used more than once."""
+    places: dict[str, list[str]] = {}
+    for path, module in modules.items():
+        for node in ast.walk(module):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path)
+    return {name: tuple(paths) for name, paths in places.items() if len(paths) > 1}
+
+
 def imports_inside_functions(module: ast.Module) -> int:
     """Import statements inside functions, each counted once."""
     count = 0

@@ -28,7 +28,7 @@ from seatrial.model.imported import ImportedValue, Sense
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.node_trials import Measure
 from seatrial.model.run import RunKind, run_kind
-from seatrial.model.run_values import Compared, Metric, MetricTable
+from seatrial.model.run_values import MetricTable, RunMetric, VerifiedData
 from seatrial.model.words import some
 from seatrial.process.time_limit import PARSE_S, limited
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import duckdb
 
 KERNELS: dict[str, Kernel | Sense | Measure] = {one.value: one for one in (*Kernel, *Sense, *Measure)}
-LEVELS = tuple(Compared)
+LEVELS = tuple(VerifiedData)
 STRANGE = """
 SELECT count(*) > 0 FROM run_values
 WHERE number = ? AND (
@@ -58,7 +58,7 @@ COLUMNS = (
     "target VARCHAR, value DOUBLE, iteration_spread DOUBLE, round_spread DOUBLE, pairs_at_once BIGINT, "
     "iterations DOUBLE, compared INTEGER"
 )
-"""One row for each metric and pair of a run. `value`: seconds or bytes/s. `compared`: 0, 1, 2 as `Compared`."""
+"""One row for each metric and pair of a run. `value`: seconds or bytes/s. `compared`: 0, 1, 2 as `VerifiedData`."""
 SHAPES = """
 CREATE OR REPLACE TEMP TABLE shapes AS
 SELECT round, any_value(phase) AS phase, coalesce(any_value(variant), '') AS variant, any_value(kernel) AS kernel,
@@ -163,7 +163,7 @@ def read_tables(files: Sequence[ValuesFile], note: Callable[[str], None] | None 
         joined.create_view("numbered")
         values = _Values(connection)
         keys = {
-            Metric(
+            RunMetric(
                 phase=Phase(phase), variant=variant, kernel=KERNELS[kernel], message_bytes=size, window_messages=many
             ): number
             for number, phase, variant, kernel, size, many in connection.execute("SELECT * FROM metrics").fetchall()
@@ -307,14 +307,14 @@ class _Values:
             ).fetchall()
         }
 
-    def table(self, metric: Metric, place: int, runs: int) -> MetricTable:
+    def table(self, metric: RunMetric, place: int, runs: int) -> MetricTable:
         """One metric; only the pairs that some run has."""
         rows = slice(self._ends[place], self._ends[place + 1])
         pairs, columns = np.unique(self._pairs[rows], return_inverse=True)
         values = np.full((runs, len(pairs)), np.nan)
         values[self._numbers[rows], columns] = self._values[rows]
         of_runs = np.full((runs, 4), np.nan)
-        compared: list[Compared | None] = [None] * runs
+        compared: list[VerifiedData | None] = [None] * runs
         for number in range(runs):
             if (place, number) in self._of_runs:
                 *numbers, level = self._of_runs[place, number]

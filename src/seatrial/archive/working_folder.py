@@ -15,7 +15,7 @@ from pathlib import Path
 
 from seatrial.archive import lease, liveness
 from seatrial.archive.layout import LEASE_FILE
-from seatrial.archive.liveness import LATELY_S, Found, Life
+from seatrial.archive.liveness import LATELY_S, Life, OpenRun
 from seatrial.files.owners import entries, is_own
 from seatrial.files.reading import FOLDER, open_given
 from seatrial.files.writing import descriptor_path, new_folder, own_folder
@@ -104,11 +104,11 @@ def parents_of(archive: Path, runs: Iterable[Settings | None]) -> list[Path]:
     return list(dict.fromkeys(parent.absolute() for parent in parents))
 
 
-def _glances(folders: Iterable[Path]) -> list[Found]:
+def _glances(folders: Iterable[Path]) -> list[OpenRun]:
     return [found for folder in folders if (found := liveness.glance(folder)) is not None]
 
 
-def remove_leftovers(parents: Iterable[Path], examine: Callable[[list[Path]], Iterable[Found]] = _glances) -> int:
+def remove_leftovers(parents: Iterable[Path], examine: Callable[[list[Path]], Iterable[OpenRun]] = _glances) -> int:
     """Remove the working folders of this user there whose run has certainly ended; how many.
 
     `examine`: how the runs of folders with a lease are. Without it the folders whose runs would have to be watched are

@@ -8,7 +8,7 @@ import msgspec
 from seatrial.benchmarks.declaration import AUTO, PAIR, PAIR_BYTES, Benchmark, Launch, Parameter, largest_message
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -43,7 +43,7 @@ IMB_PAIR = ("pingpong", "pingping", "pingpongspecificsource", "pingpingspecifics
 """Tests that always run on two ranks, while others wait."""
 
 
-def imb_plan(request: Request) -> Plan:
+def imb_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """One test of an IMB program, on all ranks at once. Raises UsageError for a parameter."""
     test = request.parameters["test"]
     if not IMB_TEST.fullmatch(test):
@@ -55,10 +55,10 @@ def imb_plan(request: Request) -> Plan:
     power = largest.bit_length() - 1
     if largest != 1 << power:
         raise UsageError(f"--set largest={largest}: IMB's sizes are powers of two.", "Give 4MiB.")
-    step = Step(
+    step = BenchmarkStep(
         name=test, argv=(request.program, test, "-npmin", str(request.ranks), "-msglog", str(power)),
     )  # fmt: skip
-    return Plan(steps=(step,), expected={"ranks": str(ranks)})
+    return BenchmarkPlan(steps=(step,), expected={"ranks": str(ranks)})
 
 
 IMB = Launch(

@@ -19,7 +19,7 @@ from seatrial.limits.path import path_limit
 from seatrial.limits.peak import compute_peaks
 from seatrial.model import subject
 from seatrial.model.benchmark import Breach, Output
-from seatrial.model.benchmark_run import Plan, StepResult
+from seatrial.model.benchmark_run import BenchmarkPlan, StepResult
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import ALL_NODES, ImportedValue
@@ -46,7 +46,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     benchmark: Benchmark
     output: Output
     """The output, with the breaches of all gates."""
-    plan: Plan | None
+    plan: BenchmarkPlan | None
     steps: tuple[StepResult, ...]
     findings: tuple[Finding, ...]
     machine: tuple[Finding, ...]
@@ -146,7 +146,7 @@ def _past_ratio(recorded: RecordedRun, benchmark: Benchmark, output: Output) -> 
     return past_of_figure(recorded.info.past, main) if recorded.info.past and main else None
 
 
-def _output(benchmark: Benchmark, plan: Plan | None, steps: tuple[StepResult, ...]) -> Output:
+def _output(benchmark: Benchmark, plan: BenchmarkPlan | None, steps: tuple[StepResult, ...]) -> Output:
     """What was read of the judged programs' outputs, one after the other."""
     text = plain("".join(step.output for step in steps if step.judged), moments=benchmark.name in BENCHMARKS)
     if not text:

@@ -11,7 +11,7 @@ from seatrial.model.verdict import Finding, Verdict, worst
 AT_FAULT = (Verdict.MISCONFIGURED, Verdict.SLOW, Verdict.UNSTABLE, Verdict.DOWN, Verdict.BLOCKED, Verdict.INVALID)
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class RecordOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The end of such a record, with everything else that was found."""
 
     pair: Pair

@@ -33,7 +33,7 @@ from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
 from seatrial.slurm.allocation import Allocation, NodesLost, obtain, with_request
-from seatrial.slurm.broadcast import Copy, copied
+from seatrial.slurm.broadcast import ProgramCopy, copied
 from seatrial.slurm.held_nodes import HELD_JOB, see_own_job
 from seatrial.slurm.job import job_around, refuse_clusters
 from seatrial.slurm.presence import (
@@ -106,7 +106,7 @@ class SlurmLauncher:
         self._of_job: tuple[str, ...] = ()
         self._allocation: Allocation | None = None
         self._keeper: Keeper | None = None
-        self._copy: Copy | None = None
+        self._copy: ProgramCopy | None = None
         self._copied = ""
         """That the probe was copied to the nodes, and why."""
         self.hurried = False

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class BenchmarkRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan is made from: the nodes, what one of them has, and what the user asked for."""
 
     program: str
@@ -35,7 +35,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         return self.nodes * self.ranks_per_node
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class BenchmarkStep(msgspec.Struct, frozen=True, kw_only=True):
     """One program of a run, in the order in which they are started."""
 
     name: str
@@ -51,10 +51,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its output is part of the benchmark's output."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class BenchmarkPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The programs, the input files that are written for them, and the work that the output must show."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[BenchmarkStep, ...]
     files: dict[str, str] = {}
     """Path in the scratch folder -> text."""
     expected: dict[str, str] = {}

@@ -159,7 +159,7 @@ class Before(msgspec.Struct, frozen=True, kw_only=True):
         return min((ratio for ratio in (self.out_ratio, self.in_ratio) if ratio is not None), default=1.0)
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
+class VerdictBasis(msgspec.Struct, frozen=True, kw_only=True):
     """What the verdicts on bandwidth rest on."""
 
     pairs: int = 0
@@ -235,7 +235,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """The nodes of a user's own job, compared with earlier runs."""
     past: tuple[PastRatio, ...] = ()
     """Every node compared with the baseline, if there is one."""
-    compared: Compared | None = None
+    compared: VerdictBasis | None = None
     """What the verdicts rest on; None where nothing was judged."""
     damage: tuple[str, ...] = ()
     """How the run's files differ from those with which it was closed; then nothing else is judged."""

@@ -264,7 +264,7 @@ class Storage(msgspec.Struct, frozen=True, kw_only=True):
     """Figures that cannot be those of storage, in sentences."""
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class PeerComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One figure over the nodes of a peer group."""
 
     measure: Measure
@@ -285,7 +285,7 @@ class NodeTrials(msgspec.Struct, frozen=True, kw_only=True):
 
     figures: tuple[NodeFigures, ...]
     limits: Mapping[str, NodeLimits]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[PeerComparison, ...]
     findings: tuple[Finding, ...] = ()
     collectives: tuple[Collective, ...] = ()
     clocks: tuple[Clock, ...] = ()

@@ -33,7 +33,7 @@ class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
     latency_s: dict[str, float] = {}
     """One way, to the partner with the least."""
     figures: dict[str, dict[str, float]] = {}
-    """Figures of trials of the nodes themselves: name of the `run_values.Metric` -> node -> value."""
+    """Figures of trials of the nodes themselves: name of the `run_values.RunMetric` -> node -> value."""
     seatrial: str = ""
     """The version that measured; empty where it is not kept."""
 

@@ -30,7 +30,7 @@ class RankPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Time for one reading of its clock."""
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True):
+class ProbeStart(msgspec.Struct, frozen=True, kw_only=True):
     """One launch of the probe and its ranks. `variant`: under which of several settings, where there were several."""
 
     session: int

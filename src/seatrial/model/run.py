@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.model.benchmark_run import Plan, StepResult
+from seatrial.model.benchmark_run import BenchmarkPlan, StepResult
 from seatrial.model.fabric import NO_FABRIC, Fabric, Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import CappedPair, SessionLoss
 from seatrial.model.measurement import GroupMeasurement, Measurement
 from seatrial.model.own_job import OwnJob
 from seatrial.model.past import Past
-from seatrial.model.placement import DefaultStart, Start
+from seatrial.model.placement import DefaultStart, ProbeStart
 from seatrial.model.settings import Settings
 
 PARTITION_WORD = "partition="
@@ -235,7 +235,7 @@ class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Measurements of pairs; those of a soak may be read from its journal each time."""
     group_measurements: Sequence[GroupMeasurement] = ()
     """Measurements of kernels that are not pairs."""
-    starts: tuple[Start, ...] = ()
+    starts: tuple[ProbeStart, ...] = ()
     """Launches of the probe, in order, with the places that their ranks reported."""
     default_start: DefaultStart | None = None
     """The places that the MPI's own launcher would have chosen for the ranks, if it was tried."""
@@ -245,7 +245,7 @@ class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
     """How often the probe was started."""
     wiring: Wiring | None = None
     """The fabric's cables and routes, where they were given."""
-    plan: Plan | None = None
+    plan: BenchmarkPlan | None = None
     """The plan of a benchmark."""
     steps: tuple[StepResult, ...] = ()
     """Programs of a benchmark, in order."""

@@ -20,7 +20,7 @@ UNITS = {"B/s": BANDWIDTH, "s": LATENCY, "flop/s": FLOP_RATE}
 """Units of imported values that reports scale."""
 
 
-class Compared(enum.StrEnum):
+class VerifiedData(enum.StrEnum):
     """How much of the data of a run was compared with what was sent, from least to most."""
 
     NOTHING = "nothing"
@@ -28,7 +28,7 @@ class Compared(enum.StrEnum):
     ALL = "all iterations"
 
 
-class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
+class RunMetric(msgspec.Struct, frozen=True, kw_only=True, order=True):
     """What was measured: values of two runs are compared only where all of this is the same."""
 
     phase: Phase
@@ -109,7 +109,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
 class MetricTable(msgspec.Struct, frozen=True, kw_only=True):
     """The values of one metric: rows are runs, columns are pairs of nodes."""
 
-    metric: Metric
+    metric: RunMetric
     pairs: tuple[tuple[str, str], ...]
     """Data flows from the first to the second; latency holds for both directions."""
     values: Reals
@@ -122,7 +122,7 @@ class MetricTable(msgspec.Struct, frozen=True, kw_only=True):
     """Most pairs that were measured at the same time, in each run."""
     iterations: Reals
     """Iterations of a round in each run, the median."""
-    compared: tuple[Compared | None, ...]
+    compared: tuple[VerifiedData | None, ...]
     """Amount of verified data in each run; None if the run has nothing of this metric."""
 
     def rows(self, rows: Sequence[int]) -> "MetricTable":

@@ -261,7 +261,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: bool
 
 
-class Outcome(enum.StrEnum):
+class ComparisonOutcome(enum.StrEnum):
     """The second set of runs compared with the first."""
 
     SLOWER = "slower"

@@ -166,7 +166,7 @@ FEW, QUARTILES, LEAST_SCALE = 4, 1.349, 1e-3
 """Between its quartiles a normal distribution has 1.349 standard deviations."""
 
 
-class _Comparison:
+class _MemberComparison:
     """The jobs of one member and the others of the same strata, on one axis."""
 
     def __init__(self, logs: Reals, members: Members, member: int) -> None:
@@ -209,7 +209,7 @@ class _Comparison:
 
 def shift_of(logs: Reals, members: Members, member: int, deviations: float, group: Places) -> Shift:
     """The effect of one member. `deviations`: half of the interval; `group`: the family of each stratum."""
-    comparison = _Comparison(logs, members, member)
+    comparison = _MemberComparison(logs, members, member)
     value, low, high = (comparison.at(distance) for distance in (0.0, deviations, -deviations))
     error = (high - low) / (2 * deviations)
     kept = max(1 - (error / value) ** 2, 0.0) if value else 0.0

@@ -25,7 +25,7 @@ BEST_PAIRS = "median of the pairs that are not slow"
 """What `References` holds for bandwidth and for latency."""
 
 
-class Scene(msgspec.Struct, frozen=True, kw_only=True):
+class FindingInputs(msgspec.Struct, frozen=True, kw_only=True):
     """What findings are made from: numbers, references and the retest."""
 
     evidence: Mapping[Pair, MeasuredPair]
@@ -40,7 +40,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """Node -> share of its TCP segments that it had to send again while it was measured."""
 
 
-def slow_link(suspect: PartSuspect, scene: Scene) -> Finding:
+def slow_link(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     """Bandwidth below its references through one part, and a word where a rank also waited for a processor."""
     finding = _slow(suspect, scene)
     waits = long_waits(suspect, scene)
@@ -53,7 +53,7 @@ def slow_link(suspect: PartSuspect, scene: Scene) -> Finding:
     )
 
 
-def _slow(suspect: PartSuspect, scene: Scene) -> Finding:
+def _slow(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     measured, retested = pooled([scene.evidence[pair].bandwidth for pair in suspect.pairs])
     limit = tightest(suspect, scene.references)
     expected = [peers for pair in suspect.pairs if (peers := scene.references.peers_of(pair)) is not None]
@@ -79,7 +79,7 @@ def _slow(suspect: PartSuspect, scene: Scene) -> Finding:
     )
 
 
-def waits_for_processor(suspect: PartSuspect, scene: Scene) -> Finding:
+def waits_for_processor(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     """A slow node whose rank waited for a processor as long as its link lacks: the link itself is not judged."""
     finding, waits = _slow(suspect, scene), long_waits(suspect, scene)
     if waits is None:
@@ -97,7 +97,7 @@ def waits_for_processor(suspect: PartSuspect, scene: Scene) -> Finding:
     )
 
 
-def long_waits(suspect: PartSuspect, scene: Scene) -> LongWaits | None:
+def long_waits(suspect: PartSuspect, scene: FindingInputs) -> LongWaits | None:
     """The longest wait of the nodes that the suspect is or may be, or of the ends of a pair; None if no rank waited
     long.
     """
@@ -116,7 +116,7 @@ def _program(waits: LongWaits, ranks: Ranks) -> str:
     )
 
 
-def high_latency(suspect: PartSuspect, scene: Scene) -> Finding:
+def high_latency(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     """Latency above that of pairs of the same distance."""
     measured, retested = pooled([scene.evidence[pair].latency for pair in suspect.pairs])
     peers = median([scene.references.latency_s[scene.references.crosses(pair)] for pair in suspect.pairs])
@@ -138,7 +138,7 @@ def high_latency(suspect: PartSuspect, scene: Scene) -> Finding:
     )
 
 
-def unstable_link(suspect: PartSuspect, scene: Scene) -> Finding:
+def unstable_link(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     """A part that is unstable: some of its runs alone are good and others are bad."""
     measured, _ = pooled([scene.evidence[pair].bandwidth for pair in suspect.pairs])
     return Finding(
@@ -160,7 +160,7 @@ def unstable_link(suspect: PartSuspect, scene: Scene) -> Finding:
     )
 
 
-def packet_loss(suspect: PartSuspect, scene: Scene) -> Finding:
+def packet_loss(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     """Small round trips that waited for TCP's retransmission timer."""
     known = [scene.evidence[pair] for pair in suspect.pairs]
     stalls, trips = sum(one.stalls for one in known), sum(one.round_trips for one in known)
@@ -198,7 +198,7 @@ def _tcp_agrees(suspect: PartSuspect, resent: Mapping[str, float]) -> tuple[Expe
     )
 
 
-def slow_fabric(pairs: Sequence[Pair], scene: Scene) -> Finding:
+def slow_fabric(pairs: Sequence[Pair], scene: FindingInputs) -> Finding:
     """All pairs alike and all below the limit."""
     everything = PartSuspect(subject=FABRIC, direction=Direction.BOTH, ambiguous_with=(), pairs=tuple(pairs))
     found = slow_link(everything, scene)

@@ -9,7 +9,7 @@ from seatrial.commands.check.assessment import Assessor, on_one_machine
 from seatrial.commands.check.comparisons import comparisons
 from seatrial.commands.check.earlier import compare, slower_findings
 from seatrial.commands.check.findings import (
-    Scene,
+    FindingInputs,
     high_latency,
     packet_loss,
     slow_fabric,
@@ -143,7 +143,7 @@ def _pair_findings(
     recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair], references: References, suspicion: Suspicion
 ) -> list[Finding]:
     """Lossy, slow, changing and late parts."""
-    scene = Scene(
+    scene = FindingInputs(
         evidence=evidence,
         references=references,
         controls=[pair for pair in suspicion.good() if evidence[pair].retested],

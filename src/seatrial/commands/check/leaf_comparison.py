@@ -42,7 +42,7 @@ MOST_SUSPECTS = 6
 """Leaves (and ways) measured again at a time; the worst, if there are more."""
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
+class LeafRatio(msgspec.Struct, frozen=True, kw_only=True):
     """One leaf against the others of its way."""
 
     key: Key
@@ -63,7 +63,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it looks slow, and may not be."""
         return self.ratio.value < 1 - effect and not self.slow(effect)
 
-    def by_partners(self, earlier: "Compared", effect: float) -> bool:
+    def by_partners(self, earlier: "LeafRatio", effect: float) -> bool:
         """Whether it is as good as others with some partners and not with the rest, as in an earlier look.
 
         Then its streams meet those of others on a cable inside the fabric: its own uplink would be slow with all.
@@ -269,7 +269,7 @@ def compared(
     doubted: Collection[Key] = (),
     *,
     ago: int = 0,
-) -> list[Compared]:
+) -> list[LeafRatio]:
     """Leaves that were measured `RETEST_RUNS` times, each alone under load, against each other, run by run.
 
     Slow leaves are excluded from the comparison as long as other leaves are left: those of `doubted` at first, then
@@ -294,7 +294,7 @@ def _against(
     again: Mapping[Key, Sequence[Load]],
     offered: Mapping[Key, float],
     without: Collection[Key],
-) -> Compared | None:
+) -> LeafRatio | None:
     """The runs of one look at a leaf, each against those of others that were measured about then."""
     peers = {other for other in again if other != key and other[1] is key[1] and other not in without}
     runs: list[tuple[float, float]] = []
@@ -305,7 +305,7 @@ def _against(
         if not wanted:
             return None
         runs.append((rates[key].bytes_per_s, wanted))
-    return Compared(
+    return LeafRatio(
         key=key,
         ratio=paired_ratio(runs, CONFIDENCE),
         rates=tuple(rate for rate, _ in runs),

@@ -8,7 +8,7 @@ from seatrial.archive.reader import read_entries
 from seatrial.commands.check.assessment import Assessment, on_one_machine
 from seatrial.commands.check.leaf_comparison import EFFECT, MOST_SUSPECTS, control_leaves, may_hide
 from seatrial.commands.check.leaf_loads import FEWEST_FLOWS, WAYS, Key, NodeRates, each_apart, node_rates
-from seatrial.commands.check.loaded_scene import Scene, scene_of
+from seatrial.commands.check.loaded_scene import LoadState, scene_of
 from seatrial.commands.check.survey_plan import recorded_rounds
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.drift.peer_groups import one_kernel
@@ -198,11 +198,11 @@ class _Stage:
                 return False
         return True
 
-    def _seen(self, of_node: NodeRates) -> Scene:
+    def _seen(self, of_node: NodeRates) -> LoadState:
         """All that is known by now."""
         return scene_of(self._measurer.measurements, of_node, self._recorded.fabric.leaf_of, self._effect)
 
-    def _meet_inside(self, scene: Scene) -> bool:
+    def _meet_inside(self, scene: LoadState) -> bool:
         """Whether none of the worst is slow alone, and there are more leaves than are measured one by one."""
         slow = any(leaf.latest.slow(leaf.least) for leaf in scene.looks(self._effect))
         return len(self._leaves) > MOST_LEAVES and not slow
@@ -221,7 +221,7 @@ class _Stage:
         many = len(self._seen(of_node).doubted) > MOST_SUSPECTS
         return not many or self._repeat(keys, OTHER_PARTNERS, MOST_STEPS + SECOND_LOOKS + 1, first=1)
 
-    def _look(self, chosen: Sequence[Key], scene: Scene, step: int) -> bool:
+    def _look(self, chosen: Sequence[Key], scene: LoadState, step: int) -> bool:
         """`RETEST_RUNS` runs of each of these leaves and of others. False where the time was over first."""
         keys = [*chosen, *control_leaves(chosen, scene.of_peers, scene.offered, scene.doubted)]
         names = ", ".join(dict.fromkeys(leaf for leaf, _ in chosen))

@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.commands.check.leaf_comparison import (
     EFFECT,
-    Compared,
+    LeafRatio,
     compared,
     lacks,
     lacks_alone,
@@ -40,8 +40,8 @@ RUNS_ERROR = 2.5
 class Looks(msgspec.Struct, frozen=True, kw_only=True):
     """The last two looks at a leaf, of six runs each."""
 
-    latest: Compared
-    earlier: Compared | None
+    latest: LeafRatio
+    earlier: LeafRatio | None
     """None: there was one look only."""
     least: float
     """The share by which it must lie below its peers."""
@@ -63,7 +63,7 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
         return self.earlier is None and (doubtful or self.latest.slow(self.least))
 
 
-class Scene(msgspec.Struct, frozen=True, kw_only=True):
+class LoadState(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the rounds under load by now: for the judgement, and to choose what to measure again."""
 
     rounds: Sequence[Sequence[Measurement]]
@@ -108,7 +108,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
         then than in later rounds."""
         return self.lack.get(key, effect)
 
-    def compared(self, *, ago: int = 0) -> list[Compared]:
+    def compared(self, *, ago: int = 0) -> list[LeafRatio]:
         """`leaf_comparison.compared` with all of this."""
         return compared(self.found, self.offered, self.lack, self.doubted, ago=ago)
 
@@ -129,7 +129,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
 def scene_of(
     measurements: Sequence[Measurement], of_node: NodeRates, leaf_of: Mapping[str, str], effect: float = EFFECT
-) -> Scene:
+) -> LoadState:
     """All numbers that follow from the measurements of a run. `of_node`: as `leaf_loads.node_rates`."""
     rounds = rounds_of(measurements)
     alone = rates_alone(of_node, rounds, leaf_of)
@@ -138,7 +138,7 @@ def scene_of(
     one_by_one = each_apart(found)
     of_peers = shares(found, offered)
     lack = lacks_alone(of_peers, found, offered, effect) if one_by_one else lacks(of_peers, effect)
-    return Scene(
+    return LoadState(
         rounds=rounds,
         alone=alone,
         found=found,

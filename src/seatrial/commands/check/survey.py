@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts, judge_bandwidth, judge_latency
+from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, judge_bandwidth, judge_latency
 from seatrial.commands.check.survey_suspects import SurveyRuns, locate_survey
 from seatrial.locate.evidence import AVERAGED, SHORTEST_S, Fresh, MeasuredPair, Pair
 from seatrial.locate.explanation import Crossings
@@ -168,10 +168,10 @@ class Survey:
                 quick *= self.later
             speeds[pair] = quick, references.crosses(pair)
 
-        def rate(pair: Pair, below: bool, clear: bool) -> Judged:
+        def rate(pair: Pair, below: bool, clear: bool) -> JudgedPair:
             return judge_bandwidth(pair, evidence[pair], references, below, clear)
 
-        def speed(pair: Pair, below: bool, clear: bool) -> Judged:
+        def speed(pair: Pair, below: bool, clear: bool) -> JudgedPair:
             return judge_latency(evidence[pair], below, clear)
 
         alike = references.alike

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.lossy_parts import crosses, excused_pairs, lossy_suspects
-from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts, limit_floor
+from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, limit_floor
 from seatrial.commands.check.part_changes import with_changes
 from seatrial.commands.check.processor_waits import explained
 from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
@@ -35,8 +35,8 @@ FEW_PAIRS = 0.02
 class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """Suspects by what is wrong with them, and the verdicts on every pair they come from."""
 
-    bandwidth: Mapping[Pair, Judged]
-    latency: Mapping[Pair, Judged]
+    bandwidth: Mapping[Pair, JudgedPair]
+    latency: Mapping[Pair, JudgedPair]
     lossy: tuple[PartSuspect, ...]
     slow: tuple[PartSuspect, ...]
     unstable: tuple[PartSuspect, ...]
@@ -195,7 +195,7 @@ class _Late(msgspec.Struct, frozen=True, kw_only=True):
     suspects: tuple[PartSuspect, ...]
     distant: tuple[Pair, ...]
     everywhere: bool
-    changed: Mapping[Pair, Judged]
+    changed: Mapping[Pair, JudgedPair]
 
 
 def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
@@ -239,7 +239,7 @@ def _alone_late(pairs: Sequence[Blamed], evidence: Mapping[Pair, MeasuredPair], 
     return far if len(alone) <= max(1, FEW_PAIRS * len(nodes) * (len(nodes) - 1) / 2) else []
 
 
-def _acquitted(good: Crossings, changed: Mapping[Pair, Judged]) -> Crossings:
+def _acquitted(good: Crossings, changed: Mapping[Pair, JudgedPair]) -> Crossings:
     """The survey's good pairs, with what the retest made of them."""
     clear = [pair for pair, one in changed.items() if one.clear]
     return good.changed(clear, changed.keys() - set(clear))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.check.pair_verdicts import Judged, bandwidth_reason
+from seatrial.commands.check.pair_verdicts import JudgedPair, bandwidth_reason
 from seatrial.judgement.corrupt_data import Flow
 from seatrial.judgement.pair_limit import INVALID_REMEDY
 from seatrial.locate.evidence import MeasuredPair, Pair
@@ -58,7 +58,7 @@ def hanging_findings(pairs: Iterable[Pair]) -> list[Finding]:
 
 
 def invalid_findings(
-    judged: Mapping[Pair, Judged], evidence: Mapping[Pair, MeasuredPair], references: References
+    judged: Mapping[Pair, JudgedPair], evidence: Mapping[Pair, MeasuredPair], references: References
 ) -> list[Finding]:
     """Numbers that are faster than physics permits."""
     return [

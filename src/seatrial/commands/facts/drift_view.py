@@ -9,7 +9,7 @@ from seatrial.commands.facts.drift import Drift
 from seatrial.drift.changes import FactDrift
 from seatrial.drift.comparison import LOGIN_AND_COMPUTE, FactDifference
 from seatrial.drift.fact_words import NOT_THERE, THERE, Value, value_text
-from seatrial.drift.peer_groups import Group, groups
+from seatrial.drift.peer_groups import PeerGroup, groups
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding, Verdict
@@ -54,7 +54,7 @@ class DifferenceFields(msgspec.Struct, frozen=True, kw_only=True):
 class DriftFields(msgspec.Struct, frozen=True, kw_only=True):
     """Differences between nodes, and changes since an earlier reading; docs/drift.md describes each field."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[PeerGroup, ...]
     differences: tuple[DifferenceFields, ...]
     changes: tuple[FactDrift, ...]
     not_compared: tuple[str, ...]

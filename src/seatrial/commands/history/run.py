@@ -12,7 +12,7 @@ from seatrial.importers.series import ValueSeries
 from seatrial.judgement.comparison.conditions import unlike_runs
 from seatrial.judgement.comparison.history import Explained, History, nodes_of, span_of, values_over_runs
 from seatrial.judgement.comparison.suspects import find_suspects
-from seatrial.judgement.series_changes import Better, judge_series
+from seatrial.judgement.series_changes import SeriesSense, judge_series
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run_values import MetricTable, Reals
@@ -98,7 +98,7 @@ def _history(measured: Sequence[StoredRun], table: MetricTable, subject: Subject
     rows = np.flatnonzero(~np.isnan(values))
     runs = tuple(measured[row] for row in rows.tolist())
     series = ValueSeries(name=table.metric.name, values=tuple(float(value) for value in values[rows]))
-    better = Better.LOWER if table.metric.sign > 0 else Better.HIGHER
+    better = SeriesSense.LOWER if table.metric.sign > 0 else SeriesSense.HIGHER
     (judged,) = judge_series([series], better=better).series
     return History(
         metric=table.metric,

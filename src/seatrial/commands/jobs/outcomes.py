@@ -4,9 +4,9 @@ import math
 
 import msgspec
 
-from seatrial.commands.jobs.job_table import Ending
+from seatrial.commands.jobs.job_table import JobEnding
 from seatrial.commands.jobs.joint_nodes import JointNodes
-from seatrial.model.verdict import Outcome
+from seatrial.model.verdict import ComparisonOutcome
 from seatrial.statistics.paired_change import GroupChanges
 
 
@@ -36,7 +36,7 @@ class FailingNode(msgspec.Struct, frozen=True, kw_only=True):
     """A node on which more jobs fail in one way than of the same families elsewhere."""
 
     node: str
-    ending: Ending
+    ending: JobEnding
     failed: int
     jobs: int
     expected: float
@@ -65,7 +65,7 @@ class FamilyChange(msgspec.Struct, frozen=True, kw_only=True):
     """One family before and after a date."""
 
     family: str
-    outcome: Outcome
+    outcome: ComparisonOutcome
     ratio: float
     """Run time after over before."""
     low: float
@@ -96,15 +96,15 @@ class PeriodChange(msgspec.Struct, frozen=True, kw_only=True):
     detectable: float
     """Share by which jobs of a family take longer that is named in 95 % of cases: that of half of the families."""
 
-    def changed(self, outcome: Outcome) -> tuple[FamilyChange, ...]:
+    def changed(self, outcome: ComparisonOutcome) -> tuple[FamilyChange, ...]:
         """The families that became slower, faster, or stayed."""
         return tuple(change for change in self.families if change.outcome is outcome)
 
 
-def changed_word(changes: GroupChanges, place: int, effect: float) -> Outcome:
+def changed_word(changes: GroupChanges, place: int, effect: float) -> ComparisonOutcome:
     """Whether a family became slower, faster, or is shown to have stayed within the practical effect."""
     change, bound = float(changes.change[place]), math.log1p(effect)
     if changes.named[place] and abs(change) >= bound:
-        return Outcome.SLOWER if change > 0 else Outcome.FASTER
+        return ComparisonOutcome.SLOWER if change > 0 else ComparisonOutcome.FASTER
     within = changes.low[place] > -bound and changes.high[place] < bound
-    return Outcome.SAME if within else Outcome.INCONCLUSIVE
+    return ComparisonOutcome.SAME if within else ComparisonOutcome.INCONCLUSIVE

@@ -23,7 +23,7 @@ MUCH = 2.0
 DEFECT = "ranks that share a core are at fault whatever the times say"
 
 
-class Outcome(enum.StrEnum):
+class GainOutcome(enum.StrEnum):
     """Result of a comparison: all of the interval beyond `PRACTICAL`, or on this side of it, or neither."""
 
     BETTER = "better"
@@ -40,11 +40,11 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
     ratio: Estimate
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> GainOutcome:
         """The result by the whole interval."""
         if self.ratio.low > PRACTICAL:
-            return Outcome.BETTER
-        return Outcome.WORSE if self.ratio.high < 1 / PRACTICAL else Outcome.NO_DIFFERENCE
+            return GainOutcome.BETTER
+        return GainOutcome.WORSE if self.ratio.high < 1 / PRACTICAL else GainOutcome.NO_DIFFERENCE
 
     @property
     def worse(self) -> bool:
@@ -152,7 +152,7 @@ def fate(gains: Sequence[Gain], disobeyed: str, *, defect: bool = False) -> tupl
         many = "1 launch" if runs == 1 else f"{runs} launches"
         return Fix.UNDECIDED, f"{said}, from {many} of each, too few for {share(WANTED_CONFIDENCE)}"
     worse = any(gain.worse for gain in gains)
-    if not worse and any(gain.outcome is Outcome.BETTER for gain in gains):
+    if not worse and any(gain.outcome is GainOutcome.BETTER for gain in gains):
         return Fix.PROVED, f"it measured better: {said}"
     says = f"it measures worse: {said}" if worse else f"it is not shown to measure better: {said}"
     return (Fix.UNDECIDED, f"{says}; {DEFECT}") if defect else (Fix.WITHDRAWN, says)

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import msgspec
 
-from seatrial.model.part_swap import JOINT, Part, Step, SwapHistory
+from seatrial.model.part_swap import JOINT, Part, SwapHistory, SwapStep
 
 
 class Cause(enum.StrEnum):
@@ -75,7 +75,7 @@ def arrangements(history: SwapHistory) -> list[Arrangement]:
     return made
 
 
-def next_arrangement(history: SwapHistory, before: Arrangement | None, step: Step) -> Arrangement:
+def next_arrangement(history: SwapHistory, before: Arrangement | None, step: SwapStep) -> Arrangement:
     """The arrangement of a step after another one."""
     parts_at = {name: frozenset(place.items()) for name, place in history.named(step).items()}
     if before is None:

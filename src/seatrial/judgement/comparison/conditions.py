@@ -6,7 +6,7 @@ import numpy as np
 
 from seatrial.judgement.comparison.records import Unlike
 from seatrial.model.imported import Sense
-from seatrial.model.run_values import Metric, MetricTable, Reals, RunSummary
+from seatrial.model.run_values import MetricTable, Reals, RunMetric, RunSummary
 from seatrial.model.units import size
 from seatrial.model.words import natural_sorted, some
 
@@ -118,6 +118,6 @@ def _nothing_shared(tables: Sequence[MetricTable], first: int) -> Unlike:
     return Unlike(condition=condition, first=texts[0], second=texts[1])
 
 
-def _figure(metric: Metric) -> str:
+def _figure(metric: RunMetric) -> str:
     """hpl [flop/s] (lower is better): two metrics may differ in nothing else."""
     return f"{metric.name}{' (lower is better)' if metric.kernel is Sense.LOWER else ''}"

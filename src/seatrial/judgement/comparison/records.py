@@ -6,9 +6,9 @@ import msgspec
 
 from seatrial.drift.comparison import Value
 from seatrial.model.measurement import Estimate
-from seatrial.model.run_values import Metric, RunSummary
+from seatrial.model.run_values import RunMetric, RunSummary
 from seatrial.model.subject import Subject
-from seatrial.model.verdict import Outcome
+from seatrial.model.verdict import ComparisonOutcome
 from seatrial.statistics.run_comparison import Levels
 
 ERROR_RATE = 0.01
@@ -28,8 +28,8 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
     """One subject in one metric."""
 
     subject: Subject
-    metric: Metric
-    outcome: Outcome
+    metric: RunMetric
+    outcome: ComparisonOutcome
     before: float
     """Geometric mean over the runs of the first set; seconds or bytes per second."""
     after: float
@@ -65,7 +65,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
     """One metric: all its pairs together, and the nodes and pairs that changed, those that lost most first."""
 
-    metric: Metric
+    metric: RunMetric
     together: Changed
     nodes: Counts
     pairs: Counts
@@ -156,7 +156,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     statement: str
     """What was done or would be done, or why nothing was."""
     subject: Subject | None = None
-    metric: Metric | None = None
+    metric: RunMetric | None = None
     """What was measured again."""
     ratio: Estimate | None = None
     """The ratio of this subject in this metric, with the change over without it."""
@@ -182,7 +182,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """The second set as the command line names it."""
     first_runs: tuple[RunSummary, ...]
     second_runs: tuple[RunSummary, ...]
-    outcome: Outcome
+    outcome: ComparisonOutcome
     worst: Changed | None
     """What the first line names."""
     metrics: tuple[MetricChange, ...]

@@ -8,7 +8,7 @@ import msgspec
 from seatrial.drift.peer_groups import hardware_groups
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
-from seatrial.model.node_trials import USEFUL, Comparison, Measure, NodeFigures, Runs
+from seatrial.model.node_trials import USEFUL, Measure, NodeFigures, PeerComparison, Runs
 from seatrial.model.settings import Trial
 from seatrial.model.units import SHARE
 from seatrial.statistics.estimates import MAD_TO_DEVIATION, median, median_estimate
@@ -30,7 +30,7 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     measured: Estimate
-    comparison: Comparison
+    comparison: PeerComparison
     excess: float
     """Distance on the bad side of its peers, in units of the resolution."""
 
@@ -45,7 +45,7 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
         return self.repeated and self.excess > 1
 
 
-def compare(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[Comparison, ...]:
+def compare(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[PeerComparison, ...]:
     """Each figure within each group of like hardware of at least `FEWEST_PEERS` nodes that delivered it."""
     return tuple(outlying for group in like_nodes(figures, facts) for outlying in _compare_group(group))
 
@@ -58,7 +58,7 @@ def like_nodes(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -
     return [[by_name[name] for name in nodes] for nodes in groups]
 
 
-def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[Comparison]:
+def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[PeerComparison]:
     for measure in Measure:
         runs = {each.node: each.runs[measure] for each in figures if measure in each.runs}
         if len(runs) < FEWEST_PEERS:
@@ -71,7 +71,7 @@ def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[Comparison]:
         usual, least = (0.0, LEAST_SCATTER_OF_SHARE) if measure.metric == SHARE else (1.0, LEAST_SCATTER)
         scatter = max(MAD_TO_DEVIATION * median([abs(ratio.value - usual) for ratio in ratios.values()]), least)
         scatter = max(scatter, _noise(usual, [*singles.values()]))
-        yield Comparison(
+        yield PeerComparison(
             measure=measure,
             nodes=tuple(runs),
             peers=peers,
@@ -111,7 +111,7 @@ def _ratios(measure: Measure, runs: Mapping[str, Runs]) -> Mapping[str, list[flo
     return {node: values for node, values in ratios.items() if values}
 
 
-def outliers(figures: Sequence[NodeFigures], comparisons: Sequence[Comparison]) -> tuple[Outlier, ...]:
+def outliers(figures: Sequence[NodeFigures], comparisons: Sequence[PeerComparison]) -> tuple[Outlier, ...]:
     """Nodes that are worse than the resolution permits, with the whole interval of their repetitions, or by the median.
 
     With the median alone it is a suspicion, in figures in which a node of `USEFUL` less would be seen: what the table
@@ -133,7 +133,7 @@ def _median_alone(ratio: Estimate) -> Estimate:
     return msgspec.structs.replace(ratio, low=ratio.value, high=ratio.value)
 
 
-def _excess(ratio: Estimate, comparison: Comparison) -> float:
+def _excess(ratio: Estimate, comparison: PeerComparison) -> float:
     """Distance of the whole interval on the bad side of the peers, in units of the resolution."""
     measure, resolution = comparison.measure, comparison.resolution
     if measure.metric == SHARE:

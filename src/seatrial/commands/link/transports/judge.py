@@ -18,7 +18,7 @@ from seatrial.commands.link.transports.components import stock_of
 from seatrial.commands.link.transports.effects import Effect, effects_of
 from seatrial.commands.link.transports.inventory import Offer, missing_drivers, offers
 from seatrial.judgement.corrupt_data import corrupted_pair, corruption_reason, sound
-from seatrial.judgement.outcome import Outcome, failure_of, pair_of
+from seatrial.judgement.outcome import RecordOutcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import limit_between
 from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.references import above_gate_text, against_gate
@@ -31,7 +31,7 @@ from seatrial.model.verdict import Finding, Verdict, worst
 LEAST_STARTS = 3
 
 
-class Ablated(Outcome, frozen=True, kw_only=True):
+class Ablated(RecordOutcome, frozen=True, kw_only=True):
     """The result of an ablation over one rail or several; a transport that is not proved is not a finding."""
 
     verdict: Verdict
