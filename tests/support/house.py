@@ -27,7 +27,7 @@ NOT_NOUNS = re.compile(
     r"|(?:paired|placed|loaded|routed|recorded|submitted|detached|averaged|taken|given|shown|wanted|needed|judged|left))"
 )
 """File names that say nothing of what is inside: adjectives, participles, prepositions, and drawers for anything."""
-FRAGMENT = re.compile(r"(?:Of|By|Where|The same|As|Those|With|For|In|From|Without)\b|\.\.\.")
+FRAGMENT = re.compile(r"(?:Of|By|Where|The same|As|Those|With|For|In|From|Without|That)\b|\.\.\.")
 """Openings of docstrings that only their neighbours explain."""
 FLEETING = frozenset({"one", "each", "told", "found", "known", "said", "here", "there", "now"})
 """Names that no value has that outlives a comprehension."""
@@ -114,7 +114,7 @@ def docstrings(module: ast.Module) -> Iterator[str]:
 
 
 def docstring_fragments(module: ast.Module) -> tuple[str, ...]:
-    """Docstrings that are no sentence or noun phrase of their own."""
+    """Docstrings that only their neighbours explain."""
     return tuple(text for text in docstrings(module) if FRAGMENT.match(text.strip()))
 
 

@@ -34,7 +34,7 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
 
     node: str
     fact: str
-    """Its dotted name."""
+    """The dotted name of the setting."""
     root: str
     """The root of a virtual cluster's simulated files; empty: the files are the kernel's."""
     paths: tuple[str, ...]
@@ -55,7 +55,7 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
 
     @property
     def usual_text(self) -> str:
-        """That it has its usual value."""
+        """The sentence that the setting has its usual value."""
         return f"{self.fact} of {self.node} is {self.usual}"
 
 
@@ -79,7 +79,7 @@ class ChangedByCommand(msgspec.Struct, frozen=True, kw_only=True, tag="command")
 
     @property
     def usual_text(self) -> str:
-        """That it has its usual value."""
+        """The sentence that the setting has its usual value."""
         return f"the setting{self._where} is that of `{shlex.join(self.usual)}`"
 
     @property
@@ -109,7 +109,7 @@ class ReadmittedNodes(msgspec.Struct, frozen=True, kw_only=True, tag="nodes"):
 
     @property
     def usual_text(self) -> str:
-        """That they are out of service again."""
+        """The sentence that the nodes are out of service again."""
         return ", ".join(f"{node.node} is {node.state} ({node.reason})" for node in self.nodes)
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 PARQUET = b"PAR1"
 """The first and the last bytes of every Parquet file."""
 FOOTER_BYTES = 8
-"""At its end: the length of the description before it, and PARQUET."""
+"""Bytes at the end of a file: the length of the description before it, and PARQUET."""
 OPTIONS = {
     ExportFormat.CSV: "FORMAT csv, HEADER true",
     ExportFormat.PARQUET: "FORMAT parquet, COMPRESSION zstd",

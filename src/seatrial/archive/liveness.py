@@ -35,7 +35,7 @@ class Life(enum.StrEnum):
     """How an open run is."""
 
     RUNNING = "running"
-    """Its driver writes it."""
+    """The driver of the run writes it."""
     CLOSING = "closing"
     """Another `runs recover` is closing it."""
     CUT_OFF = "cut-off"

@@ -21,7 +21,7 @@ from seatrial.model.words import count, verb
 PRINTED = (RunKind.IMPORT, RunKind.RUN)
 """Kinds of runs whose values are numbers that programs printed, and not samples."""
 MOST_NOTES = 5
-"""On runs that are left out: whoever may write to an archive can put thousands of bad ones there."""
+"""Notes on runs that are left out: whoever may write to an archive can put thousands of bad ones there."""
 
 
 class StoredRun(msgspec.Struct, frozen=True, kw_only=True):

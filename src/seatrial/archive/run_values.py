@@ -134,9 +134,8 @@ class ValuesFile(msgspec.Struct, frozen=True, kw_only=True):
     by_date: bool = False
     """Nobody named the run: it is one of a range of dates."""
     printed: bool = False
-    """Its values are numbers that programs printed: imported, or those of a benchmark that was run. Then the path is
-    that of the run's folder.
-    """
+    """The values are numbers that programs printed: imported, or those of a benchmark that was run. Then the path is
+    that of the run's folder."""
     trials_of: Path | None = None
     """The folder of the run (or baseline) whose figures of trials of nodes are wanted, too; None: they are not."""
 

@@ -48,7 +48,7 @@ class LinkMode(enum.StrEnum):
     """What is measured; the value is how messages name it."""
 
     CURVE = "the curve over message sizes"
-    """Over all rails as the MPI uses them, or with --rails over each."""
+    """The curve over all rails as the MPI uses them, or with --rails over each."""
     SATURATE = "--ranks-per-node"
     TRANSPORTS = "--transports"
 

@@ -45,9 +45,7 @@ def fact_name(fact: str) -> str:
 
 
 def value_text(fact: str, value: Value) -> str:
-    """A value for people: 2.1 GHz for a fact that ends in _hz; numbers of facts without a unit, and words, are
-    unchanged.
-    """
+    """A value for people: 2.1 GHz for a fact that ends in _hz; numbers without a unit, and words, are unchanged."""
     if value is None:
         return MISSING
     if isinstance(value, bool):

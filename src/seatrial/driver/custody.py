@@ -69,7 +69,7 @@ class Custody:
 
     @property
     def job(self) -> str:
-        """That holds the nodes; empty: none does."""
+        """The job that holds the nodes; empty: none does."""
         return self.held.job if self.held else ""
 
     @property
@@ -83,8 +83,8 @@ class Custody:
         return max(self.held.left_s(), LEAST_RUN_S) if self.held else math.inf
 
     def environment(self, program: str) -> dict[str, str]:
-        """The environment of a program that measures: srun and our own commands find the job, others get all that
-        salloc sets.
+        """The environment of a program that measures: srun and our own commands find the job, others get what salloc
+        sets.
         """
         mark = {MARK: self.settings.name}
         if self.held is None:

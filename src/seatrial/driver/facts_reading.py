@@ -70,9 +70,7 @@ def read_here(*, quick: bool = False) -> FactsRead:
 
 
 def cluster_launcher(site: SiteSettings) -> SlurmLauncher:
-    """A launcher for reading the facts of `site.nodes`, or of all that are idle. Raises UsageError where there is no
-    Slurm.
-    """
+    """A launcher for reading the facts of `site.nodes`, or of all idle nodes. Raises UsageError without Slurm."""
     if not is_here():
         named = f"NODES {_first_of(site.nodes)} needs" if site.nodes else "--launcher slurm needs"
         raise UsageError(

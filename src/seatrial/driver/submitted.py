@@ -124,7 +124,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def await_the_last_file() -> None:
-    """On a network file system the last rename of a job that is over may still be on its way."""
+    """Wait for the last rename of a job that is over, which may still be on its way on a network file system."""
     time.sleep(CLOSING_S)
 
 

@@ -17,7 +17,7 @@ ALIKE = 0.5
 MOST = 2 / 3
 """Share of a switch's peers that must have equally many cables before one can lack some."""
 FEWEST_PEERS = 3
-"""At one of the two ends; the other needs one."""
+"""Peers at one of the two ends; the other needs one."""
 Counts = NDArray[np.int32]
 
 

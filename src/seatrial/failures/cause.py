@@ -287,8 +287,7 @@ def without_colours(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The text without colours, carriage returns and labels; the lines of each labelled rank together, at its first
-    line.
+    """The text without colours, carriage returns and labels; the lines of each labelled rank are at its first line.
 
     Of several empty lines one is left, and of a line the first LONGEST_LINE characters.
     """

@@ -55,9 +55,9 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """Node -> places of the probe's ranks, which were started in the same way."""
     limits: dict[str, float]
     job: Job
-    """Its phases, and its nodes during it."""
+    """The phases of the job, and its nodes during it."""
     past: PastRatio | None = None
-    """Its main figure compared with the named runs, or the last one that was made alike; None: there is none."""
+    """The main figure compared with the named runs, or the last one that was made alike; None: there is none."""
     failure: str = ""
     """Why it did not come to its end; empty: it did."""
 

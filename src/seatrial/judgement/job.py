@@ -19,7 +19,8 @@ SECTIONS = "section_time_s"
 PARTS = "time_s"
 """The metric of phases, and that of parts of a suite, which have the label `part`."""
 LEAST_COUNTED_BYTES = 64 << 20
-"""That the ports of a node together counted, before they say which of them a benchmark used: others speak on them."""
+"""Bytes that all ports of a node must count before they show which of them a benchmark used: others speak on them, too.
+"""
 LEAST_CARRIED = 0.01
 """Share of all bytes of a port that carried data; what management sends is far less."""
 

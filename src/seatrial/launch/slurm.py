@@ -108,7 +108,7 @@ class SlurmLauncher:
         self._keeper: Keeper | None = None
         self._copy: ProgramCopy | None = None
         self._copied = ""
-        """That the probe was copied to the nodes, and why."""
+        """A note that the probe was copied to the nodes, and why."""
         self.hurried = False
         """See launch.contract.Hurries."""
         self._starts = 0

@@ -95,8 +95,7 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
         return min(max(SCATTERS * scatter, self.least), self.most)
 
     def one_way(self, effect: float) -> float:
-        """The effect for one direction alone: twice the node's effect, up to the greatest default, and never less than
-        it.
+        """The effect for one direction alone: twice the node's effect, up to the greatest default, and never less.
 
         In real tables one direction of a healthy node differs up to twice as much as both together.
         """

@@ -31,7 +31,7 @@ class BenchmarkRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ranks(self) -> int:
-        """On all nodes together."""
+        """The number of ranks on all nodes together."""
         return self.nodes * self.ranks_per_node
 
 

@@ -34,18 +34,14 @@ SPANS = TIME_UNITS | {"second", "minute", "h", "hour", "hours", "d", "day", "day
 
 
 def sense_of(name: str, unit: str = "") -> Sense | None:
-    """The sense by the unit, or by the words of the name: `hpl_time_s` is lower, `triad_MB_s` higher; None: neither
-    says so.
-    """
+    """The sense by the unit, or by the words of the name: `hpl_time_s` is lower, `triad_MB_s` higher; None: unknown."""
     if unit.strip().lower() in TIME_UNITS:
         return Sense.LOWER
     return _sense_of_words(unit) or _sense_of_words(name) or (Sense.HIGHER if unit else None)
 
 
 def _sense_of_words(text: str) -> Sense | None:
-    """The sense of words; of a quotient what is above the line decides: `s/step` is a time, `ns/day` and `steps/s` are
-    rates.
-    """
+    """The sense of words; what is above the line of a quotient decides: `s/step` is a time, `ns/day` a rate."""
     text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text.replace("/", " per ")).lower()
     words = re.findall(r"[a-zµ]+", text)
     if "per" in words:

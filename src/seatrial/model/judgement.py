@@ -146,10 +146,10 @@ class Before(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[str, ...] = ()
     """The earlier runs that have the node, the newest first."""
     out_ratio: float | None = None
-    """Its best bandwidth now, as a share of the least of the earlier runs."""
+    """The best bandwidth of the node now, as a share of the least of the earlier runs."""
     in_ratio: float | None = None
     latency_s: float | None = None
-    """Its best latency now, one way."""
+    """The best latency of the node now, one way."""
     most_latency_s: float | None = None
     """The greatest of the earlier runs."""
 
@@ -210,14 +210,13 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     peers_bandwidth_bytes_per_s: float | None
     """What pairs are compared with: the median over nodes of each node's best pair."""
     peers_latency_s: float | None
-    """The median over nodes of the least one-way latency of each node's pairs; between leaves if such pairs were
-    measured."""
+    """The median over nodes of each node's least one-way latency; between leaves if such pairs were measured."""
     notes: tuple[str, ...]
     """Sentences that qualify the verdicts: what could not have been seen, what was left out and why."""
     complete: bool
     """Whether all that was planned was measured, nodes aside that do not answer."""
     median_bandwidth_bytes_per_s: float | None = None
-    """Over all ordered pairs that were measured."""
+    """The median over all ordered pairs that were measured."""
     median_latency_s: float | None = None
     """One way, over all pairs that were measured."""
     design: Design | None = None
@@ -242,7 +241,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Verdict:
-        """That of the gravest finding, or INVALID; without findings the most severe of pairs and nodes.
+        """The verdict of the gravest finding, or INVALID; without findings the most severe of pairs and nodes.
 
         A node that was drained on purpose or is busy does not count. MEASURED where all would pass and nothing was
         compared with a limit, peers or earlier runs.

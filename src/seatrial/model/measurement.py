@@ -92,7 +92,7 @@ class Phase(enum.StrEnum):
     MAIN = "main"
     """The main figure of a benchmark, measured by another program: the first line of a comparison is about it."""
     VARIANT = "variant"
-    """Under one of several settings that are compared: transports, placements, rails."""
+    """Measured under one of several settings that are compared: transports, placements, rails."""
 
 
 class Verification(enum.StrEnum):

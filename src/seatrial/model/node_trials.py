@@ -274,8 +274,7 @@ class PeerComparison(msgspec.Struct, frozen=True, kw_only=True):
     scatter: float
     """Robust standard deviation of the nodes, in the figure's unit."""
     ratios: Mapping[str, Estimate] = {}
-    """Ratios of each node, repetition by repetition, to the median of the nodes in the same one; for a share, the
-    excess."""
+    """Ratios of each node to the median of the nodes in the same repetition; for a share, the excess."""
     resolution: float
     """Smallest difference from the peers that is reported, as a share of their value; of a share, a difference."""
 

@@ -76,7 +76,7 @@ class NodeCause(enum.StrEnum):
     SILENT = "silent"
     """It gave no facts or stopped answering."""
     RANK_DIED = "rank-died"
-    """Its ranks died repeatedly; the node itself answers."""
+    """The node's ranks died repeatedly; the node itself answers."""
     NODE_HOURS = "node-hours"
     """Left out to stay within --node-hours."""
 

@@ -251,7 +251,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
 
     site: SiteSettings
     benchmark: str
-    """Its name, or the file that declares it."""
+    """The benchmark's name, or the file that declares it."""
     definition: str = ""
     """The text of that file."""
     program: str = ""
@@ -259,7 +259,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     node_count: int = 0
     """How many nodes; 0: the named ones, else as the benchmark declares."""
     ranks: int = 0
-    """On all nodes together; 0: as the benchmark declares."""
+    """Ranks on all nodes together; 0: as the benchmark declares."""
     parameters: dict[str, str] = {}
     """What --set changed."""
     limits: dict[str, float] = {}

@@ -56,7 +56,7 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
     carriers: tuple[Carrier, ...] = ()
     """How it reports sending to the other rank; empty: its output has no known words."""
     words: tuple[str, ...] = ()
-    """Its own words for it: pml cm, mtl ofi, btl tcp, tag(tcp/eth0)."""
+    """The MPI's own words for it: pml cm, mtl ofi, btl tcp, tag(tcp/eth0)."""
     compiled: dict[str, tuple[str, ...]] = {}
     """Framework -> components that it found, whether they can be used here or not."""
 

@@ -196,7 +196,9 @@ def _scheduler(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> 
 
 
 def _collectives(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Iterator[GroupRound]:
-    """Over one core of each node; nodes that are measured one after the other meet nobody, so over the cores of one."""
+    """Rounds over one core of each node; nodes that are measured one after the other meet nobody: over the cores of
+    one.
+    """
     ranks = tuple(one.cores[0] for one in nodes) if len(nodes) > 1 else nodes[0].cores
     variant = NODE if len(nodes) > 1 else ALL
     for kernel, message_bytes in COLLECTIVES if len(ranks) > 1 else ():

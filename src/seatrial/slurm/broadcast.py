@@ -11,7 +11,7 @@ from seatrial.slurm import text as slurm_text
 FOLDER = "/tmp"  # noqa: S108 - every node has it; the name in it cannot be guessed, and is not overwritten
 TIMEOUT_S = 60.0
 REMOVAL_S = 15.0
-"""At the end of a command, which waits for it."""
+"""Time limit at the end of a command, which waits for it."""
 MISSING = "missing"
 
 

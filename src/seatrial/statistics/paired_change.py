@@ -86,7 +86,7 @@ class _Side(msgspec.Struct, frozen=True):
         return np.where(self.times >= ENDLESS, math.inf, self.times)
 
     def few(self, pairs: int) -> "_Side":
-        """At most as many days as there is room for, evenly chosen."""
+        """Evenly chosen days, as many as there is room for."""
         chosen = np.linspace(0, len(self.times) - 1, min(len(self.times), math.isqrt(pairs))).astype(int)
         return _Side(self.times[chosen], self.ended[chosen])
 

@@ -74,7 +74,7 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def node_hours(self) -> float:
-        """That all runs took together."""
+        """Node-hours that all runs took together."""
         return sum(attempt.node_hours for item in self.items for attempt in item.attempts)
 
     @property

@@ -13,7 +13,7 @@ from seatrial.pairs.survey import PILOT, SurveyPlan
 FEWER = 8
 """One of this many pairs at once remains in the next attempt to measure slow ones without contention."""
 HELPS = 0.8
-"""That attempt is made while at most this share of the slow pairs stays slow: what stays is not contention."""
+"""The next attempt is made while at most this share of the slow pairs stays slow: what stays is not contention."""
 MOST_PASSING = 2000
 """If all cables are known, none of our pairs shares one with what stays slow; traffic of other jobs may, and it passes.
 The attempts go on while any of them recovers, in at most this many rounds each: a retest takes far longer."""

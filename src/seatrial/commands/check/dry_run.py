@@ -38,7 +38,7 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True):
     budget_s: float
     allocation_minutes: int
     node_hours: float
-    """At most."""
+    """Node-hours at most."""
     notes: tuple[str, ...]
     """What --sample, --one-per-leaf and --node-hours left out, and which nodes are resumed."""
     command: tuple[str, ...]

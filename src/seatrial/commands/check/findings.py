@@ -33,7 +33,7 @@ class FindingInputs(msgspec.Struct, frozen=True, kw_only=True):
     controls: Sequence[Pair]
     """Good pairs that were measured again beside the suspects."""
     look: SecondLook | None = None
-    """At bandwidth."""
+    """The second look at bandwidth."""
     ranks: Ranks = {}
     """Node -> its ranks, as far as their processors are known."""
     resent: Mapping[str, float] = {}
@@ -98,9 +98,7 @@ def waits_for_processor(suspect: PartSuspect, scene: FindingInputs) -> Finding:
 
 
 def long_waits(suspect: PartSuspect, scene: FindingInputs) -> LongWaits | None:
-    """The longest wait of the nodes that the suspect is or may be, or of the ends of a pair; None if no rank waited
-    long.
-    """
+    """The longest wait of the nodes that the suspect is or may be, or of a pair's ends; None if no rank waited long."""
     nodes = nodes_of(suspect)
     if suspect.subject.kind is SubjectKind.PAIR:
         nodes = {name for pair in suspect.pairs for name in pair}

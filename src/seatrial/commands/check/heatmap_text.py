@@ -123,7 +123,7 @@ def _percent(share: float) -> int:
 
 
 def _colour(cell: Cell) -> str:
-    """That of the verdict, as everywhere."""
+    """The colour of the verdict."""
     if cell.verdict is Verdict.PASS and cell.share is not None and cell.share < _GOOD:
         return _PALE
     return STYLES[cell.verdict].removeprefix("bold ")

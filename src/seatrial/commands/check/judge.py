@@ -202,7 +202,7 @@ def _missing(recorded: RecordedRun, pairs: Sequence[PairVerdict], findings: Sequ
 
 
 def _median_bandwidth(pairs: Sequence[PairVerdict]) -> float | None:
-    """Over ordered pairs."""
+    """The median bandwidth over ordered pairs."""
     values = [pair.bandwidth_bytes_per_s.value for pair in pairs if pair.bandwidth_bytes_per_s]
     return median(values) if values else None
 
@@ -238,9 +238,7 @@ def damaged(recorded: RecordedRun) -> Judgement:
 
 
 def _thresholds(references: References) -> Iterator[Threshold]:
-    """The values at which a pair is suspected, for bandwidth and for each distance of latency; none if pairs are not
-    peers.
-    """
+    """The values at which pairs that are peers are suspected, for bandwidth and for each distance of latency."""
     if not references.alike:
         return
     if line := references.bandwidth:

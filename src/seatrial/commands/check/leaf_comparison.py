@@ -80,7 +80,7 @@ class LeafRate(msgspec.Struct, frozen=True, kw_only=True):
     offered_bytes_per_s: float
     """What its nodes that took part reach one at a time, added up."""
     nodes: int
-    """That took part."""
+    """Nodes that took part."""
     absent: int
 
     def may_miss_cables(self, other: "LeafRate") -> bool:
@@ -106,9 +106,7 @@ def expected(key: Key, rates: Mapping[Key, LeafRate]) -> float | None:
 
 
 def _expected_by(own: LeafRate, other: LeafRate) -> float:
-    """The rate expected by one other leaf. If nodes are absent, the leaf's own rate, kept between the least and the
-    most.
-    """
+    """The rate expected by one other leaf. If nodes are absent, the leaf's own rate between the least and the most."""
     alike = own.offered_bytes_per_s >= ALIKE * other.offered_bytes_per_s
     most = other.bytes_per_s if alike else min(other.bytes_per_s, ALIKE * own.offered_bytes_per_s)
     fewer = 1.0 if alike else min(own.nodes / other.nodes, 1.0)
@@ -159,8 +157,7 @@ def _before(many: Sequence[Load]) -> Sequence[Load]:
 
 
 def lacks(of_peers: Mapping[Key, float], effect: float = EFFECT, *, most: float = MOST_LACK) -> dict[Key, float]:
-    """Loss below the others of its way from which each leaf is slow: the practical effect, or what leaves differ
-    anyway.
+    """Loss below the others of its way from which each leaf is slow: the practical effect, or the usual scatter.
 
     On static routes pairs meet on the cables inside a large fabric, at some leaves more than at others.
     """

@@ -50,9 +50,7 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def slow(self) -> bool:
-        """Whether it is slow for certain, and not only for some seconds: traffic of other jobs that shares an uplink
-        pauses.
-        """
+        """Whether it is slow for certain, and not only for some seconds: traffic of other jobs on an uplink pauses."""
         looked_slow = self.earlier is not None and self.earlier.ratio.value < 1 - self.least
         return looked_slow and self.latest.slow(self.least)
 

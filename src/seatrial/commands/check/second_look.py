@@ -170,17 +170,17 @@ class SecondLook:
         return enough and self._one_level(sorted(best)[len(best) // 2 :])
 
     def _counting(self, pair: Pair) -> Runs:
-        """Its runs that count, over the peers of the survey."""
+        """The pair's runs that count, over the peers of the survey."""
         first = self._since.get(pair, 0)
         return {run: value for run, value in self._over.get(pair, {}).items() if run >= first}
 
     def _relative(self, pair: Pair) -> Runs:
-        """Its runs less what the controls of the same run show.
+        """The pair's runs less what the controls of the same run show.
 
         Where the controls gave much less than usual, what took from them may have taken from this pair or not. Such a
-        run is good only if it is as good as the controls usually are, and bad only if it is worse than they were in
-        it; any other says nothing and is left out. Beside no control only the limit shows that a run is bad: what is
-        less than the peers gave in other minutes may have been taken from all.
+        run is good only if it is as good as the controls usually are, and bad only if it is worse than they were in it;
+        any other says nothing and is left out. Beside no control only the limit shows that a run is bad: what is less
+        than the peers gave in other minutes may have been taken from all.
         """
         telling, floor = {}, self._floor_of(pair)
         for run, value in self._counting(pair).items():
@@ -218,9 +218,7 @@ class SecondLook:
         return kept
 
     def _wait(self, ends: Ends | None) -> float:
-        """Share of a run's time for which its ranks had no processor; for a stream, that of the rank that waited
-        longer.
-        """
+        """Share of a run's time for which its ranks had no processor; for a stream, that of the longer wait."""
         if ends is None:
             return 0.0
         return min(sum(ends), 1.0) if self._round_trips else max(ends)

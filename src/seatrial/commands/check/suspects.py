@@ -56,7 +56,7 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     busy: tuple[PartSuspect, ...] = ()
     """Slow for certain, and a rank waited for a processor for as much of the time: its link may be good."""
     second_look: SecondLook
-    """At bandwidth."""
+    """The second look at bandwidth."""
     located: Located | None = None
     """What averages over all pairs of each node show; None where too few pairs were measured."""
     changes: tuple[Change, ...] = ()

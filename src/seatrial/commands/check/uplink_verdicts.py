@@ -101,7 +101,7 @@ def _numbers(
 
 
 def _by_cables(wiring: Wiring | None, nodes: Collection[str]) -> float | None:
-    """Over-subscription by design, where the cables are known."""
+    """The over-subscription by design, if the cables are known."""
     if wiring is None:
         return None
     from seatrial.fabric.routed_fabric import RoutedFabric, oversubscription

@@ -80,9 +80,7 @@ class Toggled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def toggle_of(first: str, second: str, benchmark: Sequence[str], blocks: int, sense: Sense) -> Toggle:
-    """The toggle of texts of the command line, which are divided as a shell does, and never given to one. Raises
-    UsageError.
-    """
+    """The toggle of texts of the command line, divided as a shell does, and never given to one. Raises UsageError."""
     if not benchmark:
         raise UsageError("--toggle needs a benchmark to measure.", "Write compare --toggle 'A' 'B' -- BENCHMARK ...")
     if blocks < 1:

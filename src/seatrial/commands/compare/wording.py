@@ -178,7 +178,7 @@ def in_one_text(metric: MetricChange) -> str:
 
 
 def _of_sizes(comparison: Comparison, row: Changed) -> str:
-    """At which message sizes of a curve it is like that; empty for other metrics, and for what is not decided."""
+    """Message sizes of a curve with the same outcome; empty for other metrics, and for what is not decided."""
     if row.metric.phase is not Phase.CURVE or row.outcome is ComparisonOutcome.INCONCLUSIVE:
         return ""
     curve = [

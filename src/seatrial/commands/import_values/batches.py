@@ -50,9 +50,7 @@ def read_batches(files: Sequence[tuple[Source, str]], wanted: ImportOptions) -> 
 
 
 def _left_in(files: Sequence[tuple[Source, str]], wanted: ImportOptions) -> list[tuple[Source, str]]:
-    """The files without those of a folder of outputs that are not the output of a benchmark: what jobs printed beside
-    it.
-    """
+    """The files without those of a folder of outputs that no benchmark printed: what jobs printed beside it."""
     if wanted.form or not any(source.in_folder and detected(text) for source, text in files):
         return list(files)
     return [(source, text) for source, text in files if not source.in_folder or detected(text)]

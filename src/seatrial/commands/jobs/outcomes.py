@@ -70,8 +70,7 @@ class FamilyChange(msgspec.Struct, frozen=True, kw_only=True):
     """Run time after over before."""
     low: float
     high: float
-    """Upper end of the interval of `ratio`, which holds for all named families together; infinite if most jobs were cut
-    off."""
+    """Upper end of the interval of `ratio`, for all named families together; infinite if most jobs were cut off."""
     days_before: int
     days_after: int
     p_value: float

@@ -47,7 +47,7 @@ def hosts_of_line(line: LaunchLine, site: SiteSettings, progress: Progress) -> H
 def line_facts(
     hosts: Sequence[str], line: LaunchLine, site: SiteSettings, progress: Progress, named: HostsLauncher | None = None
 ) -> FactsRead:
-    """Read the facts of this machine here, those of others through Slurm or over ssh, by the names that they gave
+    """Read the facts of this machine here, those of others through Slurm or ssh, by the names that they gave
     themselves.
 
     Facts are read inside the line's job where it has one, else in a short allocation, for which --wait, --idle-only and

@@ -27,7 +27,7 @@ class BenchmarkPreview(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[str, ...]
     ranks: int
     node_hours: float
-    """At most; 0: nothing is asked for."""
+    """Node-hours at most; 0: nothing is asked for."""
     plan: BenchmarkPlan
 
 

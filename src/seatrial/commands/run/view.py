@@ -103,7 +103,7 @@ def run_report(run: RunInfo, result: RunResult) -> Report:
 
 
 def _sentence(run: RunInfo, result: RunResult) -> str:
-    """Its main number where all is well; else what failed, is missing or wrong."""
+    """The benchmark's main number if all is well; else what failed, is missing or wrong."""
     if result.failure:
         return f"{result.failure.rstrip('.')}."
     plain = output_sentence(result.benchmark.name, result.benchmark, result.output, result.findings, result.limits)

@@ -16,10 +16,10 @@ class MeasuredPoint(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a point, complete."""
 
     run: str
-    """Its name in the archive."""
+    """The name of the run in the archive."""
     place: CurvePlace
     ranks: int
-    """On all nodes together."""
+    """Ranks on all nodes together."""
     output: Output
     """The output, with the breaches of all gates."""
     inputs: str = ""
@@ -37,7 +37,7 @@ class ScaleSeries(msgspec.Struct, frozen=True, kw_only=True):
     left: tuple[str, ...] = ()
     planned: int = 0
     node_hours: float = 0.0
-    """That all runs took together, also those that failed."""
+    """Node-hours that all runs took together, also those that failed."""
 
 
 def curves_of(benchmark: Benchmark, metric: str, series: ScaleSeries, *, weak: bool) -> list[ScaleCurve]:

@@ -38,7 +38,7 @@ class ScalePreview(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     planned: "tuple[Planned, ...]"
     node_hours: float
-    """At most."""
+    """Node-hours at most."""
 
 
 def prepared(

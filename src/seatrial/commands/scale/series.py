@@ -22,11 +22,11 @@ class CurvePlace(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[str, ...]
     """Empty: the launcher has no nodes to choose from."""
     ranks: int
-    """On all nodes together; 0: as the benchmark declares."""
+    """Ranks on all nodes together; 0: as the benchmark declares."""
 
     @property
     def label(self) -> str:
-        """Its part of the names of runs: `c4`, `n2`, `own3`."""
+        """The place in the names of runs: `c4`, `n2`, `own3`."""
         return f"{self.over if self.over == OWN else self.over[0]}{self.size}"
 
 
@@ -49,7 +49,7 @@ class ScaleOptions(msgspec.Struct, frozen=True, kw_only=True):
     node_counts: tuple[int, ...] = ()
     ranks_per_node: int = 0
     spread: int = 1
-    """Over at most this many nodes the ranks of --cores are divided."""
+    """Most nodes among which the ranks of --cores are divided."""
     own: bool = False
     weak: bool = False
     repeat: int = 1

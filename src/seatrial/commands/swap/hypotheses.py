@@ -68,7 +68,7 @@ class Arrangement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def arrangements(history: SwapHistory) -> list[Arrangement]:
-    """That of each step."""
+    """The arrangement of each step."""
     made: list[Arrangement] = []
     for step in history.steps:
         made.append(next_arrangement(history, made[-1] if made else None, step))
@@ -132,7 +132,7 @@ def weigh(history: SwapHistory) -> list[Weighed]:
 
 
 def bad_probability(history: SwapHistory, affected: bool) -> float:
-    """That a measurement is bad, with or without the fault in it."""
+    """The probability that a measurement is bad, with or without the fault in it."""
     return 1 - history.miss_rate if affected else history.false_alarm_rate
 
 

@@ -19,7 +19,7 @@ from seatrial.node.mpi import is_variable
 
 
 class Scope(enum.StrEnum):
-    """On how many nodes a setting must be changed to show its effect."""
+    """The nodes on which a setting must be changed to show its effect."""
 
     NODE = "node"
     ALL = "all"
@@ -83,7 +83,7 @@ class Reversal(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[ChangedFact, ...]
     """The facts of the suspect that are taken back."""
     nodes: tuple[str, ...]
-    """On which; all nodes of the job where only its environment changes."""
+    """The nodes on which they are; all nodes of the job if only its environment changes."""
     files: tuple[FileSetting, ...] = ()
     environment: dict[str, str] = {}
     """The environment of the job, with the values before the change."""

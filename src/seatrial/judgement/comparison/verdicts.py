@@ -152,7 +152,7 @@ def _metric_change(
 
 
 def _deviation(values: NDArray[np.float64], level: float) -> float | None:
-    """Over whole runs, each subject relative to its own mean."""
+    """The deviation over whole runs, each subject relative to its own mean."""
     if len(values) < FEWEST_RUNS:
         return None
     logs = np.log(values)

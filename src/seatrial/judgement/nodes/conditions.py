@@ -14,7 +14,7 @@ MOST_NOTES = 8
 
 
 def conditions_of(measured: Iterable[GroupMeasurement]) -> NodeConditions | None:
-    """Over all rounds of one node; None where the probe said nothing of them."""
+    """The conditions over all rounds of one node; None if the probe said nothing of them."""
     measured = [*measured]
     rounds = [one.conditions for one in measured if one.conditions is not None]
     wall_s = sum(one.wall_s for one in rounds)

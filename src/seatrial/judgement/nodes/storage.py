@@ -44,8 +44,7 @@ REASONS = {
 }
 """errno of Linux (errno(3))."""
 BROKEN = frozenset({5, 30, 107, 108, 110, 116, 121})
-"""Error numbers of a file system that is out of order. Others are of a folder that a node does not see, or may not
-fill."""
+"""Error numbers of a file system that is out of order. Others are of a folder that a node cannot see or fill."""
 
 
 def storage_runs(measured: Iterable[GroupMeasurement]) -> dict[Measure, Runs]:

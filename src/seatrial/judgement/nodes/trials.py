@@ -139,7 +139,7 @@ def _slow(worse: Sequence[Outlier], facts: Mapping[str, NodeFacts]) -> tuple[Fin
 
 
 def _cores(measurements: Sequence[GroupMeasurement]) -> dict[str, int]:
-    """On how many cores of each node arithmetic was measured."""
+    """Cores of each node on which arithmetic was measured."""
     places: dict[str, set[str]] = {}
     for delivered in measurements:
         if delivered.shape.kernel is Kernel.FMA:

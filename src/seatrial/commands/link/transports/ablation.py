@@ -155,7 +155,7 @@ class Ablation(TwoNodes):
         self._note(VariantNote(variant=part.variants[0], block=-1, declared=declared))
 
     def _declared(self, part: Part) -> Declared | None:
-        """What the MPI declares. If it does not start with VERBOSE, it is started without: its last output says what is
+        """What the MPI declares. If it does not start with VERBOSE, it starts without: its last output says what is
         wrong.
         """
         plain = StartManner(environment=part.held, ranks_per_node=self._each)
