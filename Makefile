@@ -1,6 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test idle-checks lint unit core properties lab-test lab-beside lab-alone campaign restorations series hidden proofs
-.PHONY: accounted job-histories probe bench stories
+.PHONY: accounted monitored job-histories probe bench stories
 .PHONY: simulate-series other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
@@ -62,6 +62,10 @@ lab-alone: setup-test
 # 150 short jobs of three users on six nodes with slurmdbd, one of them slow: does `seatrial jobs` agree with sacct?
 accounted: setup-test
 	.venv/bin/python -m tests.accounted
+
+# 100 jobs of three users while `seatrial metrics` is called every 5 s: do Prometheus and Graphite have what Slurm says?
+monitored: setup-test
+	.venv/bin/python -m tests.monitored
 
 SEED ?= 1
 campaign: KILLS ?= 100

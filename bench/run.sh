@@ -7,6 +7,7 @@ status=0
 .venv/bin/python bench/matrix_of_5000_nodes.py || status=$?
 .venv/bin/python bench/gate_calls.py || status=$?
 .venv/bin/python bench/job_lines.py || status=$?
+.venv/bin/python bench/metrics_call.py || status=$?
 .venv/bin/python bench/locate_grid.py || status=$?
 .venv/bin/python bench/changes.py || status=$?
 .venv/bin/python bench/change_points.py || status=$?

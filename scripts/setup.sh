@@ -18,6 +18,8 @@ if [ "$purpose" = test ]; then
             modulecmd:environment-modules lua5.3:lua5.3 nix:nix-bin
             ibsim:ibsim-utils ibnetdiscover:infiniband-diags opensm:opensm
             slurmdbd:slurmdbd mariadbd:mariadb-server
+            prometheus:prometheus prometheus-node-exporter:prometheus-node-exporter
+            carbon-cache:graphite-carbon graphite-manage:graphite-web
             sshd:openssh-server strace:strace linux.uml:user-mode-linux exportfs:nfs-kernel-server mount.nfs:nfs-common modprobe:kmod"
 fi
 if [ "$purpose" = applications ]; then

@@ -18,7 +18,9 @@ done
 SCONTROL = """name="" state="" reason="" comment=no
 case $1 in
     --oneliner)
-        printf 'NodeName=%s Arch=x86_64%s State=IDLE\\n' "$4" "$(cat "$CLUSTER/comment/$4" 2>/dev/null)"
+        IFS='|' read -r state _ reason <"$CLUSTER/state/$4"
+        printf 'NodeName=%s Arch=x86_64%s State=%s Reason=%s\\n' \
+            "$4" "$(cat "$CLUSTER/comment/$4" 2>/dev/null)" "$state" "$reason"
         exit ;;
 esac
 # As it reads a line of its input: words, with quotes around a reason.
@@ -52,8 +54,8 @@ echo "$(date +n01\\|%Y-%m-%dT%H:%M:%S)|DOWN|Not responding"
 
 
 def iso(seconds_ago: float) -> str:
-    """A local time as Slurm prints it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() - seconds_ago))
+    """A time as Slurm prints it for the gate, which wants those of UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() - seconds_ago))
 
 
 class GateCluster:
@@ -95,9 +97,9 @@ class GateCluster:
             line = f"{word} {time.time() - ago_s:.0f} r1 {text if word != 'good' else ''}".rstrip()
             (self.folder / "nodes" / node).write_text(f"{line}\n")
 
-    def start(self, node: str, step: str = "drain") -> "subprocess.Popen[str]":
-        """The gate, running."""
-        argv = [str(GATE), f"--{step}", "--from", str(self.folder), "--node", node]
+    def start(self, node: str, step: str = "drain", before: tuple[str, ...] = ()) -> "subprocess.Popen[str]":
+        """The gate, running. `before`: a command that starts another one."""
+        argv = [*before, str(GATE), f"--{step}", "--from", str(self.folder), "--node", node]
         path = f"{self.slurm / 'bin'}:{os.environ['PATH']}"
         return subprocess.Popen(
             argv, env={**os.environ, "PATH": path, "CLUSTER": str(self.slurm)}, stdout=subprocess.PIPE, text=True

@@ -4,11 +4,13 @@
 """
 
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from seatrial.archive.reader import AHEAD_S
 from seatrial.files.inputs import read_input
-from seatrial.files.owners import entries, is_own
+from seatrial.files.owners import entries, is_by_another, is_ours
 from seatrial.files.writing import OwnFolder, own_folder
 from seatrial.model.errors import SeatrialError
 from seatrial.model.gate import (
@@ -36,11 +38,12 @@ NO_ANSWER = GateAnswer(outcome=Outcome.ERROR, text="the gate gave no answer")
 def leave_verdicts(policy: GatePolicy, nodes: Iterable[NodeStanding]) -> None:
     """Write the line of each node, in one step each; a later verdict that another process left stays.
 
-    Nothing is written into a folder of another user: ordinary users of the site have the same site file.
-    Raises SeatrialError where this user's folder cannot be written.
+    Nothing is written into a folder of another user: ordinary users of the site have the same site file. Raises
+    SeatrialError if the folder is missing, or a verdict cannot be written; all others are.
     """
-    if not is_own(policy.folder):
+    if _is_of_another(policy.folder):
         return
+    failures: list[OSError] = []
     try:
         with own_folder(policy.folder) as folder:
             folder.make_folder(NODES, exist_ok=True)
@@ -48,16 +51,31 @@ def leave_verdicts(policy: GatePolicy, nodes: Iterable[NodeStanding]) -> None:
             folder.replace(POLICY, policy.line.encode())
             for standing in nodes:
                 if standing.is_node and NODE_NAME.fullmatch(standing.node):
-                    _leave(folder, f"{NODES}/{standing.node}", verdict_line(standing))
+                    try:
+                        _leave(folder, f"{NODES}/{standing.node}", verdict_line(standing))
+                    except OSError as error:
+                        failures.append(error)
+            if failures:
+                raise failures[0]
     except OSError as error:
         reason = f"No verdict was left for seatrial-gate in {policy.folder}: {error.strerror or error}."
         raise SeatrialError(reason, "The gate lets nodes pass whose verdict is missing.") from error
 
 
+def _is_of_another(folder: Path) -> bool:
+    """Whether there is such a folder, or a link in its place, that belongs to another user."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    return not is_ours(status) or is_by_another(status.st_dev)
+
+
 def _leave(folder: OwnFolder, name: str, line: str) -> None:
+    """A verdict of the future is replaced: a clock was wrong."""
     before = _read(folder.path / name)
-    at_s = before.split()[1] if before.count(" ") else ""
-    if before != line and not (at_s.isdecimal() and int(at_s) > int(line.split()[1])):
+    at_s = [*before.split(), "", ""][1]
+    if before != line and not (at_s.isdecimal() and int(line.split()[1]) < int(at_s) <= time.time() + AHEAD_S):
         folder.replace(name, line.encode())
 
 

@@ -98,7 +98,7 @@ def nodes(
     settings = NodesSettings(site=site, baseline=known, trials=trials or tuple(Trial), **given)
     with progress_on(sys.stderr) as progress:
         outcome = nodes_run.run_nodes(settings, progress)
-    report = nodes_view.nodes_report(outcome.recorded.info, outcome.result)
+    report = nodes_view.nodes_report(outcome.recorded.info, outcome.result, outcome.recorded.facts)
     return output.show(report, outcome.folder)
 
 
@@ -108,5 +108,5 @@ def _soaked(site: SiteSettings, trials: tuple[Trial, ...], output: OutputForms) 
         raise UsageError(f"--trials {min(left)} does not go with --for.", f"Choose from {','.join(SOAK_TRIALS)}.")
     with progress_on(sys.stderr) as progress:
         outcome = soak_run.run_soak(SoakSettings(site=site, trials=trials), progress)
-    report = soak_view.soak_report(outcome.recorded.info, outcome.result)
+    report = soak_view.soak_report(outcome.recorded.info, outcome.result, outcome.recorded.facts)
     return output.show(report, outcome.folder)

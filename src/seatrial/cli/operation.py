@@ -53,17 +53,26 @@ def cluster(archive: Path, limit_s: float = ALL_S) -> Cluster:
             looks = looks_of(info)
             if not looks or layout.is_open(folder):
                 continue
+            ended = info.ended or info.started
             nodes = headlines.read_standings(folder)
             if nodes is None:
                 judge(folder, min(until_s - time.monotonic(), RUN_S))
                 nodes = headlines.read_standings(folder)
         except (DamagedRun, Unjudged):
             nodes = None
-        if nodes is None:
+        if nodes is None or not _is_past(ended):
             unread += 1
         else:
-            judged_runs.append(Judged(run=info.run, ended=info.ended or info.started, looks=looks, nodes=nodes))
+            judged_runs.append(Judged(run=info.run, ended=ended, looks=looks, nodes=nodes))
     return Cluster(nodes=standings_after(reversed(judged_runs)), runs=len(judged_runs), unread=unread)
+
+
+def _is_past(text: str) -> bool:
+    """Whether it is a time, and none of a clock that was ahead: no later run would ever be the last one."""
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None and not reader.is_ahead(text)
+    except ValueError:
+        return False
 
 
 def leave_verdicts(closed: Iterable[Path]) -> None:

@@ -70,9 +70,9 @@ def report_of(folder: Path) -> "Report":
         case RunKind.SATURATE:
             made = saturate_view.saturation_report(info, saturate_judge.judge_saturation(recorded))
         case RunKind.NODES:
-            made = nodes_view.nodes_report(info, nodes_judge.judge_nodes(recorded))
+            made = nodes_view.nodes_report(info, nodes_judge.judge_nodes(recorded), recorded.facts)
         case RunKind.SOAK:
-            made = soak_view.soak_report(info, soak_judge.judge_soak(recorded))
+            made = soak_view.soak_report(info, soak_judge.judge_soak(recorded), recorded.facts)
         case RunKind.RUN:
             made = run_view.run_report(info, run_values.judged_benchmark(folder, NAMED_S))
         case RunKind.IMPORT:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from seatrial.model.monitoring import NodeStanding, OpenFault, Standing
+from seatrial.model.monitoring import Condition, NodeStanding, OpenFault, Standing
 from seatrial.model.run import RunInfo, RunKind, run_kind
 from seatrial.model.settings import CheckSettings
 from seatrial.model.verdict import Verdict
@@ -33,6 +33,7 @@ class _Node:
     def __init__(self) -> None:
         self.last: tuple[Judged, Standing] | None = None
         self.of_limit: float | None = None
+        self.condition: Condition | None = None
         self.faults: dict[str, tuple[OpenFault, frozenset[str]]] = {}
         self.beside: frozenset[str] = frozenset()
         """All nodes of the last run that judged it."""
@@ -42,6 +43,7 @@ class _Node:
         self.last = run, standing
         self.beside = judged
         self.of_limit = self.of_limit if standing.of_limit is None else standing.of_limit
+        self.condition = standing.condition or self.condition
         faults = {fault.kind: fault for fault in standing.faults}
         if standing.verdict not in OPEN:
             cleared = [kind for kind, (_, looks) in self.faults.items() if kind not in faults and looks <= run.looks]
@@ -92,5 +94,6 @@ def _standing(name: str, node: _Node) -> NodeStanding:
         run=run.run,
         judged=run.ended,
         of_limit=node.of_limit,
+        condition=node.condition,
         faults=tuple(faults),
     )

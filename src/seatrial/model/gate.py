@@ -53,7 +53,7 @@ class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def line(self) -> str:
         """The line that the gate reads: seconds, a thousandth of the share, drains."""
-        return f"{self.age_s:.0f} {int(self.share * 1000)} {self.per_hour}\n"
+        return f"{self.age_s:.0f} {int(self.share * 1000 + 1e-6)} {self.per_hour}\n"
 
 
 class GateAnswer(msgspec.Struct, frozen=True, kw_only=True):

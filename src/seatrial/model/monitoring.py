@@ -50,6 +50,20 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether another part may be at fault in its place."""
 
 
+class Condition(msgspec.Struct, frozen=True, kw_only=True):
+    """Clocks and heat of a node, as its facts had them before a run. None: the node does not report it."""
+
+    read: str
+    """When: UTC, ISO 8601."""
+    clocks_hz: tuple[float, float, float] | None = None
+    """The lowest, the median and the highest of its processors."""
+    hottest_celsius: float | None = None
+    power_w: float | None = None
+    """The highest reading of all power sensors, which usually is the whole node's."""
+    throttle_events: int | None = None
+    """Since boot."""
+
+
 class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One node in one report, or another part with a finding: `uplink:leaf1`, `pair:n1>n2`.
 
@@ -59,6 +73,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     node: str
     verdict: Verdict
     of_limit: float | None = None
+    condition: Condition | None = None
     faults: tuple[Fault, ...] = ()
     """The gravest first."""
 
@@ -84,7 +99,9 @@ class NodeStanding(msgspec.Struct, frozen=True, kw_only=True):
     judged: str
     """When the last run on it ended: UTC, ISO 8601."""
     of_limit: float | None = None
-    """Its value in the last run that measured a share of a limit."""
+    """The value in the last run that measured a share of a limit."""
+    condition: Condition | None = None
+    """The condition in the last run that read its facts."""
     faults: tuple[OpenFault, ...] = ()
     """The gravest first."""
 

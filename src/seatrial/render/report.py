@@ -1,12 +1,13 @@
 """What a command reports: a headline, blocks in reading order for a terminal or a page, and the fields of its JSON."""
 
 import enum
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
 
 from seatrial.model.errors import ExitCode
+from seatrial.model.facts import NodeFacts
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Finding, Verdict
 
@@ -195,6 +196,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Which run, when, of what: below the page's headline."""
     findings: tuple[Finding, ...] = ()
     cases: tuple[Case, ...] = ()
+    facts: Mapping[str, NodeFacts] = {}
+    """Facts of the nodes, as they were before the run."""
     gauges: tuple[Gauge, ...] = ()
     """The numbers that a monitoring system records."""
     remedy: str = ""

@@ -2,9 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from statistics import median
+
+from msgspec.structs import replace
 
 from seatrial.model.errors import ExitCode
-from seatrial.model.monitoring import Fault, Standing
+from seatrial.model.facts import NodeFacts
+from seatrial.model.monitoring import Condition, Fault, Standing
 from seatrial.model.run import RunKind, run_kind
 from seatrial.model.subject import Subject, SubjectKind
 from seatrial.model.verdict import GOOD, Finding, Verdict
@@ -28,16 +32,30 @@ def standings_of(report: Report) -> tuple[Standing, ...]:
         subject = Subject.parse(case.name)
         if subject.kind is SubjectKind.NODE:
             verdict = Verdict.INCONCLUSIVE if undecided and case.verdict in (*GOOD, Verdict.MEASURED) else case.verdict
-            standings[subject.name] = Standing(node=subject.name, verdict=verdict, of_limit=case.of_limit)
+            facts = report.facts.get(subject.name)
+            standings[subject.name] = Standing(
+                node=subject.name,
+                verdict=verdict,
+                of_limit=case.of_limit,
+                condition=_condition(facts, report.run.started) if facts else None,
+            )
     for node, faults in _faults(report.findings).items():
-        before = standings.get(node)
-        standings[node] = Standing(
-            node=node,
-            verdict=faults[0].verdict,
-            of_limit=before.of_limit if before else None,
-            faults=tuple(faults),
-        )
+        before = standings.get(node) or Standing(node=node, verdict=faults[0].verdict)
+        standings[node] = replace(before, verdict=faults[0].verdict, faults=tuple(faults))
     return tuple(standings[name] for name in sorted(standings))
+
+
+def _condition(facts: NodeFacts, read: str) -> Condition:
+    clocks = facts.processor.present_hz
+    degrees = [sensor.value for sensor in facts.system.sensors if sensor.unit == "degC"]
+    watts = [sensor.value for sensor in facts.system.sensors if sensor.unit == "W"]
+    return Condition(
+        read=read,
+        clocks_hz=(min(clocks), median(clocks), max(clocks)) if clocks else None,
+        hottest_celsius=max(degrees, default=None),
+        power_w=max(watts, default=None),
+        throttle_events=facts.processor.throttle_events,
+    )
 
 
 def _faults(findings: Iterable[Finding]) -> dict[str, list[Fault]]:

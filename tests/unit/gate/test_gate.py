@@ -1,12 +1,13 @@
 """The gate lets a node pass unless a sound verdict on it is bad, and drains it only as far as the policy allows."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.support.gate_cluster import GateCluster, iso
+from tests.support.gate_cluster import GateCluster
 from tests.support.second_user import OTHER, needs_root
 
 
@@ -90,6 +91,53 @@ def test_answers_are_counted_and_damaged_counts_begin_again(cluster: GateCluster
     assert cluster.counts("n01") == {"good": 1, "bad": 0, "unknown": 0, "error": 1}
 
 
+def test_a_pipe_is_not_waited_for(cluster: GateCluster) -> None:
+    cluster.leave("bad", "n02", "n03")
+    for place in ("nodes/n01", "answers/n02", "nodes/n00"):
+        os.mkfifo(cluster.folder / place)
+    assert cluster.ask("n01").startswith("error n01: ")
+    assert cluster.ask("n02", "report").startswith("bad n02: ")
+    assert cluster.ask("n03").endswith("; drained")
+    (cluster.folder / "policy").unlink()
+    os.mkfifo(cluster.folder / "policy")
+    assert cluster.ask("n03").startswith("error n03: ")
+
+
+def test_what_is_not_counted_is_logged(cluster: GateCluster) -> None:
+    cluster.replace("logger", 'echo "$*" >>"$CLUSTER/log"\n')
+    cluster.leave("good", "n01", "n02")
+    (cluster.folder / "answers" / "n01").write_text("good 08 x")
+    (cluster.folder / "answers" / "n02").symlink_to("n01")
+    for node in ("n01", "n02"):
+        cluster.ask(node, "report")
+    log = (cluster.slurm / "log").read_text()
+    assert "answers/n01 is damaged" in log
+    assert "answers/n02 is of another user" in log
+
+
+def test_no_reader_sees_answers_without_their_line(cluster: GateCluster) -> None:
+    """Prolog and HealthCheckProgram call the gate of a node at the same moment."""
+    cluster.leave("good", "n01")
+    cluster.ask("n01", "report")
+    for process in [cluster.start("n01", "report") for _ in range(100)]:
+        process.communicate(timeout=60)
+    counts = cluster.counts("n01")
+    assert counts["error"] == 0
+    assert counts["good"] > 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_who_ends_it_sees_no_failure(cluster: GateCluster, number: signal.Signals) -> None:
+    cluster.replace("scontrol", 'touch "$CLUSTER/asked"\nsleep 1\nexit 1\n')
+    cluster.leave("bad", "n01")
+    process = cluster.start("n01", "comment")
+    while not (cluster.slurm / "asked").exists():
+        time.sleep(0.01)
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
 def test_a_bad_node_is_drained_with_its_finding_and_its_run(cluster: GateCluster) -> None:
     cluster.leave("bad", "n02")
     assert cluster.ask("n02").endswith("run r1; drained")
@@ -129,45 +177,6 @@ def test_only_idle_nodes_are_drained(cluster: GateCluster, state: str) -> None:
     assert "State=" not in (cluster.slurm / "asked").read_text()
 
 
-def test_gates_that_ask_at_the_same_time_keep_the_share_of_the_policy(tmp_path: Path) -> None:
-    cluster = GateCluster(tmp_path, count=20)
-    cluster.policy(share=150, hourly=100)
-    cluster.state("n20", "down")
-    cluster.leave("bad", *cluster.nodes[:8])
-    for process in [cluster.start(node) for node in cluster.nodes[:8]]:
-        out, _ = process.communicate(timeout=60)
-        assert process.returncode == 0
-        assert out.startswith("bad ")
-    assert [node for node in cluster.nodes if cluster.reason(node)] == ["n01", "n02"]
-    assert "4 of 20 nodes of main would be out of service" in cluster.ask("n03")
-
-
-def test_the_share_is_kept_in_each_partition_of_the_node(cluster: GateCluster) -> None:
-    cluster.policy(share=240, hourly=100)
-    cluster.leave("bad", "n01")
-    assert "1 of 4 nodes of main" in cluster.ask("n01")
-    cluster.policy(share=250, hourly=100)
-    assert cluster.ask("n01").endswith("; drained")
-
-
-@pytest.mark.parametrize("accounting", [True, False])
-def test_not_more_are_drained_in_an_hour_than_the_policy_says(cluster: GateCluster, accounting: bool) -> None:
-    cluster.policy(share=1000, hourly=1)
-    if not accounting:
-        (cluster.slurm / "no-accounting").touch()
-    cluster.state("n04", "drained", "seatrial: older, run r0", since=iso(7200))
-    cluster.leave("bad", "n01", "n02")
-    expected = ["n01", "n04"] if accounting else ["n04"]
-    assert cluster.ask("n01").endswith("; drained") is accounting
-    assert f"it would be number {2 if accounting else 3} in an hour" in cluster.ask("n02")
-    assert [node for node in cluster.nodes if cluster.reason(node)] == expected
-    # A drain that is over counts as well: only slurmdbd knows of it.
-    if accounting:
-        cluster.leave("good", "n01")
-        assert cluster.ask("n01").endswith("resumed")
-        assert "it would be number 2 in an hour" in cluster.ask("n02")
-
-
 def test_a_kill_file_stops_it_at_once(cluster: GateCluster) -> None:
     cluster.leave("bad", "n01", "n02")
     cluster.ask("n02")
@@ -180,10 +189,23 @@ def test_a_kill_file_stops_it_at_once(cluster: GateCluster) -> None:
 
 def test_a_folder_that_others_can_write_drains_nobody(cluster: GateCluster) -> None:
     cluster.leave("bad", "n01")
-    for mode in (0o775, 0o757):
-        cluster.folder.chmod(mode)
-        assert "can be written by others" in cluster.ask("n01")
+    for place in (cluster.folder, cluster.folder / "nodes"):
+        for mode in (0o775, 0o757):
+            place.chmod(mode)
+            assert "can be written by others" in cluster.ask("n01")
+        place.chmod(0o755)
+    cluster.replace("stat", "exit 1\n")
+    assert cluster.ask("n01").startswith("error n01: ")
     assert not cluster.reason("n01")
+
+
+def test_the_folder_may_be_named_by_a_link(cluster: GateCluster) -> None:
+    """The folder that it reads without an option is in /etc, and the verdicts are on a shared file system."""
+    real = cluster.folder.with_name("shared")
+    cluster.folder.rename(real)
+    cluster.folder.symlink_to(real)
+    cluster.leave("bad", "n01")
+    assert cluster.ask("n01").endswith("; drained")
 
 
 def test_a_comment_is_written_and_removed_unless_it_is_somebody_elses(cluster: GateCluster) -> None:
@@ -199,6 +221,58 @@ def test_a_comment_is_written_and_removed_unless_it_is_somebody_elses(cluster: G
     assert not (comments / "n01").exists()
     assert (comments / "n02").read_text() == " Comment=spare board"
     assert not cluster.reason("n01")
+
+
+def test_what_a_report_of_a_good_node_leaves_is_removed_later(cluster: GateCluster) -> None:
+    """Epilog calls it with --report, HealthCheckProgram with --drain."""
+    cluster.leave("bad", "n01")
+    assert cluster.ask("n01").endswith("; drained")
+    cluster.leave("good", "n01")
+    assert cluster.ask("n01", "report") == "good n01: run r1"
+    assert cluster.ask("n01", "comment") == "good n01: run r1"
+    assert not (cluster.slurm / "comment" / "n01").exists()
+    assert cluster.ask("n01") == "good n01: run r1; resumed"
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_gate_that_is_killed_knows_afterwards_what_it_may_have_done(cluster: GateCluster, counted: bool) -> None:
+    cluster.leave("good", "n01")
+    cluster.ask("n01")
+    scontrol = (cluster.slurm / "bin" / "scontrol").read_text()
+    cluster.replace("scontrol", scontrol + '[ -z "$state" ] || kill -KILL "$(cat "$CLUSTER/gate")"\n')
+    cluster.leave("bad", "n01")
+    process = cluster.start("n01")
+    (cluster.slurm / "gate").write_text(str(process.pid))
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert cluster.reason("n01")
+    cluster.replace("scontrol", scontrol)
+    if counted:
+        assert cluster.ask("n01").endswith("; drained")
+    cluster.leave("good", "n01")
+    assert cluster.ask("n01") == "good n01: run r1; resumed"
+
+
+def test_what_cannot_be_kept_is_not_done(cluster: GateCluster) -> None:
+    cluster.leave("good", "n01")
+    cluster.ask("n01")
+    cluster.leave("bad", "n01")
+    answers = str(cluster.folder / "answers")
+    script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+    read_only = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, answers)
+    process = cluster.start("n01", before=read_only)
+    out, _ = process.communicate(timeout=60)
+    assert out.startswith("error n01: "), out
+    assert not cluster.reason("n01")
+    assert not (cluster.slurm / "comment" / "n01").exists()
+
+
+def test_another_run_is_in_the_comment_soon(cluster: GateCluster) -> None:
+    comment = cluster.slurm / "comment" / "n01"
+    comment.write_text(" Comment=seatrial: link at 60 % of its limit, run r10")
+    cluster.leave("bad", "n01")
+    cluster.ask("n01", "comment")
+    assert comment.read_text().endswith("run r1")
 
 
 @pytest.mark.parametrize("code", [1, 126, 127])

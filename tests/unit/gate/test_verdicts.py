@@ -78,6 +78,40 @@ def test_a_later_verdict_of_another_process_stays(tmp_path: Path) -> None:
     assert (tmp_path / "nodes" / "n1").read_text().startswith("good ")
 
 
+@pytest.mark.parametrize("damage", ["", " ", "bad ", " x", "bad 99999999999 r1 of the future\n", "\xff \n"])
+def test_what_is_damaged_or_of_the_future_is_replaced(tmp_path: Path, damage: str) -> None:
+    leave_verdicts(policy(tmp_path), [standing()])
+    (tmp_path / "nodes" / "n1").write_text(damage)
+    leave_verdicts(policy(tmp_path), [standing()])
+    assert (tmp_path / "nodes" / "n1").read_text() == f"good {JUDGED_S} r1\n"
+
+
+def test_a_verdict_that_cannot_be_left_holds_up_no_other(tmp_path: Path) -> None:
+    leave_verdicts(policy(tmp_path), [])
+    (tmp_path / "nodes" / "n1").mkdir()
+    with pytest.raises(SeatrialError, match="No verdict was left"):
+        leave_verdicts(policy(tmp_path), [standing(node=name) for name in ("n1", "n2")])
+    assert (tmp_path / "nodes" / "n2").is_file()
+
+
+def test_the_share_is_what_the_site_wrote() -> None:
+    for thousandths in range(1, 1000):
+        share = float(f"{thousandths / 10:.1f}") / 100
+        line = GatePolicy(folder=Path("/gate"), age_s=1, share=share, per_hour=2).line
+        assert line == f"1 {thousandths} 2\n"
+
+
+def test_a_folder_that_is_missing_or_a_link_is_one_sentence(tmp_path: Path) -> None:
+    given = policy(tmp_path / "gate")
+    given.folder.rename(tmp_path / "real")
+    with pytest.raises(SeatrialError, match="No verdict was left"):
+        leave_verdicts(given, [standing()])
+    given.folder.symlink_to("real")
+    with pytest.raises(SeatrialError, match="a link"):
+        leave_verdicts(given, [standing()])
+    assert not list((tmp_path / "real").iterdir())
+
+
 @needs_root
 def test_nothing_is_written_into_the_folder_of_another_user(tmp_path: Path) -> None:
     given = policy(tmp_path / "gate")

@@ -3,7 +3,7 @@
 import msgspec
 
 from seatrial.judgement.standings import LINKS, TRIALS, Judged, standings_after
-from seatrial.model.monitoring import Fault, Standing
+from seatrial.model.monitoring import Condition, Fault, Standing
 from seatrial.model.verdict import Verdict
 
 SLOW = Fault(kind="slow-link", verdict=Verdict.SLOW, text="link at 60 % of its limit")
@@ -68,3 +68,12 @@ def test_a_fault_of_no_node_is_open_until_all_nodes_that_saw_it_were_judged_with
     ):
         assert "uplink:leaf1" in standings_after([first, later])
     assert "uplink:leaf1" not in standings_after([first, run(2)])
+
+
+def test_a_run_without_facts_leaves_the_condition_that_was_read_before() -> None:
+    condition = Condition(read="2026-11-01T01:00:00", throttle_events=3)
+    first = run(1)
+    first = msgspec.structs.replace(
+        first, nodes=tuple(msgspec.structs.replace(standing, condition=condition) for standing in first.nodes)
+    )
+    assert standings_after([first, run(2)])["n1"].condition == condition

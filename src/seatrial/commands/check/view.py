@@ -59,6 +59,7 @@ def check_report(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFac
         page=lambda: _page(run, judgement, facts),
         about=tuple(text for text in (run.run, cluster, run.started, run.launcher, job) if text),
         findings=judgement.findings,
+        facts=facts,
         gauges=(
             Gauge(name="nodes", value=len(judgement.nodes)),
             Gauge(name="pairs", value=len(judgement.pairs)),

@@ -14,7 +14,7 @@ import msgspec
 from seatrial.model.gate import GateTally
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.verdict import GOOD, Verdict
-from seatrial.slurm.census import AccountUse, JobCount, NodeCount
+from seatrial.slurm.census import AccountUse, JobGroup, NodeCount
 
 HOUR_S = 3600.0
 OTHER = "other"
@@ -87,7 +87,7 @@ class SlurmState(msgspec.Struct, frozen=True, kw_only=True):
     """What Slurm's commands said; None: that command did not answer, or was not asked."""
 
     nodes: tuple[NodeCount, ...] | None = None
-    jobs: tuple[JobCount, ...] | None = None
+    jobs: tuple[JobGroup, ...] | None = None
     scheduler: Mapping[tuple[str, str], int] | None = None
     shares: tuple[AccountUse, ...] | None = None
     seconds: Mapping[str, float] = {}
@@ -125,6 +125,7 @@ def node_figures(nodes: Mapping[str, NodeStanding], runs: int, unread: int, at: 
         labels=("node",),
         rows=tuple(((node.node,), node.of_limit) for node in standings if node.of_limit is not None),
     )  # fmt: skip
+    yield from _conditions(standings, at)
     faults = Counter(fault.fault.kind for node in everything for fault in node.faults)
     yield Figure(
         name="seatrial_findings", help="Open findings by kind.", labels=("kind",),
@@ -139,6 +140,27 @@ def node_figures(nodes: Mapping[str, NodeStanding], runs: int, unread: int, at: 
     )  # fmt: skip
     yield single("seatrial_runs_read", "Runs from which the standing of nodes follows.", runs)
     yield single("seatrial_runs_unread", "Runs that could not be read or judged.", unread)
+
+
+def _conditions(standings: Sequence[NodeStanding], at: datetime) -> Iterator[Figure]:
+    """Clocks and heat of nodes. Three clocks a node, not one a processor: a large site has a million processors."""
+    nodes = [(node.node, node.condition) for node in standings if node.condition is not None]
+    yield Figure(
+        name="seatrial_node_clock_hertz", help="Clock of the node's processors: lowest, median and highest.",
+        labels=("node", "of"),
+        rows=tuple(((node, word), clock) for node, condition in nodes
+                   for word, clock in zip(("lowest", "median", "highest"), condition.clocks_hz or (), strict=False)),
+    )  # fmt: skip
+    for name, text, field in (
+        ("temperature_celsius", "The hottest reading.", "hottest_celsius"),
+        ("power_watts", "The highest reading of power, usually that of the whole node.", "power_w"),
+        ("throttle_events", "How often processors were slowed down for heat since boot.", "throttle_events"),
+    ):
+        values = {node: getattr(condition, field) for node, condition in nodes}
+        reported = {node: value for node, value in values.items() if value is not None}
+        yield _per(f"seatrial_node_{name}", text, "node", reported)
+    ages = {node: age_s(condition.read, at) for node, condition in nodes}
+    yield _per("seatrial_node_facts_age_seconds", "Time since clocks and heat were read.", "node", ages)
 
 
 def slurm_figures(state: SlurmState, most_names: int, now_s: float) -> Iterator[Figure]:
@@ -169,17 +191,18 @@ def slurm_figures(state: SlurmState, most_names: int, now_s: float) -> Iterator[
         yield from _use(state.shares, most_names)
 
 
-def _state_words(node: NodeCount) -> set[str]:
+def _state_words(base: str, *flags: str) -> set[str]:
     """The words of Slurm's metrics for what a node is."""
-    base, *flags = node.state
     if DRAIN in flags:
-        flags.append("draining" if base in BUSY else "drained")
+        flags = (*flags, "draining" if base in BUSY else "drained")
     return {BASE_STATES.get(base, base), *(FLAG_STATES[flag] for flag in flags if flag in FLAG_STATES)}
 
 
 def _by_state(nodes: Sequence[NodeCount]) -> dict[str, int]:
     """How many nodes are in each state; all states are there."""
-    words = Counter(word for node in nodes for word in _state_words(node))
+    words: Counter[str] = Counter()
+    for state, number in Counter(node.state for node in nodes).items():
+        words.update(dict.fromkeys(_state_words(*state), number))
     return {word: words[word] for word in (*BASE_STATES.values(), *FLAG_STATES.values())}
 
 
@@ -202,26 +225,25 @@ def _nodes(nodes: Sequence[NodeCount]) -> Iterator[Figure]:
         yield _per(name, f"Nodes in this state: {word}.", "partition", counts)
 
 
-def _jobs(jobs: Sequence[JobCount], now_s: float) -> Iterator[Figure]:
-    yield single("slurm_jobs", "Jobs.", len(jobs))
-    states = Counter(job.state for job in jobs)
+def _jobs(jobs: Sequence[JobGroup], now_s: float) -> Iterator[Figure]:
+    yield single("slurm_jobs", "Jobs.", sum(group.jobs for group in jobs))
     for state in JOB_STATES:
         word = JOB_WORDS.get(state, state)
-        yield single(f"slurm_jobs_{word}", f"Jobs in this state: {word}.", states[state])
-    running = [job for job in jobs if job.state == "running"]
-    yield single("slurm_jobs_cpus_alloc", "Processors of running jobs.", sum(job.cpus for job in running))
-    yield single("slurm_jobs_nodes_alloc", "Nodes of running jobs.", sum(job.nodes for job in running))
-    by_partition: dict[str, list[JobCount]] = defaultdict(list)
-    for job in jobs:
-        for partition in job.partitions:
-            by_partition[partition].append(job)
+        yield single(f"slurm_jobs_{word}", f"Jobs in this state: {word}.", _total(jobs, state))
+    yield single("slurm_jobs_cpus_alloc", "Processors of running jobs.", _total(jobs, "running", "cpus"))
+    yield single("slurm_jobs_nodes_alloc", "Nodes of running jobs.", _total(jobs, "running", "nodes"))
+    by_partition: dict[str, list[JobGroup]] = defaultdict(list)
+    for group in jobs:
+        for partition in group.partitions:
+            by_partition[partition].append(group)
     for state in ("running", "pending"):
-        counts = {name: sum(job.state == state for job in its) for name, its in by_partition.items()}
+        counts = {name: _total(its, state) for name, its in by_partition.items()}
         yield _per(f"slurm_partition_jobs_{state}", f"Jobs in this state: {state}.", "partition", counts)
     waits = {
-        name: [max(now_s - job.submitted_s, 0.0) for job in its if job.state == "pending" and job.submitted_s]
+        name: [max(now_s - time_s, 0.0) for group in its if group.state == "pending"
+               for time_s in group.submitted_s if time_s]
         for name, its in by_partition.items()
-    }
+    }  # fmt: skip
     for word, summary in (("median", median), ("longest", max)):
         yield _per(
             f"seatrial_pending_{word}_seconds", f"How long pending jobs have waited since they were submitted: {word}.",
@@ -229,37 +251,28 @@ def _jobs(jobs: Sequence[JobCount], now_s: float) -> Iterator[Figure]:
         )  # fmt: skip
 
 
-def _by_name(kind: str, label: str, jobs: Sequence[JobCount], most: int) -> Iterator[Figure]:
+def _total(jobs: Iterable[JobGroup], state: str, field: str = "jobs") -> int:
+    """Jobs in a state, or their processors or nodes."""
+    return sum(getattr(group, field) for group in jobs if group.state == state)
+
+
+def _by_name(kind: str, label: str, jobs: Sequence[JobGroup], most: int) -> Iterator[Figure]:
     """Jobs of the users, or the accounts, with the most processors in use or asked for; all others together."""
     asked: Counter[str] = Counter()
-    for job in jobs:
-        asked[getattr(job, kind)] += job.cpus
-    names = _largest(asked, most)
+    for group in jobs:
+        asked[getattr(group, kind)] += group.cpus
+    names = sorted(filter(None, asked), key=lambda name: (-asked[name], name))[:most]
+    its: dict[str, list[JobGroup]] = {name: [] for name in names}
+    for group in jobs:
+        name = getattr(group, kind)
+        its.setdefault(name if name in its else OTHER, []).append(group)
     for state in ("running", "pending"):
-        count: Counter[str] = Counter()
-        for job in jobs:
-            if job.state == state:
-                count[names.get(getattr(job, kind), OTHER)] += 1
-        text = f"Jobs in this state: {state}."
-        yield _per(f"slurm_{kind}_jobs_{state}", text, label, {name: count[name] for name in _shown(names, asked)})
-    cpus: Counter[str] = Counter()
-    for job in jobs:
-        if job.state == "running":
-            cpus[names.get(getattr(job, kind), OTHER)] += job.cpus
-    text = "Processors of running jobs."
-    yield _per(f"slurm_{kind}_jobs_cpus_alloc", text, label, {name: cpus[name] for name in _shown(names, asked)})
-    left = max(len([name for name in asked if name]) - most, 0)
+        counts = {name: _total(groups, state) for name, groups in its.items()}
+        yield _per(f"slurm_{kind}_jobs_{state}", f"Jobs in this state: {state}.", label, counts)
+    cpus = {name: _total(groups, "running", "cpus") for name, groups in its.items()}
+    yield _per(f"slurm_{kind}_jobs_cpus_alloc", "Processors of running jobs.", label, cpus)
+    left = len([name for name in asked if name]) - len(names)
     yield single(f"seatrial_{kind}s_in_other", f"How many are counted together under {OTHER!r}.", left)
-
-
-def _largest(asked: Counter[str], most: int) -> dict[str, str]:
-    ordered = sorted((name for name in asked if name), key=lambda name: (-asked[name], name))
-    return {name: name for name in ordered[:most]}
-
-
-def _shown(names: Mapping[str, str], asked: Iterable[str]) -> list[str]:
-    """The names and, if there are more, `other`."""
-    return [*dict.fromkeys([*names, *([OTHER] if any(name not in names for name in asked) else [])])]
 
 
 def _use(shares: Sequence[AccountUse], most: int) -> Iterator[Figure]:

@@ -1,10 +1,11 @@
 """The report of `seatrial nodes`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from seatrial.commands.nodes.judge import NodesResult
 from seatrial.judgement.nodes.noise import MODEL
 from seatrial.model import subject
+from seatrial.model.facts import NodeFacts
 from seatrial.model.node_trials import Measure, NodeFigures
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
@@ -34,7 +35,7 @@ class NodesFields(TrialFields, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-def nodes_report(run: RunInfo, result: NodesResult) -> Report:
+def nodes_report(run: RunInfo, result: NodesResult, facts: Mapping[str, NodeFacts]) -> Report:
     """The whole report."""
     return Report(
         word=result.word,
@@ -48,6 +49,7 @@ def nodes_report(run: RunInfo, result: NodesResult) -> Report:
         page=lambda: _page(run, result),
         about=run_line(run),
         findings=result.findings,
+        facts=facts,
         cases=tuple(_case(figures) for figures in result.trials.figures),
     )
 

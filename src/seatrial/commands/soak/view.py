@@ -1,10 +1,11 @@
 """The report of `seatrial nodes --for`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from seatrial.commands.soak.findings import change_text
 from seatrial.commands.soak.judge import NodeSoak, SoakResult
 from seatrial.model import subject
+from seatrial.model.facts import NodeFacts
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.render.headline import sentence_of
@@ -28,7 +29,7 @@ class SoakFields(TrialFields, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-def soak_report(run: RunInfo, result: SoakResult) -> Report:
+def soak_report(run: RunInfo, result: SoakResult, facts: Mapping[str, NodeFacts]) -> Report:
     """The whole report."""
     return Report(
         word=result.word,
@@ -40,6 +41,7 @@ def soak_report(run: RunInfo, result: SoakResult) -> Report:
         page=lambda: _page(run, result),
         about=run_line(run),
         findings=result.findings,
+        facts=facts,
         cases=tuple(_case(node, result) for node in result.nodes),
     )
 

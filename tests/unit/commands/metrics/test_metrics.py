@@ -20,7 +20,7 @@ from seatrial.commands.metrics.run import (
     too_soon,
 )
 from seatrial.model.errors import UsageError
-from seatrial.model.monitoring import Ask, Fault, NodeStanding, OpenFault, Target, parse_target
+from seatrial.model.monitoring import Ask, Condition, Fault, NodeStanding, OpenFault, Target, parse_target
 from seatrial.model.verdict import Verdict
 from seatrial.process.process import Completed
 from seatrial.slurm import argv, census
@@ -205,7 +205,10 @@ def test_nodes_have_their_verdict_its_age_and_their_open_findings() -> None:
             node="n1", verdict=Verdict.SLOW, run="b", judged="2026-11-27T03:00:00Z", of_limit=0.6,
             faults=(OpenFault(fault=fault, run="b", since="2026-11-26T03:00:00Z"),),
         ),
-        "n2": NodeStanding(node="n2", verdict=Verdict.PASS, run="b", judged="2026-11-27T03:00:00Z"),
+        "n2": NodeStanding(
+            node="n2", verdict=Verdict.PASS, run="b", judged="2026-11-27T03:00:00Z",
+            condition=Condition(read="2026-11-27T02:00:00Z", clocks_hz=(1e9, 2e9, 3e9), throttle_events=7),
+        ),
     }  # fmt: skip
     found = series([*node_figures(nodes, 2, 0, datetime(2026, 11, 27, 4, tzinfo=UTC))])
     assert found["seatrial_nodes", (("verdict", "SLOW"),)] == 1
@@ -216,6 +219,10 @@ def test_nodes_have_their_verdict_its_age_and_their_open_findings() -> None:
     assert found["seatrial_node_finding_age_seconds", (("kind", "slow-link"), ("node", "n1"))] == 90000
     assert found["seatrial_node_limit_ratio", (("node", "n1"),)] == 0.6
     assert ("seatrial_node_limit_ratio", (("node", "n2"),)) not in found
+    assert found["seatrial_node_clock_hertz", (("node", "n2"), ("of", "lowest"))] == 1e9
+    assert found["seatrial_node_throttle_events", (("node", "n2"),)] == 7
+    assert found["seatrial_node_facts_age_seconds", (("node", "n2"),)] == 7200
+    assert not {name for name, labels in found if "celsius" in name or "watts" in name}
 
 
 def test_a_call_too_soon_does_nothing_and_a_clock_set_back_is_no_reason() -> None:

@@ -153,7 +153,7 @@ def test_the_clock_of_the_slowest_core_over_time() -> None:
     slowing = of_node["n4"]
     assert (slowing.first_hz, slowing.last_hz, slowing.least_hz) == (3.1e9, 2.87e9, 2.87e9)
     assert of_node["n1"].first_hz is None
-    printed = " ".join(str(block) for block in soak_report(run.info, result).terminal(120))
+    printed = " ".join(str(block) for block in soak_report(run.info, result, {}).terminal(120))
     assert "3.10 → 2.87" in printed
 
 
@@ -188,7 +188,7 @@ def test_a_soak_that_was_stopped_is_incomplete() -> None:
     result = judge_soak(stopped)
     assert (result.word, result.exit_code) == ("INCOMPLETE", ExitCode.INCOMPLETE)
     assert "stopped before the 4 minutes were over" in result.reason
-    assert soak_report(stopped.info, result).headline.startswith("INCOMPLETE  4 nodes, 24 cycles")
+    assert soak_report(stopped.info, result, {}).headline.startswith("INCOMPLETE  4 nodes, 24 cycles")
 
 
 def test_a_link_that_becomes_slow() -> None:
@@ -252,4 +252,4 @@ def test_a_node_that_lacks_results_is_no_pass(lacking: str) -> None:
     result = judge_soak(msgspec.structs.replace(run, group_measurements=groups))
     assert (result.verdict, result.exit_code) == (Verdict.INCONCLUSIVE, ExitCode.INCOMPLETE)
     assert "n3" in result.reason
-    assert {case.verdict for case in soak_report(run.info, result).cases} == {Verdict.INCONCLUSIVE}
+    assert {case.verdict for case in soak_report(run.info, result, {}).cases} == {Verdict.INCONCLUSIVE}

@@ -129,3 +129,17 @@ def test_garbage_in_place_of_standings_is_judged_again(tmp_path: Path) -> None:
     (tmp_path / "a" / "run.json").write_text("{")
     found = cluster(tmp_path)
     assert (found.nodes, found.unread) == ({}, 1)
+
+
+@pytest.mark.parametrize("ended", ["", "yesterday", "2026-11-01T02:00:00", "2999-11-01T02:00:00Z"])
+def test_a_run_whose_end_is_no_time_or_ahead_cannot_be_read(
+    tmp_path: Path, ended: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record(Cluster(nodes=names(4)), tmp_path, "a")
+    description = tmp_path / "a" / "run.json"
+    fields = msgspec.json.decode(description.read_bytes())
+    description.write_bytes(msgspec.json.encode({**fields, "started": ended, "ended": ended}))
+    found = cluster(tmp_path)
+    assert (found.nodes, found.unread) == ({}, 1)
+    assert run(["status", "--archive", str(tmp_path)]) == 2
+    assert "seatrial itself failed" not in capsys.readouterr().err

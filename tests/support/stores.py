@@ -1,0 +1,170 @@
+"""A real Prometheus with node_exporter, and a real carbon with Graphite's web, all of Debian, for as long as a test."""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from seatrial.process.process import run
+from tests.lab.waiting import eventually
+
+PROGRAMS = ("prometheus", "promtool", "prometheus-node-exporter", "carbon-cache", "graphite-manage")
+MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
+SCRAPE_S = 1
+CONNECT = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 1)"
+OURS = '{__name__=~"(seatrial|slurm)_.+"}'
+CARBON = """[cache]
+STORAGE_DIR = {folder}
+LOCAL_DATA_DIR = {folder}/whisper/
+CONF_DIR = {folder}
+LOG_DIR = {folder}
+PID_DIR = {folder}
+USER =
+MAX_CACHE_SIZE = inf
+MAX_UPDATES_PER_SECOND = inf
+MAX_CREATES_PER_MINUTE = inf
+LINE_RECEIVER_INTERFACE = 127.0.0.1
+LINE_RECEIVER_PORT = {line}
+ENABLE_UDP_LISTENER = False
+PICKLE_RECEIVER_PORT = 0
+CACHE_QUERY_INTERFACE = 127.0.0.1
+CACHE_QUERY_PORT = {query}
+"""
+SCHEMAS = "[all]\npattern = .*\nretentions = 1s:1h\n"
+WEB = """DEFAULT_XFILES_FACTOR = 0
+STORAGE_DIR = WHISPER_DIR = "{folder}/whisper"
+CONF_DIR = LOG_DIR = "{folder}"
+INDEX_FILE = "{folder}/index"
+STATIC_ROOT = "{folder}/static"
+SECRET_KEY = "test"
+CARBONLINK_HOSTS = ["127.0.0.1:{query}"]
+DATABASES = {{"default": {{"NAME": ":memory:", "ENGINE": "django.db.backends.sqlite3"}}}}
+FUNCTION_PLUGINS = []
+MEMCACHE_HOSTS = []
+DEFAULT_CACHE_DURATION = 0
+FIND_CACHE_DURATION = 0
+"""
+SCRAPES = """global: {{scrape_interval: {every}s, scrape_timeout: {every}s}}
+scrape_configs: [{{job_name: node, static_configs: [{{targets: ["127.0.0.1:{exporter}"]}}]}}]
+"""
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+class Prometheus(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that scrapes what lies in `textfile`."""
+
+    textfile: Path
+    port: int
+
+    def query(self, expression: str) -> dict[tuple[tuple[str, str], ...], float]:
+        """What a query returns now, by labels; raises where Prometheus refuses it."""
+        address = f"http://127.0.0.1:{self.port}/api/v1/query?{urllib.parse.urlencode({'query': expression})}"
+        answer = _json(address)["data"]
+        rows = [{"metric": {}, "value": answer["result"]}] if answer["resultType"] == "scalar" else answer["result"]
+        return {tuple(sorted(row["metric"].items())): float(row["value"][1]) for row in rows}
+
+    def numbers(self) -> dict[tuple[str | tuple[str, str], ...], float]:
+        """All of ours: name and labels, without those that Prometheus adds."""
+        found = self.query(OURS)
+        kept = {key: [pair for pair in key if pair[0] not in ("instance", "job", "__name__")] for key in found}
+        return {(dict(key)["__name__"], *kept[key]): value for key, value in found.items()}
+
+    def wait(self) -> None:
+        """Until what lies in `textfile` now was scraped; a server begins to scrape after 5 s."""
+        since_s = time.time()
+        assert eventually(lambda: any(at_s > since_s for at_s in self.query("timestamp(up)").values()))
+
+
+class Graphite(msgspec.Struct, frozen=True, kw_only=True):
+    """carbon's plaintext port, and the web's."""
+
+    line: int
+    web: int
+
+    def query(self, *targets: str) -> dict[str, float]:
+        """The newest number of each series that the targets return."""
+        words = urllib.parse.urlencode(
+            [("format", "json"), ("from", "-60s"), ("noCache", "1"), *(("target", target) for target in targets)]
+        )
+        series = _json(f"http://127.0.0.1:{self.web}/render", words.encode())
+        points = {one["target"]: [value for value, _ in one["datapoints"] if value is not None] for one in series}
+        return {name: values[-1] for name, values in points.items() if values}
+
+    def numbers(self) -> dict[str, float]:
+        """All of ours by path; no family has more than two labels."""
+        return self.query(*(f"{{seatrial,slurm}}_*{'.*.*' * labels}" for labels in range(3)))
+
+
+def _json(address: str, posted: bytes | None = None) -> Any:
+    with urllib.request.urlopen(address, posted, timeout=30) as answer:  # noqa: S310 - of this machine
+        return json.load(answer)
+
+
+@contextlib.contextmanager
+def _running(
+    argv: Sequence[str], port: int, log: Path, within: Sequence[str] = (), **environment: str
+) -> Iterator[None]:
+    connects = [*within, sys.executable, "-I", "-S", "-c", CONNECT, str(port)]
+    with log.open("wb") as said:
+        process = subprocess.Popen([*within, *argv], stdout=said, stderr=said, env={**os.environ, **environment})
+    try:
+        ready = eventually(lambda: process.poll() is not None or run(connects, timeout_s=10).ok)
+        assert ready and process.poll() is None, log.read_text()[-2000:]
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@contextlib.contextmanager
+def prometheus(folder: Path) -> Iterator[Prometheus]:
+    """Prometheus, and node_exporter with its collector of text files."""
+    store = Prometheus(textfile=folder / "textfile" / "seatrial.prom", port=free_port())
+    store.textfile.parent.mkdir(parents=True)
+    exporter = free_port()
+    (folder / "prometheus.yml").write_text(SCRAPES.format(every=SCRAPE_S, exporter=exporter))
+    collects = ["--collector.disable-defaults", "--collector.textfile"]
+    place = [f"--collector.textfile.directory={store.textfile.parent}", f"--web.listen-address=127.0.0.1:{exporter}"]
+    server = [f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}"]
+    with (
+        _running(["prometheus-node-exporter", *collects, *place], exporter, folder / "exporter.log"),
+        _running(
+            ["prometheus", *server, f"--web.listen-address=127.0.0.1:{store.port}"], store.port, folder / "server.log"
+        ),
+    ):
+        yield store
+
+
+@contextlib.contextmanager
+def graphite(folder: Path, within: Sequence[str] = ()) -> Iterator[Graphite]:
+    """carbon, and Graphite's web with its development server. `within`: words that start carbon in another network."""
+    (folder / "whisper").mkdir(parents=True)
+    store, ports = Graphite(line=free_port(), web=free_port()), {"query": free_port()}
+    (folder / "carbon.conf").write_text(CARBON.format(folder=folder, line=store.line, **ports))
+    (folder / "storage-schemas.conf").write_text(SCHEMAS)
+    (folder / "seatrial_graphite.py").write_text(WEB.format(folder=folder, **ports))
+    carbon = ["carbon-cache", f"--config={folder / 'carbon.conf'}", "--nodaemon", "start"]
+    web = ["graphite-manage", "runserver", "--noreload", f"127.0.0.1:{store.web}"]
+    place = {"GRAPHITE_SETTINGS_MODULE": "seatrial_graphite", "PYTHONPATH": str(folder)}
+    with (
+        _running(carbon, store.line, folder / "carbon.log", within),
+        _running(web, store.web, folder / "web.log", **place),
+    ):
+        yield store

@@ -1,0 +1,30 @@
+"""How nodes are after one report: with their clocks and heat, whether a finding names them or not."""
+
+from seatrial.commands.check.view import check_report
+from seatrial.model.facts import NodeFacts
+from seatrial.model.hardware import ProcessorFacts
+from seatrial.model.monitoring import Condition
+from seatrial.model.system import Sensor, SystemFacts
+from seatrial.render.standing import standings_of
+from tests.support.report_examples import run_info, slow_node
+
+SENSORS = (
+    Sensor(name="coretemp Package id 0", unit="degC", value=61.0),
+    Sensor(name="nvme temp1", unit="degC", value=38.0),
+    Sensor(name="acpi power", unit="W", value=412.0),
+    Sensor(name="fan1", unit="rpm", value=9000.0),
+)
+
+
+def test_nodes_with_facts_have_their_clocks_and_heat() -> None:
+    processor = ProcessorFacts(present_hz=(0.8e9, 3.0e9, 2.0e9), throttle_events=4)
+    facts = NodeFacts(hostname="n3", complete=True, processor=processor, system=SystemFacts(sensors=SENSORS))
+    bare = NodeFacts(hostname="n1", complete=True)
+    run = run_info()
+    by_name = {one.node: one for one in standings_of(check_report(run, slow_node(), {"n3": facts, "n1": bare}))}
+    assert by_name["n3"].faults
+    assert by_name["n3"].condition == Condition(
+        read=run.started, clocks_hz=(0.8e9, 2.0e9, 3.0e9), hottest_celsius=61.0, power_w=412.0, throttle_events=4
+    )
+    assert by_name["n1"].condition == Condition(read=run.started)
+    assert by_name["n2"].condition is None
