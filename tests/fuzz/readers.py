@@ -111,7 +111,7 @@ def _others() -> Iterator[Reader]:
     yield Reader("launch line", _launch_line)
     yield Reader("folded nodes", lambda content: node_list(_text(content).split()))
     yield Reader("run.json", lambda content: decoded(content, RunInfo, Path(layout.RUN_FILE)))
-    yield Reader("headline", lambda content: decoded(content, headlines.Headline, Path("headline")))
+    yield Reader("headline", lambda content: decoded(content, headlines.StoredHeadline, Path("headline")))
 
 
 FABRIC = ibnetdiscover.parse_fabric((DATA / "forwarding" / "ibnetdiscover.txt").read_text())

@@ -27,6 +27,8 @@ NOT_NOUNS = re.compile(
     r"|(?:paired|placed|loaded|routed|recorded|submitted|detached|averaged|taken|given|shown|wanted|needed|judged|left))"
 )
 """File names that say nothing of what is inside: adjectives, participles, prepositions, and drawers for anything."""
+FRAGMENT = re.compile(r"(?:Of|By|Where|The same|As|Those|With|For|In|From|Without|That)\b|\.\.\.")
+"""Openings of docstrings that only their neighbours explain."""
 FLEETING = frozenset({"one", "each", "told", "found", "known", "said", "here", "there", "now"})
 """Names that no value has that outlives a comprehension."""
 
@@ -100,6 +102,30 @@ def unruly_functions(module: ast.Module) -> tuple[str, ...]:
         if not function.name.startswith("_") and not ast.get_docstring(function):
             found.append(f"{function.name} does not say what it does")
     return tuple(found)
+
+
+def docstrings(module: ast.Module) -> Iterator[str]:
+    """Docstrings of a module, its classes and functions, and those below constants and fields."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            for item in node.body:
+                if isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant):
+                    yield str(item.value.value)
+
+
+def docstring_fragments(module: ast.Module) -> tuple[str, ...]:
+    """Docstrings that only their neighbours explain."""
+    return tuple(text for text in docstrings(module) if FRAGMENT.match(text.strip()))
+
+
+def repeated_classes(modules: Mapping[str, ast.Module]) -> dict[str, tuple[str, ...]]:
+    """Name of a class -> the modules that define it, of names that are used more than once."""
+    places: dict[str, list[str]] = {}
+    for path, module in modules.items():
+        for node in ast.walk(module):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path)
+    return {name: tuple(paths) for name, paths in places.items() if len(paths) > 1}
 
 
 def imports_inside_functions(module: ast.Module) -> int:

@@ -8,7 +8,7 @@ from seatrial.commands.facts.drift import Drift
 from seatrial.commands.facts.drift_view import drift_report
 from seatrial.commands.facts.view import facts_report
 from seatrial.commands.limits.view import AnyLimit, limits_report
-from seatrial.commands.link.curve.judge import Curve
+from seatrial.commands.link.curve.judge import LinkCurve
 from seatrial.commands.link.curve.view import curve_report
 from seatrial.commands.link.transports.judge import Transports, TransportsByRail
 from seatrial.commands.link.transports.view import transports_report
@@ -59,12 +59,12 @@ def check_json(run: RunInfo, judgement: Judgement) -> dict[str, Any]:
     return found
 
 
-def curve_text(curve: Curve) -> str:
+def curve_text(curve: LinkCurve) -> str:
     """A curve for a terminal."""
     return as_text(curve_report(run_info(), curve))
 
 
-def curve_page(run: RunInfo, curve: Curve) -> str:
+def curve_page(run: RunInfo, curve: LinkCurve) -> str:
     """A curve as a page."""
     return as_html(curve_report(run, curve))
 

@@ -9,7 +9,7 @@ from seatrial.commands.jobs.families import Names
 from seatrial.commands.jobs.job_table import job_table
 from seatrial.commands.jobs.judge import judge_jobs
 from seatrial.importers.accounting import read_accounting
-from seatrial.model.verdict import Outcome
+from seatrial.model.verdict import ComparisonOutcome
 from tests.support.resampled_histories import BEGINNING, Resampled, resampled
 
 CHANGED = 60
@@ -50,7 +50,7 @@ def trial(kind: Trial, seed: int) -> TrialOutcome:
     asked = kind in (Trial.CHANGE, Trial.HEALTHY_AT_A_DATE)
     table = job_table(read_accounting(history.lines), Names())
     result = judge_jobs(table, changed=(BEGINNING + timedelta(days=CHANGED)).date() if asked else None)
-    slower = result.change.changed(Outcome.SLOWER) if result.change else ()
+    slower = result.change.changed(ComparisonOutcome.SLOWER) if result.change else ()
     slow = [node.node for node in result.slow]
     right = {change.family.partition(" ")[0] for change in slower} == set(history.planted)
     right &= all(one.low <= history.planted.get(one.family.partition(" ")[0], 0) <= one.high for one in slower)

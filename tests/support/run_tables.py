@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from seatrial.model.measurement import Kernel, Phase
-from seatrial.model.run_values import Compared, Metric, MetricTable, RunSummary
+from seatrial.model.run_values import MetricTable, RunMetric, RunSummary, VerifiedData
 
-BANDWIDTH = Metric(phase=Phase.SURVEY, variant="", kernel=Kernel.ONEWAY, message_bytes=1 << 20, window_messages=4)
-LATENCY = Metric(phase=Phase.SURVEY, variant="", kernel=Kernel.PINGPONG, message_bytes=8, window_messages=1)
+BANDWIDTH = RunMetric(phase=Phase.SURVEY, variant="", kernel=Kernel.ONEWAY, message_bytes=1 << 20, window_messages=4)
+LATENCY = RunMetric(phase=Phase.SURVEY, variant="", kernel=Kernel.PINGPONG, message_bytes=8, window_messages=1)
 
 JUMPING_PAIRS = np.array(
     [
@@ -31,7 +31,7 @@ def table(
     runs: tuple[int, int],
     *,
     nodes: int = 8,
-    metric: Metric = BANDWIDTH,
+    metric: RunMetric = BANDWIDTH,
     of_runs: float = 0.003,
     of_pairs: float = 0.003,
     everything: float = 1.0,
@@ -53,7 +53,7 @@ def table(
     return table_of(metric, pairs, base * np.exp(logs))
 
 
-def table_of(metric: Metric, pairs: tuple[tuple[str, str], ...], values: "np.ndarray") -> MetricTable:
+def table_of(metric: RunMetric, pairs: tuple[tuple[str, str], ...], values: "np.ndarray") -> MetricTable:
     """A table of given values."""
     count = len(values)
     return MetricTable(
@@ -64,7 +64,7 @@ def table_of(metric: Metric, pairs: tuple[tuple[str, str], ...], values: "np.nda
         round_spread=np.full(count, 0.005),
         pairs_at_once=np.full(count, 4.0),
         iterations=np.full(count, 10.0),
-        compared=(Compared.ENDS,) * count,
+        compared=(VerifiedData.ENDS,) * count,
     )
 
 

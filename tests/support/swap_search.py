@@ -10,7 +10,7 @@ from seatrial.commands.swap import exchanges, hypotheses
 from seatrial.commands.swap.exchanges import Exchange
 from seatrial.commands.swap.hypotheses import Cause, Hypothesis
 from seatrial.commands.swap.judge import judge
-from seatrial.model.part_swap import Step, SwapHistory
+from seatrial.model.part_swap import SwapHistory, SwapStep
 from seatrial.model.verdict import Verdict
 
 MOST_EXCHANGES = 4
@@ -23,17 +23,19 @@ def search(places: int, movable: int, *, miss: float, false_alarm: float) -> Swa
     parts = tuple({kind: f"{kind}-{place}" for kind in kinds} for place in range(places))
     return SwapHistory(
         format=1, name="x", fixed=("node",), kinds=kinds, miss_rate=miss, false_alarm_rate=false_alarm,
-        steps=(Step(places=parts, results={}),),
+        steps=(SwapStep(places=parts, results={}),),
     )  # fmt: skip
 
 
-def with_step(history: SwapHistory, step: Step) -> SwapHistory:
+def with_step(history: SwapHistory, step: SwapStep) -> SwapHistory:
     """One more step; it replaces the first where that was not measured."""
     kept = history.steps if history.steps[-1].results else history.steps[:-1]
     return msgspec.structs.replace(history, steps=(*kept, step))
 
 
-def outcomes(history: SwapHistory, step: Step, left: Sequence[Hypothesis]) -> dict[tuple[bool, ...], list[Hypothesis]]:
+def outcomes(
+    history: SwapHistory, step: SwapStep, left: Sequence[Hypothesis]
+) -> dict[tuple[bool, ...], list[Hypothesis]]:
     """Hypotheses by the results that they predict for a step; measurements never err."""
     arrangement = hypotheses.arrangements(with_step(history, step))[-1]
     measured = exchanges.subjects(history, step)

@@ -54,6 +54,17 @@ def test_functions_are_small_and_public_ones_say_what_they_do() -> None:
     assert problems == {}
 
 
+def test_a_class_name_is_used_once() -> None:
+    """Name the class after its room: BenchmarkStep, SwapStep."""
+    assert house.repeated_classes({relative(path): tree(path) for path in SOURCES}) == {}
+
+
+def test_docstrings_are_understood_without_their_neighbours() -> None:
+    """Write "Colour of the verdict." rather than "Of the verdict."."""
+    problems = {relative(path): found for path in SOURCES if (found := house.docstring_fragments(tree(path)))}
+    assert problems == {}
+
+
 def test_nothing_of_this_machine_is_in_the_sources() -> None:
     folders = [f"/{folder}/" for folder in ("root", "work")]
     texts = {str(path): path.read_text() for path in EVERYTHING}
@@ -65,6 +76,14 @@ class TestTheseTestsCanFail:
         lines = "\n".join(f"    x = {number}" for number in range(50))
         source = f"class A:\n    def _b(self): ...\n    def c(self): ...\ndef d():\n    'Says.'\n{lines}\n"
         assert house.unruly_functions(ast.parse(source)) == ("d is too long", "c does not say what it does")
+
+    def test_class_names(self) -> None:
+        modules = {"a.py": ast.parse("class A: ...\nclass B: ..."), "b.py": ast.parse("def f():\n    class A: ...")}
+        assert house.repeated_classes(modules) == {"A": ("a.py", "b.py")}
+
+    def test_docstrings(self) -> None:
+        source = "'Of a.'\nA = 1\n'... and b.'\nclass C:\n    'Forms.'\n    d = 1\n    'As A.'\n    def e(f): 'By f.'\n"
+        assert sorted(house.docstring_fragments(ast.parse(source))) == ["... and b.", "As A.", "By f.", "Of a."]
 
     def test_imports_are_counted_once_and_only_inside_functions(self) -> None:
         source = "import a\ndef f():\n    import b\n    def g():\n        from c import d\nclass E:\n    import f\n"

@@ -41,9 +41,9 @@ VALUES_FILE = "values.parquet"
 FACTS_FILE = "facts.json.gz"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 NUMBER = re.compile(r"[0-9]{1,9}")
-"""Of a version, as it is typed ..."""
+"""The version number of a baseline, as the user types it."""
 VERSION = re.compile(r"[0-9]{4,9}")
-"""... and as its folder is called."""
+"""The version number of a baseline, as its folder is called."""
 PIECE_BYTES = 1 << 20
 
 
@@ -53,7 +53,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     format: int
     name: str
     version: int
-    """From 1; each replacement has the next number."""
+    """The number of this version, counted from 1; each replacement has the next number."""
     made: str
     """When it was written: UTC, ISO 8601."""
     runs: tuple[RunSummary, ...]

@@ -34,9 +34,9 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
 
     node: str
     fact: str
-    """Its dotted name."""
+    """The dotted name of the setting."""
     root: str
-    """Of a virtual cluster's simulated files; empty: the files are the kernel's."""
+    """The root of a virtual cluster's simulated files; empty: the files are the kernel's."""
     paths: tuple[str, ...]
     """Below the root."""
     usual: str
@@ -45,7 +45,7 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Where they really are."""
+        """The real paths of the files: `root` and each of `paths`."""
         return tuple(f"{self.root}{path}" for path in self.paths)
 
     @property
@@ -55,7 +55,7 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
 
     @property
     def usual_text(self) -> str:
-        """That it has its usual value."""
+        """The sentence that the setting has its usual value."""
         return f"{self.fact} of {self.node} is {self.usual}"
 
 
@@ -66,9 +66,9 @@ class ChangedByCommand(msgspec.Struct, frozen=True, kw_only=True, tag="command")
     """The words of the command that restores it."""
     changed: tuple[str, ...]
     folder: str
-    """In which both are run."""
+    """The folder in which both commands are run."""
     nodes: tuple[str, ...] = ()
-    """Those of Slurm that the commands and the benchmark name."""
+    """Nodes of Slurm that the commands and the benchmark name."""
 
     @property
     def text(self) -> str:
@@ -79,7 +79,7 @@ class ChangedByCommand(msgspec.Struct, frozen=True, kw_only=True, tag="command")
 
     @property
     def usual_text(self) -> str:
-        """That it has its usual value."""
+        """The sentence that the setting has its usual value."""
         return f"the setting{self._where} is that of `{shlex.join(self.usual)}`"
 
     @property
@@ -92,7 +92,7 @@ class OutOfService(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     state: str
-    """As `scontrol update` takes it: DRAIN or DOWN."""
+    """The state in the words of `scontrol update`: DRAIN or DOWN."""
     reason: str
 
 
@@ -109,7 +109,7 @@ class ReadmittedNodes(msgspec.Struct, frozen=True, kw_only=True, tag="nodes"):
 
     @property
     def usual_text(self) -> str:
-        """That they are out of service again."""
+        """The sentence that the nodes are out of service again."""
         return ", ".join(f"{node.node} is {node.state} ({node.reason})" for node in self.nodes)
 
 
@@ -133,9 +133,9 @@ class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
     job: str = ""
     """The job that holds the nodes; empty: none does."""
     nodes: tuple[str, ...] = ()
-    """Of that job."""
+    """The nodes of `job`."""
     job_name: str = ""
-    """Of a job that was made for this, and is cancelled after the restoration."""
+    """The name of a job that was made for the changes, and is cancelled after the restoration."""
 
     @property
     def running(self) -> bool | None:
@@ -151,7 +151,7 @@ class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def describe(name: str) -> ChangedSettings:
-    """Of this process, which has changed nothing yet."""
+    """The note of this process, which has changed nothing yet."""
     return ChangedSettings(name=name, driver=new_lease(Holder.DRIVER))
 
 

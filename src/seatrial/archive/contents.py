@@ -47,7 +47,7 @@ class Tally:
 
     @property
     def journal_sha256(self) -> str:
-        """Of the lines so far."""
+        """The SHA-256 of the journal's lines so far."""
         return self._journal.hexdigest()
 
     def files_text(self) -> bytes:

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 PARQUET = b"PAR1"
 """The first and the last bytes of every Parquet file."""
 FOOTER_BYTES = 8
-"""At its end: the length of the description before it, and PARQUET."""
+"""Bytes at the end of a file: the length of the description before it, and PARQUET."""
 OPTIONS = {
     ExportFormat.CSV: "FORMAT csv, HEADER true",
     ExportFormat.PARQUET: "FORMAT parquet, COMPRESSION zstd",
     ExportFormat.JSONL: "FORMAT json",
 }
-"""Of DuckDB's COPY."""
+"""The options of DuckDB's COPY for each format."""
 PLAIN = ("BOOLEAN", "INTEGER", "BIGINT", "UBIGINT", "HUGEINT", "FLOAT", "DOUBLE")
 """Types of columns whose cells no program takes for anything but a value."""
 LONGEST_TEXT = 4096
@@ -93,7 +93,7 @@ def samples_file(folder: Path) -> Path:
 
 
 def samples_files(folders: Sequence[Path]) -> list[Path]:
-    """The same of several runs."""
+    """The files samples.parquet of several closed runs. Raises the first problem of any of them."""
     found = samples_or_problems(folders)
     for problem in found.values():
         if isinstance(problem, SeatrialError):
@@ -205,7 +205,7 @@ def _nothing_by_half(stream: IO[bytes]) -> Iterator[None]:
 
 
 def sample_counts(folders: Sequence[Path]) -> dict[Path, int | DamagedRun]:
-    """By run's folder: its timed samples, 0 where it has no samples.parquet, or what is wrong with that file.
+    """Folder of a run -> its timed samples, 0 if it has no samples.parquet, or what is wrong with that file.
 
     Raises NoDuckdb.
     """
@@ -252,7 +252,7 @@ def _count(connection: "duckdb.DuckDBPyConnection", path: Path) -> int | Damaged
 
 
 def kernel_table(folder: Path) -> list[tuple[Any, ...]]:
-    """Of each kernel in a run: phase, kernel, message bytes, ordered pairs, samples, one-way latency in seconds,
+    """A row for each kernel in a run: phase, kernel, message bytes, ordered pairs, samples, one-way latency in seconds,
     bandwidth in bytes per second (one of them None), and the median of the raw times in seconds.
 
     Latency and bandwidth are what reports mean by them (`locate.evidence.run_value`): in each round the median over

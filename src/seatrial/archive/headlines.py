@@ -26,10 +26,10 @@ MOST_BYTES, MOST_NODES_BYTES = 64 << 10, 16 << 20
 MOST_CHARACTERS = 2000
 WORD = re.compile(r"[A-Z][A-Z_ -]{0,30}|")
 """What every report has as its first word; of an imported run it is empty."""
-_Record = TypeVar("_Record", "Headline", "Standings")
+_Record = TypeVar("_Record", "StoredHeadline", "Standings")
 
 
-class Headline(msgspec.Struct, frozen=True, kw_only=True):
+class StoredHeadline(msgspec.Struct, frozen=True, kw_only=True):
     """The first line of a report. `seatrial`: the version that judged; another version judges again."""
 
     seatrial: str
@@ -49,7 +49,7 @@ def keep_report(folder: Path, verdict: str, headline: str, exit_code: int, nodes
     """Keep what the report of a closed run says; where nothing can be written it is not kept."""
     if layout.is_open(folder):
         return
-    _keep(folder, FILE, Headline(seatrial=__version__, verdict=verdict, headline=headline, exit_code=exit_code))
+    _keep(folder, FILE, StoredHeadline(seatrial=__version__, verdict=verdict, headline=headline, exit_code=exit_code))
     if nodes:
         _keep(folder, NODES_FILE, Standings(seatrial=__version__, nodes=nodes))
 
@@ -62,7 +62,7 @@ def _keep(folder: Path, name: str, record: _Record) -> None:
         own.replace(path.name, msgspec.json.encode(record))
 
 
-def read_headline(folder: Path) -> Headline | None:
+def read_headline(folder: Path) -> StoredHeadline | None:
     """None where there is none, it cannot be read, or another version wrote it.
 
     Of another user's run that was not judged here, what its owner wrote counts, whatever the version: it says no more
@@ -84,9 +84,9 @@ def read_standings(folder: Path) -> tuple[Standing, ...] | None:
     return kept.nodes if kept is not None and kept.seatrial == __version__ else None
 
 
-def _sound(path: Path) -> Headline | None:
+def _sound(path: Path) -> StoredHeadline | None:
     """What any user may have written; None unless it looks like a headline."""
-    line = _read(path, Headline, MOST_BYTES)
+    line = _read(path, StoredHeadline, MOST_BYTES)
     if line is None:
         return None
     sound = WORD.fullmatch(line.verdict) and len(line.headline) <= MOST_CHARACTERS and line.exit_code in (*ExitCode,)

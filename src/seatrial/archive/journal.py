@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from seatrial.model.benchmark_run import Plan, Request, StepResult
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, StepResult
 from seatrial.model.imported import ImportedValue, Source
 from seatrial.model.loss import CappedPair, SessionLoss
 from seatrial.model.measurement import GroupMeasurement, GroupRound, Measurement, Round
@@ -67,7 +67,7 @@ class GroupRoundStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="en
     number: int
     session: int
     at_s: float
-    """As in RoundStarted."""
+    """Seconds since the run began."""
     round: GroupRound
 
 
@@ -114,8 +114,8 @@ class SessionLost(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", 
 class BenchmarkPlanned(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="benchmark-plan"):
     """The programs of a benchmark, their inputs, and the work that its output must show."""
 
-    plan: Plan
-    request: Request
+    plan: BenchmarkPlan
+    request: BenchmarkRequest
 
 
 class StepEnded(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="step"):

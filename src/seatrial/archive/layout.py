@@ -27,7 +27,7 @@ def file_name(node: str) -> str:
 
 
 def facts_file(folder: Path, node: str, reading: str) -> Path:
-    """Where a node's raw facts of one reading lie."""
+    """The file of a node's raw facts of one reading."""
     return folder / FACTS_FOLDER / f"{file_name(node)}.{reading}.txt"
 
 

@@ -71,7 +71,7 @@ def boot_id() -> str:
 
 
 def pid_namespace() -> str:
-    """In which the numbers of processes that this process sees are valid. Empty: not known."""
+    """The namespace in which the process numbers that this process sees are valid. Empty: unknown."""
     with contextlib.suppress(OSError):
         return str(Path("/proc/self/ns/pid").readlink())
     return ""

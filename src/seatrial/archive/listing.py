@@ -16,7 +16,7 @@ from seatrial.model.run import RunInfo, run_kind
 
 CLOSED = "closed"
 DAMAGED = "damaged"
-"""In place of the ending of a run that cannot be read."""
+"""Stands for the ending of a run that cannot be read."""
 
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,9 +34,9 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     state: str = DAMAGED
     """`closed`, `damaged`, or how an open run is (`liveness.Life`)."""
     host: str = ""
-    """The host of the process that works on an open run ..."""
+    """The host of the process that works on an open run."""
     since: str = ""
-    """... and since when."""
+    """The time since which the process works on an open run."""
     problem: str = ""
     """What is wrong with a damaged run, and what to do."""
     verdict: str = ""
@@ -44,7 +44,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     headline: str = ""
     """The first line of the run's report."""
     exit_code: int | None = None
-    """Of the run's report; None for an open run, and for one that was not judged."""
+    """The exit code of the run's report; None for an open run, and for one that was not judged."""
     unjudged: str = ""
     """Why a closed run has no verdict here, and what to do; empty for all others."""
 

@@ -35,7 +35,7 @@ class Life(enum.StrEnum):
     """How an open run is."""
 
     RUNNING = "running"
-    """Its driver writes it."""
+    """The driver of the run writes it."""
     CLOSING = "closing"
     """Another `runs recover` is closing it."""
     CUT_OFF = "cut-off"
@@ -46,7 +46,7 @@ class Life(enum.StrEnum):
     """It no longer exists: another process has closed it meanwhile."""
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class OpenRun(msgspec.Struct, frozen=True, kw_only=True):
     """An open run, its state, and its owner where known."""
 
     folder: Path
@@ -89,7 +89,7 @@ def _exists(pid: int) -> bool:
 
 def examine(
     folders: Sequence[Path], waiting: Callable[[float, int], None] = lambda _seconds, _runs: None
-) -> list[Found]:
+) -> list[OpenRun]:
     """The state of each of these open runs, in order. Runs that need watching are watched all at once.
 
     `waiting` is called once before that.
@@ -101,29 +101,29 @@ def examine(
     return [one for one in states.values() if one is not None]
 
 
-def glance(folder: Path) -> Found | None:
+def glance(folder: Path) -> OpenRun | None:
     """The state of an open run, if it shows immediately; None: its files must be watched."""
     held = lease.read_lease(folder)
     if not folder.exists():
-        return Found(folder=folder, life=Life.GONE)
+        return OpenRun(folder=folder, life=Life.GONE)
     alive = proof(held) if held else None
     if alive is None and not _beats(held) and (quiet_s := _quiet_s(folder)) is not None and quiet_s < LATELY_S:
         alive = True
     return None if alive is None else _found(folder, held, alive=alive)
 
 
-def presumed(folder: Path) -> Found:
-    """As `glance`; OPEN where that does not decide it."""
-    return glance(folder) or Found(folder=folder, life=Life.OPEN, lease=lease.read_lease(folder))
+def presumed(folder: Path) -> OpenRun:
+    """The result of `glance`; OPEN if it does not decide."""
+    return glance(folder) or OpenRun(folder=folder, life=Life.OPEN, lease=lease.read_lease(folder))
 
 
 def _beats(held: Lease | None) -> bool:
     return held is not None and held.beat_s > 0
 
 
-def _found(folder: Path, held: Lease | None, *, alive: bool) -> Found:
+def _found(folder: Path, held: Lease | None, *, alive: bool) -> OpenRun:
     holds = Life.CLOSING if held and held.holder is Holder.RECOVER else Life.RUNNING
-    return Found(folder=folder, life=holds if alive else Life.CUT_OFF, lease=held)
+    return OpenRun(folder=folder, life=holds if alive else Life.CUT_OFF, lease=held)
 
 
 def _quiet_s(folder: Path) -> float | None:
@@ -143,13 +143,13 @@ def _quiet_s(folder: Path) -> float | None:
     return min(ages, default=float("inf"))
 
 
-def _watch(folders: Sequence[Path], waiting: Waiting) -> Mapping[Path, Found]:
+def _watch(folders: Sequence[Path], waiting: Waiting) -> Mapping[Path, OpenRun]:
     leases = {folder: lease.read_lease(folder) for folder in folders}
     beats = {folder: _beat_s(held) for folder, held in leases.items()}
     waiting(WATCHED_BEATS * max(beats.values()), len(folders))
     first = {folder: _sight(folder) for folder in folders}
     began = time.monotonic()
-    found: dict[Path, Found] = {}
+    found: dict[Path, OpenRun] = {}
     while len(found) < len(folders):
         time.sleep(min(1.0, min(beats[folder] for folder in folders if folder not in found) / LOOKS))
         for folder in folders:
@@ -158,7 +158,7 @@ def _watch(folders: Sequence[Path], waiting: Waiting) -> Mapping[Path, Found]:
             patience_s = WATCHED_BEATS * beats[folder]
             changed = _sight(folder) != first[folder]
             if changed and not folder.exists():
-                found[folder] = Found(folder=folder, life=Life.GONE)
+                found[folder] = OpenRun(folder=folder, life=Life.GONE)
             elif changed or time.monotonic() - began >= patience_s:
                 held = lease.read_lease(folder) or leases[folder]
                 dead = not changed and (_beats(held) or (_quiet_s(folder) or 0.0) >= LATELY_S)

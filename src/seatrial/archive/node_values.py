@@ -26,7 +26,7 @@ def trial_rows(number: int, folder: Path) -> list[tuple[object, ...]]:
 
 
 def read_node_values(folder: Path) -> tuple[NodeValue, ...]:
-    """Of a closed run. Raises DamagedRun."""
+    """The figures of the nodes of a closed run. Raises DamagedRun."""
     measured = tuple(one for one in _group_measurements(folder) if one.phase is Phase.NODES)
     return tuple(node_values(measured, read_info(folder).settings))
 

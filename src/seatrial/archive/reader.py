@@ -49,7 +49,7 @@ from seatrial.model import formats
 from seatrial.model.errors import NoRun, SeatrialError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import LONGEST_S, GroupMeasurement, Measurement
-from seatrial.model.placement import DefaultStart, Start
+from seatrial.model.placement import DefaultStart, ProbeStart
 from seatrial.model.run import Ending, RecordedRun, RunInfo, RunKind, run_kind, with_kinds
 from seatrial.node.node import AlikeParser
 from seatrial.node.rank_places import rank_places
@@ -182,12 +182,12 @@ def ranks_of(entries: Iterable[Entry]) -> dict[str, dict[str, Any]]:
     return dict(zip(sessions[0].nodes, sessions[0].ranks, strict=False)) if sessions else {}
 
 
-def starts_of(entries: Iterable[Entry], nodes: Iterable[str]) -> tuple[Start, ...]:
+def starts_of(entries: Iterable[Entry], nodes: Iterable[str]) -> tuple[ProbeStart, ...]:
     """The launches of the probe whose ranks reported their place, then those that failed; `nodes`: those of the run."""
     entries, nodes = list(entries), tuple(nodes)
     variants = {one.session: one.round.variant for one in of_type(entries, RoundStarted)}
     came_up = tuple(
-        Start(
+        ProbeStart(
             session=one.session,
             ranks=rank_places(one.nodes, one.ranks, nodes),
             variant=variants.get(one.session, ""),
@@ -196,7 +196,7 @@ def starts_of(entries: Iterable[Entry], nodes: Iterable[str]) -> tuple[Start, ..
         if one.ranks
     )
     failed = of_type(entries, StartFailed)
-    return came_up + tuple(Start(session=0, ranks=(), variant=one.variant, failure=one.failure) for one in failed)
+    return came_up + tuple(ProbeStart(session=0, ranks=(), variant=one.variant, failure=one.failure) for one in failed)
 
 
 def measurements_of(entries: Iterable[Entry]) -> tuple[Measurement, ...]:
@@ -312,8 +312,8 @@ def _started(folder: Path) -> str:
 
 
 def where_now(folder: Path) -> Path:
-    """Where a run is that was found in `folder`: an open run is renamed when a process begins to close it, and again
-    afterwards.
+    """The present folder of a run that was found in `folder`: an open run is renamed when a process begins to close it,
+    and again afterwards.
     """
     if has_run_file(folder):
         return folder

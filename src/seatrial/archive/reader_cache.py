@@ -1,4 +1,4 @@
-"""Where a reader keeps what was derived from a run: in the run if it is this user's, else in the user's own cache.
+"""The place of files that were derived from a run: the run itself if it is this user's, else the user's own cache.
 
 Nothing is ever written into the run of another user, by root neither. The cache is bounded, and can be deleted.
 """

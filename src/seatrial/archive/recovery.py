@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.liveness import Found, Life, Waiting, examine
+from seatrial.archive.liveness import Life, OpenRun, Waiting, examine
 from seatrial.archive.reader import has_run_file, read_info
 from seatrial.archive.run_recovery import ClosedByOther, Recovered, partial_folders, recover, refuse_foreign
 from seatrial.archive.working_folder import parents_of, remove_leftovers
@@ -77,7 +77,7 @@ def recover_runs(
     foreign = [] if run else sorted({*folders}.difference(own))
     folders = own or folders if run else own  # others may give theirs the same name
     parents = parents_of(archive, _settings(folders))  # before they are closed and renamed
-    cut_off = [Found(folder=folder, life=Life.CUT_OFF) for folder in folders]
+    cut_off = [OpenRun(folder=folder, life=Life.CUT_OFF) for folder in folders]
     recovered, damaged, left = [], [], []
     for folder in folders if run else ():
         refuse_foreign(folder)  # before it is watched
@@ -104,7 +104,7 @@ def recover_runs(
 
 
 def _settings(folders: Sequence[Path]) -> Iterator[Settings | None]:
-    """With which settings runs were begun, where run.json can be read."""
+    """The settings with which runs were begun, of each run whose run.json can be read."""
     for folder in folders:
         with contextlib.suppress(SeatrialError):
             yield read_info(folder).settings
@@ -117,7 +117,7 @@ def _closed_already(archive: Path, run: str) -> Recovery:
     return Recovery(busy=(LeftAlone(run=folder.name, folder=str(folder)),))
 
 
-def _left_alone(found: Found) -> LeftAlone:
+def _left_alone(found: OpenRun) -> LeftAlone:
     alone = LeftAlone(run=layout.run_of(found.folder), folder=str(found.folder))
     held = found.lease
     if held is None:

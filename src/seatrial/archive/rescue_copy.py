@@ -21,7 +21,7 @@ from seatrial.model.errors import SeatrialError
 LEVEL = 1
 """The fastest: journals and facts become 5 to 10 times smaller."""
 MEMORY_BYTES = 4 << 20
-"""Of compressed journal; what is more goes to the file."""
+"""Bytes of compressed journal that are kept in memory; more goes to the file."""
 PIECE_BYTES = 1 << 20
 
 
@@ -34,7 +34,7 @@ class RescueCopy:
         """What is not in the file."""
         self._file: IO[bytes] | None = None
         self._file_bytes = 0
-        """Of the file's content that count; a full disk may have taken half of a piece besides."""
+        """Bytes of the file's content that count; a full disk may have taken half of a piece besides."""
         self._takes_more = True
         self._files: dict[str, bytes] = {}
 

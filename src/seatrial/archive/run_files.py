@@ -17,7 +17,7 @@ SMALL_BYTES = 256 << 10
 OWNER_BYTES = 512 << 20
 """Read of larger descriptions and journals of one other user; by hard links any number of bytes takes no space."""
 _read_bytes: Counter[int] = Counter()
-"""By number of the user."""
+"""User number -> bytes read from files of this user."""
 _Record = TypeVar("_Record")
 
 

@@ -21,7 +21,7 @@ from seatrial.model.words import count, verb
 PRINTED = (RunKind.IMPORT, RunKind.RUN)
 """Kinds of runs whose values are numbers that programs printed, and not samples."""
 MOST_NOTES = 5
-"""On runs that are left out: whoever may write to an archive can put thousands of bad ones there."""
+"""Notes on runs that are left out: whoever may write to an archive can put thousands of bad ones there."""
 
 
 class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
 
     summary: RunSummary
     folder: Path
-    """Of the run, or of the version of a baseline."""
+    """The folder of the run, or of the version of a baseline."""
     in_baseline: bool = False
     by_date: bool = False
     """Nobody named the run: it is one of a range of dates, which anybody may have put into the archive."""
@@ -57,10 +57,10 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
     """A sentence on each run of a range of dates that is damaged."""
     label: str = ""
-    """As texts call the set; empty: by its name."""
+    """The name of the set in texts; empty: `name`."""
 
     def values(self, *, trials: bool = False) -> list[ValuesFile]:
-        """Where the values of each run are. `trials`: also those of the trials of nodes at the end of a check, which
+        """The file of values of each run. `trials`: also those of the trials of nodes at the end of a check, which
         `seatrial nodes` has anyway. Raises NoDuckdb.
         """
         sampled = [run.folder for run in self.runs if not run.in_baseline and run.summary.kind not in PRINTED]
@@ -80,7 +80,7 @@ class StoredSet(msgspec.Struct, frozen=True, kw_only=True):
         return "", {}
 
     def parsed_facts(self) -> dict[str, NodeFacts]:
-        """The same, parsed."""
+        """The parsed facts of the newest run that has any; empty if none has."""
         return parse_all(self.newest_facts()[1])
 
 

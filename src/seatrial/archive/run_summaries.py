@@ -25,14 +25,14 @@ RANGE = ".."
 
 
 def read_summary(folder: Path) -> RunSummary:
-    """Of a closed run. Raises SeatrialError for one that is open, DamagedRun for one that cannot be read."""
+    """The summary of a closed run. Raises SeatrialError for an open run, DamagedRun for one that cannot be read."""
     if layout.is_open(folder):
         raise SeatrialError(f"{folder} is still growing or was cut off.", "seatrial runs recover closes it.")
     return summary_of(read_info(folder), _ranks_per_node(folder))
 
 
 def summary_of(info: RunInfo, ranks_per_node: float | None = None) -> RunSummary:
-    """From the description of a run alone."""
+    """The summary of a run, from its description alone."""
     site = _site(info)
     return RunSummary(
         run=info.run,

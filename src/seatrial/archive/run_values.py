@@ -28,7 +28,7 @@ from seatrial.model.imported import ImportedValue, Sense
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.node_trials import Measure
 from seatrial.model.run import RunKind, run_kind
-from seatrial.model.run_values import Compared, Metric, MetricTable
+from seatrial.model.run_values import MetricTable, RunMetric, VerifiedData
 from seatrial.model.words import some
 from seatrial.process.time_limit import PARSE_S, limited
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import duckdb
 
 KERNELS: dict[str, Kernel | Sense | Measure] = {one.value: one for one in (*Kernel, *Sense, *Measure)}
-LEVELS = tuple(Compared)
+LEVELS = tuple(VerifiedData)
 STRANGE = """
 SELECT count(*) > 0 FROM run_values
 WHERE number = ? AND (
@@ -50,15 +50,15 @@ WHERE number = ? AND (
 LEFT_OUT = "The run {} is left out: {}"
 MOST_NAMED = 6
 OTHERS_S = 1.0
-"""For the output of a run of somebody else, whose patterns may be made to take for ever."""
+"""Time limit for the output of another user's run, whose patterns may be made to take for ever."""
 MEMORY = "1GB"
-"""For DuckDB; what does not fit goes to a temporary file."""
+"""DuckDB's memory limit; what does not fit goes to a temporary file."""
 COLUMNS = (
     "phase VARCHAR, variant VARCHAR, kernel VARCHAR, message_bytes BIGINT, window_messages BIGINT, source VARCHAR, "
     "target VARCHAR, value DOUBLE, iteration_spread DOUBLE, round_spread DOUBLE, pairs_at_once BIGINT, "
     "iterations DOUBLE, compared INTEGER"
 )
-"""One row for each metric and pair of a run. `value`: seconds or bytes/s. `compared`: 0, 1, 2 as `Compared`."""
+"""One row for each metric and pair of a run. `value`: seconds or bytes/s. `compared`: 0, 1, 2 as `VerifiedData`."""
 SHAPES = """
 CREATE OR REPLACE TEMP TABLE shapes AS
 SELECT round, any_value(phase) AS phase, coalesce(any_value(variant), '') AS variant, any_value(kernel) AS kernel,
@@ -94,7 +94,7 @@ SELECT * EXCLUDE (crowd) FROM (
 QUALIFY phase <> 'survey'
         OR crowd = min(crowd) OVER (PARTITION BY phase, variant, kernel, message_bytes, window_messages, source, target)
 """
-"""Of pairs that were measured again, the rounds that decide."""
+"""Keeps only the rounds that decide of pairs that were measured again."""
 SATURATED = """
 CREATE OR REPLACE TEMP TABLE rounds AS
 SELECT * FROM rounds WHERE phase <> 'saturation'
@@ -116,7 +116,8 @@ SELECT ?, phase, variant, kernel, message_bytes, window_messages, source, target
        CASE WHEN max(verified) = 0 THEN 0 WHEN max(verified) < greatest(median(iterations), 3) THEN 1 ELSE 2 END
 FROM rounds WHERE value > 0 GROUP BY phase, variant, kernel, message_bytes, window_messages, source, target
 """
-"""Of two iterations the first and the last are all: a slow fabric has time for no more, and its ends were compared."""
+"""Medians of the rounds of each pair. Two iterations are verified by the first and the last: a slow fabric has no time
+for more, and both ends were compared."""
 OF_NODE = "INSERT INTO run_values VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, NULL, ?, 1, 1, 0)"
 """A node is a pair with itself."""
 TRIED = "SELECT count(*) > 0 FROM (SELECT 1 FROM samples WHERE phase = ? LIMIT 1)"
@@ -124,7 +125,7 @@ KEPT = "INSERT INTO run_values SELECT ?, * EXCLUDE (run) FROM samples WHERE run 
 
 
 class ValuesFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the values of one run come from."""
+    """The file with the values of one run, or the reason why there is none."""
 
     path: Path | SeatrialError
     """samples.parquet of a run, or values.parquet of a baseline; or why the run has no such file."""
@@ -133,9 +134,8 @@ class ValuesFile(msgspec.Struct, frozen=True, kw_only=True):
     by_date: bool = False
     """Nobody named the run: it is one of a range of dates."""
     printed: bool = False
-    """Its values are numbers that programs printed: imported, or those of a benchmark that was run. Then the path is
-    that of the run's folder.
-    """
+    """The values are numbers that programs printed: imported, or those of a benchmark that was run. Then the path is
+    that of the run's folder."""
     trials_of: Path | None = None
     """The folder of the run (or baseline) whose figures of trials of nodes are wanted, too; None: they are not."""
 
@@ -162,7 +162,7 @@ def read_tables(files: Sequence[ValuesFile], note: Callable[[str], None] | None 
         joined.create_view("numbered")
         values = _Values(connection)
         keys = {
-            Metric(
+            RunMetric(
                 phase=Phase(phase), variant=variant, kernel=KERNELS[kernel], message_bytes=size, window_messages=many
             ): number
             for number, phase, variant, kernel, size, many in connection.execute("SELECT * FROM metrics").fetchall()
@@ -278,7 +278,7 @@ def _printed_row(number: int, value: ImportedValue) -> tuple[object, ...]:
 
 
 def _reduce(connection: "duckdb.DuckDBPyConnection", number: int) -> None:
-    """From the samples of a run to a row for each metric and pair."""
+    """Reduce the samples of a run to a row for each metric and pair."""
     connection.execute(SHAPES)
     connection.execute(ROUNDS)
     phases = {phase for (phase,) in connection.execute("SELECT DISTINCT phase FROM shapes").fetchall()}
@@ -306,14 +306,14 @@ class _Values:
             ).fetchall()
         }
 
-    def table(self, metric: Metric, place: int, runs: int) -> MetricTable:
+    def table(self, metric: RunMetric, place: int, runs: int) -> MetricTable:
         """One metric; only the pairs that some run has."""
         rows = slice(self._ends[place], self._ends[place + 1])
         pairs, columns = np.unique(self._pairs[rows], return_inverse=True)
         values = np.full((runs, len(pairs)), np.nan)
         values[self._numbers[rows], columns] = self._values[rows]
         of_runs = np.full((runs, 4), np.nan)
-        compared: list[Compared | None] = [None] * runs
+        compared: list[VerifiedData | None] = [None] * runs
         for number in range(runs):
             if (place, number) in self._of_runs:
                 *numbers, level = self._of_runs[place, number]

@@ -15,11 +15,11 @@ from seatrial.model.measurement import GroupMeasurement, Measurement
 
 _One = TypeVar("_One", bound=Measurement | GroupMeasurement)
 PAIRS, GROUPS = b'"entry":"measurement"', b'"entry":"group-measurement"'
-"""In the lines of the journal."""
+"""Marks of the journal's lines that have measurements of pairs, and of groups."""
 
 
 class StoredMeasurements(Sequence[_One], Generic[_One]):
-    """Those of one kind, in order, in the journal of the run in `folder`. Using it raises DamagedRun.
+    """The measurements of one kind, in order, in the journal of the run in `folder`. Using it raises DamagedRun.
 
     Invalid lines are left out: whoever reads the run knows of them, and says so.
     """

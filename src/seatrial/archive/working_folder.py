@@ -15,7 +15,7 @@ from pathlib import Path
 
 from seatrial.archive import lease, liveness
 from seatrial.archive.layout import LEASE_FILE
-from seatrial.archive.liveness import LATELY_S, Found, Life
+from seatrial.archive.liveness import LATELY_S, Life, OpenRun
 from seatrial.files.owners import entries, is_own
 from seatrial.files.reading import FOLDER, open_given
 from seatrial.files.writing import descriptor_path, new_folder, own_folder
@@ -25,9 +25,9 @@ FILES = "files"
 UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.new")
 """Name of a new file until it is whole (`files.writing`)."""
 PATIENCE_S = 5.0
-"""For ranks that still hold files: NFS keeps these under another name until they are closed."""
+"""Patience with ranks that still hold files: NFS keeps these under another name until they are closed."""
 SCRATCH = ".scratch-{}"
-"""In the archive, which the nodes see where its driver does; one for each user, by number, and private."""
+"""A folder in the archive, which the nodes see where its driver does; one for each user, by number, and private."""
 
 
 class Use(enum.StrEnum):
@@ -55,7 +55,7 @@ class WorkingFolder:
         """Folders of killed runs that were removed."""
         self._home = parent / f".seatrial-{use}-{secrets.token_hex(8)}"
         self.path = self._home / FILES
-        """Where programs write, which may be on other nodes ..."""
+        """The folder in which programs write, which may be on other nodes."""
         self._handle = -1
         self._hold: lease.Hold | None = None
         try:
@@ -70,7 +70,7 @@ class WorkingFolder:
 
     @property
     def place(self) -> Path:
-        """... and where this process does, whatever has taken the place of the folder since."""
+        """The folder's path for this process, whatever has taken the place of the folder since."""
         return descriptor_path(self._handle)
 
     def remove(self, patience_s: float = PATIENCE_S) -> bool:
@@ -89,7 +89,7 @@ class WorkingFolder:
 
 
 def scratch_parent(archive: Path) -> Path:
-    """Where the scratch folders of runs of an archive are made, unless --scratch names another place."""
+    """The folder for the scratch folders of runs of an archive, unless --scratch names another place."""
     return archive / SCRATCH.format(os.geteuid())
 
 
@@ -104,11 +104,11 @@ def parents_of(archive: Path, runs: Iterable[Settings | None]) -> list[Path]:
     return list(dict.fromkeys(parent.absolute() for parent in parents))
 
 
-def _glances(folders: Iterable[Path]) -> list[Found]:
+def _glances(folders: Iterable[Path]) -> list[OpenRun]:
     return [found for folder in folders if (found := liveness.glance(folder)) is not None]
 
 
-def remove_leftovers(parents: Iterable[Path], examine: Callable[[list[Path]], Iterable[Found]] = _glances) -> int:
+def remove_leftovers(parents: Iterable[Path], examine: Callable[[list[Path]], Iterable[OpenRun]] = _glances) -> int:
     """Remove the working folders of this user there whose run has certainly ended; how many.
 
     `examine`: how the runs of folders with a lease are. Without it the folders whose runs would have to be watched are

@@ -169,7 +169,7 @@ class RunWriter:
         self._copy.add_file(name, content)
 
     def log_file(self, name: str) -> Path:
-        """Where a launched program's standard error goes, for this process alone. Raises RunTaken.
+        """The file for a launched program's standard error, for this process alone. Raises RunTaken.
 
         The path leads into the folder that was made, whatever has taken its name since.
         """
@@ -292,5 +292,5 @@ class RunWriter:
 
 
 def ended(info: RunInfo, ending: Ending, at: str, reason: str = "") -> RunInfo:
-    """The same run with its ending."""
+    """A copy of the run's description with its ending."""
     return msgspec.structs.replace(info, ending=ending, ended=at, reason=reason)

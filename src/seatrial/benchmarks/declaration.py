@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from seatrial.model.benchmark import Better, Metric, Output, Result
-from seatrial.model.benchmark_run import Plan, Request
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import FindingKind
 
@@ -49,7 +49,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """The Debian package that has it; empty: there is none."""
     program_parameter: str = ""
     """The parameter that names the program, in place of `programs`; empty: none does."""
-    plan: Callable[[Request], Plan]
+    plan: Callable[[BenchmarkRequest], BenchmarkPlan]
     """The programs and inputs. Raises UsageError for a parameter."""
     parameters: tuple[Parameter, ...] = ()
     nodes: int = 1
@@ -142,12 +142,12 @@ def share(parameters: Mapping[str, str], name: str) -> float:
     return float(match[1]) / 100
 
 
-def largest_message(request: Request, default: int) -> int:
+def largest_message(request: BenchmarkRequest, default: int) -> int:
     """The parameter `largest` in bytes; `default` if it is automatic."""
     return default if request.parameters["largest"] == AUTO else size_bytes(request.parameters, "largest")
 
 
-def check_space(request: Request, wanted: int, what: str) -> None:
+def check_space(request: BenchmarkRequest, wanted: int, what: str) -> None:
     """Raises UsageError if the scratch folder has too little space."""
     if wanted > (1 - LEFT_FREE) * request.free_bytes:
         raise UsageError(

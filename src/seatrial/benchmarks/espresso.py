@@ -6,7 +6,7 @@ import re
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -88,7 +88,7 @@ K_POINTS automatic
 """
 
 
-def espresso_plan(request: Request) -> Plan:
+def espresso_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """ld1.x and pw.x with 8 x cells³ atoms. Raises UsageError for a parameter."""
     cells = whole(request.parameters, "cells", 1, 8)
     cutoff = whole(request.parameters, "cutoff", 8, 400)
@@ -96,10 +96,12 @@ def espresso_plan(request: Request) -> Plan:
     atoms = len(BASIS) * cells**3
     folder, slash, _ = request.program.rpartition("/")
     alone = ("env", "OMP_NUM_THREADS=1")
-    return Plan(
+    return BenchmarkPlan(
         steps=(
-            Step(name="ld1", argv=(*alone, f"{folder}{slash}ld1.x", "-in", "ld1.in"), single=True, judged=False),
-            Step(name="pw", argv=(*alone, request.program, "-in", "pw.in")),
+            BenchmarkStep(
+                name="ld1", argv=(*alone, f"{folder}{slash}ld1.x", "-in", "ld1.in"), single=True, judged=False
+            ),
+            BenchmarkStep(name="pw", argv=(*alone, request.program, "-in", "pw.in")),
         ),
         files={"ld1.in": ATOM, "pw.in": _input(cells, cutoff, points)},
         expected={"ranks": str(request.ranks), "atoms": str(atoms), "cutoff_ry": str(cutoff)},

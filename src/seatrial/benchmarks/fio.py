@@ -8,7 +8,7 @@ from typing import Any
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, check_space, size_bytes, whole
 from seatrial.benchmarks.reading import START, OutputLine, Reading, json_objects
 from seatrial.model.benchmark import Better, Label, Metric, Output, Result
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -66,7 +66,7 @@ MODES = ("write", "read", "randwrite", "randread", "rw", "randrw")
 MIB = 1 << 20
 
 
-def fio_plan(request: Request) -> Plan:
+def fio_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """One job in the scratch folder, past the page cache where `direct` says so. Raises UsageError for a parameter."""
     parameters = request.parameters
     mode = parameters["mode"]
@@ -82,10 +82,10 @@ def fio_plan(request: Request) -> Plan:
         f"--numjobs={jobs}", "--group_reporting", "--directory=.", "--end_fsync=1", "--output-format=json",
         f"--runtime={whole(parameters, 'seconds', 1, 86400)}",
     ]  # fmt: skip
-    return Plan(steps=(Step(name="fio", argv=(request.program, *words), mpi=False),), notes=(note,))
+    return BenchmarkPlan(steps=(BenchmarkStep(name="fio", argv=(request.program, *words), mpi=False),), notes=(note,))
 
 
-def _size(request: Request, *, direct: bool) -> tuple[int, str]:
+def _size(request: BenchmarkRequest, *, direct: bool) -> tuple[int, str]:
     """Bytes of a file, and a sentence on it. Through the page cache it is twice the memory."""
     if request.parameters["size"] != AUTO:
         size = size_bytes(request.parameters, "size")

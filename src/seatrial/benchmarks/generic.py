@@ -10,7 +10,7 @@ import msgspec
 from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
 from seatrial.benchmarks.reading import START, OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import number_of
 from seatrial.model.unit_text import KNOWN, unit_named, unit_of
@@ -135,7 +135,7 @@ def _launch(spec: RunSpec, source: str, *, weak: bool) -> Launch:
     )
 
 
-def _plan(spec: RunSpec, request: Request) -> Plan:
+def _plan(spec: RunSpec, request: BenchmarkRequest) -> BenchmarkPlan:
     numbers = {
         "{ranks}": request.ranks,
         "{nodes}": request.nodes,
@@ -144,8 +144,8 @@ def _plan(spec: RunSpec, request: Request) -> Plan:
     words = list(spec.command[1:])
     for name, number in numbers.items():
         words = [word.replace(name, str(number)) for word in words]
-    step = Step(name="run", argv=(request.program, *words), mpi=spec.mpi, output=spec.output)
-    return Plan(steps=(step,))
+    step = BenchmarkStep(name="run", argv=(request.program, *words), mpi=spec.mpi, output=spec.output)
+    return BenchmarkPlan(steps=(step,))
 
 
 class _Patterns:

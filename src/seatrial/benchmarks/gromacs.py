@@ -7,7 +7,7 @@ from datetime import datetime
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -113,7 +113,7 @@ LEAST_EDGE = 8
 """Molecules along an edge: the box must be twice as long as the interactions reach."""
 
 
-def gromacs_plan(request: Request) -> Plan:
+def gromacs_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """genconf, grompp, mdrun with 3 x edge³ x copies atoms. Raises UsageError for a parameter."""
     edge = whole(request.parameters, "edge", LEAST_EDGE, 300)
     length = edge * whole(request.parameters, "copies", 1, 10_000)
@@ -123,11 +123,11 @@ def gromacs_plan(request: Request) -> Plan:
     box = ("genconf", "-f", "molecule.gro", "-nbox", str(edge), str(edge), str(length), "-o", "conf.gro")
     joined = ("grompp", "-f", "water.mdp", "-c", "conf.gro", "-p", "topol.top", "-o", "topol.tpr")
     simulated = ("mdrun", "-s", "topol.tpr", "-g", "md.log", "-ntomp", "1", "-pin", "off", "-notunepme", "-noconfout")
-    return Plan(
+    return BenchmarkPlan(
         steps=(
-            Step(name="genconf", argv=(*program, *box), single=True, judged=False),
-            Step(name="grompp", argv=(*program, *joined), single=True, judged=False),
-            Step(name="mdrun", argv=(*program, *simulated), output="md.log"),
+            BenchmarkStep(name="genconf", argv=(*program, *box), single=True, judged=False),
+            BenchmarkStep(name="grompp", argv=(*program, *joined), single=True, judged=False),
+            BenchmarkStep(name="mdrun", argv=(*program, *simulated), output="md.log"),
         ),
         files={
             "molecule.gro": MOLECULE,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, whole_number
 from seatrial.model.verdict import FindingKind
@@ -48,12 +48,12 @@ USUAL_EDGE, EDGE_STEP, LEAST_EDGE = 104, 8, 16
 MOST_OF_MEMORY = 0.5
 
 
-def hpcg_plan(request: Request) -> Plan:
+def hpcg_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """xhpcg with hpcg.dat. Raises UsageError for a parameter, and where the grids do not fit into the memory."""
     seconds = whole(request.parameters, "seconds", 1, 86_400)
     edge = _edge(request)
-    step = Step(name="hpcg", argv=(request.program,), output="HPCG-Benchmark*.txt")
-    return Plan(
+    step = BenchmarkStep(name="hpcg", argv=(request.program,), output="HPCG-Benchmark*.txt")
+    return BenchmarkPlan(
         steps=(step,),
         files={"hpcg.dat": HPCG_DAT.format(nx=edge, seconds=seconds)},
         expected={"ranks": str(request.ranks), "equations": str(edge**3 * request.ranks)},
@@ -64,7 +64,7 @@ def hpcg_plan(request: Request) -> Plan:
     )
 
 
-def _edge(request: Request) -> int:
+def _edge(request: BenchmarkRequest) -> int:
     """Edge of each rank's grid, a multiple of 8: HPCG has four levels."""
     room = request.memory_bytes / request.ranks_per_node
     if request.parameters["edge"] != AUTO:

@@ -8,7 +8,7 @@ from datetime import datetime
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, share, whole
 from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
 from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.units import duration
@@ -40,9 +40,9 @@ FLOPS_OF_CUBE = 2 / 3
 LIKELY_OF_PEAK = 0.4
 """What HPL reaches at least on most machines, for the time that it will take; lists of the TOP500 begin there."""
 LIKELY_FLOPS_PER_S = 2e9
-"""Of a rank on a machine whose peak is not known: what a slow virtual machine does."""
+"""The rate of a rank on a machine of unknown peak: what a slow virtual machine does."""
 HPL_PART, HPCC_PART = 0.6, 0.2
-"""Of the time limit: the rest is for the start, the check of the result, and the other parts of HPCC."""
+"""Shares of the time limit: the rest is for the start, the check of the result, and the other parts of HPCC."""
 LEAST_ORDER, MOST_ORDER = 64, 100_000_000
 PARAMETERS = (
     Parameter(name="order", default=AUTO, meaning="order N of the matrix; auto: from memory", grows=0.5),
@@ -110,11 +110,11 @@ def input_text(order: int, block: int, ranks: int, device: str = "6") -> str:
     return LINES.format(order=order, block=block, p=p, q=q, device=device)
 
 
-def hpl_plan(request: Request) -> Plan:
+def hpl_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """xhpl with HPL.dat. Raises UsageError for a parameter, and where memory is not known."""
     order, block, notes = _sizes(request, HPL_PART)
-    step = Step(name="hpl", argv=(request.program,))
-    return Plan(
+    step = BenchmarkStep(name="hpl", argv=(request.program,))
+    return BenchmarkPlan(
         steps=(step,),
         files={"HPL.dat": input_text(order, block, request.ranks)},
         expected={"ranks": str(request.ranks), "order": str(order), "tests": "1"},
@@ -122,11 +122,11 @@ def hpl_plan(request: Request) -> Plan:
     )
 
 
-def hpcc_plan(request: Request) -> Plan:
+def hpcc_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """hpcc with hpccinf.txt; its results are in hpccoutf.txt. Errors as of `hpl_plan`."""
     order, block, notes = _sizes(request, HPCC_PART)
-    step = Step(name="hpcc", argv=(request.program,), output="hpccoutf.txt")
-    return Plan(
+    step = BenchmarkStep(name="hpcc", argv=(request.program,), output="hpccoutf.txt")
+    return BenchmarkPlan(
         steps=(step,),
         files={"hpccinf.txt": input_text(order, block, request.ranks, "8") + PTRANS},
         expected={"ranks": str(request.ranks), "order": str(order)},
@@ -134,7 +134,7 @@ def hpcc_plan(request: Request) -> Plan:
     )
 
 
-def _order_in_time(request: Request, part: float) -> float:
+def _order_in_time(request: BenchmarkRequest, part: float) -> float:
     """The order of which HPL takes this part of the time limit; infinite without a limit.
 
     Weak scaling keeps the memory of a node, and the largest point takes longest: smaller ones are planned after it.
@@ -147,7 +147,7 @@ def _order_in_time(request: Request, part: float) -> float:
     return order * math.sqrt(request.nodes / largest)
 
 
-def _sizes(request: Request, part: float) -> tuple[int, int, tuple[str, ...]]:
+def _sizes(request: BenchmarkRequest, part: float) -> tuple[int, int, tuple[str, ...]]:
     """Order, block size, and a sentence on how they were chosen. `part`: of the time limit, that HPL may take."""
     block = whole(request.parameters, "block", 1, 4096)
     p, q = grid(request.ranks)

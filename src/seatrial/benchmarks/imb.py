@@ -8,7 +8,7 @@ import msgspec
 from seatrial.benchmarks.declaration import AUTO, PAIR, PAIR_BYTES, Benchmark, Launch, Parameter, largest_message
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -29,11 +29,11 @@ END = re.compile(r"^#\s*All processes entering MPI_Finalize|Thanks for using", r
 MICROSECOND = 1e-6
 MEBIBYTE, MEGABYTE = 1 << 20, 10**6
 DECIMAL_SINCE = 2018
-"""From this version on MB is 10⁶ bytes."""
+"""The first version in which MB is 10⁶ bytes."""
 MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
 """Benchmark -> messages of the printed size that pass a process in the printed time."""
 TELLING_BYTES = 1 << 16
-"""From this size on rounding of time and rate cannot hide the difference between 10⁶ and 2²⁰."""
+"""The least size at which rounding of time and rate cannot hide the difference between 10⁶ and 2²⁰."""
 AGREEMENT = 0.02
 
 
@@ -43,7 +43,7 @@ IMB_PAIR = ("pingpong", "pingping", "pingpongspecificsource", "pingpingspecifics
 """Tests that always run on two ranks, while others wait."""
 
 
-def imb_plan(request: Request) -> Plan:
+def imb_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """One test of an IMB program, on all ranks at once. Raises UsageError for a parameter."""
     test = request.parameters["test"]
     if not IMB_TEST.fullmatch(test):
@@ -55,10 +55,10 @@ def imb_plan(request: Request) -> Plan:
     power = largest.bit_length() - 1
     if largest != 1 << power:
         raise UsageError(f"--set largest={largest}: IMB's sizes are powers of two.", "Give 4MiB.")
-    step = Step(
+    step = BenchmarkStep(
         name=test, argv=(request.program, test, "-npmin", str(request.ranks), "-msglog", str(power)),
     )  # fmt: skip
-    return Plan(steps=(step,), expected={"ranks": str(ranks)})
+    return BenchmarkPlan(steps=(step,), expected={"ranks": str(ranks)})
 
 
 IMB = Launch(

@@ -11,7 +11,7 @@ import msgspec
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, check_space, size_bytes, whole
 from seatrial.benchmarks.reading import OutputLine, Reading, json_objects
 from seatrial.model.benchmark import Better, Label, Metric, Output, Result
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, is_number, number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -124,7 +124,7 @@ def _add(reading: Reading, metric: str, value: object, unit: float, labels: dict
         reading.breach(FindingKind.NOT_A_NUMBER, f"{metric} of {labels['operation']} is {str(value)[:40]}")
 
 
-def ior_plan(request: Request) -> Plan:
+def ior_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """Write and read one block for each rank, read by another node than wrote it. Raises UsageError."""
     parameters = request.parameters
     if parameters["api"] not in APIS:
@@ -141,8 +141,8 @@ def ior_plan(request: Request) -> Plan:
              "-i", str(repetitions), "-o", "ior.data")  # fmt: skip
     cached = block * request.ranks_per_node < request.memory_bytes
     doubt = " It fits into the memory: what is read may come from caches of servers." if cached else ""
-    return Plan(
-        steps=(Step(name="ior", argv=(request.program, *words)),),
+    return BenchmarkPlan(
+        steps=(BenchmarkStep(name="ior", argv=(request.program, *words)),),
         expected={"ranks": str(request.ranks), "repetitions": str(repetitions)},
         notes=(f"{block * request.ranks / 1e9:.2f} GB in {transfer} byte transfers, {repetitions} times.{doubt}",),
     )

@@ -5,7 +5,7 @@ import re
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -145,14 +145,14 @@ def _complete(reading: Reading, loops: int) -> None:
             )
 
 
-def lammps_plan(request: Request) -> Plan:
+def lammps_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """lmp with a melt of 4 x cells³ x copies atoms. Raises UsageError for a parameter."""
     cells = whole(request.parameters, "cells", 4, 2000)
     length = cells * whole(request.parameters, "copies", 1, 100_000)
     atoms = 4 * cells**2 * length
     steps = whole(request.parameters, "steps", 10, 1_000_000)
-    step = Step(name="lammps", argv=(request.program, "-in", "in.melt"))
-    return Plan(
+    step = BenchmarkStep(name="lammps", argv=(request.program, "-in", "in.melt"))
+    return BenchmarkPlan(
         steps=(step,),
         files={"in.melt": INPUT.format(cells=cells, length=length, steps=steps, every=max(steps // 10, 1))},
         expected={"ranks": str(request.ranks), "steps": str(steps), "atoms": str(atoms)},

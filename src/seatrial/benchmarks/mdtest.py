@@ -6,7 +6,7 @@ from datetime import datetime
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.number_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
@@ -32,14 +32,14 @@ ROW = re.compile(
 )
 
 
-def mdtest_plan(request: Request) -> Plan:
+def mdtest_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """Create, stat, read and remove files and directories. Raises UsageError for a parameter."""
     items = whole(request.parameters, "items", 1, 10_000_000)
     iterations = whole(request.parameters, "iterations", 1, 1000)
     own = ("-u",) if whole(request.parameters, "own_directories", 0, 1) else ()
     words = ("-n", str(items), "-i", str(iterations), *own, "-d", "mdtest.files")
-    return Plan(
-        steps=(Step(name="mdtest", argv=(request.program, *words)),),
+    return BenchmarkPlan(
+        steps=(BenchmarkStep(name="mdtest", argv=(request.program, *words)),),
         expected={"ranks": str(request.ranks), "items": str(items * request.ranks)},
         notes=(f"{items * request.ranks} files and directories, {iterations} times.",),
     )

@@ -6,7 +6,7 @@ import re
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, size_bytes, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -97,7 +97,7 @@ def _complete(reading: Reading, lasts: list[int], largest_bytes: int) -> None:
         reading.lack(f"it ends at {lasts[-1]} bytes, not at {largest_bytes}")
 
 
-def netpipe_plan(request: Request) -> Plan:
+def netpipe_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """NPmpi of NetPIPE 3.x up to a largest message; np.out has its rows. Raises UsageError for a parameter."""
     if request.ranks != PAIR:
         raise UsageError(f"NetPIPE runs on two ranks, and {request.ranks} were requested.", "Give --ranks 2.")
@@ -106,8 +106,8 @@ def netpipe_plan(request: Request) -> Plan:
         raise UsageError(f"--set largest={most} is too small to show a bandwidth.", "Give 1KiB or more.")
     times = whole(request.parameters, "times", 0, 1_000_000)
     fixed = ("-n", str(times)) if times else ()
-    step = Step(name="netpipe", argv=(request.program, "-o", OUTPUT, "-u", str(most), *fixed), output=OUTPUT)
-    return Plan(steps=(step,), largest_bytes=most)
+    step = BenchmarkStep(name="netpipe", argv=(request.program, "-o", OUTPUT, "-u", str(most), *fixed), output=OUTPUT)
+    return BenchmarkPlan(steps=(step,), largest_bytes=most)
 
 
 NETPIPE = Launch(

@@ -17,7 +17,7 @@ from seatrial.benchmarks.openfoam_log import (
 )
 from seatrial.benchmarks.reading import Reading
 from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import whole_number
 from seatrial.model.verdict import FindingKind
@@ -49,7 +49,7 @@ MESHING = (
 HEAD = "FoamFile\n{\n    version 2.0;\n    format ascii;\n    class dictionary;\n    object decomposeParDict;\n}\n"
 
 
-def openfoam_plan(request: Request) -> Plan:
+def openfoam_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """All programs of the case; one with a mesh is not meshed again. Raises UsageError for a case and a parameter."""
     control = request.case.get(CONTROL, "")
     solver = APPLICATION.search(control)
@@ -57,20 +57,20 @@ def openfoam_plan(request: Request) -> Plan:
         raise UsageError(f"--case: {CONTROL} is missing or names no application.", "Name a case of OpenFOAM.")
     meshed = any(name.startswith(MESH) for name in request.case)
     steps = [
-        Step(name=argv[0], argv=argv, mpi=False)
+        BenchmarkStep(name=argv[0], argv=argv, mpi=False)
         for name, argv in MESHING
         if not meshed and (name in request.case or f"{name}.gz" in request.case)
     ]
-    steps.append(Step(name="checkMesh", argv=("checkMesh", "-constant"), mpi=False))
+    steps.append(BenchmarkStep(name="checkMesh", argv=("checkMesh", "-constant"), mpi=False))
     fields = {name.partition("/")[0] for name in request.case}
     if "0" not in fields and "0.orig" in fields:
-        steps.append(Step(name="fields", argv=("cp", "-r", "0.orig/.", "0"), mpi=False, judged=False))
+        steps.append(BenchmarkStep(name="fields", argv=("cp", "-r", "0.orig/.", "0"), mpi=False, judged=False))
     parallel = request.ranks > 1
     if parallel:
-        steps.append(Step(name="decomposePar", argv=("decomposePar", "-force"), mpi=False))
+        steps.append(BenchmarkStep(name="decomposePar", argv=("decomposePar", "-force"), mpi=False))
     argv = (solver["solver"], *(("-parallel",) if parallel else ()))
-    steps.append(Step(name=solver["solver"], argv=argv, mpi=parallel))
-    return Plan(
+    steps.append(BenchmarkStep(name=solver["solver"], argv=argv, mpi=parallel))
+    return BenchmarkPlan(
         steps=tuple(steps),
         files={**_control(request, control), **({DECOMPOSE: _decomposition(request)} if parallel else {})},
         expected={"ranks": str(request.ranks), **({"subdomains": str(request.ranks)} if parallel else {})},
@@ -78,7 +78,7 @@ def openfoam_plan(request: Request) -> Plan:
     )
 
 
-def _control(request: Request, control: str) -> dict[str, str]:
+def _control(request: BenchmarkRequest, control: str) -> dict[str, str]:
     """controlDict with another last time, where one is requested."""
     if request.parameters["end"] == AUTO:
         return {}
@@ -89,7 +89,7 @@ def _control(request: Request, control: str) -> dict[str, str]:
     return {CONTROL: changed}
 
 
-def _decomposition(request: Request) -> str:
+def _decomposition(request: BenchmarkRequest) -> str:
     """decomposeParDict for the ranks."""
     method = request.parameters["method"]
     if method not in METHODS:

@@ -9,7 +9,7 @@ from seatrial.benchmarks.declaration import AUTO, PAIR, PAIR_BYTES, Benchmark, L
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.importers.osu import COLUMN
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, is_number, is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
@@ -47,7 +47,7 @@ OSU_ONE_ROW = re.compile(r"osu_(?:i?barrier|init|hello|cas_latency|fop_latency)"
 COLLECTIVE_BYTES = 1 << 20
 
 
-def osu_plan(request: Request) -> Plan:
+def osu_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """One OSU test up to a largest message. Raises UsageError for a parameter, and for ranks that it cannot use."""
     test = request.parameters["test"]
     if not OSU_TEST.fullmatch(test):
@@ -60,10 +60,10 @@ def osu_plan(request: Request) -> Plan:
     words = ["-c"] if whole(request.parameters, "verify", 0, 1) else []
     expected = {"pairs": str(request.ranks // PAIR)} if test in OSU_MULTIPLE else {}
     if OSU_ONE_ROW.match(test):
-        return Plan(steps=(Step(name=test, argv=(request.program, *words)),), expected=expected)
+        return BenchmarkPlan(steps=(BenchmarkStep(name=test, argv=(request.program, *words)),), expected=expected)
     largest = largest_message(request, PAIR_BYTES if pair else COLLECTIVE_BYTES)
-    step = Step(name=test, argv=(request.program, "-m", str(largest), *words))
-    return Plan(steps=(step,), expected=expected, largest_bytes=largest)
+    step = BenchmarkStep(name=test, argv=(request.program, "-m", str(largest), *words))
+    return BenchmarkPlan(steps=(step,), expected=expected, largest_bytes=largest)
 
 
 OSU = Launch(

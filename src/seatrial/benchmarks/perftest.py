@@ -30,7 +30,7 @@ AGREEMENT = 0.01
 MOST_DIGITS = 15
 
 
-class Table(msgspec.Struct):
+class PerftestTable(msgspec.Struct):
     """One table while it is read."""
 
     test: str
@@ -45,7 +45,7 @@ class Table(msgspec.Struct):
 def parse(text: str) -> Output:
     """All tables of one output: a rule of dashes ends each."""
     reading = Reading("perftest", text)
-    test, begun, tables = "", list[OutputLine](), list[Table]()
+    test, begun, tables = "", list[OutputLine](), list[PerftestTable]()
     for line in reading.whole_lines:
         if title := TITLE.match(line.text):
             test = title["what"].lower().removesuffix(" test")
@@ -55,7 +55,7 @@ def parse(text: str) -> Output:
             reading.evidence("queue_pairs", whole_number(queues[1]), line)
         elif heading := HEADING.match(line.text):
             columns = [(each["what"].replace("_", " "), each["unit"]) for each in COLUMN.finditer(heading["columns"])]
-            tables.append(Table(test=test, heading=line, columns=columns))
+            tables.append(PerftestTable(test=test, heading=line, columns=columns))
         elif tables and tables[-1].rows and RULE.match(line.text):
             tables[-1].closed = True
         elif tables and not tables[-1].closed and is_row(line.text):
@@ -70,7 +70,7 @@ def parse(text: str) -> Output:
     return reading.output()
 
 
-def _row(reading: Reading, table: Table, line: OutputLine) -> None:
+def _row(reading: Reading, table: PerftestTable, line: OutputLine) -> None:
     """One message size. A peak of 0 is that of a run for a given time (-D), which has none."""
     fields = line.text.split()
     if len(fields) < 3 or not (fields[0].isdecimal() and len(fields[0]) <= MOST_DIGITS):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
 from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
 from seatrial.model.benchmark import Better, Label, Metric, Output
-from seatrial.model.benchmark_run import Plan, Request, Step
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
 from seatrial.model.number_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -34,13 +34,13 @@ FEWEST_TICKS = 20
 AGREEMENT = 0.02
 
 
-def stream_plan(request: Request) -> Plan:
+def stream_plan(request: BenchmarkRequest) -> BenchmarkPlan:
     """STREAM with its compiled-in arrays and a thread for each rank of the node."""
     threads = request.ranks_per_node
     argv = ("env", f"OMP_NUM_THREADS={threads}", request.program)
     expected = {"threads": str(threads)} if threads > 1 else {}
-    return Plan(
-        steps=(Step(name="stream", argv=argv, mpi=False),),
+    return BenchmarkPlan(
+        steps=(BenchmarkStep(name="stream", argv=argv, mpi=False),),
         expected=expected,
         notes=(f"{threads} threads. The arrays should be four times as large as the caches: "
                f"{4 * request.cache_bytes / 1e6:.0f} MB each.",) if request.cache_bytes else (f"{threads} threads.",),

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import headlines, listing
-from seatrial.archive.headlines import Headline
+from seatrial.archive.headlines import StoredHeadline
 from seatrial.cli import report
 from seatrial.cli.outcome import keep_report
 from seatrial.files.owners import is_own
@@ -53,7 +53,7 @@ def judged(rows: Sequence[listing.RunRow]) -> list[listing.RunRow]:
     return made
 
 
-def judge(folder: Path, limit_s: float) -> Headline:
+def judge(folder: Path, limit_s: float) -> StoredHeadline:
     """Judge a run, and keep the first line of its report. Raises Unjudged, whatever is wrong with the run."""
     by_hand = f"`seatrial report {shlex.quote(folder.name)}` judges it."
     if limit_s < LEAST_S:
@@ -69,7 +69,7 @@ def judge(folder: Path, limit_s: float) -> Headline:
         what = f"It cannot be judged ({type(error).__name__}: {error})."
         raise Unjudged(what, "This is a bug of seatrial; please report it.") from error
     keep_report(folder, made)
-    return Headline(seatrial="", verdict=made.word, headline=made.headline, exit_code=int(made.exit_code))
+    return StoredHeadline(seatrial="", verdict=made.word, headline=made.headline, exit_code=int(made.exit_code))
 
 
 def keep_all(folders: Iterable[Path], limit_s: float = ALL_S, clock: Callable[[], float] = time.monotonic) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from seatrial.archive import baselines
-from seatrial.cli.groups import Group
+from seatrial.cli.groups import CommandGroup
 from seatrial.cli.options import archive_option
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import argument, option
@@ -17,7 +17,7 @@ from seatrial.model.words import count
 from seatrial.render.escape import clean
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def baseline() -> None:
     """Keep runs under a name, with which later runs are compared."""
 

@@ -8,7 +8,7 @@ import click
 from seatrial.benchmarks import catalogue
 from seatrial.cli.bench_run import run
 from seatrial.cli.bench_scale import scale
-from seatrial.cli.groups import Group
+from seatrial.cli.groups import CommandGroup
 from seatrial.cli.options import PATH, read_text, time_text
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import argument
@@ -23,7 +23,7 @@ from seatrial.files.inputs import SCENARIO_BYTES
 from seatrial.model.settings import RUN_BUDGET_S, SiteSettings
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def bench() -> None:
     """Run a benchmark, a scaling series or a site's list of benchmarks, and judge the outputs."""
 

@@ -95,7 +95,7 @@ def scale(
     **given: Any,
 ) -> int:
     """Run a benchmark at several sizes and judge the curve: efficiency, and whether all did the same work."""
-    wanted = scale_series.Wanted(seed=site.seed, **part_of(given, scale_series.Wanted))
+    wanted = scale_series.ScaleOptions(seed=site.seed, **part_of(given, scale_series.ScaleOptions))
     declared, text = definition.benchmark_and_text(benchmark)
     settings = RunSettings(
         site=replace(site, nodes=nodes),
@@ -109,7 +109,7 @@ def scale(
 def _measure(
     settings: RunSettings,
     benchmark: "Benchmark",
-    wanted: "scale_series.Wanted",
+    wanted: "scale_series.ScaleOptions",
     metric: str,
     output: OutputForms,
     *,

@@ -59,7 +59,7 @@ def limit_of(text: str, what: str) -> tuple[str, float]:
     return label.strip(), total
 
 
-class Mode(enum.StrEnum):
+class CompareMode(enum.StrEnum):
     """What is done with runs; the value is how messages name it."""
 
     COMPARE = "two sets of runs"
@@ -70,11 +70,11 @@ class Mode(enum.StrEnum):
     SIDE_BY_SIDE = "--side-by-side"
 
 
-SIDE = (Mode.SIDE_BY_SIDE,)
-COMPARED = (Mode.COMPARE, Mode.TOGGLE, Mode.PROVE)
+SIDE = (CompareMode.SIDE_BY_SIDE,)
+COMPARED = (CompareMode.COMPARE, CompareMode.TOGGLE, CompareMode.PROVE)
 FORMS = ("html", "markdown")
 LANES = 4
-"""Of a port that is named by its speed alone, as FDR."""
+"""Lanes of a port that is named by its speed alone, such as FDR."""
 PROOF = ("launcher", *HOSTS, "partition", *JOB)
 """How a proof reaches nodes."""
 
@@ -109,31 +109,31 @@ PROOF = ("launcher", *HOSTS, "partition", *JOB)
     nargs=2,
     help="Measure now, in the order A B B A: two commands that set and unset a change.",
     metavar="CMD_A CMD_B",
-    modes=(Mode.TOGGLE,),
+    modes=(CompareMode.TOGGLE,),
 )
 @option(
     "--prove",
     is_flag=True,
     help="Take the likely cause back for some runs, measure, and restore it; as root.",
-    modes=(Mode.PROVE,),
+    modes=(CompareMode.PROVE,),
 )
 @option(
     "--dry-run",
     is_flag=True,
     help="With --prove: say what would be changed, and change nothing.",
-    modes=(Mode.PROVE,),
+    modes=(CompareMode.PROVE,),
 )
 @option(
     "--restore",
     is_flag=True,
     help="Restore settings that a killed --toggle or --prove left changed.",
-    modes=(Mode.RESTORE,),
+    modes=(CompareMode.RESTORE,),
 )
 @option(
     "--plan",
     is_flag=True,
     help="Say how many runs, nodes and node-hours it takes to show a change in A, from the variance of the runs.",
-    modes=(Mode.PLAN,),
+    modes=(CompareMode.PLAN,),
 )
 @option(
     "--detect",
@@ -141,27 +141,27 @@ PROOF = ("launcher", *HOSTS, "partition", *JOB)
     default=f"{PRACTICAL:.0%}",
     help="With --plan: the change that is to be shown.",
     metavar="SHARE",
-    modes=(Mode.PLAN,),
+    modes=(CompareMode.PLAN,),
 )
 @option(
     "--runs",
     help="With --plan: runs to learn from.  [default: all that were measured like the newest]",
     metavar="RUNS",
-    modes=(Mode.PLAN,),
+    modes=(CompareMode.PLAN,),
 )
 @option(
     "--blocks",
     type=click.IntRange(min=1),
     help="With --toggle and --prove: blocks of four runs.  [default: 3; with --prove what decides, at most 10]",
     metavar="N",
-    modes=(Mode.TOGGLE, Mode.PROVE),
+    modes=(CompareMode.TOGGLE, CompareMode.PROVE),
 )
 @option(
     "--better",
     type=BETTER,
     help="With --toggle and --side-by-side: which numbers are good.  [default: higher, of tables by name and unit]",
     metavar="WHICH",
-    modes=(Mode.TOGGLE, *SIDE),
+    modes=(CompareMode.TOGGLE, *SIDE),
 )
 @option(
     "--side-by-side",
@@ -215,8 +215,10 @@ PROOF = ("launcher", *HOSTS, "partition", *JOB)
     modes=SIDE,
 )
 @archive_option
-@output_options(*FORMS, modes={"json": (*COMPARED, *SIDE, Mode.PLAN), **dict.fromkeys(FORMS, (*COMPARED, *SIDE))})
-@site_options(only=PROOF, modes=dict.fromkeys(PROOF, (Mode.PROVE,)))
+@output_options(
+    *FORMS, modes={"json": (*COMPARED, *SIDE, CompareMode.PLAN), **dict.fromkeys(FORMS, (*COMPARED, *SIDE))}
+)
+@site_options(only=PROOF, modes=dict.fromkeys(PROOF, (CompareMode.PROVE,)))
 def compare(
     site: SiteSettings,
     first: str,
@@ -242,12 +244,12 @@ def compare(
 ) -> int:
     """Say what became slower, faster or stayed the same between two sets of runs, and which facts changed with it."""
     words = (*filter(None, (first, second)), *rest)
-    asked = {Mode.PLAN: plan, Mode.RESTORE: restore, Mode.TOGGLE: toggle is not None, Mode.PROVE: prove,
-             Mode.SIDE_BY_SIDE: side_by_side}  # fmt: skip
-    refuse_options_of_other_modes(next((mode for mode, given in asked.items() if given), Mode.COMPARE))
+    asked = {CompareMode.PLAN: plan, CompareMode.RESTORE: restore, CompareMode.TOGGLE: toggle is not None,
+             CompareMode.PROVE: prove, CompareMode.SIDE_BY_SIDE: side_by_side}  # fmt: skip
+    refuse_options_of_other_modes(next((mode for mode, given in asked.items() if given), CompareMode.COMPARE))
     if side_by_side:
         of_table = configuration_tables.TableWords(better=better or "", **table)
-        wanted = configurations.Wanted(words=words, labels=labels, table=of_table, archive=archive)
+        wanted = configurations.ConfigurationOptions(words=words, labels=labels, table=of_table, archive=archive)
         return output.show(_side_by_side(wanted, limits, effect))
     if plan:
         if len(words) != 1:
@@ -262,7 +264,7 @@ def compare(
         raise UsageError(f"{count(len(words), 'set')} of runs are named; compare takes two.", "Write compare A B.")
     comparison = compare_run.run_comparison(archive, first, second, threshold=effect, across=across)
     if prove:
-        request = compare_prove.Request(
+        request = compare_prove.ProofRequest(
             archive=archive,
             first=first,
             second=second,
@@ -276,7 +278,9 @@ def compare(
     return output.show(compare_view.comparison_report(comparison))
 
 
-def _side_by_side(wanted: "configurations.Wanted", limits: Sequence[tuple[str, float]], effect: float) -> Report:
+def _side_by_side(
+    wanted: "configurations.ConfigurationOptions", limits: Sequence[tuple[str, float]], effect: float
+) -> Report:
     """The report on configurations beside each other. Raises UsageError."""
     read = configurations.read_configurations(wanted, say_waiting)
     of_label = configurations.limits_of(read, limits)
@@ -306,7 +310,7 @@ def _restored(words: Sequence[str]) -> int:
     return int(ExitCode.INCOMPLETE if restored.failed else ExitCode.PASS)
 
 
-def _proved(request: "compare_prove.Request", comparison: "records.Comparison", output: OutputForms) -> int:
+def _proved(request: "compare_prove.ProofRequest", comparison: "records.Comparison", output: OutputForms) -> int:
     """Take suspects back. A setting that was not restored is never a success."""
     with progress_on(sys.stderr) as progress:
         proved = compare_prove.run_proof(request, comparison, progress, say)

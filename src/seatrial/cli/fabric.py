@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from seatrial.cli.groups import Group
+from seatrial.cli.groups import CommandGroup
 from seatrial.cli.options import DURATION, PATH, read_text, routes_option
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import argument, option
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from seatrial.model.verdict import Finding
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def fabric() -> None:
     """The InfiniBand fabric: its map, and what is wrong with its cables."""
 
@@ -87,7 +87,7 @@ def check(
 
 
 def read_map(file: Path | None, live: bool) -> "FabricMap":
-    """From the file or the live fabric. Raises UsageError unless exactly one of the two is given."""
+    """The map in the file, or of the live fabric. Raises UsageError unless exactly one of the two is given."""
     if (file is None) != live:
         raise UsageError(
             "Exactly one source of the fabric is needed.", "Give a FILE with the output of ibnetdiscover, or --live."

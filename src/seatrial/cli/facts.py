@@ -25,7 +25,7 @@ from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
 
 
-class Mode(enum.StrEnum):
+class FactsMode(enum.StrEnum):
     """What is done with the facts; the value is how messages name it."""
 
     REPORT = "a report of the facts"
@@ -51,13 +51,13 @@ FORMS = ("html", "junit", "nagios")
     type=PATH,
     help="A recorded machine or cluster instead: see docs/recordings.md.",
     metavar="PATH",
-    modes=(Mode.REPORT, Mode.RECORD),
+    modes=(FactsMode.REPORT, FactsMode.RECORD),
 )
 @option(
     "--drift",
     is_flag=True,
     help="Show what differs between nodes that should be alike, and known problems.",
-    modes=(Mode.REPORT,),
+    modes=(FactsMode.REPORT,),
 )
 @option(
     "--since",
@@ -65,39 +65,47 @@ FORMS = ("html", "junit", "nagios")
     default="",
     help="Also show what changed since a run or another recording.",
     metavar="RUN|PATH",
-    modes=(Mode.REPORT,),
+    modes=(FactsMode.REPORT,),
 )
 @path_option(
     "wanted_paths",
     help="Whether each node reaches this path, and if not, which entry of the automounter is the cause; implies "
     "--drift. May be repeated.",
 )
-@option("--with-login", is_flag=True, help="Also show how this machine differs from the nodes.", modes=(Mode.REPORT,))
+@option(
+    "--with-login", is_flag=True, help="Also show how this machine differs from the nodes.", modes=(FactsMode.REPORT,)
+)
 @option(
     "--detach",
     is_flag=True,
     help="Submit a Slurm job for each node; collect with `runs collect`.",
-    modes=(Mode.DETACH,),
+    modes=(FactsMode.DETACH,),
 )
-@option("--full", is_flag=True, help="Print everything that was read, not only a summary.", modes=(Mode.REPORT,))
+@option("--full", is_flag=True, help="Print everything that was read, not only a summary.", modes=(FactsMode.REPORT,))
 @option(
     "--output",
     "recording",
     type=PATH,
     help="Record raw facts instead, for --from and to share: a name that ends in .tar.gz, or a folder.",
     metavar="FILE",
-    modes=(Mode.RECORD,),
+    modes=(FactsMode.RECORD,),
 )
 @option(
     "--scrub",
     is_flag=True,
     help="With --output: replace names of hosts, servers and users.",
-    modes=(Mode.RECORD,),
+    modes=(FactsMode.RECORD,),
 )
-@output_options(*FORMS, modes={"json": (Mode.REPORT, Mode.DETACH), **dict.fromkeys(FORMS, (Mode.REPORT,))})
+@output_options(
+    *FORMS, modes={"json": (FactsMode.REPORT, FactsMode.DETACH), **dict.fromkeys(FORMS, (FactsMode.REPORT,))}
+)
 @site_options(
     only=("archive", "launcher", "run", *HOSTS, *QUEUE),
-    modes={"archive": (Mode.REPORT, Mode.DETACH), "launcher": (Mode.RECORD,), "run": (Mode.DETACH,)},
+    modes={
+        "archive": (FactsMode.REPORT, FactsMode.DETACH),
+        "launcher": (FactsMode.RECORD,),
+        "run": (FactsMode.DETACH,),
+    },
 )
 def facts(
     site: SiteSettings,
@@ -117,7 +125,7 @@ def facts(
     if wanted_paths and source is not None:
         raise UsageError("--path asks live nodes, and --from reads a recording.", "Leave one of them out.")
     ask_for_paths(wanted_paths)
-    refuse_options_of_other_modes(Mode.RECORD if recording else Mode.DETACH if detach else Mode.REPORT)
+    refuse_options_of_other_modes(FactsMode.RECORD if recording else FactsMode.DETACH if detach else FactsMode.REPORT)
     if recording:
         return record_facts(recording, nodes, source, site, scrub=scrub)
     if detach:

@@ -7,7 +7,7 @@ import click
 from click.shell_completion import CompletionItem
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A group of commands, which help lists in the order of their declaration."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -24,7 +24,7 @@ class Group(click.Group):
             formatter.write_dl([(name, self.summary(name)) for name in self.list_commands(ctx)])
 
 
-class LazyGroup(Group):
+class LazyGroup(CommandGroup):
     """A group that imports a command's module when the command is called; help and completion need only summaries.
 
     The module is called as the command, or as `modules` says; the command in it has its own name or that of the module.

@@ -79,6 +79,6 @@ def import_values(
     **given: Any,
 ) -> int:
     """Write values that were measured elsewhere into the archive, for compare, history and judge."""
-    wanted = import_batches.Wanted(sense=SENSES[better] if better else None, **given)
+    wanted = import_batches.ImportOptions(sense=SENSES[better] if better else None, **given)
     imported = import_run.import_files(archive, files, wanted, name=name, cluster=cluster, command=sys.argv[1:])
     return output.show(import_view.import_report(imported))

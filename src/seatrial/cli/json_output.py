@@ -22,7 +22,7 @@ class JsonOutput:
         self.begin(())
 
     def begin(self, arguments: Sequence[str]) -> None:
-        """For the next command line."""
+        """Prepare for the next command line."""
         self.wanted = is_wanted(arguments)
         self.nagios = is_wanted(arguments, NAGIOS)
         self._printed = False

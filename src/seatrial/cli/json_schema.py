@@ -17,7 +17,7 @@ from seatrial.archive.recovery import Recovery
 from seatrial.commands.acceptance.view import AcceptanceFields
 from seatrial.commands.baseline.view import BaselineListFields, BaselineSetFields, BaselineShowFields
 from seatrial.commands.benchmarks.view import BenchmarkFields, BenchmarkListFields
-from seatrial.commands.check.dry_run import Request, SubmittedCheck
+from seatrial.commands.check.dry_run import CheckRequest, SubmittedCheck
 from seatrial.commands.check.fields import CheckFields
 from seatrial.commands.check.requalified import RequalifyFields, RequalifyHistoryFields
 from seatrial.commands.compare.side_by_side_view import SideBySideFields
@@ -74,7 +74,7 @@ KINDS: Mapping[str, Any] = {
     "curve": CurveFields | CheckFields,
     "doctor": DoctorFields,
     "drift": DriftFields,
-    "dry-run": Request | RunPreview | SeriesPreview,
+    "dry-run": CheckRequest | RunPreview | SeriesPreview,
     "fabric check": FabricFields,
     "fabric show": FabricFields,
     "facts": FactsFields,
@@ -155,7 +155,6 @@ class RecordTypes:
 
     def __init__(self) -> None:
         self.definitions: dict[str, Schema] = {}
-        self._types: dict[str, Any] = {}
 
     def type(self, hint: Any) -> Schema:
         """The schema of one type. Raises NotImplementedError for one that is not printed."""
@@ -190,8 +189,6 @@ class RecordTypes:
 
     def _reference(self, hint: Any) -> Schema:
         name = hint.__name__
-        if self._types.setdefault(name, hint) is not hint:
-            name = f"{hint.__module__.rpartition('.')[2]}.{name}"
         if name not in self.definitions:
             self.definitions[name] = {}  # it can hold itself
             made = {"enum": [member.value for member in hint]} if issubclass(hint, enum.Enum) else self.record(hint)

@@ -27,7 +27,7 @@ from seatrial.cli.parameters import Option, Text, Word, argument, option, refuse
 from seatrial.commands.judge import recognition, single_file
 from seatrial.commands.judge import sources as judge_sources
 from seatrial.commands.judge.fleet import run as fleet_run
-from seatrial.commands.judge.kinds import WORDS, Kind, Wanted
+from seatrial.commands.judge.kinds import WORDS, JudgeOptions, Kind
 from seatrial.commands.judge.pairs import run as pairs_run
 from seatrial.commands.scale import comparison as scale_comparison
 from seatrial.commands.scale import files as scale_files
@@ -207,7 +207,7 @@ def option_of(*kinds: Kind) -> Callable[..., Callable[..., Any]]:
 @output_options("html", "markdown", "junit")
 def judge(files: tuple[Path, ...], kind: Kind | None, output: OutputForms, **given: Any) -> int:
     """Judge what another tool measured: a table of pairs, a benchmark's output, values of nodes or over time."""
-    wanted = Wanted(**part_of(given, Wanted))
+    wanted = JudgeOptions(**part_of(given, JudgeOptions))
     if bool(files) == bool(wanted.runs):
         raise UsageError("Either files or --runs must be given.", "Give one of them.")
     sources = judge_sources.Sources(files, say_waiting)
@@ -217,7 +217,7 @@ def judge(files: tuple[Path, ...], kind: Kind | None, output: OutputForms, **giv
     return output.show(made if kind else with_kind(made, taken))
 
 
-def report_of(kind: Kind, sources: "judge_sources.Sources", wanted: Wanted) -> Report:
+def report_of(kind: Kind, sources: "judge_sources.Sources", wanted: JudgeOptions) -> Report:
     """What is judged as that kind. Raises UsageError."""
     match kind:
         case Kind.PAIRS:
@@ -235,10 +235,10 @@ def report_of(kind: Kind, sources: "judge_sources.Sources", wanted: Wanted) -> R
 
 def curves_of(sources: "judge_sources.Sources", given: Mapping[str, Any]) -> Report:
     """The curves of files, or two of them side by side. Raises UsageError."""
-    read = scale_files.Sources(
+    read = scale_files.ScaleFiles(
         paths=sources.paths,
         text_of=sources.text,
-        **{**part_of(given, scale_files.Sources), "by": ",".join(given["by"])},
+        **{**part_of(given, scale_files.ScaleFiles), "by": ",".join(given["by"])},
     )
     memory = scale_memory.measured_memory(given["archive"], given["memory"]) if given["memory"] else None
     if not given["beside"]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import structs
 
-from seatrial.cli.groups import Group
+from seatrial.cli.groups import CommandGroup
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import DURATION, PATH
 from seatrial.cli.outcome import OutputForms, output_options
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from seatrial.lab.trial.trial import ScenarioCounts
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def lab() -> None:
     """A virtual cluster on this machine, planted faults, and trials of `check` against them."""
 
 
-@lab.group(cls=Group)
+@lab.group(cls=CommandGroup)
 def fault() -> None:
     """Plant faults in a lab, list them, clear them."""
 

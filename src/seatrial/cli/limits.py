@@ -11,7 +11,7 @@ from seatrial.cli.parameters import option
 from seatrial.cli.site import HOSTS, QUEUE, SiteCommand, site_options
 from seatrial.commands.limits import answer, changed_limits, paths
 from seatrial.commands.limits import view as limits_view
-from seatrial.limits.what_if import Change, changed_nodes
+from seatrial.limits.what_if import HardwareChange, changed_nodes
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.node_list import parse_nodes
 from seatrial.model.settings import SiteSettings
@@ -36,7 +36,7 @@ def limits(
     site: SiteSettings,
     nodes: tuple[str, ...],
     pair: tuple[str, str] | None,
-    what_if: tuple[Change, ...],
+    what_if: tuple[HardwareChange, ...],
     source: Path | None,
     sources: bool,
     output: OutputForms,

@@ -44,11 +44,11 @@ MOST_BYTES = 1 << 30
 MOST_RANKS = 1024
 
 
-class Mode(enum.StrEnum):
+class LinkMode(enum.StrEnum):
     """What is measured; the value is how messages name it."""
 
     CURVE = "the curve over message sizes"
-    """Over all rails as the MPI uses them, or with --rails over each."""
+    """The curve over all rails as the MPI uses them, or with --rails over each."""
     SATURATE = "--ranks-per-node"
     TRANSPORTS = "--transports"
 
@@ -84,7 +84,7 @@ def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
     default=f"{CURVE_MOST_BYTES >> 20}MiB",
     help="The largest message of the curve: 64KiB, 4MiB.",
     metavar="SIZE",
-    modes=(Mode.CURVE,),
+    modes=(LinkMode.CURVE,),
 )
 @option(
     "--per-octave",
@@ -92,7 +92,7 @@ def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
     default=CURVE_PER_OCTAVE,
     help="Message sizes of the curve per doubling.",
     metavar="N",
-    modes=(Mode.CURVE,),
+    modes=(LinkMode.CURVE,),
 )
 @option(
     "--rails",
@@ -100,7 +100,7 @@ def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
     default="",
     help="Compare rails, each alone and all together; with --transports each alone: eth0,eth1, or auto.",
     metavar="LIST",
-    modes=(Mode.CURVE, Mode.TRANSPORTS),
+    modes=(LinkMode.CURVE, LinkMode.TRANSPORTS),
 )
 @option(
     "--ranks-per-node",
@@ -109,14 +109,14 @@ def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
     default="",
     help="How many ranks of a node drive its port: try 1,2,4 at once, or auto: 1, 2, 4, ... its cores.",
     metavar="LIST",
-    modes=(Mode.SATURATE,),
+    modes=(LinkMode.SATURATE,),
 )
 @option(
     "--transports",
     "by_transport",
     is_flag=True,
     help="Which transport carries the data: take each away, slow it, force it, and see what changes.",
-    modes=(Mode.TRANSPORTS,),
+    modes=(LinkMode.TRANSPORTS,),
 )
 @option(
     "--within",
@@ -124,7 +124,7 @@ def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
     default="",
     help="With --transports: between two ranks of this node instead.",
     metavar="NODE",
-    modes=(Mode.TRANSPORTS,),
+    modes=(LinkMode.TRANSPORTS,),
 )
 @option(
     "--starts",
@@ -132,24 +132,24 @@ def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
     default=TRANSPORTS_STARTS,
     help="With --transports: starts of the probe under each variant.",
     metavar="N",
-    modes=(Mode.TRANSPORTS,),
+    modes=(LinkMode.TRANSPORTS,),
 )
 @output_options("html")
-@site_options(modes={"launcher": (Mode.CURVE, Mode.TRANSPORTS)})
+@site_options(modes={"launcher": (LinkMode.CURVE, LinkMode.TRANSPORTS)})
 def link(
     site: SiteSettings, sender: str, receiver: str, output: OutputForms, *, by_transport: bool, **given: Any
 ) -> int:
     """Measure a pair of nodes over message sizes, or by --rails, --ranks-per-node or --transports."""
-    mode = Mode.TRANSPORTS if by_transport else Mode.CURVE if given["ranks"] is None else Mode.SATURATE
+    mode = LinkMode.TRANSPORTS if by_transport else LinkMode.CURVE if given["ranks"] is None else LinkMode.SATURATE
     refuse_options_of_other_modes(mode)
     ends = tuple(end for end in (sender, receiver) if end)
     with progress_on(sys.stderr) as progress:
         match mode:
-            case Mode.TRANSPORTS:
+            case LinkMode.TRANSPORTS:
                 report, folder = _transports(site, ends, given, progress)
-            case Mode.SATURATE:
+            case LinkMode.SATURATE:
                 report, folder = _saturation(site, ends, given, progress)
-            case Mode.CURVE:
+            case LinkMode.CURVE:
                 report, folder = _curve(site, ends, given, progress)
     return output.show(report, folder)
 

@@ -25,7 +25,7 @@ MOST_SOAK_S = 7 * 86400.0
 LEAST_SOAK_S = 6.0
 
 
-class Mode(enum.StrEnum):
+class NodesMode(enum.StrEnum):
     """How nodes are tried; the value is how messages name it."""
 
     ONCE = "single trials"
@@ -58,7 +58,7 @@ def soak_time(text: str, what: str) -> float:
     default="",
     help="Repeat the trials and measure the links for this long, and name what fails or becomes slower: 60m.",
     metavar="TIME",
-    modes=(Mode.SOAK,),
+    modes=(NodesMode.SOAK,),
 )
 @option(
     "--trials",
@@ -67,18 +67,18 @@ def soak_time(text: str, what: str) -> float:
     help=f"What to try, separated by commas: {','.join(Trial)}.  [default: all; with --for all but storage]",
     metavar="LIST",
 )
-@storage_option(modes=(Mode.ONCE,))
+@storage_option(modes=(NodesMode.ONCE,))
 @option(
     "--repetitions",
     type=click.IntRange(min=1),
     default=NODES_REPETITIONS,
     help="How often each trial is carried out.",
     metavar="N",
-    modes=(Mode.ONCE,),
+    modes=(NodesMode.ONCE,),
 )
-@baseline_option(modes=(Mode.ONCE,))
+@baseline_option(modes=(NodesMode.ONCE,))
 @output_options("html", "markdown", "junit")
-@site_options(without=("seed",), modes={"budget": (Mode.ONCE,), "replay": (Mode.ONCE,)})
+@site_options(without=("seed",), modes={"budget": (NodesMode.ONCE,), "replay": (NodesMode.ONCE,)})
 def nodes(
     site: SiteSettings,
     names: tuple[str, ...],
@@ -89,7 +89,7 @@ def nodes(
     **given: Any,
 ) -> int:
     """Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes; or --for some time."""
-    refuse_options_of_other_modes(Mode.SOAK if soak_s else Mode.ONCE)
+    refuse_options_of_other_modes(NodesMode.SOAK if soak_s else NodesMode.ONCE)
     processors = max(len(os.sched_getaffinity(0)), 1)
     site = replace(site, nodes=() if site.replay else names, ranks=processors)
     if soak_s:

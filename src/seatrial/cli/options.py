@@ -97,7 +97,7 @@ def file_path(text: str, what: str) -> str:
 
 
 def file_or_live(text: str, what: str) -> str:
-    """The same, or `live`."""
+    """A file's absolute path, or `live`. Raises UsageError."""
     return text if text == "live" else file_path(text, what)
 
 

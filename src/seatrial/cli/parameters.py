@@ -37,7 +37,7 @@ HARMLESS = re.compile(r"[\w.+:/-]+", re.ASCII)
 """Names that mean nothing special to a shell; zsh evaluates the answer."""
 
 
-class Checked(click.Parameter):
+class StrictParameter(click.Parameter):
     """A parameter that refuses words which Python's int() and float() or a file system would take differently.
 
     Refused are bytes that are not UTF-8, control characters, digits other than 0 to 9, NaN, infinity, whole numbers of
@@ -55,7 +55,7 @@ class Checked(click.Parameter):
             raise UsageError(f"{called(self)} {value!r}: {error.message}") from error
 
 
-class Option(Checked, click.Option):
+class Option(StrictParameter, click.Option):
     """An option; one for text is empty where it is not given, and help then shows no default.
 
     `modes`: those of its command with which it goes, see `refuse_options_of_other_modes`; none: all.
@@ -71,7 +71,7 @@ class Option(Checked, click.Option):
         super().__init__(param_decls, show_envvar=unsaid and "envvar" in settings, **settings)
 
 
-class Argument(Checked, click.Argument):
+class Argument(StrictParameter, click.Argument):
     """An argument."""
 
 

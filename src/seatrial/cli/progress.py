@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Drawn:
-    """On a terminal: a bar, the share done and the time left."""
+    """Progress on a terminal: a bar, the share done and the time left."""
 
     def __init__(self, bar: "Bar") -> None:
         self._bar = bar

@@ -11,7 +11,7 @@ from seatrial.archive import listing, reader, recovery, run_files, samples
 from seatrial.archive.layout import ExportFormat
 from seatrial.cli import archived_headlines, report
 from seatrial.cli.facts_detached import tell_facts
-from seatrial.cli.groups import Group
+from seatrial.cli.groups import CommandGroup
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import NODE, PATH, RUN, archive_option, run_argument
 from seatrial.cli.outcome import OutputForms, output_options
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from seatrial.archive.recovery import Recovery
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def runs() -> None:
     """List, show, export, recover and collect archived runs."""
 

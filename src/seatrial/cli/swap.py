@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from seatrial.archive import swaps
-from seatrial.cli.groups import Group
+from seatrial.cli.groups import CommandGroup
 from seatrial.cli.options import PATH, SHARE, archive_option, read_text
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import argument, option
@@ -18,7 +18,7 @@ from seatrial.model.errors import UsageError
 from seatrial.model.part_swap import SwapHistory
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def swap() -> None:
     """Find a faulty part by exchanging parts: which one it is, and which exchange reveals most."""
 

@@ -45,7 +45,7 @@ def fact_name(fact: str) -> str:
 
 
 def value_text(fact: str, value: Value) -> str:
-    """For a fact that ends in _hz, 2.1 GHz; numbers of facts without a unit, and words, as they are."""
+    """A value for people: 2.1 GHz for a fact that ends in _hz; numbers without a unit, and words, are unchanged."""
     if value is None:
         return MISSING
     if isinstance(value, bool):

@@ -22,7 +22,7 @@ Make = tuple[str, str, str]
 """Vendor, product and processor model; "" where unknown."""
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
+class PeerGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that should be alike, sorted: of one declared kind, else of one model.
 
     `name`: vendor, product and processor model as far as they are known, or the kind.
@@ -32,7 +32,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[str, ...]
 
 
-def groups(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
+def groups(facts: Mapping[str, NodeFacts]) -> tuple[PeerGroup, ...]:
     """Groups with the same vendor, product and processor model; the largest group first, then by name.
 
     Nodes of a kind that the site declares are a group whatever they are.
@@ -53,8 +53,8 @@ def groups(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
     for make, nodes in sorted(largest_first, key=lambda each: each[0].count("")):
         fitting = [other for other in joined if all(a in ("", b) for a, b in zip(make, other, strict=True))]
         joined.setdefault(fitting[0] if "" in make and len(fitting) == 1 else make, []).extend(nodes)
-    named = [Group(name=_name(make), nodes=tuple(sorted(nodes))) for make, nodes in joined.items()]
-    named += [Group(name=f"kind {kind}", nodes=tuple(nodes)) for kind, nodes in of_kind.items()]
+    named = [PeerGroup(name=_name(make), nodes=tuple(sorted(nodes))) for make, nodes in joined.items()]
+    named += [PeerGroup(name=f"kind {kind}", nodes=tuple(nodes)) for kind, nodes in of_kind.items()]
     return tuple(sorted(named, key=lambda group: (-len(group.nodes), group.nodes)))
 
 
@@ -68,14 +68,14 @@ DESIGN_NODES, DESIGN_SHARE = 2, 0.25
 for a design. Where fewer have it, their links are worse than they should be."""
 
 
-def comparable(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
+def comparable(facts: Mapping[str, NodeFacts]) -> tuple[PeerGroup, ...]:
     """`groups`, where nodes of one model with other adapters or another link rate are groups of their own.
 
     A kind that the site declares is one group, also where its links differ.
 
     The largest group first; of equal ones that with the faster links.
     """
-    result: list[Group] = []
+    result: list[PeerGroup] = []
     for group in groups(facts):
         if facts[group.nodes[0]].kind:
             result.append(group)
@@ -87,8 +87,8 @@ def comparable(facts: Mapping[str, NodeFacts]) -> tuple[Group, ...]:
         by_size = sorted(by_link, key=lambda link: (-len(by_link[link]), -link[0], link))
         apart = [link for link in by_size[1:] if len(by_link[link]) >= least]
         rest = sorted(node for link in by_link if link not in apart for node in by_link[link])
-        result.append(Group(name=group.name, nodes=tuple(rest)))
-        result += [Group(name=group.name, nodes=tuple(by_link[link])) for link in apart]
+        result.append(PeerGroup(name=group.name, nodes=tuple(rest)))
+        result += [PeerGroup(name=group.name, nodes=tuple(by_link[link])) for link in apart]
     fastest = {group.nodes: max(link_of(facts[node])[0] for node in group.nodes) for group in result}
     return tuple(sorted(result, key=lambda group: (-len(group.nodes), -fastest[group.nodes], group.nodes)))
 

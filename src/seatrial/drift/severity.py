@@ -103,7 +103,7 @@ _DEVICES = re.compile(r"(?:hcas|interfaces|pci|system\.sensors|system\.power_lim
 
 @lru_cache(maxsize=1 << 14)
 def weight(fact: str) -> int:
-    """From 100, known to affect everything, down to `REST`, no known effect."""
+    """The weight of a fact: from 100, known to affect everything, down to `REST`, no known effect."""
     return next((weight for pattern, weight in _PATTERNS if pattern.match(fact)), REST)
 
 

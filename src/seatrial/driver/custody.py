@@ -30,7 +30,7 @@ OWN = "seatrial"
 RESTORE_TRIES = 20
 RESTORE_PAUSE_S = 15.0
 RESTORE_S = 900.0
-"""For one restoration of many nodes, each of which is tried three times."""
+"""Time limit of one restoration of many nodes, each of which is tried three times."""
 LEAST_RUN_S = 1.0
 GOES_ON = "The keeper tries on for some minutes; `seatrial doctor` names what is left."
 
@@ -64,12 +64,12 @@ class Custody:
 
     @property
     def name(self) -> str:
-        """Of what is measured, and of the note of what is changed."""
+        """The name of what is measured, and of the note of what is changed."""
         return self.settings.name
 
     @property
     def job(self) -> str:
-        """That holds the nodes; empty: none does."""
+        """The job that holds the nodes; empty: none does."""
         return self.held.job if self.held else ""
 
     @property
@@ -79,11 +79,13 @@ class Custody:
 
     @property
     def left_s(self) -> float:
-        """For how long a benchmark may run."""
+        """Seconds for which a benchmark may run."""
         return max(self.held.left_s(), LEAST_RUN_S) if self.held else math.inf
 
     def environment(self, program: str) -> dict[str, str]:
-        """For a program that measures: srun and commands of ours find the job, others all that salloc would set."""
+        """The environment of a program that measures: srun and our own commands find the job, others get what salloc
+        sets.
+        """
         mark = {MARK: self.settings.name}
         if self.held is None:
             return mark

@@ -38,6 +38,6 @@ def carry_out(
 def timed(
     measurements: Iterable[Measurement] | Iterable[GroupMeasurement], at_s: float
 ) -> Iterator[Measurement | GroupMeasurement]:
-    """With the time at which their round began; a replayed or simulated measurement keeps its own."""
+    """The measurements with the time at which their round began; a replayed or simulated one keeps its own."""
     for measurement in measurements:
         yield measurement if measurement.at_s is not None else msgspec.structs.replace(measurement, at_s=at_s)

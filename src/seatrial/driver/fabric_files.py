@@ -50,7 +50,7 @@ def wiring_of(settings: CheckSettings, hosts: Hosts, nodes: Sequence[str]) -> "R
 
 
 def with_leaf_file(settings: CheckSettings, hosts: Hosts) -> Hosts:
-    """The same hosts; their leaves are those of --leaves, where it is given.
+    """The hosts with the leaves of --leaves, if it is given.
 
     A replay may be of another cluster: the file that a site's defaults name does not hold for it. Raises UsageError for
     a file that cannot be read so, and for one that has none of the nodes.
@@ -76,7 +76,7 @@ def with_leaf_file(settings: CheckSettings, hosts: Hosts) -> Hosts:
 
 
 def with_leaves(hosts: Hosts, wiring: "RoutedFabric | None") -> Hosts:
-    """The same hosts; their leaves are those of the wiring, where there is one."""
+    """The hosts with the leaves of the wiring, if there is one."""
     if wiring is None:
         return hosts
     return msgspec.structs.replace(hosts, fabric=Fabric(leaf_of=dict(wiring.leaf_of), source=wiring.source))

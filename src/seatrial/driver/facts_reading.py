@@ -50,7 +50,7 @@ class FactsRead(msgspec.Struct, frozen=True, kw_only=True):
     silent: dict[str, str] = {}
     """Node without facts -> why."""
     features: dict[str, tuple[str, ...]] = {}
-    """By node: the words that the scheduler has for it."""
+    """Node -> the words that the scheduler has for it."""
     launcher: str = ""
     cluster: str = ""
     fabric: Fabric = NO_FABRIC
@@ -70,7 +70,7 @@ def read_here(*, quick: bool = False) -> FactsRead:
 
 
 def cluster_launcher(site: SiteSettings) -> SlurmLauncher:
-    """For reading the facts of `site.nodes`, or of all that are idle. Raises UsageError where there is no Slurm."""
+    """A launcher for reading the facts of `site.nodes`, or of all idle nodes. Raises UsageError without Slurm."""
     if not is_here():
         named = f"NODES {_first_of(site.nodes)} needs" if site.nodes else "--launcher slurm needs"
         raise UsageError(

@@ -19,7 +19,7 @@ from seatrial.launch.contract import PLAIN, Launcher, Session, StartManner
 from seatrial.model.errors import LaunchError, ProbeLost, RoundRefused, SeatrialError
 from seatrial.model.loss import CappedPair, Loss, LossCause, Moment, SessionLoss, unmeasured
 from seatrial.model.measurement import GroupMeasurement, GroupRound, Kernel, Measurement, Round, Verification
-from seatrial.model.placement import Start
+from seatrial.model.placement import ProbeStart
 from seatrial.model.run import NodeCause, NodeState
 from seatrial.node.rank_places import rank_places
 
@@ -57,7 +57,7 @@ class Measurer:
         self.remarks: list[str] = []
         """Sentences for the report on what did not go smoothly."""
         self.header: dict[str, object] = {}
-        self.starts: list[Start] = []
+        self.starts: list[ProbeStart] = []
         """Launches whose ranks said where they are."""
         self.sessions = 0
         """How often the probe came up."""
@@ -321,7 +321,7 @@ class Measurer:
         self.header = self.header or session.header
         ranks = rank_places(session.nodes, session.ranks, self._writer.info.nodes)
         if ranks:
-            self.starts.append(Start(session=self._sessions, ranks=ranks))
+            self.starts.append(ProbeStart(session=self._sessions, ranks=ranks))
         self._writer.append(
             SessionStarted(
                 session=self._sessions, nodes=session.nodes, header=session.header, ranks=tuple(session.ranks)
@@ -373,7 +373,7 @@ class Measurer:
         return lost.outcome == "timeout" and _is_survey(wanted) and self._caps.hangs_again(pair, wanted.shape.kernel)
 
     def _simplest(self, wanted: Round, pairs: tuple[Pair, ...]) -> Round:
-        """The same with few enough iterations that a merely slow pair delivers them in time."""
+        """The round with few enough iterations that a merely slow pair delivers them in time."""
         shape = self._caps.cut(wanted.shape, pairs) if _is_survey(wanted) else wanted.shape
         return msgspec.structs.replace(wanted, pairs=pairs, shape=shape)
 

@@ -50,7 +50,7 @@ def named_hosts(settings: SiteSettings, job: JobNodes | None = None) -> JobNodes
 
 
 def chosen_hosts(settings: SiteSettings) -> tuple[str, ...]:
-    """Those of them that are to be read: the settings' nodes, else all. Raises as `named_hosts`, and for bad names."""
+    """The hosts that are to be read: the settings' nodes, else all. Raises as `named_hosts`, and for bad names."""
     hosts = named_hosts(settings).nodes
     wanted = settings.nodes or hosts
     refuse_names(hosts, wanted)

@@ -135,7 +135,7 @@ def what_it_takes(nodes: Sequence[str], budget_s: float) -> str:
 SHORTEST_BUDGET_S = 60.0
 """Rather than measure for less than this, fewer nodes are taken."""
 AROUND_S = 300.0
-"""For starting, and for reading facts before and after."""
+"""Seconds for starting, and for reading facts before and after."""
 FEWEST_NODES = 2
 _Site = TypeVar("_Site", bound=SiteSettings)
 
@@ -208,7 +208,7 @@ def within_node_hours(
 def fewer_nodes(
     node_hours: float, nodes: Sequence[str], limit_minutes: int, *, fewest: int = 1
 ) -> tuple[tuple[str, ...], tuple[NodeState, ...]]:
-    """As many nodes, from the first, as can be allocated for this time each within the node-hours; and those left out.
+    """The first nodes that can be allocated for this time each within the node-hours, and the nodes left out.
 
     No node-hours: all. Raises UsageError where not even the `fewest` fit.
     """

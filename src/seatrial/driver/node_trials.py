@@ -48,7 +48,7 @@ class NodeTrialRounds:
         self._extents = extent, extent_of_shared or extent
         self._storage = StorageTrial(frame, storage, whole=extent.whole)
         self.storage_said = ""
-        """Where storage is tried and how much is written; empty where it is not."""
+        """The folder in which storage is tried and how much is written; empty if it is not."""
 
     def start(self, nodes: Sequence[str]) -> None:
         """Start the probe on all cores; where nodes are places of this machine, these are the ranks."""

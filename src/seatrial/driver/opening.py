@@ -18,7 +18,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """A run of which nothing has been carried out, and which has a folder."""
 
     site: SiteSettings
-    """With the time that the node-hour limit leaves."""
+    """The site's settings with the time that the node-hour limit leaves."""
     launcher: Launcher
     hosts: Hosts
     nodes: tuple[str, ...]

@@ -22,13 +22,13 @@ from seatrial.model.settings import CheckSettings
 from seatrial.statistics.estimates import median
 
 CLOSING_S = 11.0
-"""Of the time until the answer: for reading facts a second time and judging."""
+"""Seconds before the answer that are kept for reading facts a second time and judging."""
 LEAST_S = 4.0
 """Measuring for less shows nothing."""
 ROUND_TIMEOUT_S = 4.0
 """A hanging pair must not take all of the time."""
 EFFECT = 0.10
-"""Of bandwidth; no job is slow because of less."""
+"""The effect of bandwidth; no job is slow because of less."""
 MOST_EARLIER, MOST_LOOKED_AT = 3, 50
 """Earlier runs to compare with, and runs of the archive to find them among, the newest first."""
 MOST_JOURNAL_BYTES = 32 << 20
@@ -47,8 +47,8 @@ def asked_for(settings: CheckSettings, launcher: Launcher) -> bool:
 
 
 def soon(settings: CheckSettings) -> CheckSettings:
-    """Where the answer is to come soon: without rounds under load, without patience for hanging pairs, and only for
-    losses that slow a job down, since smaller ones take longer to prove.
+    """The settings of a check whose answer is to come soon: no rounds under load, no patience for hanging pairs, and
+    only losses that slow a job down, since smaller ones take longer to prove.
     """
     if not settings.answer_s:
         return settings
@@ -61,7 +61,7 @@ def soon(settings: CheckSettings) -> CheckSettings:
 
 
 def hurry(settings: CheckSettings, launcher: Launcher) -> None:
-    """Where the answer is to come soon: do not wait long for a node that has fallen silent."""
+    """Make the launcher of a check whose answer is to come soon give up early on a node that has fallen silent."""
     if settings.answer_s and isinstance(launcher, Hurries):
         launcher.hurried = True
 

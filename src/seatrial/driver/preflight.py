@@ -18,7 +18,7 @@ class ExplainedByFacts(LaunchError):
 
 
 def explained_by_facts(error: LaunchError, facts: Mapping[str, NodeFacts]) -> LaunchError:
-    """The same error; as ExplainedByFacts where a node has other MPI settings than its peers."""
+    """The error; ExplainedByFacts if a node has other MPI settings than its peers."""
     if not findings_of(MPI_SETTINGS, one_place_per_host(Readings(facts=facts))):
         return error
     return ExplainedByFacts(error.what, error.remedy, transient=error.transient)

@@ -40,7 +40,7 @@ def choose_rails(trial: TwoNodes, wanted: Sequence[str]) -> tuple[tuple[RailDevi
 def manners_of(
     library: str, rails: Sequence[RailDevice], variants: dict[str, tuple[str, ...]]
 ) -> dict[str, StartManner]:
-    """By variant: how to start a probe that is held to it. Raises SeatrialError where no setting is known."""
+    """Variant -> how to start a probe that is restricted to it. Raises SeatrialError if no setting is known."""
     found = {}
     for variant, names in variants.items():
         manner = rail_manner(family_of(library), rails[0].kind, names)

@@ -20,9 +20,9 @@ from seatrial.slurm.argv import on_one_node, setting_step
 
 READ_S = 90.0
 SYSROOT = "SEATRIAL_SYSROOT"
-"""Where a virtual cluster simulates files: roots, separated by colons, the first that has a file wins."""
+"""The roots of the files that a virtual cluster simulates, separated by colons; the first that has a file wins."""
 CHOSEN = re.compile(r"\[([\w-]+)\]")
-"""Of several choices, as in `always [madvise] never`."""
+"""The chosen word of several, as in `always [madvise] never`."""
 WRITE = rf"""{ENTER}
 root=$1 name=$2 value=$3
 shift 3
@@ -51,7 +51,7 @@ is empty, the note is removed after it."""
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
-    """By what programs are run on a node."""
+    """The programs by which commands are run on a node."""
 
     launcher: str
     """slurm, ssh or local."""
@@ -82,12 +82,12 @@ def reach_of(info: RunInfo) -> Reach | str:
 
 
 def roots() -> list[str]:
-    """Where files of nodes may be; empty: the kernel's own."""
+    """The roots below which files of nodes may be; empty: the kernel's own."""
     return [root.rstrip("/") for root in os.environ.get(SYSROOT, "").split(":") if root] or [""]
 
 
 def locate(reach: Reach, node: str, setting: FileSetting) -> ChangedFile | str:
-    """Where the setting is on the node, and its content; or why it cannot be changed there."""
+    """The file of the setting on the node, and its content; or why it cannot be changed there."""
     why = ""
     for number, root in enumerate(roots()):
         for place in setting.places:

@@ -19,14 +19,14 @@ from seatrial.slurm.held_nodes import only_job, runs_on
 from seatrial.slurm.queue import job_ending
 
 STEP_S = 300.0
-"""For one of the commands that change the setting."""
+"""Time limit of one of the commands that change the setting."""
 END_S = 2.0
-"""For a benchmark that nobody has ended to react to SIGTERM."""
+"""Seconds for a benchmark that nobody has ended to react to SIGTERM."""
 PAUSES_S = (2.0, 8.0)
 """Between the three tries."""
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class RestorationStep(msgspec.Struct, frozen=True, kw_only=True):
     """One program that changes a setting; never given to a shell."""
 
     argv: tuple[str, ...]
@@ -45,7 +45,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def step_of(settings: ChangedSettings, change: Changed, *, usual: bool) -> Step:
+def step_of(settings: ChangedSettings, change: Changed, *, usual: bool) -> RestorationStep:
     """What establishes the usual setting, or the changed one."""
     if isinstance(change, ChangedFile):
         reach = Reach(
@@ -53,17 +53,17 @@ def step_of(settings: ChangedSettings, change: Changed, *, usual: bool) -> Step:
         )  # fmt: skip
         words = writing(change, settings.name, change.usual if usual else change.changed)
         note = "" if usual else f"{change.text}, since {settings.driver.since}, by {settings.driver.user}\n"
-        return Step(argv=reach.argv(change.node, words), stdin=note)
+        return RestorationStep(argv=reach.argv(change.node, words), stdin=note)
     if isinstance(change, ReadmittedNodes):
         states = [(node.node, node.state, node.reason) for node in change.nodes]
         out, back = take_out(change.reservation, states), resume([node.node for node in change.nodes])
-        return Step(argv=tuple(out if usual else back))
+        return RestorationStep(argv=tuple(out if usual else back))
     inside = {**only_job(settings.job), "SLURM_OVERLAP": "1"} if settings.job_name and settings.job else {}
-    return Step(argv=change.usual if usual else change.changed, folder=change.folder, environment=inside)
+    return RestorationStep(argv=change.usual if usual else change.changed, folder=change.folder, environment=inside)
 
 
 def by_hand(settings: ChangedSettings) -> str:
-    """For a person who has to restore it."""
+    """The commands by which a person restores it."""
     lines = []
     for change in settings.changes:
         if isinstance(change, ChangedFile):

@@ -32,7 +32,7 @@ from seatrial.slurm.queue import new_job_name
 from seatrial.slurm.text import NodeLine
 
 PARTNERS = 3
-"""With one node of four being slow, its three partners show among each other what good nodes deliver."""
+"""Three partners of a slow node of four show among each other what good nodes deliver."""
 SETTLE_S = 30.0
 """A daemon that Slurm had given up answers within this time, or not at all."""
 SPARE_MINUTES = 10
@@ -134,7 +134,7 @@ def partners_of(names: Sequence[str], hosts: Hosts) -> tuple[str, ...]:
 
 
 def _out_of_service(names: Sequence[str]) -> tuple[OutOfService, ...]:
-    """Those to which Slurm sends no job although they answer. Raises SeatrialError while one still runs jobs."""
+    """The nodes to which Slurm sends no job although they answer. Raises SeatrialError while one still runs jobs."""
     lines = {line.node: line for line in text.parse_sinfo(asked(argv.state_of(names)).stdout)}
     out = [line for line in lines.values() if line.out_of_service and "*" not in line.flags and line.state != "inval"]
     if busy := [line.node for line in out if line.state in text.DRAINING]:

@@ -29,7 +29,7 @@ from seatrial.model.words import count
 
 INTERRUPTED = "Interrupted: what had been measured was kept, the rest was not measured."
 MOST_REMARKS = 3
-"""Of the measurer, that become part of the reason with which a run is closed."""
+"""Remarks of the measurer that become part of the reason with which a run is closed."""
 
 
 class Run:
@@ -69,7 +69,7 @@ class Run:
 
     @property
     def seed(self) -> int:
-        """For the random order of rounds."""
+        """The seed of the random order of rounds."""
         return self._writer.info.seed
 
     def carry_out(self, work: Callable[[], str], blames: Callable[[], bool] = lambda: False) -> Path:

@@ -13,7 +13,7 @@ from seatrial.model.words import count
 MOST_PER_NODE = 3
 """Sessions that one node's ranks may cost; then the node is left out."""
 MOST_STARTS_PER_NODE = 5
-"""The same while the probe is started, where MPIs crash now and then on healthy nodes, too."""
+"""Sessions that one node's ranks may cost while the probe is started: MPIs crash now and then on healthy nodes, too."""
 MOST_UNEXPLAINED = 12
 """Sessions that may be lost without a node to leave out; then the run ends."""
 STRUCK = (LossCause.SIGNAL, LossCause.OUT_OF_MEMORY, LossCause.NODE_FAILURE)
@@ -95,7 +95,7 @@ class Losses:
         return [one for one in self.all if one.loss.cause in DIED and not one.altered]
 
     def _by_node(self, loss: Loss, wanted: Round | GroupRound | None) -> Loss:
-        """The same with nodes for places; a rank that exited by itself is suspected with those it was measured with."""
+        """The loss with nodes for places; a rank that exited by itself is suspected with those it was measured with."""
         suspects = [self._node(name) for name in loss.suspects]
         if loss.cause is LossCause.EXIT and wanted is not None:
             sets = wanted.pairs if isinstance(wanted, Round) else wanted.groups

@@ -89,7 +89,7 @@ def choose_launcher(settings: SiteSettings) -> Launcher:
 
 
 def hosts_launcher(settings: SiteSettings, job: JobNodes | None = None) -> HostsLauncher:
-    """For the hosts that the settings name, else for those of the PBS, LSF or Flux job around us.
+    """A launcher for the hosts that the settings name, else for those of the PBS, LSF or Flux job around us.
 
     Raises UsageError where there are none, and for options that need Slurm; LaunchError for what is missing.
     """

@@ -59,7 +59,7 @@ class StorageTrial:
         return f"Storage is tried in {self._parent}, with at most {at_once:.0f} MB at one time.{left}"
 
     def rounds(self, nodes: Sequence[NodePlaces], repetitions: Iterable[int], *, total: bool) -> tuple[GroupRound, ...]:
-        """Its rounds; none where it was not prepared."""
+        """The rounds of the trial; none if it was not prepared."""
         if self._extent is None:
             return ()
         return tuple(storage_rounds(nodes, repetitions, self._extent, self._folder, total=total))
@@ -83,7 +83,7 @@ def _remove(frame: Run, folder: WorkingFolder) -> None:
 
 
 def prepared(frame: Run, trial: StorageTrial, nodes: Sequence[NodePlaces], *, required: bool) -> str:
-    """As `prepare`; where storage is only a part of what is tried, a refusal is a remark."""
+    """The result of `prepare`; if storage is only a part of what is tried, a refusal is a remark."""
     try:
         return trial.prepare(nodes)
     except UsageError as error:

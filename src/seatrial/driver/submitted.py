@@ -25,7 +25,7 @@ from seatrial.slurm.queue import cancel_named
 SUBMITTED = ".submitted"
 JOB_FILE = "job.json"
 SETTINGS_FILE = "settings-{}.json"
-"""With the SHA-256 of its content: it says what is executed, and may lie where others can write."""
+"""A name with the SHA-256 of the content: the file says what is executed, and may lie where others can write."""
 SCRIPT_FILE = "batch.sh"
 CLOSING_S = 3.0
 CANCELLED = "CANCELLED"
@@ -124,7 +124,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def await_the_last_file() -> None:
-    """On a network file system the last rename of a job that is over may still be on its way."""
+    """Wait for the last rename of a job that is over, which may still be on its way on a network file system."""
     time.sleep(CLOSING_S)
 
 

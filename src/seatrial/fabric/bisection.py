@@ -25,7 +25,7 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True):
     adapters: int
     """Adapters of the smaller half."""
     share: float
-    """Of what these adapters can send together."""
+    """Share of what these adapters can send together."""
 
 
 def bisection(fabric: FabricMap) -> Bisection | None:

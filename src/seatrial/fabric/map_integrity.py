@@ -48,7 +48,7 @@ def one_sided(fabric: FabricMap) -> Iterator[LinkFault]:
 
 
 def _listed_once(fabric: FabricMap) -> Iterator[FabricLink]:
-    """Without ports that two cables claim: there a GUID is double, and neither cable is listed twice."""
+    """Cables that one side alone lists, without ports that two cables claim: such ports have a duplicate GUID."""
     used: Counter[End] = Counter(end for link in fabric.links for end in (link.one, link.other))
     for link in fabric.links:
         if link.listed_by_one is not link.listed_by_other and max(used[link.one], used[link.other]) == 1:

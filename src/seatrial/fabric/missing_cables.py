@@ -17,7 +17,7 @@ ALIKE = 0.5
 MOST = 2 / 3
 """Share of a switch's peers that must have equally many cables before one can lack some."""
 FEWEST_PEERS = 3
-"""At one of the two ends; the other needs one."""
+"""Peers at one of the two ends; the other needs one."""
 Counts = NDArray[np.int32]
 
 
@@ -80,7 +80,7 @@ def too_many(tier: Mapping[str, int]) -> int:
 
 
 MOST_SWITCHES = 4096
-"""Of a tier: each is compared with each, which takes the square of their number in memory."""
+"""Most switches of a tier: each is compared with each, which takes the square of their number in memory."""
 
 
 def _between(cables: _Cables, lower: list[str], upper: list[str]) -> list[MissingCables]:

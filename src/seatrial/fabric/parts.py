@@ -41,7 +41,7 @@ class FabricPart(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """In one line."""
+        """The part in one line."""
         return f"{self.kind} {self.name}" + (f" ({self.way})" if self.way is not Way.BOTH else "")
 
 

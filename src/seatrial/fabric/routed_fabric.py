@@ -36,7 +36,7 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()
     """Nodes without an adapter in the map."""
     leaf_of: dict[str, str] = {}
-    """For those, the source that knows only leaves."""
+    """Leaves of the nodes without an adapter in the map, from the source that knows only leaves."""
     source: str = ""
 
 

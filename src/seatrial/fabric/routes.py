@@ -135,7 +135,7 @@ class Routes:
         return next_places, hop
 
     def _told(self, switch: int, target: str) -> tuple[int, Hop] | None:
-        """From the fabric's own table."""
+        """The next switch and hop from the fabric's own table; None if it has no port for the target."""
         name = self.graph.names[switch]
         port = self._forwarding.get((name, target))
         if port is None or port not in self._out[name]:
@@ -206,7 +206,7 @@ class SwitchGraph:
         return choices[target // (int(self._divisor[self._level[place]]) if up else 1) % len(choices)]
 
     def step(self, places: Numbers, goal: Numbers, target: Numbers) -> tuple[Numbers, Numbers]:
-        """From switches `places` to leaves `goal` for adapters number `target`: the next switches, and the hops there.
+        """The next switches and hops from switches `places` to leaves `goal` for adapters number `target`.
 
         All three of one length, in numbers; -1 where no port leads nearer.
         """

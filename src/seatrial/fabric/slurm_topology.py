@@ -197,7 +197,7 @@ def _why_none(lines: list[str]) -> str:
 
 
 class _WordsOnly(yaml.BaseLoader):  # type: ignore[misc]
-    """Without aliases."""
+    """A loader of words alone, which refuses aliases."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """A node of the document. Raises ComposerError for an alias."""

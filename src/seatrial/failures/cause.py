@@ -282,12 +282,12 @@ def first_cause(table: Iterable[FailureCause], text: str) -> tuple[str, str] | N
 
 
 def without_colours(text: str) -> str:
-    """Without the sequences that move a terminal's cursor and colour its text."""
+    """The text without the sequences that move a terminal's cursor and colour its text."""
     return ESCAPES.sub("", text.replace("\r\n", "\n"))
 
 
 def plain(text: str) -> str:
-    """Without colours, carriage returns and labels; the lines of each labelled rank together, at its first line.
+    """The text without colours, carriage returns and labels; the lines of each labelled rank are at its first line.
 
     Of several empty lines one is left, and of a line the first LONGEST_LINE characters.
     """

@@ -26,7 +26,7 @@ from seatrial.failures.cause import (
 TABLES = ("programs", "devices", "transports", "pmi", "launchers", "slurm")
 REFUSALS = "refusals"
 ASKS = re.compile(r"Unable to allocate resources: |Job submit/allocate failed: ")
-"""From a launch line that allocates its nodes itself."""
+"""A message of a launch line that allocates its nodes itself."""
 NOISE = re.compile(
     r"Terminated$|Killed$|_step_signal: Terminating|forcing job termination|Force Terminated|Job step aborted"
     r"|CANCELLED AT|PMIX ERROR: ERROR in file \S{1,400}gds_ds12_lock|^[-*=\s]*$|^\*\*\*|^=+ backtrace|^ *\d+ +(?:/|0x)"
@@ -62,7 +62,7 @@ class StartFailure(msgspec.Struct, frozen=True, kw_only=True):
     """Why a program did not start. Of an unknown cause `meaning` quotes the output, and there is no remedy."""
 
     meaning: str
-    """With the line that states it."""
+    """The cause, with the line that states it."""
     remedy: str = ""
     transient: bool = True
     """Another start may succeed."""

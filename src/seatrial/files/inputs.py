@@ -38,14 +38,14 @@ TABLES_BYTES = 256 * MIB
 JOURNAL_BYTES = 16 * GIB
 JOURNAL_LINE_BYTES = 64 * MIB
 ANY_SIZE = 1 << 62
-"""For files that are not read as a whole."""
+"""A size for files that are not read as a whole."""
 
 NOTICE_S = 2.0
-"""A pipe that is silent for this long is reported as being waited for ..."""
+"""A pipe that is silent for this long is reported as being waited for."""
 SILENT_S = 600.0
-"""... and abandoned after this time. ibnetdiscover takes minutes on a large fabric."""
+"""A pipe that is silent for this long is abandoned. ibnetdiscover takes minutes on a large fabric."""
 WRITER_S, LOOK_S = 2.0, 0.05
-"""For how long a pipe with a name may have no writer, and how often that is looked at: a shell starts it beside us."""
+"""Time for which a named pipe may have no writer, and the pause between looks: a shell starts the writer beside us."""
 PIECE_BYTES = MIB
 SEPARATORS = b"\n\r\x0b\x0c\x1c\x1d\x1e,;\t|[{<"
 LONG_SEPARATORS = (b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
@@ -193,7 +193,7 @@ def read_up_to(stream: IO[bytes], path: Path, most_bytes: int) -> bytes:
 
 
 def _length(stream: IO[bytes]) -> int:
-    """Of the file behind a stream, in bytes; one piece where there is no file."""
+    """The length of the file behind a stream, in bytes; one piece if there is no file."""
     try:
         return os.fstat(stream.fileno()).st_size
     except OSError:  # io.UnsupportedOperation is one

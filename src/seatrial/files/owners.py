@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 ACL = "system.posix_acl_access"
-"""With an access list the group's bits of a mode are those that any entry may have at most (acl(5))."""
+"""An access list: with it the group's bits of a mode are those that any entry may have at most (acl(5))."""
 USER_MAP = Path("/proc/self/uid_map")
 MOUNTS = Path("/proc/self/mountinfo")
 BY_USER = re.compile(r" - fuse\S* \S+ (?:\S+,)?user_id=(\d{1,20})| - fuse(?!ctl)")

@@ -10,9 +10,9 @@ from seatrial.files.owners import user_name
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-"""Without O_NONBLOCK, opening a pipe without a writer waits for ever."""
+"""Flags for opening a file to read; O_NONBLOCK, since opening a pipe without a writer waits for ever otherwise."""
 MOST_LINKS = 40
-"""As many as Linux follows for one path (path_resolution(7))."""
+"""Symbolic links that Linux follows for one path at most (path_resolution(7))."""
 
 
 class LeadsOut(OSError):

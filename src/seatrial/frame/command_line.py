@@ -25,7 +25,7 @@ LONG_WORD = re.compile(r"(\S{200})\S{40,}(\S{60})")
 LONG_WORD_CUT = r"\1…\2"
 """A value of thousands of characters would hide what is wrong with it."""
 SURPLUS = re.compile(r"\A(Got unexpected extra arguments \((?:\S+ ){7}\S+) .*\)", re.DOTALL)
-"""Such as the files of a shell's pattern."""
+"""Arguments that are too many, such as the files of a shell's pattern."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 REFUSED = (
     errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ESTALE, errno.EREMOTEIO, errno.ENOTCONN, errno.ETIMEDOUT,
@@ -116,7 +116,7 @@ def explain(error: BaseException) -> Failure:
 
 
 def _scarce(error: BaseException) -> Failure | None:
-    """For an error caused by a full disk or too little memory."""
+    """The failure of an error that a full disk or too little memory caused."""
     if isinstance(error, OSError) and error.errno in FULL:
         what = f"Writing failed: {error.strerror}."
         return _incomplete(ErrorKind.NO_SPACE, what, "Free some space, and run the command again.")
@@ -125,7 +125,7 @@ def _scarce(error: BaseException) -> Failure | None:
 
 
 def _refused(error: BaseException) -> Failure | None:
-    """For a file or folder that the system does not let us use, or a current folder that was removed (getcwd(3))."""
+    """The failure of a file or folder that the system refuses, or of a current folder that was removed (getcwd(3))."""
     if isinstance(error, FileNotFoundError) and error.filename is None:
         return _incomplete(ErrorKind.FAILED, "The current folder does not exist any more.", "Change to another one.")
     if not (isinstance(error, OSError) and error.errno in REFUSED):

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INCOMPLETE = 2
 INTERNAL = 70
-"""As in model.errors.ExitCode, which is not loaded yet."""
+"""The value of model.errors.ExitCode, which is not loaded yet."""
 UNKNOWN = 3
-"""Of a monitoring plugin, which must not say CRITICAL (2)."""
+"""The exit code of a monitoring plugin, which must not say CRITICAL (2)."""
 
 
 def main() -> "NoReturn":

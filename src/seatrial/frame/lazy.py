@@ -69,6 +69,6 @@ class LazyFinder:
 
 
 def install() -> None:
-    """From now on, put off the modules that are imported."""
+    """Put off the modules that are imported after this call."""
     if LazyFinder not in sys.meta_path:
         sys.meta_path.insert(0, LazyFinder)

@@ -11,7 +11,7 @@ from seatrial.process.process import limit_own_memory
 LEAST_BYTES = 256 << 20
 """Address space with which every command starts; with 150 MiB the interpreter's own libraries end the process."""
 MOST_SHARE = 0.75
-"""Of the memory that is free when a command begins."""
+"""Share of the memory that is free when a command begins."""
 ALWAYS_BYTES = 4 << 30
 """A matrix of 25 million pairs takes that."""
 THREADS = "OPENBLAS_NUM_THREADS"

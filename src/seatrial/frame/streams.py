@@ -56,7 +56,7 @@ class Outlet(io.FileIO):
 
 
 def _in_other_letters(error: UnicodeError) -> tuple[str, int]:
-    """For `codecs`: what stands for characters that an encoding does not have, `70.0-70.5` for `70.0–70.5`."""
+    """An error handler of `codecs`: it replaces characters that an encoding lacks, `70.0-70.5` for `70.0–70.5`."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(PLAIN.get(letter, "?") for letter in error.object[error.start : error.end]), error.end

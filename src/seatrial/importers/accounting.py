@@ -84,7 +84,7 @@ class AccountedJobs(msgspec.Struct, frozen=True, kw_only=True):
 MOST_UNREADABLE = 20
 """Line numbers that are kept."""
 MOST_REFUSED = 100_000
-"""Of what cannot be read; a text of which more than half is such has something else."""
+"""Records that cannot be read; a text of which more than half is such has something else."""
 STEPS, UNREADABLE, TWICE, HETEROGENEOUS = (
     "step of a job",
     "line that cannot be read",

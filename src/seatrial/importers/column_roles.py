@@ -328,7 +328,7 @@ def _value(columns: Sequence[TableColumn], roles: Mapping[str, str], contents: M
 
 
 def row_keys(columns: Sequence[TableColumn], names: Sequence[str]) -> list[tuple[str, ...]]:
-    """For each row the cells of those columns; one empty key a row if there are none."""
+    """The cells of those columns in each row; one empty key a row if there are none."""
     of_name = {column.name: column.cells for column in columns}
     rows = len(columns[0].cells)
     return list(zip(*(of_name[name] for name in names), strict=True)) if names else [()] * rows

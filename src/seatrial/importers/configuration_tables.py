@@ -10,7 +10,7 @@ from seatrial.importers.column_roles import RUN_WORDS, words_of
 from seatrial.importers.columns import MISSING, TableColumn, read_columns
 from seatrial.importers.other_outputs import recognised, refuse_listing
 from seatrial.model.benchmark import Better
-from seatrial.model.configuration import BYTES, Figure, Measured
+from seatrial.model.configuration import BYTES, ComparedFigure, ConfigurationValue
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import Sense, sense_of
 from seatrial.model.unit_text import Unit, unit_of
@@ -45,7 +45,7 @@ class TableWords(msgspec.Struct, frozen=True, kw_only=True):
 class ConfigurationTable(msgspec.Struct, frozen=True, kw_only=True):
     """Values by the label that the table itself gives them; empty where it has none."""
 
-    values: tuple[Measured, ...]
+    values: tuple[ConfigurationValue, ...]
     wide: bool
     """Each column of values is a configuration, unless the file is one."""
 
@@ -69,7 +69,7 @@ def _with_names(text: str) -> str:
     return f"{' '.join(names)}{newline}{rest}" if is_heading else text
 
 
-def labelled(table: ConfigurationTable, label: str, *, alone: bool) -> Iterator[Measured]:
+def labelled(table: ConfigurationTable, label: str, *, alone: bool) -> Iterator[ConfigurationValue]:
     """The values under the label of the file before that of the table. `alone`: the table is the only file."""
     for value in table.values:
         if table.wide and alone:  # the columns are the configurations
@@ -149,12 +149,12 @@ def _refuse_units_in_cells(labels: Sequence[TableColumn]) -> None:
 
 def _measured(
     column: TableColumn, words: TableWords, over: str, rows: Sequence[tuple[str, float, float, float]]
-) -> Iterator[Measured]:
+) -> Iterator[ConfigurationValue]:
     """The values of one column; rows without a positive number of all that is needed are left out."""
     plain, unit = column_unit(column.name)
     sense = sense_of(column.name, unit.base)
     less = words.better == "lower" or (not words.better and sense is Sense.LOWER)
-    figure = Figure(
+    figure = ComparedFigure(
         name=f"{plain} per {words.per}" if words.per else plain,
         unit=f"{unit.base}/{words.per}" if words.per and unit.base else unit.base,
         better=Better.LESS if less else Better.MORE,
@@ -162,7 +162,7 @@ def _measured(
     )
     for label, size, value, divisor in rows:
         if value > 0 and divisor > 0 and not math.isnan(size):
-            yield Measured(label=label, figure=figure, size=size, value=value * unit.factor / divisor)
+            yield ConfigurationValue(label=label, figure=figure, size=size, value=value * unit.factor / divisor)
 
 
 def column_unit(name: str) -> tuple[str, Unit]:

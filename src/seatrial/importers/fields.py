@@ -134,7 +134,7 @@ def split_fields(piece: bytes) -> Fields:
 
 
 def _empty_before(content: Bytes, kind: Bytes, start: Places, bounds: Places, newlines: Places) -> Places | None:
-    """For each field with text the number of empty ones before it in its line.
+    """The number of empty fields before each field with text in its line.
 
     None: no empty one in the whole piece.
     """

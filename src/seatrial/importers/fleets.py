@@ -77,7 +77,7 @@ class FleetTable(msgspec.Struct, frozen=True, kw_only=True):
 
     strata: tuple[Stratum, ...]
     roles: ColumnRoles = ColumnRoles(node="", value="")
-    """Without names where the form has no columns."""
+    """The roles of the columns; without names if the form has no columns."""
     parts: dict[str, tuple[str, str]] = {}
     """Subject that is a part of a node -> the node, and the part."""
     without_value: tuple[str, ...] = ()

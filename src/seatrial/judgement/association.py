@@ -20,7 +20,7 @@ def heaviest_first(weights: Mapping[str, int]) -> list[str]:
 
 
 def cost_of(fact: str) -> tuple[int, str]:
-    """Its weight, and how it can change performance; `REST` and nothing for a fact that cannot be a cause itself."""
+    """The weight of a fact, and how it can change performance; `REST` and nothing if it cannot be a cause itself."""
     return (REST, "") if fact in NO_CAUSE else known_cost(fact)
 
 

@@ -19,7 +19,7 @@ from seatrial.limits.path import path_limit
 from seatrial.limits.peak import compute_peaks
 from seatrial.model import subject
 from seatrial.model.benchmark import Breach, Output
-from seatrial.model.benchmark_run import Plan, StepResult
+from seatrial.model.benchmark_run import BenchmarkPlan, StepResult
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import ALL_NODES, ImportedValue
@@ -45,19 +45,19 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     benchmark: Benchmark
     output: Output
-    """With the breaches of all gates."""
-    plan: Plan | None
+    """The output, with the breaches of all gates."""
+    plan: BenchmarkPlan | None
     steps: tuple[StepResult, ...]
     findings: tuple[Finding, ...]
     machine: tuple[Finding, ...]
     """What is wrong with the facts of its nodes."""
     ranks: dict[str, tuple[RankPlace, ...]]
-    """Where the probe's ranks were, which were started in the same way."""
+    """Node -> places of the probe's ranks, which were started in the same way."""
     limits: dict[str, float]
     job: Job
-    """Its phases, and its nodes during it."""
+    """The phases of the job, and its nodes during it."""
     past: PastRatio | None = None
-    """Its main figure compared with the named runs, or the last one that was made alike; None: there is none."""
+    """The main figure compared with the named runs, or the last one that was made alike; None: there is none."""
     failure: str = ""
     """Why it did not come to its end; empty: it did."""
 
@@ -75,7 +75,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """As of `seatrial judge --as output`."""
+        """The exit code, the same as that of `seatrial judge --as output`."""
         return CODES.get(self.word, ExitCode.INCOMPLETE)
 
 
@@ -146,7 +146,7 @@ def _past_ratio(recorded: RecordedRun, benchmark: Benchmark, output: Output) -> 
     return past_of_figure(recorded.info.past, main) if recorded.info.past and main else None
 
 
-def _output(benchmark: Benchmark, plan: Plan | None, steps: tuple[StepResult, ...]) -> Output:
+def _output(benchmark: Benchmark, plan: BenchmarkPlan | None, steps: tuple[StepResult, ...]) -> Output:
     """What was read of the judged programs' outputs, one after the other."""
     text = plain("".join(step.output for step in steps if step.judged), moments=benchmark.name in BENCHMARKS)
     if not text:
@@ -195,7 +195,7 @@ def _given(recorded: RecordedRun) -> dict[str, float]:
 
 
 def limits_of_nodes(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
-    """By metric, in base units, the most that these nodes together can do; nothing where it is not known."""
+    """Metric -> the most that these nodes together can do, in base units; empty if that is unknown."""
     return {**_peak(benchmark, facts), **_path(benchmark, facts)}
 
 

@@ -53,7 +53,7 @@ CLEAN = Flow()
 
 
 def flows_of(measurements: Iterable[Measurement]) -> dict[Pair, Flow]:
-    """By sender and receiver; both directions of kernels that answer. Only where data were compared.
+    """Flows by sender and receiver, in both directions of kernels that answer. Only data that were compared count.
 
     Errors come by chance, and seldom hit a short message: those shorter than all that were corrupted do not count.
     """
@@ -84,7 +84,7 @@ def _with(flow: Flow, measurement: Measurement, way: Pair) -> Flow:
 
 
 def corrupt_flows(measurements: Iterable[Measurement]) -> dict[Pair, Flow]:
-    """Those whose data arrived wrong."""
+    """The flows whose data arrived wrong."""
     measurements = tuple(measurements)
     if not any(one.errors for one in measurements):
         return {}
@@ -105,7 +105,7 @@ def corruption_suspects(measurements: Iterable[Measurement], fabric: Wiring) -> 
 
 
 def _merged(suspects: Iterable[PartSuspect]) -> list[PartSuspect]:
-    """The same, of which one that may be a part that is at fault anyway, in its other direction, joins that one."""
+    """The suspects without those that may be another direction of a part at fault anyway: they join that part."""
     suspects = sorted(suspects, key=lambda one: bool(one.ambiguous_with))
     sure: dict[Subject, PartSuspect] = {}
     doubtful: list[PartSuspect] = []

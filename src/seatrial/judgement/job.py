@@ -19,12 +19,13 @@ SECTIONS = "section_time_s"
 PARTS = "time_s"
 """The metric of phases, and that of parts of a suite, which have the label `part`."""
 LEAST_COUNTED_BYTES = 64 << 20
-"""That the ports of a node together counted, before they say which of them a benchmark used: others speak on them."""
+"""Bytes that all ports of a node must count before they show which of them a benchmark used: others speak on them, too.
+"""
 LEAST_CARRIED = 0.01
 """Share of all bytes of a port that carried data; what management sends is far less."""
 
 
-class Phase(msgspec.Struct, frozen=True, kw_only=True):
+class JobPhase(msgspec.Struct, frozen=True, kw_only=True):
     """A program of the job, or a part of what the last judged one did."""
 
     name: str
@@ -56,7 +57,7 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """All of it."""
 
-    phases: tuple[Phase, ...]
+    phases: tuple[JobPhase, ...]
     nodes: tuple[NodeView, ...]
     changes: tuple[FactDrift, ...]
     """Facts that changed during the job."""
@@ -80,21 +81,21 @@ def job_of(
     )
 
 
-def phases_of(steps: Sequence[StepResult], output: Output) -> Iterator[Phase]:
+def phases_of(steps: Sequence[StepResult], output: Output) -> Iterator[JobPhase]:
     """Programs in order, then the parts that the output names: of the last run in it."""
     for step in steps:
-        yield Phase(name=step.name, seconds=step.seconds, program=True)
+        yield JobPhase(name=step.name, seconds=step.seconds, program=True)
     parts: dict[str, float] = {}
     for result in output.results:
         label = "section" if result.metric == SECTIONS else "part" if result.metric == PARTS else ""
         if label in result.labels and 0 <= result.value < float("inf"):
             parts[str(result.labels[label])] = result.value
     for name, seconds in parts.items():
-        yield Phase(name=name, seconds=seconds, program=False)
+        yield JobPhase(name=name, seconds=seconds, program=False)
 
 
 def _limits(facts: Mapping[str, NodeFacts]) -> dict[str, Limit]:
-    """By node, from the first node to the others: with one pair for each node this is cheap for many nodes."""
+    """Node -> limit between the first node and the others: one pair for each node is cheap for many nodes."""
     names = list(facts)
     pairs = [(names[0], name) for name in names[1:]]
     lowest: dict[str, Limit] = {}

@@ -11,11 +11,11 @@ from seatrial.model.verdict import Finding, Verdict, worst
 AT_FAULT = (Verdict.MISCONFIGURED, Verdict.SLOW, Verdict.UNSTABLE, Verdict.DOWN, Verdict.BLOCKED, Verdict.INVALID)
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class RecordOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The end of such a record, with everything else that was found."""
 
     pair: Pair
-    """From which node to which."""
+    """The sending and the receiving node."""
     verdict: Verdict
     """MEASURED where there is no limit to compare the numbers with, and nothing else is wrong."""
     reason: str
@@ -40,7 +40,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """As of a check: findings before incompleteness."""
+        """The exit code, as of a check: findings before incompleteness."""
         if self.named:
             return ExitCode.FINDINGS
         good = self.complete and self.verdict in (Verdict.PASS, Verdict.MEASURED, Verdict.NOTE)

@@ -39,9 +39,9 @@ EFFECT, LATENCY_EFFECT = 0.03, 0.10
 """Practical effects, as shares: a smaller loss since then does not matter, unless the command line says otherwise."""
 LATENCY_LEAST_S = 0.3e-6
 ONE_RUN_EFFECT = 0.10
-"""Of one run in the past it is not known how much runs vary: a smaller loss than this is not one."""
+"""The smallest loss beside a single past run, which does not show how much runs vary."""
 MOST_ALIKE = 0.5
-"""With more than this share of the nodes it is one finding of all of them."""
+"""Losses of more than this share of the nodes are one finding on all of them."""
 MOST_NODES, MOST_FACTS = 6, 3
 HARDWARE_WEIGHT = 72
 """Facts of hardware, frequency, power, topology and modes weigh as much; versions and settings of the kernel less."""
@@ -56,7 +56,7 @@ class Line(NamedTuple):
 
     effect: float
     of_one_run: float = ONE_RUN_EFFECT
-    """Where the past is one run."""
+    """The smallest loss that matters if the past is one run."""
     figure: Measure | None = None
 
 
@@ -94,13 +94,13 @@ def judge_past(
 
 
 def _of_kernels(past: Past, seatrial: str) -> Past:
-    """Without figures that kernels of other versions measured."""
+    """The past without figures that kernels of other versions measured."""
     runs = (run if run.seatrial in ("", seatrial) else msgspec.structs.replace(run, figures={}) for run in past.runs)
     return msgspec.structs.replace(past, runs=tuple(runs))
 
 
 def _figures(recorded: RecordedRun, trials: NodeTrials) -> tuple[Latest, dict[str, Line]]:
-    """Of the trials of nodes, by the name of the metric.
+    """Figures of the trials of nodes, and the loss of each that matters, by the name of the metric.
 
     Beside one run, a figure must have lost more than what would distinguish a node from its peers, too.
     """
@@ -204,7 +204,7 @@ def _columns(
 
 
 def _certain(comparison: RunComparison, p_values: Reals, relative: Reals) -> NDArray[np.bool_]:
-    """By its own test, or where a node changed otherwise than the others, and its interval does not hold 1."""
+    """Nodes that changed by their own test, or otherwise than the others with an interval that does not hold 1."""
     change = comparison.subjects
     away = ((change.low > 0) | (change.high < 0)) & (relative <= ERROR_RATE)
     with np.errstate(invalid="ignore"):

@@ -49,7 +49,7 @@ class PeerSuspect(Struct, frozen=True, kw_only=True):
 
     facts: tuple[PeerFact, ...]
     nodes: tuple[str, ...]
-    """Those of the compared nodes that have them."""
+    """The compared nodes that have them."""
     of: int
     """Nodes that were compared."""
     slow: tuple[str, ...]
@@ -59,7 +59,7 @@ class PeerSuspect(Struct, frozen=True, kw_only=True):
     mechanism: str
     p_value: float
     adjusted_p: float | None
-    """For all suspects that could have been proved; None: these nodes could not prove this one."""
+    """The p-value adjusted for all suspects that could have been proved; None: these nodes could not prove this one."""
 
     @property
     def proved(self) -> bool:

@@ -15,7 +15,7 @@ from seatrial.model.words import count, natural_sorted, some
 
 REPEATED = 2
 SMALL_SHARE = 0.1
-"""Of all sessions. Deaths without a node in common are a finding above it."""
+"""Share of all sessions. Deaths without a node in common are a finding above it."""
 START_CRASHES = 4
 START_CRASHES_SHARE = 0.25
 """Open MPI 4.1's TCP transport crashes when it is started, on healthy nodes, too: once in 180 starts where nothing else
@@ -208,7 +208,7 @@ def _end(death: RankDeath) -> str:
 
 
 def _remedy(losses: Iterable[SessionLoss]) -> str:
-    """For the most frequent cause."""
+    """The remedy for the most frequent cause."""
     cause, number = Counter((one.loss.cause, _signal(one)) for one in losses).most_common(1)[0][0]
     if cause is not LossCause.SIGNAL:
         return REMEDIES[cause]

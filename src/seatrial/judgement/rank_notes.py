@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from seatrial.model.facts import NodeFacts
-from seatrial.model.placement import RankPlace, Start
+from seatrial.model.placement import ProbeStart, RankPlace
 from seatrial.model.run import RecordedRun
 from seatrial.node.adapter_distance import Adapters, Distance, adapters_of, distance, usable_cores
 from seatrial.node.rank_places import cores_of, known_cores, rank_names
@@ -23,12 +23,12 @@ def by_node(ranks: Sequence[RankPlace]) -> dict[str, tuple[RankPlace, ...]]:
 
 
 def first_ranks(recorded: RecordedRun) -> dict[str, tuple[RankPlace, ...]]:
-    """Those of the run's first launch, which had all its nodes."""
+    """Node -> ranks of the run's first launch, which had all its nodes."""
     return by_node(recorded.starts[0].ranks) if recorded.starts else {}
 
 
-def of_variant(starts: Sequence[Start], variant: str) -> list[dict[str, tuple[RankPlace, ...]]]:
-    """Those of every launch under one setting."""
+def of_variant(starts: Sequence[ProbeStart], variant: str) -> list[dict[str, tuple[RankPlace, ...]]]:
+    """Node -> ranks of every launch under one setting."""
     return [by_node(start.ranks) for start in starts if start.variant == variant]
 
 

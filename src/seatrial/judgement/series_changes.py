@@ -15,7 +15,7 @@ EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.NOTE: ExitCode.PASS, Verdict.
 """Any other verdict is not a PASS, and names nothing."""
 
 
-class Better(enum.StrEnum):
+class SeriesSense(enum.StrEnum):
     """Which values are good: those of a bandwidth are higher, those of a time lower."""
 
     HIGHER = "higher"
@@ -29,7 +29,7 @@ class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
     series: ValueSeries
     analysis: SeriesChanges
     changes: tuple[ChangePoint, ...]
-    """Those of at least the practical effect."""
+    """The changes of at least the practical effect."""
     small: int
     """Changes below the practical effect."""
     verdict: Verdict
@@ -39,7 +39,7 @@ class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
     """Why the absence of changes shows nothing; empty where it does, or there are changes."""
 
     def place(self, index: int) -> int:
-        """Of a value in the file, from its place among the values that are not missing."""
+        """The place of a value in the file, from its place among the values that are not missing."""
         return self.series.present[index]
 
 
@@ -47,7 +47,7 @@ class ChangesJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """All series of a file."""
 
     series: tuple[JudgedSeries, ...]
-    better: Better
+    better: SeriesSense
     effect: float
     error_rate: float
 
@@ -65,7 +65,7 @@ class ChangesJudgement(msgspec.Struct, frozen=True, kw_only=True):
 def judge_series(
     series: Sequence[ValueSeries],
     *,
-    better: Better = Better.UNKNOWN,
+    better: SeriesSense = SeriesSense.UNKNOWN,
     effect: float = 0.0,
     error_rate: float = ERROR_RATE,
 ) -> ChangesJudgement:
@@ -74,7 +74,7 @@ def judge_series(
     return ChangesJudgement(series=judged, better=better, effect=effect, error_rate=error_rate)
 
 
-def _judged(series: ValueSeries, better: Better, effect: float, error_rate: float) -> JudgedSeries:
+def _judged(series: ValueSeries, better: SeriesSense, effect: float, error_rate: float) -> JudgedSeries:
     changed = find_changes([series.values[place] for place in series.present], error_rate)
     changes = tuple(one for one in changed.changes if _size(one) >= effect or one.slope_before != one.slope_after)
     worsened = _worsened(changed, changes, better, effect)
@@ -95,7 +95,7 @@ def _judged(series: ValueSeries, better: Better, effect: float, error_rate: floa
     )
 
 
-def _undecided(changed: SeriesChanges, values: Sequence[float], better: Better) -> str:
+def _undecided(changed: SeriesChanges, values: Sequence[float], better: SeriesSense) -> str:
     """Why a series without a change shows nothing: a benchmark that did not run prints zeros, too."""
     if not changed.enough:
         return f"fewer than {FEWEST} values"
@@ -104,7 +104,7 @@ def _undecided(changed: SeriesChanges, values: Sequence[float], better: Better) 
     if not changed.scale and not any(piece.mean for piece in changed.pieces):
         return "every value is 0"
     zeros = sum(value == 0 for value in values)
-    if zeros and min(values) >= 0 and (better is Better.HIGHER or _stray(values)):
+    if zeros and min(values) >= 0 and (better is SeriesSense.HIGHER or _stray(values)):
         return f"{zeros} of {count(len(values), 'value')} {'is' if zeros == 1 else 'are'} 0"
     if changed.detectable is None:
         return "a change of any size could have been missed"
@@ -119,19 +119,19 @@ def _stray(values: Sequence[float]) -> bool:
 
 
 def _size(change: ChangePoint) -> float:
-    """Of a change, as a share of the level before it; endless where that is 0."""
+    """The size of a change, as a share of the level before it; infinite if that is 0."""
     if change.before == 0:
         return float("inf")
     return abs(change.after - change.before) / abs(change.before)
 
 
 def _worsened(
-    changed: SeriesChanges, changes: Sequence[ChangePoint], better: Better, effect: float
+    changed: SeriesChanges, changes: Sequence[ChangePoint], better: SeriesSense, effect: float
 ) -> ChangePoint | None:
     """The last change for the worse, where the series now is worse than its best earlier piece."""
-    if better is Better.UNKNOWN or not changes:
+    if better is SeriesSense.UNKNOWN or not changes:
         return None
-    sign = 1.0 if better is Better.HIGHER else -1.0
+    sign = 1.0 if better is SeriesSense.HIGHER else -1.0
     levels = [sign * piece.mean for piece in changed.pieces]
     best = max(levels[:-1])
     if best - levels[-1] <= effect * abs(best):

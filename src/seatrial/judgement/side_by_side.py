@@ -11,9 +11,9 @@ import numpy as np
 
 from seatrial.locate.thresholds import GATE_TOLERANCE, GROSS_GATE
 from seatrial.model.benchmark import Better
-from seatrial.model.configuration import Figure, Measured, RateLimit
+from seatrial.model.configuration import ComparedFigure, ConfigurationValue, RateLimit
 from seatrial.model.measurement import Estimate
-from seatrial.model.verdict import Outcome, Verdict
+from seatrial.model.verdict import ComparisonOutcome, Verdict
 from seatrial.statistics.change_errors import variance_of
 from seatrial.statistics.estimates import median, median_estimate
 from seatrial.statistics.rank_sum import adjusted
@@ -25,7 +25,7 @@ FEWEST_TO_SCATTER = 4
 """Values beyond one a size; of fewer nobody says which of two configurations scatters more."""
 
 
-class Curve(msgspec.Struct, frozen=True, kw_only=True):
+class FigureCurve(msgspec.Struct, frozen=True, kw_only=True):
     """One configuration in one figure."""
 
     label: str
@@ -46,15 +46,15 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
         return math.sqrt(sum(variance_of(values) * (len(values) - 1) for values in several) / free), free
 
 
-class Beside(msgspec.Struct, frozen=True, kw_only=True):
+class ConfigurationRatio(msgspec.Struct, frozen=True, kw_only=True):
     """The best configuration beside another one."""
 
     label: str
     size: float
-    """Where both are compared."""
+    """The size at which both are compared."""
     ratio: Estimate
     """How many times as good the best one is; of single runs an interval without bounds."""
-    outcome: Outcome
+    outcome: ComparisonOutcome
     better_at: tuple[float, ...]
     """Sizes, beside each other and with the compared one among them, at which the best one is better."""
     sizes: tuple[float, ...]
@@ -74,23 +74,23 @@ class Scatter(msgspec.Struct, frozen=True, kw_only=True):
 class FigureJudged(msgspec.Struct, frozen=True, kw_only=True):
     """One figure of all configurations that have it."""
 
-    figure: Figure
+    figure: ComparedFigure
     size: float
-    """Where the configurations are compared."""
-    curves: tuple[Curve, ...]
+    """The size at which the configurations are compared."""
+    curves: tuple[FigureCurve, ...]
     """The best first, at that size; those without a value there last."""
-    others: tuple[Beside, ...]
+    others: tuple[ConfigurationRatio, ...]
     scatter: Scatter | None
     impossible: tuple[tuple[str, float, float], ...]
     """Label, size and share of its limit of values above it."""
 
     @property
-    def best(self) -> Curve:
+    def best(self) -> FigureCurve:
         """The configuration that is the best at the compared size."""
         return self.curves[0]
 
     @property
-    def outcome(self) -> Outcome | Verdict | None:
+    def outcome(self) -> ComparisonOutcome | Verdict | None:
         """FASTER, SAME, INCONCLUSIVE or INVALID; None: single runs, which show no difference to be one."""
         if self.impossible:
             return Verdict.INVALID
@@ -100,10 +100,10 @@ class FigureJudged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_side_by_side(
-    measured: Sequence[Measured], limits: Mapping[str, RateLimit], effect: float
+    measured: Sequence[ConfigurationValue], limits: Mapping[str, RateLimit], effect: float
 ) -> tuple[FigureJudged, ...]:
     """Every figure that two configurations have at a common size. `limits`: of rates, by label."""
-    by_figure: dict[Figure, dict[str, dict[float, list[float]]]] = {}
+    by_figure: dict[ComparedFigure, dict[str, dict[float, list[float]]]] = {}
     for value in measured:
         of_label = by_figure.setdefault(value.figure, {}).setdefault(value.label, {})
         of_label.setdefault(value.size, []).append(value.value)
@@ -125,10 +125,10 @@ def _shared_sizes(curves: Sequence[Mapping[float, object]]) -> list[float]:
 
 
 def _curve(
-    figure: Figure, label: str, values: Mapping[float, Sequence[float]], limits: Mapping[str, RateLimit]
-) -> Curve:
+    figure: ComparedFigure, label: str, values: Mapping[float, Sequence[float]], limits: Mapping[str, RateLimit]
+) -> FigureCurve:
     rate = limits.get(label) if figure.unit == "B/s" else None
-    return Curve(
+    return FigureCurve(
         label=label,
         points={size: median_estimate(values[size]) for size in sorted(values)},
         runs={size: tuple(values[size]) for size in sorted(values)},
@@ -137,7 +137,7 @@ def _curve(
     )
 
 
-def _judged(figure: Figure, curves: Sequence[Curve], effect: float) -> FigureJudged:
+def _judged(figure: ComparedFigure, curves: Sequence[FigureCurve], effect: float) -> FigureJudged:
     sizes = _shared_sizes([curve.points for curve in curves])
     size = sizes[0] if figure.small_first else sizes[-1]
     sign = -1 if figure.better is Better.MORE else 1
@@ -151,7 +151,7 @@ def _judged(figure: Figure, curves: Sequence[Curve], effect: float) -> FigureJud
         size=size,
         curves=(*having, *missing),
         others=tuple(
-            Beside(
+            ConfigurationRatio(
                 label=other.label,
                 size=size,
                 ratio=ratio,
@@ -166,7 +166,9 @@ def _judged(figure: Figure, curves: Sequence[Curve], effect: float) -> FigureJud
     )
 
 
-def _compared(figure: Figure, best: Curve, beside: Curve, size: float) -> tuple[Estimate, float, float]:
+def _compared(
+    figure: ComparedFigure, best: FigureCurve, beside: FigureCurve, size: float
+) -> tuple[Estimate, float, float]:
     """How many times as good the best one is, the chance of that without a difference, and what it is surely within."""
     if max(len(curve.runs[size]) for curve in (best, beside)) == 1:
         good, other = best.runs[size][0], beside.runs[size][0]
@@ -185,13 +187,15 @@ def _compared(figure: Figure, best: Curve, beside: Curve, size: float) -> tuple[
     return ratio, float(change.p_value[0]), 1 - math.exp(-most)
 
 
-def _outcome(ratio: Estimate, chance: float, *, same: bool) -> Outcome:
+def _outcome(ratio: Estimate, chance: float, *, same: bool) -> ComparisonOutcome:
     if same:
-        return Outcome.SAME
-    return Outcome.FASTER if chance <= 1 - CONFIDENCE and ratio.low > 1 else Outcome.INCONCLUSIVE
+        return ComparisonOutcome.SAME
+    return ComparisonOutcome.FASTER if chance <= 1 - CONFIDENCE and ratio.low > 1 else ComparisonOutcome.INCONCLUSIVE
 
 
-def _better_at(figure: Figure, best: Curve, beside: Curve, size: float, effect: float) -> tuple[float, ...]:
+def _better_at(
+    figure: ComparedFigure, best: FigureCurve, beside: FigureCurve, size: float, effect: float
+) -> tuple[float, ...]:
     """The sizes around the compared one, without a gap, at which the interval, or the ratio of single runs, says so."""
     sizes = sorted(best.points.keys() & beside.points.keys())
     shown = []
@@ -207,7 +211,7 @@ def _better_at(figure: Figure, best: Curve, beside: Curve, size: float, effect: 
     return tuple(sizes[first:last])
 
 
-def _scatter(curves: Sequence[Curve]) -> Scatter | None:
+def _scatter(curves: Sequence[FigureCurve]) -> Scatter | None:
     """None: there are too few repetitions."""
     repeated = [(curve.label, *curve.deviation) for curve in curves if curve.deviation[1] >= FEWEST_TO_SCATTER]
     if len(repeated) < 2:
@@ -222,9 +226,9 @@ def _scatter(curves: Sequence[Curve]) -> Scatter | None:
     )
 
 
-def _impossible(curves: Sequence[Curve], settled: float) -> Iterator[tuple[str, float, float]]:
-    """From the size on at which curves are compared, whatever is above the gate; of smaller ones what buffers and late
-    readings of a clock do not explain.
+def _impossible(curves: Sequence[FigureCurve], settled: float) -> Iterator[tuple[str, float, float]]:
+    """Values above the gate, from the size on at which curves are compared; of smaller sizes, those that buffers and
+    late readings of a clock do not explain.
     """
     for curve in curves:
         if curve.limit is not None and curve.gate is not None:

@@ -66,7 +66,7 @@ def who(suspect: PartSuspect) -> str:
 
 
 def sentence(text: str) -> str:
-    """With a capital first letter."""
+    """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
@@ -101,7 +101,7 @@ def link_remedy(suspect: PartSuspect, limit: Limit | None) -> str:
 
 
 def part_remedy(subject: Subject, limit: Limit | None = None) -> str:
-    """The same of a part that is named."""
+    """What to do about a part that is named."""
     if subject.kind is SubjectKind.NODE:
         terms = " ".join(term.name for term in limit.terms) if limit else ""
         asked = next((tools for kind, tools in PORT_TOOLS.items() if kind in terms), "ethtool")

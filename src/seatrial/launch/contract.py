@@ -45,9 +45,9 @@ class StartManner(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     """Laid over the launcher's own."""
     options: tuple[str, ...] = ()
-    """For srun or mpirun itself."""
+    """Options of srun or mpirun itself."""
     ranks_per_node: int = 1
-    """With more than one the session's nodes are places, NODE:0, NODE:1, ..."""
+    """The ranks on each node. If there is more than one, the session's nodes are places, NODE:0, NODE:1, ..."""
 
 
 PLAIN = StartManner()

@@ -51,7 +51,7 @@ _WRAPPERS = {
     "likwid-pin": _manner("c s", binding=None),
     "hwloc-bind": _manner("mempolicy pid", binding=None),
 }
-"""From env(1), nice(1), taskset(1), numactl(8), hwloc-bind(1) and their like; salloc takes srun's options."""
+"""The options of env(1), nice(1), taskset(1), numactl(8), hwloc-bind(1) and their like; salloc takes srun's options."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.ASCII | re.DOTALL)
 _LOCATION = re.compile(r"~?\^?(all|root|0x[0-9a-fA-F]+|[a-zA-Z]+[0-9]{0,9}:[0-9a-z:.=-]+)")
 
@@ -99,7 +99,7 @@ def _taken(words: Sequence[str], manner: _OptionStyle) -> tuple[int, bool]:
     return min(at, len(words)), binds
 
 
-class Option(msgspec.Struct, frozen=True, kw_only=True):
+class LineOption(msgspec.Struct, frozen=True, kw_only=True):
     """One option with its values, as it was written; `name` without dashes."""
 
     name: str
@@ -113,7 +113,7 @@ class LaunchLine(msgspec.Struct, frozen=True, kw_only=True):
     dialect: Dialect
     before: tuple[Wrapper, ...]
     launcher: str
-    options: tuple[Option, ...]
+    options: tuple[LineOption, ...]
     wrappers: tuple[Wrapper, ...] = ()
     program: tuple[str, ...]
     cores: int | None = None
@@ -244,9 +244,9 @@ def parse_line(words: Sequence[str], dialect: Dialect, program: str = "", cores:
     )
 
 
-def _options(rest: Sequence[str], dialect_options: Options, program: int | None) -> tuple[tuple[Option, ...], int]:
+def _options(rest: Sequence[str], dialect_options: Options, program: int | None) -> tuple[tuple[LineOption, ...], int]:
     """The options, and where the program, or what is wrapped around it, begins."""
-    parsed: list[Option] = []
+    parsed: list[LineOption] = []
     place = 0
     while place < len(rest) and (program is None or place < program):
         word = rest[place]
@@ -255,7 +255,7 @@ def _options(rest: Sequence[str], dialect_options: Options, program: int | None)
         if not word.startswith("-") or word == "-":
             if program is None or not unwrapped(rest[place:program])[1]:
                 return tuple(parsed), place
-            parsed.append(Option(name="", words=(word,)))
+            parsed.append(LineOption(name="", words=(word,)))
             place += 1
             continue
         option, taken = _option(rest[place:], dialect_options)
@@ -268,19 +268,19 @@ def _options(rest: Sequence[str], dialect_options: Options, program: int | None)
     return tuple(parsed), place if program is None else program
 
 
-def _option(rest: Sequence[str], dialect_options: Options) -> tuple[Option, int]:
+def _option(rest: Sequence[str], dialect_options: Options) -> tuple[LineOption, int]:
     """The option that `rest` begins with, and how many words it takes."""
     word = rest[0]
     name, equals, value = word.lstrip("-").partition("=")
     if equals:
-        return Option(name=name, words=(word,), value=value), 1
+        return LineOption(name=name, words=(word,), value=value), 1
     if (
         name not in dialect_options.values
         and dialect_options is OPTIONS[Dialect.SRUN]
         and not word.startswith("--")
         and len(name) > 1
     ):
-        return Option(name=name[0], words=(word,), value=name[1:] if name[0] in dialect_options.values else ""), 1
+        return LineOption(name=name[0], words=(word,), value=name[1:] if name[0] in dialect_options.values else ""), 1
     values = dialect_options.values.get(name, 0)
     words = tuple(rest[: 1 + values])
-    return Option(name=name, words=words, value=" ".join(words[1:])), len(words)
+    return LineOption(name=name, words=words, value=" ".join(words[1:])), len(words)

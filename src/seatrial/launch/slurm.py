@@ -33,7 +33,7 @@ from seatrial.process.process import Completed, run
 from seatrial.slurm import argv as slurm_argv
 from seatrial.slurm import text as slurm_text
 from seatrial.slurm.allocation import Allocation, NodesLost, obtain, with_request
-from seatrial.slurm.broadcast import Copy, copied
+from seatrial.slurm.broadcast import ProgramCopy, copied
 from seatrial.slurm.held_nodes import HELD_JOB, see_own_job
 from seatrial.slurm.job import job_around, refuse_clusters
 from seatrial.slurm.presence import (
@@ -106,9 +106,9 @@ class SlurmLauncher:
         self._of_job: tuple[str, ...] = ()
         self._allocation: Allocation | None = None
         self._keeper: Keeper | None = None
-        self._copy: Copy | None = None
+        self._copy: ProgramCopy | None = None
         self._copied = ""
-        """That the probe was copied to the nodes, and why."""
+        """A note that the probe was copied to the nodes, and why."""
         self.hurried = False
         """See launch.contract.Hurries."""
         self._starts = 0
@@ -145,7 +145,9 @@ class SlurmLauncher:
         return tuple(name for name in chosen if name not in dead), tuple(dead.values())
 
     def _nodes_of_job(self) -> tuple[str, ...]:
-        """From Slurm, since a variable may be another job's. Raises LaunchError for a job that is over or not ours."""
+        """The nodes of the job from Slurm, since a variable may be another job's. Raises LaunchError for a job that is
+        over or not ours.
+        """
         task = os.environ.get("SLURM_PROCID", "0")
         if os.environ.get("SLURM_STEP_ID") and task.isdecimal() and int(task) > 0:
             raise UsageError(
@@ -273,7 +275,7 @@ class SlurmLauncher:
         return self._start(nodes, log, PLAIN, MPIEXEC)
 
     def _patience_s(self) -> float:
-        """For this start."""
+        """The time limit of this start, in seconds."""
         self._starts += 1
         return HURRIED_START_S if self.hurried and self._starts == 1 else START_TIMEOUT_S
 

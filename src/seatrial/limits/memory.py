@@ -124,7 +124,7 @@ def link_bytes_per_s(link: SocketLink) -> float:
 
 
 def socket_limits(facts: NodeFacts) -> tuple[Limit | NoLimit, ...]:
-    """For each ordered pair of packages ("n1 package 0 > package 1") bytes per second, one direction; none for one.
+    """Bytes per second in one direction of each ordered pair of packages ("n1 package 0 > package 1"); none for one.
 
     All links that the processors can have, each at its highest speed: an upper bound.
     """

@@ -9,7 +9,7 @@ from seatrial.model.hardware import PciHop
 from seatrial.model.pcie import link_bytes_per_s, links_of, links_text
 
 FLIT_MODE = 64e9
-"""From this rate on links are always in FLIT mode, and the packet overhead below does not apply."""
+"""The rate from which links are always in FLIT mode, and the packet overhead below does not apply."""
 
 WRITE_OVERHEAD_BYTES = 24
 """Around the payload of a memory write: framing and sequence number 4, header 16 (64-bit address), LCRC 4.
@@ -98,7 +98,7 @@ def state_of(end: PciHop) -> LinkState:
 
 
 def _of_product(bytes_per_s: float) -> LinkState:
-    """With the speed and the width where only one link has this rate."""
+    """A link of this rate, with the speed and the width if only one link has this rate."""
     links = links_of(bytes_per_s)
     speed, width = links[0] if len(links) == 1 else (None, None)
     return LinkState(transfers_per_s=speed, width=width, bytes_per_s=bytes_per_s)

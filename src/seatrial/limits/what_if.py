@@ -25,9 +25,9 @@ FULL_LANES = 4
 MOST_ADAPTERS = 16
 """Adapters that a node gets at most: more than any board has slots for."""
 MTUS = (256, 512, 1024, 2048, 4096)
-"""Of InfiniBand."""
+"""The sizes of InfiniBand's MTU."""
 LEAST_MTU, MOST_MTU = 576, 9216
-"""Of Ethernet, and more than its standard's 1500 where switches permit it."""
+"""The range of Ethernet's MTU; more than its standard's 1500 if switches permit it."""
 ETHERNET = re.compile(r"([0-9.]+)G")
 """2.5G, 100G: the rate of an Ethernet port, however it was written."""
 SLOWEST_ETHERNET, FASTEST_ETHERNET = 1e6, 1.6e12
@@ -38,7 +38,7 @@ CHANGE = re.compile(r"(?:(port|pcie|memory|mtu)=([0-9a-z./]+)|(hca)\+([0-9]{1,2}
 EXAMPLES = "Write port=FDR, port=100G, hca+1, pcie=3.0x16, memory=2400 or mtu=9000."
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class HardwareChange(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that would be different, as it was written: `part` and its new value, or how many more of it."""
 
     part: str
@@ -49,7 +49,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.part}+{self.value}" if self.part == "hca" else f"{self.part}={self.value}"
 
 
-def parse_change(text: str, what: str) -> Change:
+def parse_change(text: str, what: str) -> HardwareChange:
     """`port=FDR`, `hca+1`, `pcie=3.0x16`, `memory=2400`, `mtu=9000`. `what`: the option. Raises UsageError."""
     match = CHANGE.fullmatch(text.strip())
     if match is None:
@@ -72,7 +72,7 @@ def parse_change(text: str, what: str) -> Change:
     }
     if not valid[part]:
         raise UsageError(f"{what} {text!r} is not a value that it can have.", EXAMPLES)
-    return Change(part=part, value=value)
+    return HardwareChange(part=part, value=value)
 
 
 def _port_text(value: str) -> str:
@@ -91,7 +91,7 @@ def _pcie_text(value: str) -> str:
     return f"{generation}{f'x{width}' if width else ''}" if valid else ""
 
 
-def changed_nodes(facts: Mapping[str, NodeFacts], changes: tuple[Change, ...]) -> dict[str, NodeFacts]:
+def changed_nodes(facts: Mapping[str, NodeFacts], changes: tuple[HardwareChange, ...]) -> dict[str, NodeFacts]:
     """Every node with all changes, in their order. Raises UsageError for a change that alters none of them."""
     nodes = dict(facts)
     for change in changes:
@@ -102,7 +102,7 @@ def changed_nodes(facts: Mapping[str, NodeFacts], changes: tuple[Change, ...]) -
     return nodes
 
 
-def _why_not(change: Change) -> str:
+def _why_not(change: HardwareChange) -> str:
     """Why a change alters none of the nodes."""
     if change.part == "memory":
         return "they run at that rate, or their channels and speeds are not known"
@@ -115,7 +115,7 @@ def _why_not(change: Change) -> str:
     )
 
 
-def changed(facts: NodeFacts, change: Change) -> NodeFacts:
+def changed(facts: NodeFacts, change: HardwareChange) -> NodeFacts:
     """One node with one change; as it was where it has no such part."""
     match change.part:
         case "port" if ethernet := ETHERNET.fullmatch(change.value):

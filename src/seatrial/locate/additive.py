@@ -10,9 +10,9 @@ from seatrial.model.pair_table import Flags, Reals
 from seatrial.statistics.estimates import array_median, robust_scale
 
 CUT = 4.685
-"""Residual scales beyond which a cell has no weight: 95 % efficiency where the noise is normal ..."""
+"""Residual scales beyond which a cell has no weight: 95 % efficiency if the noise is normal."""
 EFFICIENCY = 0.90
-"""... and less with outliers, gaps and a scale that is estimated: so that 1 % of healthy tables at most get a name."""
+"""The efficiency with outliers, gaps and an estimated scale: so that 1 % of healthy tables at most get a name."""
 TRUNCATION = 3.0
 TRUNCATED_VARIANCE = 0.9733
 """Variance of a standard normal variable within ±TRUNCATION."""

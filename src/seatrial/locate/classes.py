@@ -8,9 +8,9 @@ from seatrial.model.pair_table import Flags, Indices, PairTable, Places, Reals
 from seatrial.statistics.estimates import array_median
 
 APART = 6.0
-"""The two sizes lie at least this many scatters of the near one apart (late nodes spread the far one) ..."""
+"""The two sizes lie at least this many scatters of the near one apart (late nodes spread the far one)."""
 RATIO = 1.15
-"""... and by this factor; a switch more on the way costs 0.1 to 0.3 µs of one or two."""
+"""The two sizes differ at least by this factor; a switch more on the way costs 0.1 to 0.3 µs of one or two."""
 GAP = 1.05
 """A gap between sorted latencies by this factor may separate the two sizes."""
 MOST_CUTS = 6

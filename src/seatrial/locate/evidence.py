@@ -108,7 +108,7 @@ class MeasuredPair(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def bandwidth_estimate(self) -> Estimate | None:
-        """From the runs that decide; None where there are none."""
+        """The median of the runs that decide; None if there are none."""
         runs = deciding(self.bandwidth)
         return median_estimate(runs) if runs else None
 

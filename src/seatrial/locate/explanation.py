@@ -1,4 +1,4 @@
-"""From bad pairs to the parts of the cluster that explain them."""
+"""The parts of the cluster that explain bad pairs."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence

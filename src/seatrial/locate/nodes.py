@@ -26,7 +26,7 @@ SHARED = 0.5
 SMALL = 20.0
 """A slow node's own error is this / m² larger among m peers: found by simulation, for the biweight of few cells."""
 TINY = 4.9
-"""With fewer than ten peers the effects scatter more than the residuals say: 5 % of eight, 30 % of six."""
+"""The effects of fewer than ten peers scatter more than the residuals say: 5 % of eight, 30 % of six."""
 MOST_ROUNDS = 30
 SCALE_ERROR, UPPER_NORMAL = 1.16, 1.645
 
@@ -52,10 +52,10 @@ class NodeEffects(msgspec.Struct, frozen=True, kw_only=True):
     scatter: float
     """Scatter of healthy nodes, both directions together."""
     detectable: float
-    """The smallest effect in both directions that the node with fewest pairs would be named for with 95 % power ..."""
+    """The smallest effect in both directions that the node with fewest pairs would be named for with 95 % power."""
     detectable_one_way: float
     hidden: float
-    """... and what of it is due to noise alone, whatever effect counts as practical."""
+    """The part of `detectable` that is due to noise alone, whatever effect counts as practical."""
 
 
 def node_effects(y: Reals, effects: Effects, floor: float, error_rate: float, *, mirrored: bool = False) -> NodeEffects:

@@ -87,7 +87,7 @@ class _Cover:
 MOST_SHARE = 0.5
 """A node is dead in one direction if more than this share of its pairs in that direction is dead."""
 FEWEST_DEAD = 2
-"""... and at least this many."""
+"""A node is dead in one direction if at least this many of its pairs in that direction are dead."""
 
 
 class DeadParts(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,9 +15,9 @@ from seatrial.model.subject import Direction, Subject, node, uplink
 from seatrial.statistics.estimates import array_median, robust_scale
 
 UPPER = 0.75
-"""A part's level is this quantile of its values in the best stretch of time ..."""
+"""A part's level is this quantile of its values in the best stretch of time."""
 STRETCHES = 4
-"""... of this many, where each has FEWEST_FOR_LEVEL values: it may be bad for nine tenths of the time."""
+"""Stretches of time, of FEWEST_FOR_LEVEL values each: a part may be bad for nine tenths of the time."""
 FEWEST_FOR_LEVEL = 4
 LEAST_SCATTER = 1e-6
 NEAR = 3.0
@@ -205,15 +205,15 @@ FEWEST_ROWS = 3
 FEWEST_PAIRS = 4
 """Pairs that were measured on both sides; where there are fewer, nodes are compared."""
 FEWEST_ALIKE = 2
-"""From this number of pairs on both sides, they must agree with what the nodes show."""
+"""The number of pairs on both sides from which they must agree with what the nodes show."""
 MOST_NODES = 0.8
 """Share of the nodes that must have FEWEST values on both sides."""
 ERRORS = 3.0
 """Standard errors of the rank-sum contrast from which a step is looked at."""
 LOW = 0.2
-"""At least all but this share of the pairs ..."""
+"""All but this share of the pairs, at least, must agree with a step."""
 PART_OF_STEP = 0.5
-"""... must move by this part of the step: of four nodes one that turns bad moves half of the pairs."""
+"""Pairs agree that move by this part of the step: of four nodes one that turns bad moves half of the pairs."""
 
 
 def without_common(series: RowSeries, effect: float) -> RowSeries:
@@ -281,7 +281,7 @@ def _moved(series: RowSeries, later: Flags) -> tuple[Reals, Reals]:
 
 
 def _medians_moved(group: Indices, later: Flags, value: Reals, fewest: int) -> Reals:
-    """For each group with enough values on both sides: by how much its median moved."""
+    """The move of the median of each group with enough values on both sides."""
     key = group * 2 + later
     ordered = value[np.lexsort((value, key))]
     keys, begin, count = np.unique(np.sort(key), return_index=True, return_counts=True)

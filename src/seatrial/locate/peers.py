@@ -25,7 +25,7 @@ MOST_ROUNDS = 10
 
 
 class PeerScatter(msgspec.Struct, frozen=True, kw_only=True):
-    """On logarithms: the median of healthy pairs, and the standard deviation of one of them."""
+    """Logarithms: the median of healthy pairs, and the standard deviation of one of them."""
 
     log: float
     scatter: float

@@ -12,7 +12,7 @@ UPPER = 0.8
 APART = 6.0
 """The two paces lie at least this many of their own scatters apart."""
 LEAST_SHARE = 1 / 3
-"""With fewer slow nodes than this the others are plainly the majority, and the slow ones are named."""
+"""If a smaller share of the nodes is slow, the others are plainly the majority, and the slow ones are named."""
 FEWEST = 6
 """Nodes below which nothing is called a population."""
 

@@ -18,7 +18,7 @@ from seatrial.statistics.estimates import array_median
 LEAST, MOST = 1e-15, 1e15
 """Seconds or bytes per second; a number outside is not plausible for any network and counts as dead, like 0."""
 SINGLE_PRECISION_ROWS = 1 << 21
-"""From this many rows on logarithms are kept in single precision: 1e-7 is far below any noise."""
+"""The number of rows from which logarithms are kept in single precision: 1e-7 is far below any noise."""
 MOST_BOTH_WAYS = 0.1
 """Share of the rows that may have one in the other direction in a table that holds each pair once: some were measured
 again, with the nodes exchanged."""
@@ -30,7 +30,7 @@ ONE_ORDER = 0.95
 MIRRORED, NOISY = 0.95, 0.3
 """Equal numbers in both directions are one measurement if nearly all are, and if numbers differ from each other."""
 FEWEST_OF_TRIANGLE = 4
-"""With fewer nodes a triangle of zeros can be that of dead nodes."""
+"""A triangle of zeros between fewer nodes can be that of dead nodes."""
 BLOCK = 1 << 20
 
 

@@ -14,9 +14,9 @@ from seatrial.statistics.power_tail import HEAVY_DEGREES, power_tail
 MOST_CHANCE = 0.01
 """Expected number of pairs that are bad in both directions by chance alone, up to which such a pair is named."""
 NODE_PAIRS = 3
-"""From this many bad or varying pairs of one node on ..."""
+"""A node with at least this many bad or varying pairs, and NODE_SHARE of its pairs, is unstable, not each pair."""
 NODE_SHARE = 0.15
-"""... and this share of all its ordered pairs the node is unstable, not each pair."""
+"""The share of all its ordered pairs that must be bad or vary before the node is unstable."""
 MOST_LISTED = 1000
 """Lone pairs that are kept, the worst of them; a table with more has a noise of its own."""
 RANGE = 1.5

@@ -16,7 +16,8 @@ FEWEST = 3
 WITHIN_P = 0.02
 """Level at which a part's own rows must show a change, so that a part that scatters more does not seem to change."""
 CONTROL_P = 0.05
-"""... and so must the comparison with the other parts' rows of the same time, else the measuring machine changed."""
+"""Level at which the comparison with the other parts' rows of the same time must show a change, too, else the measuring
+machine changed."""
 FEWEST_CONTROLS = 3
 NEIGHBOURS = 3
 """Rows of other parts, before and after, that each row is compared with."""

@@ -25,7 +25,7 @@ from seatrial.pairs.survey import FAULT_SHARE
 DENSE_SHARE = 0.5
 """A table with at least this share of all pairs is judged by row and column effects."""
 FEWEST_DENSE_NODES = 6
-"""With fewer nodes the row and column effects leave too few degrees of freedom."""
+"""The row and column effects of fewer nodes leave too few degrees of freedom."""
 FEWEST_NODES = 3
 """Two nodes have no peers."""
 MOST_UNEVEN = 2
@@ -189,7 +189,7 @@ def _with_pair(
 
 
 def _wrongly_left(sparse: Sequence[Rows], fault_share: float) -> float:
-    """For the metric with the fewest partners."""
+    """Healthy nodes that no partner clears, expected for the metric with the fewest partners."""
     partners = min(int(np.median(np.bincount(rows.source, minlength=rows.nodes))) for rows in sparse)
     count = sparse[0].nodes
     return wrongly_left(count, max(math.ceil(count * fault_share), 1), partners)

@@ -19,10 +19,10 @@ MOST_LACK = 0.7
 """Log: a pair at half of what its peers deliver is suspected whatever the scatter."""
 
 SURE = 0.85
-"""Share of the practical effect: a part whose whole interval is above it was measured again and is good ..."""
+"""A part that was measured again is good if its whole interval is above this share of the practical effect."""
 
 NEAR = 0.5
-"""... and so is one whose median lacks less than this part of the effect, since noise widens intervals."""
+"""A part is good, too, if its median lacks less than this part of the effect, since noise widens intervals."""
 
 GROSS_LOSS = 0.10
 """Runs this much worse than the peers, with good ones between them, are instability, not noise."""
@@ -38,10 +38,10 @@ GROSS_GATE = 1.5
 a few percent, not half as much again."""
 
 LATENCY_RATIO = 2.1
-"""Latency above this times its peers' is high for nodes that share a kernel: ClusterKit's published rule ..."""
+"""Latency above this times its peers' is high for nodes that share a kernel: ClusterKit's published rule."""
 
 LATENCY_FLOOR_S = 5e-6
-"""... if it is above them by at least this much, which scheduling alone can cost."""
+"""A high latency exceeds its peers' by at least this much, which scheduling alone can cost."""
 
 WAVERING_SHARE = 0.25
 """When the control pairs are late too in more of their runs than this, the measuring itself was disturbed; on a quiet
@@ -69,13 +69,13 @@ RETEST_CAP = 200
 # The practical effect.
 
 SCATTERS = 4.5
-"""Without --effect a node must lie this many scatters of its healthy peers below them ..."""
+"""A node is slow from this many scatters of its healthy peers below them, unless --effect says otherwise."""
 LEAST_EFFECT = {BANDWIDTH: 0.0075, LATENCY: 0.09}
-"""... at least by this share, however quiet the table ..."""
+"""A slow node lacks at least this share, however quiet the table."""
 MOST_EFFECT = {BANDWIDTH: 0.03, LATENCY: 0.10}
-"""... and from this share on it is named however natural such differences are in this table."""
+"""A node that lacks this share is slow however natural such differences are in this table."""
 LATENCY_STEP_S = 0.3e-6
-"""For latency MOST_EFFECT is at least this: one switch more on the way costs 0.1 to 0.3 µs."""
+"""The least MOST_EFFECT of latency: one switch more on the way costs 0.1 to 0.3 µs."""
 MUST_SHOW = 0.10
 """A table in which noise would hide a node slower by this share does not pass."""
 PAIR_EFFECT = {BANDWIDTH: 0.03, LATENCY: 0.30}
@@ -95,7 +95,7 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
         return min(max(SCATTERS * scatter, self.least), self.most)
 
     def one_way(self, effect: float) -> float:
-        """For one direction alone: twice the node's effect, up to the greatest default, and never less than it.
+        """The effect for one direction alone: twice the node's effect, up to the greatest default, and never less.
 
         In real tables one direction of a healthy node differs up to twice as much as both together.
         """
@@ -103,7 +103,7 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pair(self) -> float:
-        """For a single pair."""
+        """The effect for a single pair."""
         return max(to_log(PAIR_EFFECT[self.metric], self.metric), self.least)
 
 

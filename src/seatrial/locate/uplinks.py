@@ -17,7 +17,7 @@ from seatrial.model.subject import Direction, Subject, SubjectKind, link
 from seatrial.statistics.estimates import MEDIAN_ERROR, array_median, robust_scale
 
 FEWEST_GROUPS = 3
-"""With two groups both uplinks lie on the same pairs, and there is nothing to compare with."""
+"""Two groups have both uplinks on the same pairs, and there is nothing to compare with."""
 FEWEST_NODES = 2
 """An uplink of a single node cannot be distinguished from the node."""
 UPPER = 0.75

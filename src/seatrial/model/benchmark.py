@@ -31,7 +31,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     of_problem: bool = False
     """A rate of steps of the whole problem: with more work it falls, while a rate of work does not."""
     of_result: bool = False
-    """Of the result, such as a residual, which gates check: a change of it is not a change of speed."""
+    """Describes the result, such as a residual, which gates check: a change of it is not a change of speed."""
     of_path: bool = False
     """A rate in one direction of a path between two nodes, so the limit of that path is its limit."""
     least_share: float = 0.0
@@ -39,7 +39,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sense(self) -> Sense:
-        """As imported values have it."""
+        """Which values are good, in the words of imported values."""
         return Sense.HIGHER if self.better is Better.MORE else Sense.LOWER
 
 
@@ -49,7 +49,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     value: float
     line: int
-    """From 1; 0 where the file has no lines, as JSON."""
+    """Number of the line, counted from 1; 0 if the file has no lines, such as JSON."""
     printed: str
     labels: dict[str, Label]
     """What the number belongs to: test, message bytes, ranks, operation."""

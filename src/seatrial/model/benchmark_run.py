@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class BenchmarkRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan is made from: the nodes, what one of them has, and what the user asked for."""
 
     program: str
@@ -11,19 +11,19 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     ranks_per_node: int
     memory_bytes: int = 0
-    """Of the node that has least, shared by the nodes of one kernel; 0: not known."""
+    """Memory of the node that has least, shared by the nodes of one kernel; 0: unknown."""
     cache_bytes: int = 0
     """Last-level caches of a node together; 0: not known."""
     budget_s: float = 0.0
     """Time limit of all programs together; 0: none."""
     peak_flops_per_s: float = 0.0
-    """Of one node; 0: not known."""
+    """Peak of one node; 0: unknown."""
     sharing: int = 1
     """Nodes that share the processors of one kernel."""
     largest_nodes: int = 0
     """Nodes of the largest point of its weak scaling series; 0: it is of none."""
     free_bytes: int = 0
-    """In the scratch folder."""
+    """Free space of the scratch folder."""
     parameters: dict[str, str] = {}
     """All that the benchmark declares, with their defaults."""
     case: dict[str, str] = {}
@@ -31,11 +31,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ranks(self) -> int:
-        """On all nodes together."""
+        """The number of ranks on all nodes together."""
         return self.nodes * self.ranks_per_node
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class BenchmarkStep(msgspec.Struct, frozen=True, kw_only=True):
     """One program of a run, in the order in which they are started."""
 
     name: str
@@ -43,17 +43,18 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     mpi: bool = True
     """Started on all ranks by the launcher; else once, on the first node."""
     single: bool = False
-    """Of an MPI program: started as one rank on the first node. Without the launcher it could not initialise MPI."""
+    """An MPI program that is started as one rank on the first node. Without the launcher it could not initialise MPI.
+    """
     output: str = ""
     """The file in the scratch folder that has its results, as a pattern: the newest one; empty: standard output."""
     judged: bool = True
     """Whether its output is part of the benchmark's output."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class BenchmarkPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The programs, the input files that are written for them, and the work that the output must show."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[BenchmarkStep, ...]
     files: dict[str, str] = {}
     """Path in the scratch folder -> text."""
     expected: dict[str, str] = {}
@@ -71,7 +72,7 @@ class StepResult(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     argv: tuple[str, ...]
-    """With the launcher's own words."""
+    """The words of the command, the launcher's own among them."""
     returncode: int
     """Negative: the signal that ended the launcher."""
     seconds: float

@@ -20,7 +20,7 @@ class RateLimit(NamedTuple):
     gate: float
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True, order=True):
+class ComparedFigure(msgspec.Struct, frozen=True, kw_only=True, order=True):
     """What is compared: values of two configurations are put side by side only where all of this is the same."""
 
     name: str
@@ -40,11 +40,11 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, order=True):
         return f"{self.name} over {self.over}" if self.over else self.name
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class ConfigurationValue(msgspec.Struct, frozen=True, kw_only=True):
     """One value of one configuration."""
 
     label: str
-    figure: Figure
+    figure: ComparedFigure
     size: float
-    """In what the figure is over; 0 where that is nothing."""
+    """The size, in what the figure is over; 0 if that is nothing."""
     value: float

@@ -26,7 +26,7 @@ class Wiring(Protocol):
 
     @property
     def source(self) -> str:
-        """Where this knowledge comes from."""
+        """The source of this knowledge."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ class Wiring(Protocol):
         """What data from one node to another crosses."""
 
     def measured(self, pairs: Collection[tuple[str, str]]) -> "Wiring":
-        """The same fabric with its parts reduced to those that measurements of these pairs can distinguish."""
+        """The fabric with its parts reduced to those that measurements of these pairs can distinguish."""
 
     def across(self, part: Component, most: int, seed: int) -> list[tuple[str, str]]:
         """At most `most` pairs that cross the part; empty where its name already shows the nodes."""

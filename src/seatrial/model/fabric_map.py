@@ -104,7 +104,7 @@ class FabricMap(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
     source: str = ""
     addresses: tuple[Address, ...] = ()
-    """Of every port of an adapter that has a cable."""
+    """The addresses of every port of an adapter that has a cable."""
     sections: tuple[str, ...] | None = None
     """Keys of devices whose own ports the text lists, in its order; None where the map comes from elsewhere."""
     cut_off: bool = False

@@ -7,9 +7,9 @@ from seatrial.model.hca import Hca
 from seatrial.model.system import KernelFacts, SoftwareFacts, SystemFacts
 
 ETHERNET = 1
-"""ARPHRD number of Ethernet, include/uapi/linux/if_arp.h ..."""
+"""ARPHRD number of Ethernet, include/uapi/linux/if_arp.h."""
 INFINIBAND = 32
-"""... and of InfiniBand."""
+"""ARPHRD number of InfiniBand, include/uapi/linux/if_arp.h."""
 
 
 class NetworkInterface(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class NetworkInterface(msgspec.Struct, frozen=True, kw_only=True):
     duplex: str = ""
     """full or half, in the kernel's word."""
     mode: str = ""
-    """Of IPoIB: connected or datagram."""
+    """The mode of IPoIB: connected or datagram."""
     pci_address: str = ""
     errors: dict[str, int] = {}
     """rx_errors, tx_errors, rx_dropped, tx_dropped: totals."""

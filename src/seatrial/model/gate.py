@@ -46,13 +46,13 @@ class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):
     age_s: float
     """Verdicts that are older say nothing."""
     share: float
-    """Of the nodes of a partition that may be out of service with a node that the gate drains, 0 to 1."""
+    """Share of a partition's nodes that may be out of service with a node that the gate drains, 0 to 1."""
     per_hour: int
     """How many nodes the gate drains in an hour."""
 
     @property
     def line(self) -> str:
-        """As the gate reads it: seconds, a thousandth of the share, drains."""
+        """The line that the gate reads: seconds, a thousandth of the share, drains."""
         return f"{self.age_s:.0f} {int(self.share * 1000 + 1e-6)} {self.per_hour}\n"
 
 

@@ -52,9 +52,9 @@ class ProcessorFacts(msgspec.Struct, frozen=True, kw_only=True):
     quota_processors: float | None = None
     """How many processors' time its control groups leave to this job; -1: as much as there is."""
     quota_file: str = ""
-    """Where the least of these quotas is set: `cpu.max`, or `cpu.cfs_quota_us`, of a control group ..."""
+    """The file that sets the least of these quotas: `cpu.max`, or `cpu.cfs_quota_us`, of a control group."""
     quota_text: str = ""
-    """... and the content of the file."""
+    """The content of `quota_file`."""
 
 
 # Topology.
@@ -197,5 +197,5 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     numa_node: int | None = None
     """None: the firmware reports none (the kernel's -1)."""
     path: tuple[PciHop, ...] = ()
-    """From the root port down to the device itself, which is the last."""
+    """The path from the root port down to the device itself, which is the last."""
     virtual_function: bool = False

@@ -79,10 +79,10 @@ class Port(msgspec.Struct, frozen=True, kw_only=True):
     family: PortFamily | Unknown
     state: PortState | Unknown | None = None
     physical_state: str = ""
-    """In the kernel's word: LinkUp, Polling, Disabled, Sleep, LinkErrorRecovery, ..."""
+    """The state in the kernel's word: LinkUp, Polling, Disabled, Sleep, LinkErrorRecovery, ..."""
     link_layer: str = ""
     rate_text: str = ""
-    """As sysfs has it: "100 Gb/sec (4X EDR)"."""
+    """The rate in the words of sysfs: "100 Gb/sec (4X EDR)"."""
     speed_name: str = ""
     """SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR, XDR, OPA100, or "" where the text names none, or none of its own: on
     Ethernet and EFA the words are InfiniBand's, chosen by the driver to come near the rate."""
@@ -100,7 +100,7 @@ class Port(msgspec.Struct, frozen=True, kw_only=True):
     interfaces: tuple[str, ...] = ()
     """Network interfaces on this port (IPoIB, or the Ethernet side of RoCE)."""
     counters: dict[str, int] = {}
-    """By the kernel's names; totals since some time unknown, saturating: only differences mean anything."""
+    """Kernel's name -> total since an unknown time, saturating: only differences mean anything."""
 
     @property
     def active(self) -> bool:

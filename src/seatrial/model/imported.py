@@ -17,7 +17,7 @@ class Sense(enum.StrEnum):
 
 
 SENSES = {"higher": Sense.HIGHER, "lower": Sense.LOWER}
-"""By the word that --better takes."""
+"""The words that --better takes."""
 TIME_UNITS = frozenset(
     {"s", "ms", "us", "µs", "ns", "usec", "msec", "nsec", "sec", "secs", "seconds", "minutes", "min"}
 )
@@ -34,14 +34,14 @@ SPANS = TIME_UNITS | {"second", "minute", "h", "hour", "hours", "d", "day", "day
 
 
 def sense_of(name: str, unit: str = "") -> Sense | None:
-    """By the unit, or by the words of the name: `hpl_time_s` is lower, `triad_MB_s` higher; None: neither says so."""
+    """The sense by the unit, or by the words of the name: `hpl_time_s` is lower, `triad_MB_s` higher; None: unknown."""
     if unit.strip().lower() in TIME_UNITS:
         return Sense.LOWER
     return _sense_of_words(unit) or _sense_of_words(name) or (Sense.HIGHER if unit else None)
 
 
 def _sense_of_words(text: str) -> Sense | None:
-    """Of a quotient what is above the line decides: `s/step` is a time, `ns/day` and `steps/s` are rates."""
+    """The sense of words; what is above the line of a quotient decides: `s/step` is a time, `ns/day` a rate."""
     text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text.replace("/", " per ")).lower()
     words = re.findall(r"[a-zµ]+", text)
     if "per" in words:
@@ -63,7 +63,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     """A file that was read."""
 
     file: str
-    """As the command line names it."""
+    """The file as the command line names it."""
     sha256: str
     file_bytes: int
     form: str
@@ -71,7 +71,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     in_folder: bool = False
     """It was found in a folder that the command line names."""
     conditions: dict[str, str] = {}
-    """Of the benchmark: `version`, `ranks`, `nodes`, as far as its output says."""
+    """Conditions of the benchmark: `version`, `ranks`, `nodes`, as far as its output says."""
 
 
 class ImportedValue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -79,7 +79,7 @@ class ImportedValue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     metric: str
     unit: str
-    """As the file or the command line says; empty: unknown."""
+    """The unit of the file or the command line; empty: unknown."""
     sense: Sense
     node: str
     value: float

@@ -23,7 +23,7 @@ class LeafLoad(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     """Nodes that sent or received at the same time."""
     bytes_per_s: Estimate
-    """Of all of them together, one value a round."""
+    """The rate of all nodes of the leaf together, one value a round."""
     alone_bytes_per_s: float
     """What the same nodes reach one at a time, added up."""
     share: float
@@ -38,16 +38,16 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
     leaves: tuple[LeafLoad, ...] = ()
     bisection_bytes_per_s: Estimate | None = None
-    """Of all pairs together while half of the nodes send to the other half; the median over such rounds."""
+    """The rate of all pairs together while half of the nodes send to the other half; the median over such rounds."""
     bisection_pairs: int = 0
-    """In one such round."""
+    """Pairs in one such round."""
     bisection_share: float | None = None
-    """Of what the same pairs reach one at a time."""
+    """Share of what the same pairs reach one at a time."""
     oversubscription: float | None = None
     """Measured: how many times what they carry under load the nodes of a leaf could send; the median over leaves. 1
     where uplinks limit no pair."""
     design_oversubscription: float | None = None
-    """The same by the widths and speeds of the cables; None where these are not known."""
+    """Oversubscription by the widths and speeds of the cables; None if these are unknown."""
     undecided: tuple[str, ...] = ()
     """Leaves whose uplinks carried less than others, and were neither confirmed as slow nor cleared."""
     detectable_ratio: float | None = None
@@ -134,7 +134,7 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True):
 
     metric: str
     value: float
-    """In the unit of the metric."""
+    """The value, in the unit of the metric."""
     text: str
     """Which side of it is bad: `suspected below`."""
 
@@ -146,10 +146,10 @@ class Before(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[str, ...] = ()
     """The earlier runs that have the node, the newest first."""
     out_ratio: float | None = None
-    """Its best bandwidth now, as a share of the least of the earlier runs."""
+    """The best bandwidth of the node now, as a share of the least of the earlier runs."""
     in_ratio: float | None = None
     latency_s: float | None = None
-    """Its best latency now, one way."""
+    """The best latency of the node now, one way."""
     most_latency_s: float | None = None
     """The greatest of the earlier runs."""
 
@@ -159,15 +159,15 @@ class Before(msgspec.Struct, frozen=True, kw_only=True):
         return min((ratio for ratio in (self.out_ratio, self.in_ratio) if ratio is not None), default=1.0)
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
+class VerdictBasis(msgspec.Struct, frozen=True, kw_only=True):
     """What the verdicts on bandwidth rest on."""
 
     pairs: int = 0
     """Ordered pairs whose bandwidth was measured."""
     with_limit: int = 0
-    """Of these, pairs that were compared with their limit."""
+    """Pairs that were compared with their limit."""
     with_peers: int = 0
-    """Of these, pairs that were compared with their peers."""
+    """Pairs that were compared with their peers."""
     earlier_runs: int = 0
     """Runs with which the nodes were compared."""
     verified_bytes: int = 0
@@ -210,13 +210,13 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     peers_bandwidth_bytes_per_s: float | None
     """What pairs are compared with: the median over nodes of each node's best pair."""
     peers_latency_s: float | None
-    """The same of one-way latency, each node's pair with the least; between leaves where such pairs were measured."""
+    """The median over nodes of each node's least one-way latency; between leaves if such pairs were measured."""
     notes: tuple[str, ...]
     """Sentences that qualify the verdicts: what could not have been seen, what was left out and why."""
     complete: bool
     """Whether all that was planned was measured, nodes aside that do not answer."""
     median_bandwidth_bytes_per_s: float | None = None
-    """Over all ordered pairs that were measured."""
+    """The median over all ordered pairs that were measured."""
     median_latency_s: float | None = None
     """One way, over all pairs that were measured."""
     design: Design | None = None
@@ -229,19 +229,19 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """What the run could have shown, by metric."""
     thresholds: tuple[Threshold, ...] = ()
     populations: tuple[Population, ...] = ()
-    """Where the nodes have two paces: both, the slower first."""
+    """Both paces of the nodes if they have two, the slower first; else empty."""
     before: tuple[Before, ...] = ()
-    """In a user's own job: the nodes compared with earlier runs."""
+    """The nodes of a user's own job, compared with earlier runs."""
     past: tuple[PastRatio, ...] = ()
-    """With a baseline: every node compared with it."""
-    compared: Compared | None = None
+    """Every node compared with the baseline, if there is one."""
+    compared: VerdictBasis | None = None
     """What the verdicts rest on; None where nothing was judged."""
     damage: tuple[str, ...] = ()
     """How the run's files differ from those with which it was closed; then nothing else is judged."""
 
     @property
     def verdict(self) -> Verdict:
-        """That of the gravest finding, or INVALID; without findings the most severe of pairs and nodes.
+        """The verdict of the gravest finding, or INVALID; without findings the most severe of pairs and nodes.
 
         A node that was drained on purpose or is busy does not count. MEASURED where all would pass and nothing was
         compared with a limit, peers or earlier runs.

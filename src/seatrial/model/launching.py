@@ -7,7 +7,7 @@ from seatrial.model.subject import CLUSTER, Subject
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 
 MOST_LINES = 60
-"""Of what programs printed, in a finding."""
+"""Lines of what programs printed that are in a finding."""
 
 
 class Examination(msgspec.Struct, frozen=True, kw_only=True):

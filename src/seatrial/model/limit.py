@@ -11,7 +11,7 @@ class LimitTerm(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     inputs: dict[str, float]
     source: str
     formula: str
-    """In the names of `inputs`: evaluated with them it gives `bytes_per_s`."""
+    """The formula, in the names of `inputs`: evaluated with them it gives `bytes_per_s`."""
     nominal: bool = False
     """True where an input comes from a table or a name; False where all of them were read."""
 

@@ -44,7 +44,7 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
     suspects: tuple[str, ...] = ()
     """Nodes: one, where the text shows which; several, where it was one of them; none, where it is unknown."""
     deaths: tuple[RankDeath, ...] = ()
-    """In the order in which the launcher reported them."""
+    """The deaths in the order in which the launcher reported them."""
 
 
 class Moment(enum.StrEnum):

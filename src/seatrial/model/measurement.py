@@ -90,9 +90,9 @@ class Phase(enum.StrEnum):
     IMPORTED = "imported"
     """Measured by another program."""
     MAIN = "main"
-    """The same, and the main figure of a benchmark: the first line of a comparison is about it."""
+    """The main figure of a benchmark, measured by another program: the first line of a comparison is about it."""
     VARIANT = "variant"
-    """Under one of several settings that are compared: transports, placements, rails."""
+    """Measured under one of several settings that are compared: transports, placements, rails."""
 
 
 class Verification(enum.StrEnum):
@@ -156,7 +156,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Bytes of these that arrived wrong, in both directions; `corruptions` says where."""
     corruptions: tuple[Corruption, ...] = ()
     variant: str = ""
-    """As its round's."""
+    """Name of the setting of its round; empty: the site's own."""
     at_s: Seconds | None = None
     """When its round began, seconds since the run began; None in archives that do not record it."""
     waited_s: tuple[Seconds, ...] = ()
@@ -178,11 +178,11 @@ class GroupRound(msgspec.Struct, frozen=True, kw_only=True):
     repetition: int
     shape: Shape
     groups: tuple[tuple[str, ...], ...]
-    """By node name; the first node of a group leads it."""
+    """The groups by name of node; the first node of a group leads it."""
     variant: str = ""
-    """As in Round."""
+    """Name of the setting under which the probe runs; empty: the site's own."""
     folder: str = ""
-    """In which kernels of storage write; empty for all others, and where a recording is replayed."""
+    """The folder in which kernels of storage write; empty for all others, and if a recording is replayed."""
     verify: Verification = Verification.NONE
 
 
@@ -200,11 +200,11 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     least_khz: Count | None = None
     """Frequency of the slowest of their cores at the end."""
     millicelsius: Count | None = None
-    """Of the hottest thermal zone."""
+    """Temperature of the hottest thermal zone."""
     others_s: Seconds | None = None
     """Processor time of all other processes of the node; only of the first group of each node."""
     interrupts: Count | None = None
-    """Of the whole node."""
+    """Interrupts of the whole node."""
     microjoules: Count | None = None
     """Energy of all packages of the node."""
     cached: Count = 0
@@ -235,17 +235,17 @@ class GroupMeasurement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     repetition: int
     shape: Shape
     nodes: tuple[str, ...]
-    """In the order of the round."""
+    """The nodes of the group, in the order of the round."""
     times_s: tuple[Seconds, ...]
     warmup_times_s: tuple[Seconds, ...] = ()
     groups_at_once: Count = 1
     verified: Count = 0
     errors: Count = 0
     corruptions: tuple[Corruption, ...] = ()
-    """As in Measurement."""
+    """The places of bytes that arrived wrong."""
     variant: str = ""
     at_s: Seconds | None = None
-    """As in Measurement."""
+    """Seconds from the start of the run to that of the round; None in archives that do not record it."""
     conditions: Conditions | None = None
     arrivals: tuple[Arrival, ...] = ()
-    """Of each of `nodes`; only of collective operations."""
+    """The arrivals of each of `nodes`; only for collective operations."""

@@ -99,9 +99,9 @@ class NodeStanding(msgspec.Struct, frozen=True, kw_only=True):
     judged: str
     """When the last run on it ended: UTC, ISO 8601."""
     of_limit: float | None = None
-    """Its value in the last run that measured a share of a limit."""
+    """The value in the last run that measured a share of a limit."""
     condition: Condition | None = None
-    """In the last run that read its facts."""
+    """The condition in the last run that read its facts."""
     faults: tuple[OpenFault, ...] = ()
     """The gravest first."""
 

@@ -42,7 +42,7 @@ UNKNOWN = re.compile(r"[^ -~]|[@*?%]")
 
 
 LONGEST_NODE = 253
-"""Of a name in the domain name system (RFC 1035), without the last dot."""
+"""Characters of a name in the domain name system (RFC 1035), without the last dot."""
 
 
 def node_list(nodes: Sequence[str]) -> str:

@@ -100,7 +100,7 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True):
     fraction: float
     """Time beyond the shortest, as a share of it, on average over all processors."""
     worst_fraction: float
-    """The same on the processor where it is largest."""
+    """Time beyond the shortest, as a share of it, on the processor on which it is largest."""
     worst_place: str
     largest_s: float
     """The largest delay of a quantum."""
@@ -112,7 +112,7 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True):
     amplitude_s: float | None = None
     """What one of these takes."""
     slowdown: dict[int, float] = {}
-    """By number of ranks: the expected time of a quantum of the slowest rank, as a share of the quantum beyond 1."""
+    """Number of ranks -> expected time of a quantum of the slowest rank, as a share of the quantum beyond 1."""
     core_quantum_s: dict[str, float] = {}
     """Place (node and rank) -> the shortest time of the quantum on its core, while all cores work."""
 
@@ -140,7 +140,7 @@ class Collective(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[str, ...]
     ranks: int
     time_s: Estimate
-    """Of the median iteration, on the rank that took longest."""
+    """Time of the median iteration, on the rank that took longest."""
 
 
 class NodeConditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,7 +154,7 @@ class NodeConditions(msgspec.Struct, frozen=True, kw_only=True):
     least_hz: float | None = None
     """Least frequency of a core at the end of a round."""
     celsius: float | None = None
-    """Of its hottest thermal zone."""
+    """Temperature of the node's hottest thermal zone."""
     interrupts_per_s: float | None = None
     watts: float | None = None
 
@@ -178,7 +178,7 @@ class WrongResult(msgspec.Struct, frozen=True, kw_only=True):
 
     kernel: Kernel
     ranks: tuple[str, ...]
-    """Those of the node that got them."""
+    """The ranks of the node that got them."""
     nodes: tuple[str, ...]
     """All nodes that took part: the data came from any of them."""
 
@@ -190,9 +190,10 @@ class NodeFigures(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[Measure, Estimate]
     runs: dict[Measure, Runs] = {}
     memory_bytes_per_s: dict[str, Estimate] = {}
-    """By kernel and scope: `memory_triad node`, `memory_triad NUMA node 1`, `memory_triad core`."""
+    """Kernel and scope -> bandwidth: `memory_triad node`, `memory_triad NUMA node 1`, `memory_triad core`."""
     numa_latency_s: dict[str, Estimate] = {}
-    """By the NUMA node of the core and that of the memory: `0>1`; empty where there is only one, or it is unknown."""
+    """NUMA node of the core and that of the memory, `0>1` -> latency; empty if there is only one, or if it is unknown.
+    """
     flops_by_width: dict[int, Estimate] = {}
     """All cores, by the bytes of a vector."""
     blas: str | None = None
@@ -214,11 +215,11 @@ class NodeLimits(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes_per_s: float | None = None
     memory_source: str = ""
     memory_share: float | None = None
-    """Of it that STREAM triad reached, the lines that stores read first included."""
+    """Share of `memory_bytes_per_s` that STREAM triad reached, the lines that stores read first included."""
     observed_hz: float | None = None
-    """From the shortest quantum of dependent operations."""
+    """Frequency from the shortest quantum of dependent operations."""
     core_hz: dict[str, float] = {}
-    """The same of each core, by place."""
+    """Place of a core -> its frequency from the shortest quantum of dependent operations."""
     base_hz: float | None = None
     most_hz: float | None = None
     """Highest frequency of a single core: cpuinfo_max_freq, or the table of processors."""
@@ -240,7 +241,7 @@ class StorageRates(msgspec.Struct, frozen=True, kw_only=True):
     stream_bytes_per_s: float
     """Median of the nodes."""
     node_bytes_per_s: float | None = None
-    """The same; None: a node has only one core."""
+    """Rate of the streams of one node, the median of the nodes; None: a node has only one core."""
     node_streams: int = 1
     total_bytes_per_s: float | None = None
     """None: one node only, or not measured."""
@@ -258,12 +259,12 @@ class Storage(msgspec.Struct, frozen=True, kw_only=True):
     failures: dict[str, str] = {}
     """Node -> why it could not use the folder."""
     broken: dict[str, str] = {}
-    """Those of them on which the file system itself failed, by an error of input or output for example."""
+    """Node -> error of the file system itself, of input or output for example."""
     invalid: tuple[str, ...] = ()
     """Figures that cannot be those of storage, in sentences."""
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class PeerComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One figure over the nodes of a peer group."""
 
     measure: Measure
@@ -273,7 +274,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     scatter: float
     """Robust standard deviation of the nodes, in the figure's unit."""
     ratios: Mapping[str, Estimate] = {}
-    """Of each node, repetition by repetition, to the median of the nodes in the same one; of a share, the excess."""
+    """Ratios of each node to the median of the nodes in the same repetition; for a share, the excess."""
     resolution: float
     """Smallest difference from the peers that is reported, as a share of their value; of a share, a difference."""
 
@@ -283,15 +284,15 @@ class NodeTrials(msgspec.Struct, frozen=True, kw_only=True):
 
     figures: tuple[NodeFigures, ...]
     limits: Mapping[str, NodeLimits]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[PeerComparison, ...]
     findings: tuple[Finding, ...] = ()
     collectives: tuple[Collective, ...] = ()
     clocks: tuple[Clock, ...] = ()
-    """Of the last round of collective operations over several nodes."""
+    """The clocks at the last round of collective operations over several nodes."""
     storage: Storage | None = None
     """None: not tried."""
     heat: tuple[Heat, ...] = ()
-    """By model; empty where too few nodes have temperatures."""
+    """The heat of each model; empty if too few nodes have temperatures."""
     suspected: tuple[tuple[str, Measure], ...] = ()
     """Nodes that are worse than their peers in a figure which too few repetitions have to prove it."""
 
@@ -319,7 +320,7 @@ class NodeTrials(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def resolutions(self) -> Mapping[Measure, float]:
-        """Of each figure the coarsest of its groups: what a node could lack without being named."""
+        """The coarsest resolution of each figure in its groups: what a node could lack without being named."""
         coarsest: dict[Measure, float] = {}
         for comparison in self.comparisons:
             coarsest[comparison.measure] = max(comparison.resolution, coarsest.get(comparison.measure, 0.0))

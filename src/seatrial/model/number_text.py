@@ -4,9 +4,9 @@ import math
 import re
 
 MOST_DIGITS = 64
-"""Of a number's part before or behind its point: no tool prints more, and int() refuses more than 4,300."""
+"""Digits before or behind the point of a number: no tool prints more, and int() refuses more than 4,300."""
 MOST_WHOLE_DIGITS = 18
-"""Of a whole number: all of them fit into 64 bits."""
+"""Digits of a whole number: all such numbers fit into 64 bits."""
 LARGEST, LEAST = 1e150, 1e-150
 """No tool measures more, or less."""
 _DIGITS = rf"[0-9]{{1,{MOST_DIGITS}}}+"

@@ -12,7 +12,7 @@ class JobStep(msgspec.Struct, frozen=True, kw_only=True):
     number: str
     name: str
     nodes: str
-    """As Slurm writes them."""
+    """The nodes as Slurm writes them."""
 
     @property
     def text(self) -> str:
@@ -29,11 +29,11 @@ class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
     out_bytes_per_s: dict[str, float] = {}
     """Node -> the most that it sent to a single partner."""
     in_bytes_per_s: dict[str, float] = {}
-    """The same of what it received."""
+    """Node -> the most that it received from a single partner."""
     latency_s: dict[str, float] = {}
     """One way, to the partner with the least."""
     figures: dict[str, dict[str, float]] = {}
-    """Of trials of the nodes themselves: name of the `run_values.Metric` -> node -> value."""
+    """Figures of trials of the nodes themselves: name of the `run_values.RunMetric` -> node -> value."""
     seatrial: str = ""
     """The version that measured; empty where it is not kept."""
 
@@ -44,7 +44,7 @@ class OwnJob(msgspec.Struct, frozen=True, kw_only=True):
     job: str
     steps: tuple[JobStep, ...] = ()
     ranks: tuple[RankPlace, ...] = ()
-    """Those of the step on the most nodes; where none runs, those that `srun` without options would start."""
+    """The ranks of the step on the most nodes; if none runs, those that `srun` without options would start."""
     variables: dict[str, str] = {}
     """Variables of the shell that bind ranks, restrict transports or set numbers of threads."""
     earlier: tuple[EarlierRun, ...] = ()
@@ -57,5 +57,5 @@ class OwnJob(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """Where the ranks are from."""
+        """The command line that the ranks are from."""
         return self.program.text if self.program else "srun without options"

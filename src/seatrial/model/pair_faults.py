@@ -67,7 +67,7 @@ class Unstable(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     cause: Instability
     loss_ratio: float
-    """Of the worst of its pairs."""
+    """The loss ratio of the worst of its pairs."""
     gross: bool
     """Beyond the tail of all values of the table: it withholds a PASS even if it was seen only once."""
     pairs: int
@@ -156,9 +156,9 @@ class Located(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes with too few measured pairs to be judged."""
     resolutions: tuple[Resolution, ...]
     confidence: float
-    """Of all names and intervals together."""
+    """Confidence of all names and intervals together."""
     wrongly_left: float | None
-    """In a sparse table: expected number of healthy nodes that no partner clears, at a stated share of slow nodes."""
+    """Healthy nodes of a sparse table that no partner clears, expected at a stated share of slow nodes."""
     unlisted_pairs: int = 0
     """Single pairs at fault beyond the worst ones, which are in `faults`."""
     unstable_pairs: int = 0
@@ -199,6 +199,6 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     spells: int = 1
     """How often it was seen to be bad."""
     period_s: float | None = None
-    """Of flapping; None where the values show no rhythm."""
+    """The period of flapping; None if the values show no rhythm."""
     ambiguous_with: tuple[Subject, ...] = ()
     """Other parts with exactly the same bad values."""

@@ -81,9 +81,9 @@ def repeated_pair_table(
     bandwidth: Mapping[tuple[str, str], Sequence[float]],
     latency: Mapping[tuple[str, str], Sequence[float]],
 ) -> PairTable:
-    """As `pair_table`, of several numbers a pair: as many rows as its longer sequence.
+    """A table of several numbers a pair: as many rows as its longer sequence.
 
-    Raises KeyError in the same cases.
+    Raises KeyError in the same cases as `pair_table`.
     """
     place = {node: number for number, node in enumerate(nodes)}
     rows = [

@@ -12,13 +12,13 @@ JOINT = "+"
 """Between places that one measurement needs together: `n1+n2`, both ends of a link."""
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class SwapStep(msgspec.Struct, frozen=True, kw_only=True):
     """One arrangement of the parts and what was measured with it."""
 
     places: tuple[dict[str, str], ...]
     """The parts of each place, kind -> name, in the order in which places are printed."""
     results: dict[str, bool]
-    """By place, or places joined with +: whether the measurement was good. Empty: not measured yet."""
+    """Place, or places joined with + -> whether the measurement was good. Empty: not measured yet."""
     run: str = ""
     """The run that measured it; empty if none was named."""
     time: str = ""
@@ -38,7 +38,7 @@ class SwapHistory(msgspec.Struct, frozen=True, kw_only=True):
     """Probability that a measurement with a faulty part is good."""
     false_alarm_rate: float
     """Probability that a measurement without a faulty part is bad."""
-    steps: tuple[Step, ...]
+    steps: tuple[SwapStep, ...]
     shelves: tuple[str, ...] = ()
     """Names of places with spare parts, where nothing is measured however many parts they have."""
 
@@ -55,6 +55,6 @@ class SwapHistory(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is a shelf, or lacks a part, so that nothing can be measured there."""
         return self.place_name(place) in self.shelves or any(kind not in place for kind in self.kinds)
 
-    def named(self, step: Step) -> dict[str, dict[str, str]]:
+    def named(self, step: SwapStep) -> dict[str, dict[str, str]]:
         """The places of a step by name."""
         return {self.place_name(place): place for place in step.places}

@@ -24,13 +24,13 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     """The reference that a run was given. It stays with the run, whatever becomes of the baseline."""
 
     name: str
-    """As the command line names it."""
+    """The past as the command line names it."""
     label: str = ""
-    """As texts call it; empty: by its name."""
+    """The name in texts; empty: `name`."""
     runs: tuple[EarlierRun, ...]
     """Oldest first."""
     mpi_library: str = ""
-    """Of the newest run; empty where it does not say."""
+    """The MPI library of the newest run; empty if unknown."""
     facts_run: str = ""
     """The newest run with facts; empty: none has any."""
     changed: tuple[FactChange, ...] = ()
@@ -53,10 +53,10 @@ class PastRatio(msgspec.Struct, frozen=True, kw_only=True):
     slower: bool
     """Beyond chance and beyond the practical effect."""
     figure: Measure | None = None
-    """Of trials of the nodes themselves."""
+    """The figure of trials of the nodes themselves; None: the ratio is of pairs."""
 
     @property
     def loss(self) -> float:
-        """Of speed, as a share; negative: a gain."""
+        """Loss of speed, as a share; negative: a gain."""
         less = self.metric == "latency" if self.figure is None else not self.figure.more_is_better
         return 1 - (1 / self.ratio.value if less else self.ratio.value)

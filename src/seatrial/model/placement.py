@@ -1,4 +1,4 @@
-"""Where the ranks of a launch really were: their affinity masks, as the probe read them."""
+"""The places of the ranks of a launch: their affinity masks, as the probe read them."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class RankPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Time for one reading of its clock."""
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True):
+class ProbeStart(msgspec.Struct, frozen=True, kw_only=True):
     """One launch of the probe and its ranks. `variant`: under which of several settings, where there were several."""
 
     session: int
@@ -46,7 +46,7 @@ class DefaultStart(msgspec.Struct, frozen=True, kw_only=True):
     line: str
     """The launch line without the program, as a user would write it: `mpirun -n 2`."""
     nodes: tuple[str, ...] = ()
-    """By rank."""
+    """The node of each rank."""
     ranks: tuple[dict[str, Any], ...] = ()
     """What the ranks reported about themselves."""
     failure: str = ""

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.model.benchmark_run import Plan, StepResult
+from seatrial.model.benchmark_run import BenchmarkPlan, StepResult
 from seatrial.model.fabric import NO_FABRIC, Fabric, Wiring
 from seatrial.model.facts import NodeFacts
 from seatrial.model.loss import CappedPair, SessionLoss
 from seatrial.model.measurement import GroupMeasurement, Measurement
 from seatrial.model.own_job import OwnJob
 from seatrial.model.past import Past
-from seatrial.model.placement import DefaultStart, Start
+from seatrial.model.placement import DefaultStart, ProbeStart
 from seatrial.model.settings import Settings
 
 PARTITION_WORD = "partition="
@@ -50,7 +50,7 @@ class RunKind(enum.StrEnum):
 
     @property
     def command(self) -> str:
-        """As it is typed."""
+        """The command as it is typed."""
         words = {
             RunKind.CURVE: "link",
             RunKind.RAILS: "link --rails",
@@ -76,7 +76,7 @@ class NodeCause(enum.StrEnum):
     SILENT = "silent"
     """It gave no facts or stopped answering."""
     RANK_DIED = "rank-died"
-    """Its ranks died repeatedly; the node itself answers."""
+    """The node's ranks died repeatedly; the node itself answers."""
     NODE_HOURS = "node-hours"
     """Left out to stay within --node-hours."""
 
@@ -119,7 +119,7 @@ class AskedLine(msgspec.Struct, frozen=True, kw_only=True):
     program: str = ""
     """The word that is the program, where it was named; empty: found in the line."""
     cores: int | None = None
-    """For each rank; None: as the launch line specifies."""
+    """Cores for each rank; None: as the launch line specifies."""
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,21 +170,21 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     environment: str = ""
     """The SPEC of what the probe was built and started in."""
     wrap: str = ""
-    """Where the environment was entered, `inside` or `outside` of srun; empty without one."""
+    """The side of srun on which the environment was entered, `inside` or `outside`; empty without one."""
     kind: RunKind | None = None
     """None: written before kinds existed; `run_kind` derives it."""
     line: AskedLine | None = None
-    """Of a placement whose run has no `settings`."""
+    """The line of a placement whose run has no `settings`."""
     effect: float | None = None
     """The requested practical effect of bandwidth, as a share; None: the default."""
     latency_effect: float | None = None
-    """The same of latency."""
+    """The requested practical effect of latency, as a share; None: the default."""
     settings: Settings | None = None
     """What the command was asked to do; None: written before settings were stored."""
     own_job: OwnJob | None = None
-    """Of a check in a user's own job, whose report says whether the machine or the job is at fault."""
+    """The job of a check in a user's own job, whose report says whether the machine or the job is at fault."""
     past: Past | None = None
-    """Of a check with a baseline: what its nodes did in the runs of it."""
+    """The past of a check with a baseline: what its nodes did in the runs of it."""
     contents: Contents | None = None
     """None while the run is open, and in runs that were closed by versions which did not store it."""
 
@@ -232,21 +232,21 @@ class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
     facts: Mapping[str, NodeFacts]
     facts_after: Mapping[str, NodeFacts]
     measurements: Sequence[Measurement]
-    """Of a soak they may be read from its journal each time."""
+    """Measurements of pairs; those of a soak may be read from its journal each time."""
     group_measurements: Sequence[GroupMeasurement] = ()
-    """Those of kernels that are not pairs."""
-    starts: tuple[Start, ...] = ()
+    """Measurements of kernels that are not pairs."""
+    starts: tuple[ProbeStart, ...] = ()
     """Launches of the probe, in order, with the places that their ranks reported."""
     default_start: DefaultStart | None = None
-    """Where the MPI's own launcher would have put the ranks, where that was looked at."""
+    """The places that the MPI's own launcher would have chosen for the ranks, if it was tried."""
     losses: tuple[SessionLoss, ...] = ()
     """Sessions of the probe that were lost, in order."""
     sessions: int = 0
     """How often the probe was started."""
     wiring: Wiring | None = None
     """The fabric's cables and routes, where they were given."""
-    plan: Plan | None = None
-    """Of a benchmark."""
+    plan: BenchmarkPlan | None = None
+    """The plan of a benchmark."""
     steps: tuple[StepResult, ...] = ()
     """Programs of a benchmark, in order."""
     damage: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ UNITS = {"B/s": BANDWIDTH, "s": LATENCY, "flop/s": FLOP_RATE}
 """Units of imported values that reports scale."""
 
 
-class Compared(enum.StrEnum):
+class VerifiedData(enum.StrEnum):
     """How much of the data of a run was compared with what was sent, from least to most."""
 
     NOTHING = "nothing"
@@ -28,16 +28,17 @@ class Compared(enum.StrEnum):
     ALL = "all iterations"
 
 
-class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
+class RunMetric(msgspec.Struct, frozen=True, kw_only=True, order=True):
     """What was measured: values of two runs are compared only where all of this is the same."""
 
     phase: Phase
     variant: str
     """Name of the setting; of a saturation the number of ranks at once; of storage the folder; else empty."""
     kernel: Kernel | Sense | Measure
-    """Of imported values which of them are good; `variant` is then their name and unit. Of trials the figure."""
+    """The kernel; for imported values which of them are good (`variant` is then name and unit); for trials the figure.
+    """
     message_bytes: int
-    """Of memory trials the bytes of an array, as a power of two."""
+    """Bytes of a message; of memory trials the bytes of an array, as a power of two."""
     window_messages: int
 
     @property
@@ -51,12 +52,12 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
     @property
     def printed_unit(self) -> str:
-        """Of a number that a program printed, as it is declared: `flop/s`; empty where it is not known."""
+        """The declared unit of a number that a program printed, such as `flop/s`; empty if unknown."""
         return self.variant.rpartition(" [")[2].removesuffix("]") if self.variant.endswith("]") else ""
 
     @property
     def name(self) -> str:
-        """As reports and `seatrial history` name it: `bandwidth 1 MiB x 4`, `latency 8 B`."""
+        """The name in reports and in `seatrial history`: `bandwidth 1 MiB x 4`, `latency 8 B`."""
         if isinstance(self.kernel, Measure):
             return self._figure(self.kernel)
         if isinstance(self.kernel, Sense):
@@ -108,24 +109,24 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, order=True):
 class MetricTable(msgspec.Struct, frozen=True, kw_only=True):
     """The values of one metric: rows are runs, columns are pairs of nodes."""
 
-    metric: Metric
+    metric: RunMetric
     pairs: tuple[tuple[str, str], ...]
     """Data flows from the first to the second; latency holds for both directions."""
     values: Reals
     """Seconds or bytes per second; NaN where a run has none."""
     iteration_spread: Reals
-    """By run: standard deviation of the logarithm over iterations of a round, the median over pairs."""
+    """Standard deviation of the logarithm over iterations of a round in each run, the median over pairs."""
     round_spread: Reals
-    """By run: the same over the rounds of a pair; NaN where each has one."""
+    """Standard deviation of the logarithm over the rounds of a pair in each run; NaN if each pair has one."""
     pairs_at_once: Reals
-    """By run: most pairs that were measured at the same time."""
+    """Most pairs that were measured at the same time, in each run."""
     iterations: Reals
-    """By run: of a round, the median."""
-    compared: tuple[Compared | None, ...]
-    """By run: how much of its data was verified; None where the run has nothing of this metric."""
+    """Iterations of a round in each run, the median."""
+    compared: tuple[VerifiedData | None, ...]
+    """Amount of verified data in each run; None if the run has nothing of this metric."""
 
     def rows(self, rows: Sequence[int]) -> "MetricTable":
-        """The same with these runs, in this order; a run may occur twice."""
+        """A table of these runs, in this order; a run may occur twice."""
         rows = list(rows)
         return msgspec.structs.replace(
             self,
@@ -165,6 +166,6 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     ranks_per_node: float | None = None
     """None: the run does not say."""
     seconds: float | None = None
-    """From start to end; None where it did not end."""
+    """Seconds from start to end; None if the run did not end."""
     benchmark: str = ""
     """What was run, with which parameters, on how many nodes; empty for what is not a benchmark."""

@@ -12,7 +12,7 @@ CHECK_BUDGET_S = 600.0
 OWN_JOB_ANSWER_S = 30.0
 """Time in which a check inside one's own job answers, where no budget is given."""
 PAIR_BUDGET_S = 300.0
-"""For the commands that measure one pair or one launch line: link, placement."""
+"""The budget of commands that measure one pair or one launch line: link, placement."""
 CURVE_MOST_BYTES = 4 << 20
 CURVE_PER_OCTAVE = 2
 PLACEMENT_STARTS = 6
@@ -21,7 +21,7 @@ RUN_BUDGET_S = 3600.0
 NODES_REPETITIONS = 3
 """Repetitions of each trial of a node."""
 MOST_REPETITIONS = 100
-"""Of a benchmark by one command."""
+"""Most repetitions of a benchmark by one command."""
 PRACTICAL = 0.02
 """A change by a smaller share does not matter, unless the command line says otherwise."""
 TRANSPORTS_STARTS = 4
@@ -51,7 +51,7 @@ class SlurmRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that are never taken."""
     gres: str = ""
     arguments: tuple[str, ...] = ()
-    """For salloc, sbatch and srun alike, each one word."""
+    """Arguments of salloc, sbatch and srun alike, each one word."""
 
     @property
     def options(self) -> tuple[tuple[str, object], ...]:
@@ -61,7 +61,7 @@ class SlurmRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Where and how to measure: the options that all measuring commands share."""
+    """The options of place and manner that all measuring commands share."""
 
     archive: Path
     launcher: str = "auto"
@@ -86,7 +86,7 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
     environment: str = ""
     """The environment in which the probe is built and started, as docs/environments.md describes it."""
     wrap: str = "auto"
-    """Where it is entered: auto, inside, outside."""
+    """The side of srun on which the environment is entered: auto, inside, outside."""
     idle_only: bool = False
     """Take only nodes that are free now, and never wait in the queue."""
     node_hours: float = 0.0
@@ -141,14 +141,14 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     latency_effect: float | None = None
     """Smallest excess of latency that is a fault, as a share; None: the default."""
     answer_s: float | None = None
-    """In a user's own job: the time until the answer; 0: as long as the budget takes. None: not that kind of check."""
+    """The time until the answer, for a user's own job; 0: as long as the budget takes. None: another kind of check."""
     baseline: str = ""
     """Runs or a baseline that the nodes are compared with, as `seatrial compare` takes them; empty: none."""
     threshold: float = 0.0
     """Of a slice of `seatrial qualify`: the score from which on findings of separate slices make a node bad. 0: a check
     whose findings count by themselves."""
     html: Path | None = None
-    """Where a detached check writes its page when it ends."""
+    """The file to which a detached check writes its page when it ends."""
     markdown: Path | None = None
     junit: Path | None = None
 
@@ -239,7 +239,7 @@ class NodesSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
     storage: Path | None = None
     """The folder in which storage is tried; None: the archive."""
     baseline: str = ""
-    """As of a check."""
+    """The baseline, named as in a check."""
 
 
 class SoakSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="soak"):
@@ -254,7 +254,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
 
     site: SiteSettings
     benchmark: str
-    """Its name, or the file that declares it."""
+    """The benchmark's name, or the file that declares it."""
     definition: str = ""
     """The text of that file."""
     program: str = ""
@@ -262,23 +262,23 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     node_count: int = 0
     """How many nodes; 0: the named ones, else as the benchmark declares."""
     ranks: int = 0
-    """On all nodes together; 0: as the benchmark declares."""
+    """Ranks on all nodes together; 0: as the benchmark declares."""
     parameters: dict[str, str] = {}
     """What --set changed."""
     limits: dict[str, float] = {}
-    """By metric, in base units: better than this is not possible."""
+    """Metric -> value in base units; better is not possible."""
     case: Path | None = None
     """A folder with the user's input, which is copied."""
     scratch: Path | None = None
-    """Where the programs run; None: beside the archive."""
+    """The folder in which the programs run; None: beside the archive."""
     keep: bool = False
     """Leave the scratch folder as it is."""
     largest_nodes: int = 0
-    """Of a point of a weak scaling series: nodes of the largest one, since all keep the memory that fits its time."""
+    """Nodes of the largest point of a weak scaling series, since all points keep the memory that fits its time."""
     prepare: tuple[str, ...] = ()
     """A command that runs once on each node before the programs; empty: none."""
     baseline: str = ""
-    """As of a check; empty: the last run that was made alike."""
+    """The baseline, named as in a check; empty: the last run that was made alike."""
 
 
 Settings = (
@@ -292,5 +292,5 @@ Settings = (
     | SoakSettings
     | RunSettings
 )
-"""Of a run; `kind` in JSON says which."""
+"""The settings of a run; `kind` in JSON says which."""
 DEFAULTS = CheckSettings(archive=Path())

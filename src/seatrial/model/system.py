@@ -135,7 +135,7 @@ class MpiFile(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """mpirun, libmpi, libopen-pal, libmpich, libpmix, libucp, libfabric, ..."""
     path: str
-    """As PATH or the dynamic linker finds it."""
+    """The path that PATH or the dynamic linker finds."""
     size_bytes: int | None = None
     checksum: int | None = None
     """POSIX's cksum; None where it is missing: the file is larger than 64 MiB, or the command does not exist."""

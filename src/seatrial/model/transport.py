@@ -43,7 +43,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     carrier: Carrier | None = None
     environment: dict[str, str] = {}
     slows: Kernel = Kernel.ONEWAY
-    """Where hobbling shows: bandwidth, or latency (PINGPONG)."""
+    """The kernel in which hobbling shows: bandwidth, or latency (PINGPONG)."""
     rail: str = ""
     """The one rail that it is measured over; empty: as the MPI chooses."""
     held: dict[str, str] = {}
@@ -56,7 +56,7 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
     carriers: tuple[Carrier, ...] = ()
     """How it reports sending to the other rank; empty: its output has no known words."""
     words: tuple[str, ...] = ()
-    """Its own words for it: pml cm, mtl ofi, btl tcp, tag(tcp/eth0)."""
+    """The MPI's own words for it: pml cm, mtl ofi, btl tcp, tag(tcp/eth0)."""
     compiled: dict[str, tuple[str, ...]] = {}
     """Framework -> components that it found, whether they can be used here or not."""
 
@@ -78,7 +78,7 @@ class VariantNote(msgspec.Struct, frozen=True, kw_only=True):
     failure: str = ""
     """Why it did not start, or what became of it; empty: it was measured."""
     sent_bytes: int = 0
-    """By the probe, warm-up included, in the direction that was sent most in."""
+    """Bytes that the probe sent, warm-up included, in the direction that was sent most in."""
     counted: tuple[Counted, ...] = ()
     """Empty where counters were not read."""
     declared: Declared | None = None

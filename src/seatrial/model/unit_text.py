@@ -12,7 +12,7 @@ class Unit(NamedTuple):
 
 
 _DECIMAL = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15, "e": 1e18}
-"""In lower case: m is 10⁶ as well, since nobody counts thousandths of a byte or of an operation."""
+"""Factors by prefix in lower case: m is 10⁶ as well, since nobody counts thousandths of a byte or of an operation."""
 _BINARY = {f"{prefix}i": 2.0 ** (10 * power) for power, prefix in enumerate("kmgtpe", 1)}
 _SMALL = {"m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9}
 _PER_S = r"(?:(?:/|_?per_?|_)(?:s|sec|second)|ps)"

@@ -26,7 +26,7 @@ _SIZES = ((2**50, "PiB"), (2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10
 _SCALES = {BANDWIDTH: _BANDWIDTHS, LATENCY: _TIMES, FLOP_RATE: _FLOPS}
 """The units of each metric."""
 _BASE_UNITS = {"B/s": _BANDWIDTHS, "s": _TIMES, "flop/s": _FLOPS}
-"""The same by the unit that a benchmark declares."""
+"""The units of numbers by the unit that a benchmark declares."""
 
 
 MOST_DECIMALS = 6

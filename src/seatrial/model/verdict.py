@@ -262,7 +262,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: bool
 
 
-class Outcome(enum.StrEnum):
+class ComparisonOutcome(enum.StrEnum):
     """The second set of runs compared with the first."""
 
     SLOWER = "slower"
@@ -298,7 +298,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     peers_name: str = ""
     """What the number of the peers is."""
     of_peers: Estimate | None = None
-    """Its bandwidth or latency as a share of that of its peers, measured in the same minutes."""
+    """The subject's bandwidth or latency as a share of that of its peers, measured in the same minutes."""
     pairs: tuple[str, ...] = ()
     """The pairs that show it, "source>target"."""
     experiments: tuple[Experiment, ...] = ()

@@ -64,5 +64,5 @@ class Unknown(msgspec.Struct, frozen=True, kw_only=True):
     word: str
 
     def __str__(self) -> str:
-        """As people read it."""
+        """The word for people."""
         return f"unknown {self.word!r}"

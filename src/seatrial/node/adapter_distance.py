@@ -21,7 +21,7 @@ kind differ by less."""
 
 
 class Distance(enum.StrEnum):
-    """From a core to the nearest adapter."""
+    """The distance from a core to the nearest adapter."""
 
     NEAR = "same NUMA node"
     SOCKET = "same socket"

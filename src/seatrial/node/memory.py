@@ -19,7 +19,7 @@ LETTER = re.compile(r"(?:DIMM|(?<![A-Z])P[0-9]|CPU[0-9])[ _#-]*([A-Z])([0-9]{1,2
 DELL = re.compile(r"([A-H])([0-9]{1,2})")
 """A1: the letter is the socket, the number runs through its slots."""
 SLOTS_OF_A_CHANNEL = 3
-"""At most: DDR3 had three, DDR4 and DDR5 have two."""
+"""Most slots of a channel: DDR3 had three, DDR4 and DDR5 have two."""
 
 
 class SlotPlace(NamedTuple):
@@ -68,7 +68,7 @@ def _words(both: str) -> list[str]:
 
 
 def _named(place: SlotPlace) -> SlotPlace:
-    """With the socket in front of the channel: every socket has a channel A."""
+    """The place with the socket in front of the channel: every socket has a channel A."""
     if place.channel and place.socket is not None:
         return place._replace(channel=f"P{place.socket} {place.channel}")
     return place

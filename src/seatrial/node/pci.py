@@ -109,7 +109,7 @@ LINK_FILES = {
 
 
 ERROR_KINDS = ("correctable", "nonfatal", "fatal")
-"""Of Advanced Error Reporting (Linux, Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats)."""
+"""The kinds of Advanced Error Reporting (Linux, Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats)."""
 
 
 class Link(NamedTuple):

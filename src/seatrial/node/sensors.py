@@ -176,6 +176,6 @@ def controller_answer(frame: Frame) -> dict[str, str]:
 
 
 def controller_fields(lines: Iterable[str]) -> dict[str, str]:
-    """The same, from the lines that it printed."""
+    """Name -> content of the fields in the lines that `ipmitool mc info` printed."""
     pairs = (line.partition(" : ") for line in lines)
     return {field.strip(): content.strip() for field, _, content in pairs}

@@ -12,7 +12,7 @@ MESSAGE_BYTES = 4 << 20
 LATENCY_BYTES = 8
 WINDOW = 2
 BANDWIDTH_S = 0.06
-"""For the timed windows of one bandwidth round: a start takes about a second anyhow."""
+"""Seconds for the timed windows of one bandwidth round: a start takes about a second anyhow."""
 FEWEST, MOST = 1, 200
 """Windows in one round."""
 ROUNDS = 3

@@ -20,7 +20,7 @@ from seatrial.pairs.survey import BANDWIDTH, BANDWIDTH_ROUND_S
 Leaves = Mapping[str, Sequence[str]]
 """The nodes of each leaf."""
 FEWEST_NODES = 4
-"""With fewer, a half is one node, and that is a single pair."""
+"""The fewest nodes that are halved: a half of fewer is one node, and that is a single pair."""
 EACH_ALONE = 4
 """Up to this many leaves each is loaded while the others are not; of more, half of them at once."""
 TIMES = 2

@@ -151,7 +151,7 @@ def _chased_bytes(core_bytes: int) -> int:
 
 
 def _numa_distances(nodes: Sequence[NodePlaces], repetition: int, core_bytes: int) -> Iterator[GroupRound]:
-    """From each NUMA node to the memory of each; after the first repetition only from the first one to the last."""
+    """Rounds from each NUMA node to the memory of each; after the first repetition only from first to last."""
     most = max(len(one.numa) for one in nodes)
     cells = [(core, memory) for core in range(most) for memory in range(most)] if repetition == 0 else [(0, most - 1)]
     for core, memory in cells if most > 1 else ():
@@ -196,7 +196,9 @@ def _scheduler(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> 
 
 
 def _collectives(nodes: Sequence[NodePlaces], repetition: int, extent: Extent) -> Iterator[GroupRound]:
-    """Over one core of each node; nodes that are measured one after the other meet nobody, so over the cores of one."""
+    """Rounds over one core of each node; nodes that are measured one after the other meet nobody: over the cores of
+    one.
+    """
     ranks = tuple(one.cores[0] for one in nodes) if len(nodes) > 1 else nodes[0].cores
     variant = NODE if len(nodes) > 1 else ALL
     for kernel, message_bytes in COLLECTIVES if len(ranks) > 1 else ():

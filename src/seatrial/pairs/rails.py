@@ -13,7 +13,7 @@ LATENCY_BYTES = 8
 PLATEAU_HALVINGS = 1
 """The plateau is read from the largest size and this many halvings of it."""
 MORE_REPETITIONS = 9
-"""With nine runs the interval leaves out minimum and maximum, so that one disturbed run has no effect."""
+"""The interval of nine runs leaves out minimum and maximum, so that one disturbed run has no effect."""
 TOGETHER = "+"
 Schedule = tuple[tuple[str, int], ...]
 """Variant and repetition, in the order of measuring."""

@@ -21,7 +21,7 @@ BANDWIDTH = Shape(kernel=Kernel.ONEWAY, message_bytes=1 << 20, window=4, warmup=
 PILOT = Shape(kernel=Kernel.ONEWAY, message_bytes=1 << 20, window=4, warmup=1, iterations=2)
 
 REPETITIONS = 9
-"""At most, where noise hides the practical effect; a quiet cluster is measured once."""
+"""Most repetitions, if noise hides the practical effect; a quiet cluster is measured once."""
 USUAL_REPETITIONS = 3
 """More of them change nothing in the length of the rounds."""
 BANDWIDTH_ROUND_S = 0.1

@@ -17,7 +17,7 @@ from seatrial.process.keeper import MARK, EndProcesses, Keeper
 from seatrial.process.process import NOT_STARTED, end_group, environment, spawn
 
 GRACE_S = 10.0
-"""For a launcher that ends its ranks, which may write files at their end."""
+"""Seconds for a launcher that ends its ranks, which may write files at their end."""
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):

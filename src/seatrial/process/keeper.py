@@ -16,7 +16,7 @@ from seatrial.process import after_driver
 from seatrial.process.process import environment, python_program, spawn
 
 NAME = "seatrial-keeper"
-"""Among its arguments, for whoever looks at a list of processes."""
+"""A name among the keeper's arguments, for whoever looks at a list of processes."""
 MARK = "SEATRIAL_STARTED_BY"
 """A variable in the environment of programs that the keeper is to end; a keeper itself never has it."""
 DISMISSED_S = 2.0

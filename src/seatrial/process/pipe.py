@@ -16,7 +16,7 @@ LONGEST_LINE_BYTES = 8 << 20
 """Far more than the probe's longest record; a line beyond it is somebody else's, and its beginning is dropped."""
 MOST_LINES = 4
 END_S = 5.0
-"""For the end of a program that has closed its output."""
+"""Seconds for the end of a program that has closed its output."""
 
 
 class LinePipe:

@@ -20,7 +20,7 @@ from seatrial.process.exchange import KEPT_BYTES, PipeExchange
 NOT_STARTED = 127
 """A shell's exit status for a program that is not there, or may not be started."""
 LEFT_OVER_S = 1.0
-"""For what a program had written before its end and nobody had read yet."""
+"""Seconds for reading what a program had written before its end and nobody had read yet."""
 WATCH_S = 0.25
 GRACE_S = 1.0
 """A daemon that a program leaves behind may hold its outputs open: they are closed this long after its end."""
@@ -120,7 +120,7 @@ def spawn(argv: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":  # 
 
 USUAL = resource.getrlimit(resource.RLIMIT_DATA)
 _own_limit: list[int] = []
-"""Of this process's memory, once it is limited."""
+"""The limit of this process's memory, once it is limited."""
 
 
 def not_started(argv: Sequence[str], error: OSError) -> LaunchError:

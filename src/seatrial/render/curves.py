@@ -7,7 +7,7 @@ from seatrial.render.escape import shorten
 from seatrial.render.plots import Axis, Plot, Point, Series, log_steps, powers
 
 MOST_LETTERS = 14
-"""Of a name beside its curve."""
+"""Characters of a name beside its curve."""
 FEWEST_SIZES = 2
 ABOVE_LIMIT = 1.5
 """How far the axis goes beyond the highest limit, for its label."""

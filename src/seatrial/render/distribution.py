@@ -19,9 +19,9 @@ MOST_BINS = 36
 LEAST_BAR = 3
 """Pixels of a bar of one pair, however many others there are."""
 LOGARITHMIC = 20
-"""From this ratio of the greatest to the least value on the axis is logarithmic."""
+"""The ratio of the greatest to the least value from which the axis is logarithmic."""
 ROOM = 0.03
-"""Of the axis, on both sides."""
+"""Share of the axis that stays empty on both sides."""
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Bar(msgspec.Struct, frozen=True, kw_only=True):
+class HistogramBar(msgspec.Struct, frozen=True, kw_only=True):
     """Pairs of one verdict in one bin."""
 
     x: float
@@ -60,7 +60,7 @@ class DistributionPlaces(msgspec.Struct, frozen=True, kw_only=True):
     left: int
     right: int
     bottom: float
-    bars: tuple[Bar, ...]
+    bars: tuple[HistogramBar, ...]
     references: tuple[ReferenceLine, ...]
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
@@ -80,7 +80,7 @@ class Distribution(Block, frozen=True, kw_only=True):
 
     @property
     def svg(self) -> DistributionPlaces:
-        """Where everything is on the page."""
+        """The places of everything on the page."""
         return places(self)
 
 
@@ -138,7 +138,7 @@ def _bars(
     x: Callable[[float], float],
     bottom: float,
     axis: Axis,
-) -> tuple[Bar, ...]:
+) -> tuple[HistogramBar, ...]:
     bars = []
     for number, by_style in sorted(counts.items()):
         low, high = (_value(axis, at / MOST_BINS) for at in (number, number + 1))
@@ -149,7 +149,7 @@ def _bars(
             height = round(max(BARS_HEIGHT * by_style[style] / most, LEAST_BAR), 1)
             base = round(base - height, 1)
             bars.append(
-                Bar(
+                HistogramBar(
                     x=x(number / MOST_BINS),
                     y=base,
                     width=round(x(1 / MOST_BINS) - x(0) - 1, 1),

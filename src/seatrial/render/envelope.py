@@ -8,15 +8,15 @@ from seatrial import __version__
 from seatrial.model import formats
 from seatrial.model.errors import ErrorKind, SeatrialError
 from seatrial.model.run import RunInfo, run_kind
-from seatrial.model.verdict import Outcome, Verdict
+from seatrial.model.verdict import ComparisonOutcome, Verdict
 from seatrial.render.fields import FindingFields, finding_fields
 from seatrial.render.report import Report
 
 ERROR = "error"
 """The kind of an object that has no data, since the command could not be carried out."""
 
-WORDS = tuple(dict.fromkeys([*Verdict, "INCOMPLETE", *(outcome.value.upper() for outcome in Outcome)]))
-"""With which headlines begin."""
+WORDS = tuple(dict.fromkeys([*Verdict, "INCOMPLETE", *(outcome.value.upper() for outcome in ComparisonOutcome)]))
+"""The words with which headlines begin."""
 
 
 def _described(text: str, **schema: object) -> msgspec.Meta:
@@ -41,7 +41,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """As standard error shows it."""
+        """The sentence that standard error shows."""
         return f"{self.what} {self.remedy}".strip()
 
 

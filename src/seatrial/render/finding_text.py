@@ -64,7 +64,7 @@ def _brief_number(finding: Finding) -> str:
 
 
 def part_name(subject: Subject) -> str:
-    """As a headline names it: n3, uplink of leaf9, cable leaf1[9]-spine1[3], n1>n2."""
+    """A part as a headline names it: n3, uplink of leaf9, cable leaf1[9]-spine1[3], n1>n2."""
     return NAMES[subject.kind].format(subject.name)
 
 

@@ -10,7 +10,7 @@ from seatrial.render.finding_text import brief, part_name
 MOST_PARTS = 4
 """Parts that a headline names before it counts the rest."""
 MOST_CHARACTERS = 50
-"""Of all these names, unless the first alone is longer: with verdict and counts a line of 80 columns."""
+"""Characters of all these names, unless the first alone is longer: with verdict and counts a line of 80 columns."""
 LINE = 80
 """Columns of the first line."""
 

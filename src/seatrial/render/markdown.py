@@ -19,7 +19,7 @@ from seatrial.render.report import (
 )
 
 COLUMNS = 100
-"""As wide as drawings are."""
+"""The width of the text in characters, which is that of drawings."""
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 """Markup anywhere in a line; the last two would make links of bare addresses."""
 _SPECIAL_FIRST = re.compile(r"^[#+=-]|^[0-9]+(?=[.)](?:\s|$))")

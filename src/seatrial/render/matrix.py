@@ -14,7 +14,7 @@ from seatrial.render.report import Block
 
 LABEL_LENGTH = 22
 LETTER_WIDTH, LINE_HEIGHT = 7, 14
-"""Of labels; pixels."""
+"""The size of labels, in pixels."""
 MOST_HALF = 600
 """Pixels of a drawing that fits beside another."""
 SIDE, WIDE_SIDE, MOST_BESIDE = 480, 760, 20
@@ -51,7 +51,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class CellRun(msgspec.Struct, frozen=True, kw_only=True):
     """All cells of one colour: an SVG path of squares that are joined where they are neighbours in a row."""
 
     style: str
@@ -86,7 +86,7 @@ class MatrixPlaces(msgspec.Struct, frozen=True, kw_only=True):
     left: int
     top: int
     side: int
-    runs: tuple[Run, ...]
+    runs: tuple[CellRun, ...]
     grid: str
     """The path of the lines between cells; empty where they are too small."""
     groups: str
@@ -116,7 +116,7 @@ class Matrix(Block, frozen=True, kw_only=True):
 
     @property
     def svg(self) -> MatrixPlaces:
-        """Where everything is on the page."""
+        """The places of everything on the page."""
         return places(self)
 
 
@@ -171,7 +171,7 @@ def places(matrix: Matrix) -> MatrixPlaces:
     )
 
 
-def _runs(cells: Sequence[MatrixCell], cell: int, left: int, top: int) -> Iterator[Run]:
+def _runs(cells: Sequence[MatrixCell], cell: int, left: int, top: int) -> Iterator[CellRun]:
     by_colour: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
     for square in cells:
         by_colour[square.style, square.shade].append((square.row, square.column))
@@ -185,7 +185,7 @@ def _runs(cells: Sequence[MatrixCell], cell: int, left: int, top: int) -> Iterat
                 joined.append([row, column, 1])
         for row, column, length in joined:
             path += f"M{left + column * cell} {top + row * cell}h{length * cell}v{cell}h-{length * cell}z"
-        yield Run(style=style, shade=shade, path=path)
+        yield CellRun(style=style, shade=shade, path=path)
 
 
 def _lines(after: Sequence[int], cell: int, left: int, top: int, side: int) -> str:

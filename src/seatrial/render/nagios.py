@@ -27,7 +27,7 @@ class State(enum.IntEnum):
 
 
 def state_of(report: Report) -> State:
-    """By the report's exit code, and among findings by the gravest that names a fault."""
+    """The state by the report's exit code, and among findings by the gravest that names a fault."""
     if report.exit_code is ExitCode.PASS:
         return State.OK
     if report.exit_code is not ExitCode.FINDINGS:

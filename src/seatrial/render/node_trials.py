@@ -123,7 +123,7 @@ def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table | Lines]
 
 
 def _figures(trials: NodeTrials, title: str, measured: Sequence[Measure], heads: Sequence[str]) -> Iterator[Table]:
-    """Those figures of each node, with what their peers do; nothing where none was measured."""
+    """The figures of each node, with what their peers do; nothing if none was measured."""
     shown = [(measure, head) for measure, head in zip(measured, heads, strict=True) if _any(trials, measure)]
     if not shown:
         return
@@ -228,7 +228,7 @@ def _limit_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
 
 
 def _product_rows(trials: NodeTrials) -> Iterator[tuple[str, ...]]:
-    """With the share of what the same cores do without a library."""
+    """Rates of matrix products, with the share of what the same cores do without a library."""
     for figures in trials.figures[:MOST_ROWS]:
         rate, arithmetic = figures.values.get(Measure.PRODUCT), figures.values.get(Measure.FMA)
         if rate is not None:

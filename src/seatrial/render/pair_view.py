@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from seatrial.judgement.outcome import Outcome
+from seatrial.judgement.outcome import RecordOutcome
 from seatrial.model import subject, units
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.run import RunInfo
@@ -55,12 +55,12 @@ def design_note(run: RunInfo) -> Iterator[Paragraph]:
         yield Paragraph(text=run.design.statement, aside=True)
 
 
-def pair_case(found: Outcome) -> Case:
+def pair_case(found: RecordOutcome) -> Case:
     """The pair as the subject of the run."""
     return Case(name=subject.pair(*found.pair).text, verdict=found.verdict, reason=found.reason)
 
 
-def pair_sentence(found: Outcome, plain: str) -> str:
+def pair_sentence(found: RecordOutcome, plain: str) -> str:
     """The culprits, and why a run ended early; `plain` where nothing is at fault."""
     faults = sentence_of(found.findings)
     if not faults:

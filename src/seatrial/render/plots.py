@@ -43,7 +43,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Axis(msgspec.Struct, frozen=True, kw_only=True):
-    """From `low` to `high`, with a line at each tick (value and label)."""
+    """An axis from `low` to `high`, with a line at each tick (value and label)."""
 
     low: float
     high: float
@@ -71,7 +71,7 @@ class Plot(Block, frozen=True, kw_only=True):
 
     @property
     def svg(self) -> "PlotPlaces":
-        """Where everything is on the page."""
+        """The places of everything on the page."""
         return places(self)
 
 
@@ -85,7 +85,7 @@ class Dot(msgspec.Struct, frozen=True, kw_only=True):
     hover: str
 
 
-class Curve(msgspec.Struct, frozen=True, kw_only=True):
+class DrawnCurve(msgspec.Struct, frozen=True, kw_only=True):
     """A series on the page; `colour`: the number of its colour."""
 
     colour: int
@@ -107,7 +107,7 @@ class PlotPlaces(msgspec.Struct, frozen=True, kw_only=True):
     y_ticks: tuple[tuple[float, str], ...]
     marks: tuple[float, ...]
     levels: tuple[tuple[float, str], ...]
-    curves: tuple[Curve, ...]
+    curves: tuple[DrawnCurve, ...]
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -135,7 +135,7 @@ def places(plot: Plot) -> PlotPlaces:
         )
         last = dots[-1]
         curves.append(
-            Curve(colour=number % COLOURS, dots=dots, label=series.label, label_x=last.x + 8, label_y=last.y + 4)
+            DrawnCurve(colour=number % COLOURS, dots=dots, label=series.label, label_x=last.x + 8, label_y=last.y + 4)
         )
     return PlotPlaces(
         x_ticks=tuple((x(value), label) for value, label in plot.x.ticks),
@@ -162,8 +162,8 @@ def _with_one_label(near: Sequence[tuple[float, str]]) -> Iterator[tuple[float, 
     yield from ((height, "" if number else joined) for number, (height, _) in enumerate(near))
 
 
-def _labels_apart(curves: Sequence[Curve]) -> tuple[Curve, ...]:
-    """The same with labels moved down where they would cover each other."""
+def _labels_apart(curves: Sequence[DrawnCurve]) -> tuple[DrawnCurve, ...]:
+    """The curves with labels moved down that would cover each other."""
     lowest = -math.inf
     moved = list(curves)
     for place in sorted(range(len(curves)), key=lambda each: curves[each].label_y):
@@ -279,7 +279,7 @@ class Forest(Block, frozen=True, kw_only=True):
     metrics: tuple[Factors, ...]
 
 
-class CoreCell(msgspec.Struct, frozen=True, kw_only=True):
+class DrawnCore(msgspec.Struct, frozen=True, kw_only=True):
     """A core with the ranks on it; `style`: the class by which page.css colours it."""
 
     core: int
@@ -293,7 +293,7 @@ class CoreBox(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     near: bool
-    cells: tuple[CoreCell, ...]
+    cells: tuple[DrawnCore, ...]
 
 
 class CoreSide(msgspec.Struct, frozen=True, kw_only=True):

@@ -101,7 +101,7 @@ class Table(Block, frozen=True, kw_only=True):
     aside: str = ""
     """A sentence on how to read it, for the page."""
     stacked: bool = False
-    """On a narrow screen each row is a list of headings and cells; for a table of few rows."""
+    """Whether each row is a list of headings and cells on a narrow screen; for a table of few rows."""
     strong: tuple[int, ...] = ()
     """Numbers of the rows that matter most."""
     indent: int = 0
@@ -185,7 +185,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     run: RunInfo | None = None
     """The run that the report is about."""
     run_name: str = ""
-    """Its name, where no more is known of it yet."""
+    """The name of the run, if no more is known of it yet."""
     kind: str = ""
     """`kind` of the JSON object, where it is neither the kind of the run nor the name of the command."""
     terminal: Callable[[int], Iterable[Block]] = _no_blocks
@@ -197,7 +197,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     cases: tuple[Case, ...] = ()
     facts: Mapping[str, NodeFacts] = {}
-    """Of the nodes, as they were before the run."""
+    """Facts of the nodes, as they were before the run."""
     gauges: tuple[Gauge, ...] = ()
     """The numbers that a monitoring system records."""
     remedy: str = ""

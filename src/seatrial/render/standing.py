@@ -30,7 +30,7 @@ def standings_of(report: Report) -> tuple[Standing, ...]:
     standings = {}
     for case in report.cases:
         subject = Subject.parse(case.name)
-        if subject.kind is SubjectKind.NODE:
+        if subject.kind is SubjectKind.NODE and ":" not in subject.name:  # n1:0 is a rank of a run on one machine
             verdict = Verdict.INCONCLUSIVE if undecided and case.verdict in (*GOOD, Verdict.MEASURED) else case.verdict
             facts = report.facts.get(subject.name)
             standings[subject.name] = Standing(

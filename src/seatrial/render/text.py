@@ -33,7 +33,7 @@ LEAST_WIDTH = 40
 GAP = 2
 """Blanks between columns."""
 BREAKS = re.compile(r" (?!%)")
-"""Where a heading is broken: not between a number and its unit."""
+"""The places at which a heading is broken: not between a number and its unit."""
 MOST_FINDINGS, MOST_ROWS, MOST_PARTS = 1000, 2000, 4000
 """Findings, and of a report with a verdict rows of a table and parts, that are printed: laying one out takes a
 millisecond or two. Lists are printed whole: who has many runs must not hide those of others."""
@@ -54,7 +54,7 @@ STYLES = {
     Verdict.NOT_RUN.value: "bold black on #b8b8b8",
     "INCOMPLETE": "bold black on #f2c14e",
 }
-"""Of the words with which a headline or a finding begins; any other is bold."""
+"""Styles of the words with which a headline or a finding begins; any other is bold."""
 
 
 def as_text(report: Report, *, width: int = 100, colour: bool = False) -> str:
@@ -189,7 +189,7 @@ def _table(block: Table, width: int, most_rows: int) -> "RichTable":
 
 
 def _widest(title: str, cell: int) -> int:
-    """Of the lines of a heading and the cells below it."""
+    """The width of the lines of a heading and the cells below it."""
     return max(cell, *map(len, title.split("\n")))
 
 

@@ -16,7 +16,7 @@ FAN, DEGREES = "rpm", "degC"
 PACKAGE = re.compile(r"(?:coretemp Package id ([0-9]{1,3})|k10temp Tctl(?: #([0-9]{1,3}))?)")
 """Sensors of a whole processor: Intel's coretemp, AMD's k10temp (one chip for each)."""
 APART_CELSIUS = 5.0
-"""As between nodes of one rack: a smaller difference between two processors is usual."""
+"""A smaller difference between two processors is usual, as it is between nodes of one rack."""
 COUNTED = ("nonfatal", "fatal")
 """PCIe errors of which one is a fault; corrected ones only while they grow."""
 

@@ -169,7 +169,7 @@ def broken_promises(readings: Readings) -> Iterator[Violation]:
 
 
 def unsynchronised_clocks(readings: Readings) -> Iterator[Violation]:
-    """Among nodes of at least two kernels: a single clock, or one that all nodes share, cannot be out of step."""
+    """Clocks of at least two kernels: a single clock, or one that all nodes share, cannot be out of step."""
     reported = {node: facts for node, facts in readings.facts.items() if reports_synchronisation(facts)}
     if len({facts.boot_id or node for node, facts in reported.items()}) < 2:
         return

@@ -210,5 +210,5 @@ def split(values: Mapping[str, Value], what: str, show: Callable[[Value], str] =
 
 
 def known(values: Iterable[tuple[str, Value | None]]) -> dict[str, Value]:
-    """Without the nodes whose value is unknown."""
+    """Node -> value, without the nodes whose value is unknown."""
     return {name: value for name, value in values if value is not None and value != ""}

@@ -22,7 +22,7 @@ LONGEST_PAUSE_S = 30.0
 LONGEST_PAUSE_GRANTED_S = 10.0
 """Once it is granted, and nodes boot: one of them that fails is noticed within this time."""
 END_S = 10.0
-"""For salloc to give the allocation back: the time within which Slurm's commands expect an answer (MessageTimeout)."""
+"""Seconds for salloc to return the allocation: within this time Slurm's commands expect an answer (MessageTimeout)."""
 GONE = "Slurm does not list it any more"
 WAIT_LONGER = "Wait longer with --wait, take fewer nodes with --nodes, or submit it as a job with --detach."
 

@@ -38,7 +38,7 @@ def minutes(seconds: float) -> int:
 
 
 def longest_s(limit_minutes: int | None) -> float:
-    """For how long an allocation of that time limit may serve: 0 where that is short; None: there is no limit."""
+    """Seconds for which an allocation of that time limit may serve: 0 if the limit is short; None: no limit."""
     return math.inf if limit_minutes is None else max((limit_minutes - SPARE_MINUTES) * 60.0, 0.0)
 
 

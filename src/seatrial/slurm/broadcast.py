@@ -11,11 +11,11 @@ from seatrial.slurm import text as slurm_text
 FOLDER = "/tmp"  # noqa: S108 - every node has it; the name in it cannot be guessed, and is not overwritten
 TIMEOUT_S = 60.0
 REMOVAL_S = 15.0
-"""At the end of a command, which waits for it."""
+"""Time limit at the end of a command, which waits for it."""
 MISSING = "missing"
 
 
-class Copy:
+class ProgramCopy:
     """A program on all nodes of a job; `path`: where it is there."""
 
     def __init__(self, job: str, nodes: Sequence[str], path: str, arguments: Sequence[str]) -> None:
@@ -29,7 +29,7 @@ class Copy:
 
 def copied(
     job: str, nodes: Sequence[str], of_job: Sequence[str], program: Path, arguments: Sequence[str] = ()
-) -> Copy | None:
+) -> ProgramCopy | None:
     """The copy on all nodes of the job; None where one of `nodes` has the program, or it cannot be copied.
 
     If only some nodes lack it, a folder that they should share is missing there, which is theirs to repair.
@@ -38,7 +38,7 @@ def copied(
     if len(slurm_text.unlabelled(asked.stdout, MISSING)) < len(nodes):
         return None
     target = f"{FOLDER}/{program.name}-{secrets.token_hex(8)}"
-    copy = Copy(job, of_job, target, arguments)
+    copy = ProgramCopy(job, of_job, target, arguments)
     if run(slurm_argv.broadcast(job, str(program), target), timeout_s=TIMEOUT_S).ok:
         return copy
     copy.remove()

@@ -55,7 +55,7 @@ class HeldNodes:
         self._allocation, self._ends_s = allocation, ends_s
 
     def left_s(self) -> float:
-        """For how long something may still be measured, so that time is left to restore."""
+        """Seconds for which something may still be measured, so that time is left to restore."""
         return self._ends_s - time.monotonic()
 
     def give_back(self) -> bool:

@@ -20,7 +20,7 @@ SETTLE_S = 10.0
 NO_SITE = "Could not establish a configuration source"
 """What Slurm's commands print where they know of no controller."""
 NEEDED = ("salloc", "srun", "squeue", "scancel", "scontrol")
-"""Beside sinfo, which shows whether there is a Slurm at all."""
+"""The commands needed beside sinfo, which shows whether there is a Slurm at all."""
 QUESTION = ("sinfo", "--noheader", "--format=%D")
 
 

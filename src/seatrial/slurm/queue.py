@@ -37,7 +37,7 @@ CANCEL_TRIES = 60
 """Five minutes of a controller that does not answer."""
 LATE_JOB_S = 3.0
 HANGING_S = 5.0
-"""For salloc to notice that its job is gone."""
+"""Seconds for salloc to notice that its job is gone."""
 NO_SUCH_JOB = "Invalid job id"
 MEMORY = "MEMORY"
 """Part of SelectTypeParameters: Slurm hands out memory, and a job that asks for none may get all of a node's."""

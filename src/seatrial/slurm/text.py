@@ -333,7 +333,7 @@ def unknown_names(wanted: Iterable[str], existing: Iterable[str]) -> list[str]:
 
 
 def parse_mpi_list(text: str) -> tuple[str, ...]:
-    """From `srun --mpi=list`: a title, then a word a line.
+    """The words that `srun --mpi=list` prints: a title, then a word a line.
 
     Slurm before 22.05 puts `srun: ` before each, the oldest ones `mpi/`, too; later ones name the versions of pmix in a
     line of its own, which say nothing that the word pmix does not.

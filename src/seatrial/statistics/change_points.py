@@ -65,10 +65,10 @@ class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
     after: float
     """Level on each side; with slopes the line's value at the change."""
     ratio: float | None
-    """After over before, None where that has no meaning: zero, or different signs ..."""
+    """After over before; None if that has no meaning: zero, or different signs."""
     ratio_low: float | None
     ratio_high: float | None
-    """... with its 95 % interval, the place taken as known."""
+    """Upper end of the 95 % interval of `ratio`, the place taken as known."""
     slope_before: float
     slope_after: float
     """Per value; 0 for levels."""

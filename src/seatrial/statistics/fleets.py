@@ -23,9 +23,9 @@ ERROR_RATE = 0.02
 """Share of fleets without a slow node in which one may be named; half of it for each tail."""
 EFFECT = 0.02
 GROSS_EFFECTS = 4.0
-"""A single run is bad if it loses this many practical effects ..."""
+"""A single run is bad if it loses this many practical effects, and GROSS_SCALES."""
 GROSS_SCALES = 8.0
-"""... and this many standard deviations of a run."""
+"""A single run is bad if it loses this many standard deviations of a run, and GROSS_EFFECTS."""
 LEAST_SCALE = 0.002
 """A scatter below this share is not trusted: rounded values would make every difference infinite."""
 EFFICIENCY = 0.37
@@ -145,7 +145,7 @@ def judge_fleet(
 
 
 class _Scales(msgspec.Struct, frozen=True, kw_only=True):
-    """For each node: centre and scatter of its peers, the loss from which it is low, and the loss that is found."""
+    """Centre and scatter of each node's peers, the loss from which the node is low, and the loss that is found."""
 
     centres: Reals
     scatters: Reals
@@ -276,7 +276,7 @@ def _critical(tail: float, peers: int) -> float:
 
 
 def _limits_beside_others(medians: Reals, centre: float, floor: float, tail: float, excess: Reals) -> Reals:
-    """For each node the loss below `centre` that it shows with probability `tail` if it is one of the others.
+    """The loss below `centre` that each node shows with probability `tail` if it is one of the others.
 
     The others' own mean and standard deviation: of few nodes they show more than a median absolute deviation, and one
     bad node does not enter them. Externally studentised residuals; Cook and Weisberg, Residuals and Influence (1982).
@@ -362,7 +362,7 @@ def sign_evidence(below: int, runs: int) -> float:
 
 
 NEGLIGIBLE_BITS = 80
-"""By which a term, of those that only become smaller, is less than what a number keeps of the sum."""
+"""A term of a decreasing series that is smaller by this many bits is less than what a number keeps of the sum."""
 MOST_EVIDENCE = 1e300
 """Thousands of runs have more than a number can hold."""
 

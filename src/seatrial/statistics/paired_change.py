@@ -50,7 +50,7 @@ class DayMedians(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """For each group the logarithm of time after over before, its standard error, and p-value; NaN: not compared.
+    """The logarithm of each group's time after over before, its standard error, and p-value; NaN: not compared.
 
     Where most days after are cut off, `change` is that of the times at which they were, and `high` is infinite.
     """
@@ -86,7 +86,7 @@ class _Side(msgspec.Struct, frozen=True):
         return np.where(self.times >= ENDLESS, math.inf, self.times)
 
     def few(self, pairs: int) -> "_Side":
-        """At most as many days as there is room for, evenly chosen."""
+        """Evenly chosen days, as many as there is room for."""
         chosen = np.linspace(0, len(self.times) - 1, min(len(self.times), math.isqrt(pairs))).astype(int)
         return _Side(self.times[chosen], self.ended[chosen])
 
@@ -159,7 +159,7 @@ def _distance(before: Reals, after: Reals) -> float:
 
 
 def _gain(before: Reals, after: Reals) -> float:
-    """By how much the median of all differences brings the days together."""
+    """The distance by which shifting by the median of all differences brings the days together."""
     far = np.subtract.outer(after, before)
     return float(np.abs(far).mean() - np.abs(far - np.median(far)).mean())
 

@@ -83,7 +83,7 @@ def _all_lines(sizes: Reals, times: Reals) -> tuple[Reals, Reals, Reals]:
 
 
 def _divisions(squares: Reals, most: int) -> tuple[list[Reals], list[Indices]]:
-    """For 1, 2, ... `most` pieces: the least sum of squares of each series, and the places at which pieces begin."""
+    """The least sum of squares of each series in 1, 2, ... `most` pieces, and the places at which pieces begin."""
     series, count = squares.shape[:2]
     best = [squares[:, 0]]
     begun: list[Indices] = []

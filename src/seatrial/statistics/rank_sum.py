@@ -97,11 +97,11 @@ def counted_tests(tests_by_size: NDArray[np.intp], total: int, error_rate: float
 
 
 def adjusted(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each p-value the least share of false discoveries at which its test is named; NaN where it is NaN.
+    """The least share of false discoveries at which the test of each p-value is named; NaN where it is NaN.
 
     Benjamini and Hochberg, Controlling the false discovery rate, J. R. Stat. Soc. B 57 (1995). It holds for tests that
-    are independent or depend on each other positively, as those do that share the deviation of a whole run
-    (Benjamini and Yekutieli, Ann. Stat. 29, 2001).
+    are independent or depend on each other positively, as those do that share the deviation of a whole run (Benjamini
+    and Yekutieli, Ann. Stat. 29, 2001).
     """
     p_values = np.asarray(p_values, float)
     shares = np.full(p_values.shape, np.nan)

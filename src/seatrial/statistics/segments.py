@@ -23,7 +23,7 @@ MOST_SEGMENTS = 8
 JUMP_SCALES = 3.0
 """A step of more than this many residual scales may be a switch; less is curvature (cache, MTU, packets)."""
 LEAST_JUMP = 0.05
-"""... and of at least this share of the time: a smaller one does not matter, however certain."""
+"""A step that may be a switch is at least this share of the time: a smaller one does not matter, however certain."""
 RESAMPLES = 200
 CONFIDENCE = 0.95
 CONFIRMED = 0.95
@@ -70,9 +70,9 @@ class Break(msgspec.Struct, frozen=True, kw_only=True):
     last_bytes: int
     first_bytes: int
     low_bytes: int
-    """Over the resamples: no earlier than above this size ..."""
+    """The place over the resamples: no earlier than above this size."""
     high_bytes: int
-    """... and no later than at this one. Of a step: over those resamples that found it."""
+    """The place over the resamples: no later than at this size. A step counts only resamples that found it."""
     jump: float
     """The smallest step of the fitted time in the gap, a share of the time before; negative: the next is faster."""
     step: bool
@@ -297,7 +297,7 @@ def _interval(value: float, others: Reals) -> Interval:
 
 
 def _rate(slope: float, others: Reals) -> Interval:
-    """From seconds per byte to bytes per second, the interval's ends changing places."""
+    """Convert seconds per byte to bytes per second; the ends of the interval change places."""
     interval = _interval(slope, others)
     value, low, high = (1 / each if each > 0 else math.inf for each in (interval.value, interval.high, interval.low))
     return Interval(value=value, low=low, high=high)

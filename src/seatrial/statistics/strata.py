@@ -38,7 +38,7 @@ class Members(msgspec.Struct, frozen=True, kw_only=True):
     """Jobs by stratum, and the members of each job: `job` and `member` have one entry for each of both."""
 
     stratum: Places
-    """Of each job; all from 0 to the number of strata."""
+    """The stratum of each job; all from 0 to the number of strata."""
     job: Places
     member: Places
     count: int
@@ -51,7 +51,7 @@ class Members(msgspec.Struct, frozen=True, kw_only=True):
         return sizes
 
     def without(self, left: NDArray[np.bool_]) -> "Members":
-        """The same without the jobs that are left out; the others keep their numbers, in a stratum of nobody."""
+        """The members without the jobs that are left out; the others keep their numbers, in a stratum of nobody."""
         kept = ~left[self.job]
         stratum = np.where(left, int(self.stratum.max(initial=-1)) + 1, self.stratum)
         return Members(stratum=stratum, job=self.job[kept], member=self.member[kept], count=self.count)
@@ -75,9 +75,9 @@ class Shift(msgspec.Struct, frozen=True, kw_only=True):
     high: float
     shrunk: float
     longer: int
-    """Families in which its jobs take longer ..."""
+    """Families in which its jobs take longer."""
     groups: int
-    """... of those that could be compared."""
+    """Families that could be compared."""
 
 
 def midranks(values: Reals, stratum: Places, order: Places | None = None) -> Reals:
@@ -117,7 +117,7 @@ def shares_of(members: Members) -> Shares:
 
 
 def slowness(logs: Reals, members: Members, shares: Shares | None = None) -> tuple[Reals, Reals]:
-    """For each member how many standard deviations its jobs rank above the others, and the standard error of a shift.
+    """Standard deviations by which each member's jobs rank above the others, and the standard error of a shift.
 
     NaN for a member that no stratum compares with others. `shares`: those of these members, if they are known already.
     """
@@ -141,7 +141,7 @@ def slowness(logs: Reals, members: Members, shares: Shares | None = None) -> tup
 
 
 def attainable(members: Members, shares: Shares) -> Reals:
-    """For each member the deviations of `slowness` if all its jobs took longer than all others: few jobs show little.
+    """The deviations of `slowness` of each member if all its jobs took longer than all others: few jobs show little.
 
     A stratum of s jobs, n of them the member's, adds n(s-n)/(2(s+1)) to the sum and n(s-n)/(12(s+1)) to its variance.
     """
@@ -166,7 +166,7 @@ FEW, QUARTILES, LEAST_SCALE = 4, 1.349, 1e-3
 """Between its quartiles a normal distribution has 1.349 standard deviations."""
 
 
-class _Comparison:
+class _MemberComparison:
     """The jobs of one member and the others of the same strata, on one axis."""
 
     def __init__(self, logs: Reals, members: Members, member: int) -> None:
@@ -189,7 +189,7 @@ class _Comparison:
         self._deviation = math.sqrt(float(variance.sum()))
 
     def excess(self, shift: float) -> Reals:
-        """For each job of the member: weighted number of others below it, less half of all, after the shift."""
+        """Excess of each job of the member: weighted number of others below it, less half of all, after the shift."""
         moved = np.where(self._own >= ENDLESS, ENDLESS, self._own - shift) + self.stratum * APART
         below = np.searchsorted(self._axis, moved, "left") + np.searchsorted(self._axis, moved, "right")
         excess: Reals = self._weight * (below / 2 - self._begins - self._others / 2)
@@ -209,7 +209,7 @@ class _Comparison:
 
 def shift_of(logs: Reals, members: Members, member: int, deviations: float, group: Places) -> Shift:
     """The effect of one member. `deviations`: half of the interval; `group`: the family of each stratum."""
-    comparison = _Comparison(logs, members, member)
+    comparison = _MemberComparison(logs, members, member)
     value, low, high = (comparison.at(distance) for distance in (0.0, deviations, -deviations))
     error = (high - low) / (2 * deviations)
     kept = max(1 - (error / value) ** 2, 0.0) if value else 0.0

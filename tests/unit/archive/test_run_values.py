@@ -14,7 +14,7 @@ from seatrial.archive.run_summaries import read_summary, runs_between
 from seatrial.archive.run_values import ValuesFile, read_tables, write_values
 from seatrial.locate.evidence import deciding
 from seatrial.model.errors import SeatrialError
-from seatrial.model.run_values import Compared
+from seatrial.model.run_values import VerifiedData
 from seatrial.model.units import BANDWIDTH
 from seatrial.statistics.estimates import median
 from tests.support.builders import Cluster, names, record, sail, slow_part
@@ -61,7 +61,7 @@ def test_a_baselines_file_gives_the_same_tables(folder: Path, tmp_path: Path) ->
         assert before.metric == after.metric
         assert before.pairs == after.pairs
         assert np.array_equal(before.values, after.values)
-        assert before.compared == after.compared == (Compared.ENDS,)
+        assert before.compared == after.compared == (VerifiedData.ENDS,)
 
 
 def test_rounds_of_two_iterations_compare_as_those_of_more(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_rounds_of_two_iterations_compare_as_those_of_more(tmp_path: Path) -> No
     few = [msgspec.structs.replace(one, times_s=one.times_s[:2]) for one in recorded.measurements]
     slow = msgspec.structs.replace(recorded, measurements=tuple(few))
     folder = record(Cluster(nodes=names(3)), tmp_path, "slow", slow)
-    assert {table.compared for table in read_tables([values_file(folder)])} == {(Compared.ENDS,)}
+    assert {table.compared for table in read_tables([values_file(folder)])} == {(VerifiedData.ENDS,)}
 
 
 @pytest.mark.parametrize(("kind", "name"), [("curve", "latency 8 KiB"), ("saturate", "2 ranks")])

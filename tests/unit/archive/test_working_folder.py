@@ -12,7 +12,7 @@ import pytest
 
 from seatrial.archive import lease, working_folder
 from seatrial.archive.layout import LEASE_FILE
-from seatrial.archive.liveness import Found, Life
+from seatrial.archive.liveness import Life, OpenRun
 from seatrial.archive.working_folder import (
     FILES,
     Use,
@@ -129,8 +129,8 @@ def test_what_only_watching_would_tell_is_left_to_those_who_watch(tmp_path: Path
     assert held is not None
     (folder / LEASE_FILE).write_bytes(msgspec.json.encode(msgspec.structs.replace(held, boot_id="another host")))
 
-    def watched(life: Life) -> Callable[[list[Path]], list[Found]]:
-        return lambda folders: [Found(folder=one, life=life) for one in folders]
+    def watched(life: Life) -> Callable[[list[Path]], list[OpenRun]]:
+        return lambda folders: [OpenRun(folder=one, life=life) for one in folders]
 
     assert remove_leftovers([tmp_path]) == 0
     assert remove_leftovers([tmp_path], watched(Life.RUNNING)) == 0

@@ -8,7 +8,7 @@ from seatrial.benchmarks.catalogue import BENCHMARKS
 from seatrial.benchmarks.declaration import Launch, completed
 from seatrial.benchmarks.generic import generic_benchmark
 from seatrial.benchmarks.hpl import grid, order_of
-from seatrial.model.benchmark_run import Plan, Request
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest
 from seatrial.model.errors import UsageError
 
 GB = 10**9
@@ -28,9 +28,9 @@ def plan(
     memory: int = 64 * GB,
     free: int = 0,
     given: dict[str, str] | None = None,
-) -> Plan:
+) -> BenchmarkPlan:
     launch = launch_of(name)
-    request = Request(
+    request = BenchmarkRequest(
         program=launch.programs[0],
         nodes=nodes,
         ranks_per_node=each,
@@ -67,9 +67,11 @@ def test_hpl_takes_the_share_of_the_memory_of_all_nodes() -> None:
     assert made.expected == {"ranks": "8", "order": str(order), "tests": "1"}
 
 
-def hpl_in(budget_s: float, nodes: int, *, largest: int = 0, peak: float = 0.0, sharing: int = 1) -> tuple[int, Plan]:
+def hpl_in(
+    budget_s: float, nodes: int, *, largest: int = 0, peak: float = 0.0, sharing: int = 1
+) -> tuple[int, BenchmarkPlan]:
     launch = launch_of("hpl")
-    request = Request(
+    request = BenchmarkRequest(
         program="xhpl", nodes=nodes, ranks_per_node=4, memory_bytes=64 * GB, budget_s=budget_s, largest_nodes=largest,
         peak_flops_per_s=peak, sharing=sharing, parameters=completed({}, launch.parameters),
     )  # fmt: skip
@@ -160,7 +162,7 @@ command = ["heat", "--grid", "{ranks}x{nodes}", "; rm -rf"]
 def test_a_command_of_the_sites_own_is_words_and_numbers() -> None:
     launch = generic_benchmark(OWN, "heat.toml").launch
     assert launch is not None
-    step = launch.plan(Request(program="/opt/heat", nodes=2, ranks_per_node=3)).steps[0]
+    step = launch.plan(BenchmarkRequest(program="/opt/heat", nodes=2, ranks_per_node=3)).steps[0]
     assert step.argv == ("/opt/heat", "--grid", "6x2", "; rm -rf")
     for broken, says in (
         ('command = ["heat", ""]', "an empty one"),
@@ -179,10 +181,12 @@ CASE = {
 }
 
 
-def foam(case: dict[str, str], changed: dict[str, str] | None = None, ranks: int = 4) -> Plan:
+def foam(case: dict[str, str], changed: dict[str, str] | None = None, ranks: int = 4) -> BenchmarkPlan:
     launch = launch_of("openfoam")
     parameters = completed(changed or {}, launch.parameters)
-    return launch.plan(Request(program="blockMesh", nodes=1, ranks_per_node=ranks, parameters=parameters, case=case))
+    return launch.plan(
+        BenchmarkRequest(program="blockMesh", nodes=1, ranks_per_node=ranks, parameters=parameters, case=case)
+    )
 
 
 def test_a_case_is_meshed_checked_decomposed_and_solved() -> None:
@@ -236,7 +240,7 @@ def test_a_box_of_water_is_made_on_one_rank_and_simulated_on_all() -> None:
 def test_silicon_gets_its_pseudopotential_from_the_program_beside_pw() -> None:
     launch = launch_of("espresso")
     parameters = completed({"cells": "2", "cutoff": "20"}, launch.parameters)
-    made = launch.plan(Request(program="/opt/qe/bin/pw.x", nodes=1, ranks_per_node=4, parameters=parameters))
+    made = launch.plan(BenchmarkRequest(program="/opt/qe/bin/pw.x", nodes=1, ranks_per_node=4, parameters=parameters))
     assert made.steps[0].argv[-3:] == ("/opt/qe/bin/ld1.x", "-in", "ld1.in")
     assert made.expected == {"ranks": "4", "atoms": "64", "cutoff_ry": "20"}
     assert made.files["pw.in"].count(" Si 0.") == 64

@@ -9,7 +9,7 @@ import pytest
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.declaration import Benchmark, completed
 from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
-from seatrial.model.benchmark_run import Request
+from seatrial.model.benchmark_run import BenchmarkRequest
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -62,7 +62,9 @@ def test_it_can_be_run(ring: Benchmark) -> None:
     launch = ring.launch
     assert launch is not None
     made = launch.plan(
-        Request(program="ring", nodes=2, ranks_per_node=3, parameters=completed({"rounds": "7"}, launch.parameters))
+        BenchmarkRequest(
+            program="ring", nodes=2, ranks_per_node=3, parameters=completed({"rounds": "7"}, launch.parameters)
+        )
     )
     assert made.steps[0].argv == ("ring", "7")
     assert made.expected == {"ranks": "6"}

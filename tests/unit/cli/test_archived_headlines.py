@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from seatrial.archive import headlines, layout, reader_cache
-from seatrial.archive.headlines import Headline, keep_report, read_headline
+from seatrial.archive.headlines import StoredHeadline, keep_report, read_headline
 from seatrial.archive.reader_cache import kept_file
 from seatrial.cli import archived_headlines, report
 from seatrial.frame.command_line import run
@@ -100,7 +100,7 @@ def test_what_the_owner_wrote_is_taken_if_it_looks_like_a_headline(foreign: Path
     path = foreign / "a" / headlines.FILE
     line: dict[str, Any] = {"seatrial": "0.0.1", "verdict": "SLOW", "headline": "n1 is slow", "exit_code": 1}
     path.write_text(json.dumps(line))
-    assert read_headline(foreign / "a") == Headline(**line)
+    assert read_headline(foreign / "a") == StoredHeadline(**line)
     for wrong in ({"verdict": "\x1b[2J"}, {"exit_code": 99}, {"headline": "x" * 9000}, {"verdict": "x" * 100}):
         path.write_text(json.dumps(line | wrong))
         assert read_headline(foreign / "a") is None

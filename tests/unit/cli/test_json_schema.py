@@ -12,7 +12,7 @@ from seatrial.cli.json_schema import KINDS, RecordTypes
 from seatrial.commands.judge.kinds import WORDS
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import RunKind
-from seatrial.model.verdict import Outcome
+from seatrial.model.verdict import ComparisonOutcome
 from tests.support.json_objects import validator
 from tests.support.paths import ROOT
 from tests.support.report_examples import run_info, slow_node
@@ -110,7 +110,7 @@ def test_a_fact_is_described_down_to_its_values() -> None:
         (str | None, {"anyOf": [{"type": "string"}, {"type": "null"}]}),
         (Literal["in", "out"], {"enum": ["in", "out"]}),
         (Row, {"$ref": "#/$defs/Row"}),
-        (Outcome, {"$ref": "#/$defs/Outcome"}),
+        (ComparisonOutcome, {"$ref": "#/$defs/ComparisonOutcome"}),
     ],
 )
 def test_types(hint: Any, schema: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from seatrial.archive import run_values
 from seatrial.cli import archived_headlines, report
 from seatrial.commands.acceptance.run import baselines_of
-from seatrial.commands.acceptance.spec import Item, Threshold
+from seatrial.commands.acceptance.spec import AcceptanceThreshold, Item
 from seatrial.model.errors import SeatrialError
 from tests.support.builders import Cluster
 from tests.support.collecting import program
@@ -186,6 +186,8 @@ def test_patterns_of_somebody_else_do_not_take_for_ever(
         report.report_of(tmp_path / "b3")
     with pytest.raises(archived_headlines.Unjudged, match=r"judging it takes more than 0\.1 s"):
         archived_headlines.judge(tmp_path / "b3", 0.1)
-    item = Item(name="heat", benchmark="heat.toml", threshold=(Threshold(metric="rate_per_s", baseline="b3"),))
+    item = Item(
+        name="heat", benchmark="heat.toml", threshold=(AcceptanceThreshold(metric="rate_per_s", baseline="b3"),)
+    )
     with pytest.raises(SeatrialError, match=r"Reading the output of b3 took more than 0\.3 s"):
         baselines_of(item, tmp_path)

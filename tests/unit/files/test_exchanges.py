@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive import layout
-from seatrial.archive.liveness import Found, Life
+from seatrial.archive.liveness import Life, OpenRun
 from seatrial.archive.reader import read_info
 from seatrial.archive.run_files import DamagedRun, read_inside
 from seatrial.commands.import_values import run as import_run
-from seatrial.commands.import_values.batches import Wanted
+from seatrial.commands.import_values.batches import ImportOptions
 from seatrial.commands.import_values.run import import_files
 from seatrial.driver import submitted
 from seatrial.files.inputs import BadInput, read_input
@@ -267,7 +267,7 @@ def test_a_submission_that_fails_removes_no_run_that_got_its_name(
 def test_an_import_removes_no_run_that_got_the_name_of_a_half_import(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table, archive, wanted = tmp_path / "table.csv", tmp_path / "archive", Wanted(unit="B/s", metric="triad")
+    table, archive, wanted = tmp_path / "table.csv", tmp_path / "archive", ImportOptions(unit="B/s", metric="triad")
     table.write_text("node,triad GB/s\nn1,10\nn2,11\nn3,12\n")
     (name,) = import_files(archive, [table], wanted).runs
     half, other = archive / f"{name}{layout.PARTIAL}", precious(archive / "run")
@@ -278,7 +278,7 @@ def test_an_import_removes_no_run_that_got_the_name_of_a_half_import(
         give_name_of(half, other)
         return info
 
-    monkeypatch.setattr(import_run, "examine", lambda folders: [Found(folder=folders[0], life=Life.CUT_OFF)])
+    monkeypatch.setattr(import_run, "examine", lambda folders: [OpenRun(folder=folders[0], life=Life.CUT_OFF)])
     monkeypatch.setattr(import_run, "read_info", exchanged)
     with pytest.raises(UsageError, match="already"):
         import_files(archive, [table], wanted)

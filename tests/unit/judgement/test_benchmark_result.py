@@ -8,7 +8,7 @@ import pytest
 from seatrial.benchmarks.catalogue import BENCHMARKS
 from seatrial.commands.run.view import run_report
 from seatrial.judgement.benchmark_result import RunResult, judge_run
-from seatrial.model.benchmark_run import Plan, Step, StepResult
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkStep, StepResult
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run import Ending, RecordedRun, RunKind
@@ -22,7 +22,7 @@ KILLED = "srun: error: n2: task 1: Killed\nsrun: Terminating StepId=7.0\n"
 
 def recorded(ending: Ending = Ending.COMPLETE, ranks: str = "", **step: object) -> RecordedRun:
     whole = {"name": "hpl", "argv": ("srun", "xhpl"), "returncode": 0, "seconds": 100.0, "output": hpl(), **step}
-    plan = Plan(steps=(Step(name="hpl", argv=("xhpl",)),), expected={"ranks": ranks} if ranks else {})
+    plan = BenchmarkPlan(steps=(BenchmarkStep(name="hpl", argv=("xhpl",)),), expected={"ranks": ranks} if ranks else {})
     info = info_of(Cluster(nodes=("n1", "n2")), kind=RunKind.RUN)
     site = SiteSettings(archive=Path("archive"))
     settings = RunSettings(site=site, benchmark="hpl", limits={"rate_flops_per_s": 3e11})

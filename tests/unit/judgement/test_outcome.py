@@ -4,7 +4,7 @@ import pytest
 
 from seatrial.commands.link.curve.rails.judge import RailComparison
 from seatrial.commands.link.saturate.judge import Saturation
-from seatrial.judgement.outcome import Outcome
+from seatrial.judgement.outcome import RecordOutcome
 from seatrial.model.errors import ExitCode
 from seatrial.model.limit import NoLimit
 from seatrial.model.subject import pair
@@ -45,7 +45,7 @@ def saturation(verdict: Verdict, findings: tuple[Finding, ...] = (), *, complete
 
 @pytest.mark.parametrize("verdict", [*Verdict])
 def test_the_verdict_decides_for_all_of_them_alike(verdict: Verdict) -> None:
-    plain = Outcome(pair=("a", "b"), verdict=verdict, reason="", notes=(), complete=True)
+    plain = RecordOutcome(pair=("a", "b"), verdict=verdict, reason="", notes=(), complete=True)
     assert {plain.exit_code, rails(verdict).exit_code, saturation(verdict).exit_code} == {CODES[verdict]}
 
 
@@ -53,7 +53,7 @@ def test_what_is_named_counts_more_than_what_is_missing() -> None:
     assert rails(Verdict.INCONCLUSIVE, (FOUND,), complete=False).exit_code is ExitCode.FINDINGS
     assert saturation(Verdict.MEASURED, (FOUND,), complete=False).exit_code is ExitCode.FINDINGS
     assert (
-        Outcome(pair=("a", "b"), verdict=Verdict.SLOW, reason="", notes=(), complete=False).exit_code
+        RecordOutcome(pair=("a", "b"), verdict=Verdict.SLOW, reason="", notes=(), complete=False).exit_code
         is ExitCode.FINDINGS
     )
 

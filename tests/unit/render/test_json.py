@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.model.measurement import Kernel, Phase
-from seatrial.model.run_values import Metric
+from seatrial.model.run_values import RunMetric
 from seatrial.model.subject import Subject, node
 from seatrial.render.json import MetricName, SubjectText, filled, json_text
 
@@ -56,7 +56,7 @@ def test_what_is_not_finite_is_null(name: str) -> None:
 
 class Judged(msgspec.Struct):
     subject: Subject
-    metric: Metric
+    metric: RunMetric
     values: tuple[Scored, ...]
     hidden: int = 0
 
@@ -73,7 +73,7 @@ class Row(msgspec.Struct, kw_only=True):
     note: str
 
 
-METRIC = Metric(phase=Phase.SURVEY, variant="", kernel=Kernel.ONEWAY, message_bytes=8, window_messages=1)
+METRIC = RunMetric(phase=Phase.SURVEY, variant="", kernel=Kernel.ONEWAY, message_bytes=8, window_messages=1)
 
 
 def test_a_printed_record_is_filled_by_name_from_records_and_values() -> None:

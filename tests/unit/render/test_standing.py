@@ -1,5 +1,7 @@
 """How nodes are after one report: with their clocks and heat, whether a finding names them or not."""
 
+import msgspec
+
 from seatrial.commands.check.view import check_report
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import ProcessorFacts
@@ -28,3 +30,10 @@ def test_nodes_with_facts_have_their_clocks_and_heat() -> None:
     )
     assert by_name["n1"].condition == Condition(read=run.started)
     assert by_name["n2"].condition is None
+
+
+def test_ranks_of_one_machine_are_no_nodes() -> None:
+    here = msgspec.structs.replace(slow_node(), nodes=tuple(
+        msgspec.structs.replace(node, node=f"{node.node}:0") for node in slow_node().nodes
+    ), findings=())  # fmt: skip
+    assert standings_of(check_report(run_info(), here, {})) == ()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.commands.acceptance.spec import Item, Spec, Threshold
+from seatrial.commands.acceptance.spec import AcceptanceThreshold, Item, Spec
 from seatrial.judgement.benchmark_findings import breach_finding
 from seatrial.model import subject, units
 from seatrial.model.benchmark import Better, Label, Output
@@ -27,7 +27,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it was there already when this acceptance began."""
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True):
+class ThresholdCheck(msgspec.Struct, frozen=True, kw_only=True):
     """One comparison of a threshold with what was measured.
 
     `bound`: what the value must reach, in base units; None: not known.
@@ -48,7 +48,7 @@ class ItemResult(msgspec.Struct, frozen=True, kw_only=True):
 
     item: Item
     attempts: tuple[Attempt, ...]
-    checks: tuple[Checked, ...]
+    checks: tuple[ThresholdCheck, ...]
     findings: tuple[Finding, ...]
     left: str = ""
     """Why it is not complete; empty: it is."""
@@ -69,12 +69,12 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Of all benchmarks."""
+        """The findings of all benchmarks."""
         return tuple(finding for item in self.items for finding in item.findings)
 
     @property
     def node_hours(self) -> float:
-        """That all runs took together."""
+        """Node-hours that all runs took together."""
         return sum(attempt.node_hours for item in self.items for attempt in item.attempts)
 
     @property
@@ -112,8 +112,8 @@ def judge_item(
 
 
 def _checks(
-    benchmark: Benchmark, threshold: Threshold, good: Sequence[Attempt], baselines: Mapping[str, Output]
-) -> Iterator[Checked]:
+    benchmark: Benchmark, threshold: AcceptanceThreshold, good: Sequence[Attempt], baselines: Mapping[str, Output]
+) -> Iterator[ThresholdCheck]:
     """The median over runs of each run's best number, compared with each bound of the threshold."""
     metric = next(metric for metric in benchmark.metrics if metric.name == threshold.metric)
     more = metric.better is Better.MORE
@@ -143,7 +143,7 @@ def _checks(
         if given is None:
             continue
         reached = value is not None and bound is not None and (value >= bound if at_least else value <= bound)
-        yield Checked(
+        yield ThresholdCheck(
             metric=threshold.metric,
             where=threshold.where,
             value=value,
@@ -165,7 +165,7 @@ def _text(reference: float | None, unit: str) -> str:
     return "not known" if reference is None else units.in_unit(reference, unit)
 
 
-def _best(output: Output, threshold: Threshold, *, more: bool) -> float | None:
+def _best(output: Output, threshold: AcceptanceThreshold, *, more: bool) -> float | None:
     values = [
         result.value
         for result in output.results
@@ -175,7 +175,7 @@ def _best(output: Output, threshold: Threshold, *, more: bool) -> float | None:
     return (max if more else min)(values, default=None)
 
 
-def _missed(item: Item, check: Checked) -> Finding:
+def _missed(item: Item, check: ThresholdCheck) -> Finding:
     """The finding for a threshold that is not reached, or cannot be compared."""
     metric = check.metric
     if check.value is None:

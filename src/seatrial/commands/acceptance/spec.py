@@ -14,7 +14,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 MOST_BENCHMARKS = 200
 
 
-class Threshold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AcceptanceThreshold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one metric must reach. `least` and `most` are in base units, shares are of the limit or the baseline."""
 
     metric: str
@@ -44,7 +44,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A folder, relative to this file."""
     repetitions: int = 1
     set: dict[str, str] = {}
-    threshold: tuple[Threshold, ...] = ()
+    threshold: tuple[AcceptanceThreshold, ...] = ()
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from seatrial.commands.acceptance.judge import Acceptance, Checked, ItemResult
+from seatrial.commands.acceptance.judge import Acceptance, ItemResult, ThresholdCheck
 from seatrial.model import units
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
@@ -31,7 +31,7 @@ class AcceptedBenchmark(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     left: str
     runs: tuple[AcceptedRun, ...]
-    checks: tuple[Checked, ...] = msgspec.field(name="thresholds")
+    checks: tuple[ThresholdCheck, ...] = msgspec.field(name="thresholds")
 
 
 class AcceptanceFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ def _blocks(result: Acceptance) -> Iterator[Block]:
     yield Lines(rows=(("node-hours", f"{result.node_hours:.3g}{limit}"),))
 
 
-def _row(item: ItemResult, check: Checked) -> tuple[str, ...]:
+def _row(item: ItemResult, check: ThresholdCheck) -> tuple[str, ...]:
     where = ", ".join(str(label) for label in check.where.values())
     metric = f"{check.metric} ({where})" if where else check.metric
     value = "-" if check.value is None else units.in_unit(check.value, check.unit)

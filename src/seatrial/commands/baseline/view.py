@@ -10,7 +10,7 @@ from seatrial.judgement.comparison.change_words import change_text, interval_tex
 from seatrial.judgement.comparison.records import Changed
 from seatrial.model.errors import ExitCode
 from seatrial.model.run_values import RunSummary
-from seatrial.model.verdict import Outcome
+from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count, some
 from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Items, Lines, Paragraph, Report, Table, columns
@@ -28,16 +28,16 @@ def hidden(change: Replacement) -> tuple[Changed, ...]:
     least = change.comparison.threshold
     rows = [row for metric in change.comparison.metrics for row in metric.rows]
     lost = [row for row in rows if row.loss > 0]
-    return tuple(row for row in lost if row.outcome is Outcome.SLOWER or row.deviates or _open(row, least))
+    return tuple(row for row in lost if row.outcome is ComparisonOutcome.SLOWER or row.deviates or _open(row, least))
 
 
 def _open(row: Changed, least: float) -> bool:
-    return row.outcome is Outcome.INCONCLUSIVE and row.loss >= least
+    return row.outcome is ComparisonOutcome.INCONCLUSIVE and row.loss >= least
 
 
 def hidden_text(row: Changed) -> str:
     """n3: bandwidth 1 MiB x 4 20.1 % lower (95 % CI -21.0 to -19.2 %), 12.1 GB/s → 9.7 GB/s."""
-    certain = "" if row.outcome is Outcome.SLOWER else ", in too few runs to be certain"
+    certain = "" if row.outcome is ComparisonOutcome.SLOWER else ", in too few runs to be certain"
     change = f"{change_text(row)} ({interval_text(row)}), {values_text(row)}"
     return f"{row.metric.whose(row.subject)}: {change}{certain}"
 
@@ -53,7 +53,7 @@ def replacement_text(change: Replacement) -> str:
     if not rows:
         return f"{first}{unlike} Nothing is shown to be slower in the new runs."
     texts = some([hidden_text(row) for row in rows], MOST_HIDDEN)
-    verb = "would" if any(row.outcome is Outcome.SLOWER for row in rows) else "may"
+    verb = "would" if any(row.outcome is ComparisonOutcome.SLOWER for row in rows) else "may"
     return f"{first}{unlike} The new runs {verb} hide {count(len(rows), 'regression')}: {texts}."
 
 

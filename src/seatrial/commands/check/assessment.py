@@ -94,8 +94,8 @@ class Assessor:
     def _limits_of_rails(
         self, evidence: Mapping[Pair, MeasuredPair], facts: Mapping[str, NodeFacts]
     ) -> dict[Ways, Limit]:
-        """Where a pair carried more than its best path lets through, MPI uses several rails: what they carry together
-        is the limit of all pairs with the same ways, in the words of the first of these pairs.
+        """If a pair carried more than its best path lets through, MPI uses several rails: what they carry together is
+        the limit of all pairs with the same ways, in the words of the first of these pairs.
         """
         first: dict[Ways, Pair] = {}
         beyond: dict[Ways, Estimate] = {}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from seatrial.locate.references import References
-from seatrial.model.judgement import Before, Compared, PairVerdict
+from seatrial.model.judgement import Before, PairVerdict, VerdictBasis
 from seatrial.model.measurement import Kernel, Measurement
 from seatrial.model.past import PastRatio
 from seatrial.model.run import RecordedRun
@@ -19,14 +19,14 @@ def comparisons(
     references: References,
     before: Sequence[Before],
     past: Sequence[PastRatio],
-) -> Compared:
+) -> VerdictBasis:
     """Counted over the pairs whose bandwidth was measured. Ranks of one machine are not peers."""
     measured = [pair for pair in pairs if pair.bandwidth_bytes_per_s]
     earlier = {run for one in before for run in one.runs}
     if recorded.info.past and past:
         earlier |= {one.run for one in recorded.info.past.runs}
     peers = references.alike and references.bandwidth is not None
-    return Compared(
+    return VerdictBasis(
         pairs=len(measured),
         with_limit=sum(pair.limit is not None for pair in measured),
         with_peers=len(measured) if peers else 0,
@@ -42,8 +42,8 @@ def verified_bytes(measurement: Measurement) -> int:
     return measurement.verified * shape.message_bytes * shape.window * ways
 
 
-def comparisons_text(compared: Compared | None) -> str:
-    """For the line `compared` of the report; empty where nothing was measured."""
+def comparisons_text(compared: VerdictBasis | None) -> str:
+    """The text of the report's line `compared`; empty if nothing was measured."""
     if compared is None or not compared.pairs:
         return ""
     parts = []

@@ -13,15 +13,15 @@ from seatrial.pairs.survey import PILOT, SurveyPlan
 FEWER = 8
 """One of this many pairs at once remains in the next attempt to measure slow ones without contention."""
 HELPS = 0.8
-"""That attempt is made while at most this share of the slow pairs stays slow: what stays is not contention."""
+"""The next attempt is made while at most this share of the slow pairs stays slow: what stays is not contention."""
 MOST_PASSING = 2000
-"""Where all cables are known, nothing of ours is in the way of what stays slow; traffic of other jobs may be, and it
-passes. The attempts go on while any of them recovers, in at most this many rounds each: a retest takes far longer."""
+"""If all cables are known, none of our pairs shares one with what stays slow; traffic of other jobs may, and it passes.
+The attempts go on while any of them recovers, in at most this many rounds each: a retest takes far longer."""
 MOST_ATTEMPTS = 8
-"""In all. The last ones are of one pair at a time, while traffic passes."""
+"""Attempts in all. The last ones are of one pair at a time, while traffic passes."""
 PASSING_ROUNDS = 2000
-"""Where nothing of ours was in the way in the survey either, the first attempt takes this many rounds, or as many as
-there are pairs: at once, or within a second, it would meet the same traffic again."""
+"""If no two pairs shared a cable in the survey either, the first attempt takes this many rounds, or as many as there
+are pairs: at once, or within a second, it would meet the same traffic again."""
 
 
 def measure_without_contention(check: Growing, plan: SurveyPlan, deadline: float) -> None:

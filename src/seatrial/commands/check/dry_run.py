@@ -30,7 +30,7 @@ RESUMES = (
 )
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class CheckRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a check would ask for, inside a job nothing; docs/check.md describes each field."""
 
     nodes: tuple[str, ...]
@@ -38,7 +38,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     budget_s: float
     allocation_minutes: int
     node_hours: float
-    """At most."""
+    """Node-hours at most."""
     notes: tuple[str, ...]
     """What --sample, --one-per-leaf and --node-hours left out, and which nodes are resumed."""
     command: tuple[str, ...]
@@ -47,7 +47,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Whether each node is also tried by itself."""
 
 
-def plan_request(settings: CheckSettings, progress: Progress) -> Request:
+def plan_request(settings: CheckSettings, progress: Progress) -> CheckRequest:
     """Choose nodes and time as a check does, and ask for nothing. Errors as of `run_check`."""
     progress.stage("Looking for nodes")
     settings = with_candidates(settings)
@@ -63,7 +63,7 @@ def plan_request(settings: CheckSettings, progress: Progress) -> Request:
     words = argv.salloc(
         nodes, seconds, settings.partition, "seatrial", at_once=settings.idle_only, request=settings.slurm
     )
-    return Request(
+    return CheckRequest(
         nodes=nodes,
         left_out=hosts.left_out,
         budget_s=settings.budget_s,
@@ -75,7 +75,7 @@ def plan_request(settings: CheckSettings, progress: Progress) -> Request:
     )
 
 
-def request_report(request: Request) -> Report:
+def request_report(request: CheckRequest) -> Report:
     """Nodes, time and node-hours, and the command that would be run."""
     takes = what_it_takes(request.nodes, request.budget_s)
     trials = "memory, arithmetic, noise, scheduler and storage of each node (--no-nodes leaves them out)"

@@ -14,10 +14,11 @@ from seatrial.model.words import count, natural_sorted, some
 LOSS = 0.10
 """A node that lost more than this since every earlier run is slower than it was. Runs differ by a few hundredths."""
 LATENCY_TIMES, LATENCY_MORE_S = 1.5, 2e-6
-"""The same of latency; where nodes share a kernel, its scheduler decides on latencies, and they are not judged."""
+"""A latency that grew by this factor and by this much is higher than it was. Latencies of nodes that share a kernel are
+not judged, since its scheduler decides on them."""
 MOST_NODES = 6
 MOST_ALIKE = 0.5
-"""With more than this share of the nodes it is one finding of all of them."""
+"""Losses of more than this share of the nodes are one finding on all of them."""
 
 
 def compare(own: OwnJob | None, nodes: Sequence[NodeVerdict]) -> tuple[Before, ...]:
@@ -41,7 +42,7 @@ def compare(own: OwnJob | None, nodes: Sequence[NodeVerdict]) -> tuple[Before, .
 
 
 def _ratio(value: float | None, then: Sequence[Mapping[str, float]], name: str) -> float | None:
-    """Of the least of the earlier values, so that a single good run accuses nobody."""
+    """The ratio to the least of the earlier values, so that a single good run accuses nobody."""
     earlier = [values[name] for values in then if values.get(name)]
     return value / min(earlier) if value and earlier else None
 

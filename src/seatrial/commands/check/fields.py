@@ -10,12 +10,12 @@ from seatrial.commands.check.ticket import ticket
 from seatrial.model.facts import NodeFacts
 from seatrial.model.judgement import (
     Before,
-    Compared,
     Judgement,
     Loaded,
     NodeVerdict,
     Power,
     Threshold,
+    VerdictBasis,
     Withheld,
 )
 from seatrial.model.measurement import Estimate
@@ -80,7 +80,7 @@ class CheckFields(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: tuple[Threshold, ...]
     populations: tuple[Population, ...]
     withheld: tuple[Withheld, ...]
-    compared: Compared | None
+    compared: VerdictBasis | None
     loaded: Loaded | None
     trials: TrialFields | None
     own_job: OwnJobFields | None

@@ -20,12 +20,12 @@ from seatrial.node.processor_sets import numbers
 from seatrial.statistics.estimates import median, median_estimate
 
 MOST_CPUS = 4
-"""Of a rank that are listed: a core and its siblings. A rank that is not bound may run on all of a node."""
+"""Processors of a rank that are listed: a core and its siblings. A rank that is not bound may run on all of a node."""
 BEST_PAIRS = "median of the pairs that are not slow"
 """What `References` holds for bandwidth and for latency."""
 
 
-class Scene(msgspec.Struct, frozen=True, kw_only=True):
+class FindingInputs(msgspec.Struct, frozen=True, kw_only=True):
     """What findings are made from: numbers, references and the retest."""
 
     evidence: Mapping[Pair, MeasuredPair]
@@ -33,14 +33,14 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     controls: Sequence[Pair]
     """Good pairs that were measured again beside the suspects."""
     look: SecondLook | None = None
-    """At bandwidth."""
+    """The second look at bandwidth."""
     ranks: Ranks = {}
-    """By node, as far as their processors are known."""
+    """Node -> its ranks, as far as their processors are known."""
     resent: Mapping[str, float] = {}
-    """By node: which part of its TCP segments it had to send again while it was measured."""
+    """Node -> share of its TCP segments that it had to send again while it was measured."""
 
 
-def slow_link(suspect: PartSuspect, scene: Scene) -> Finding:
+def slow_link(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     """Bandwidth below its references through one part, and a word where a rank also waited for a processor."""
     finding = _slow(suspect, scene)
     waits = long_waits(suspect, scene)
@@ -53,7 +53,7 @@ def slow_link(suspect: PartSuspect, scene: Scene) -> Finding:
     )
 
 
-def _slow(suspect: PartSuspect, scene: Scene) -> Finding:
+def _slow(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     measured, retested = pooled([scene.evidence[pair].bandwidth for pair in suspect.pairs])
     limit = tightest(suspect, scene.references)
     expected = [peers for pair in suspect.pairs if (peers := scene.references.peers_of(pair)) is not None]
@@ -79,7 +79,7 @@ def _slow(suspect: PartSuspect, scene: Scene) -> Finding:
     )
 
 
-def waits_for_processor(suspect: PartSuspect, scene: Scene) -> Finding:
+def waits_for_processor(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     """A slow node whose rank waited for a processor as long as its link lacks: the link itself is not judged."""
     finding, waits = _slow(suspect, scene), long_waits(suspect, scene)
     if waits is None:
@@ -97,8 +97,8 @@ def waits_for_processor(suspect: PartSuspect, scene: Scene) -> Finding:
     )
 
 
-def long_waits(suspect: PartSuspect, scene: Scene) -> LongWaits | None:
-    """Of the nodes that the suspect is or may be, or of the ends of a pair; None where no rank waited long."""
+def long_waits(suspect: PartSuspect, scene: FindingInputs) -> LongWaits | None:
+    """The longest wait of the nodes that the suspect is or may be, or of a pair's ends; None if no rank waited long."""
     nodes = nodes_of(suspect)
     if suspect.subject.kind is SubjectKind.PAIR:
         nodes = {name for pair in suspect.pairs for name in pair}
@@ -114,7 +114,7 @@ def _program(waits: LongWaits, ranks: Ranks) -> str:
     )
 
 
-def high_latency(suspect: PartSuspect, scene: Scene) -> Finding:
+def high_latency(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     """Latency above that of pairs of the same distance."""
     measured, retested = pooled([scene.evidence[pair].latency for pair in suspect.pairs])
     peers = median([scene.references.latency_s[scene.references.crosses(pair)] for pair in suspect.pairs])
@@ -136,7 +136,7 @@ def high_latency(suspect: PartSuspect, scene: Scene) -> Finding:
     )
 
 
-def unstable_link(suspect: PartSuspect, scene: Scene) -> Finding:
+def unstable_link(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     """A part that is unstable: some of its runs alone are good and others are bad."""
     measured, _ = pooled([scene.evidence[pair].bandwidth for pair in suspect.pairs])
     return Finding(
@@ -158,7 +158,7 @@ def unstable_link(suspect: PartSuspect, scene: Scene) -> Finding:
     )
 
 
-def packet_loss(suspect: PartSuspect, scene: Scene) -> Finding:
+def packet_loss(suspect: PartSuspect, scene: FindingInputs) -> Finding:
     """Small round trips that waited for TCP's retransmission timer."""
     known = [scene.evidence[pair] for pair in suspect.pairs]
     stalls, trips = sum(one.stalls for one in known), sum(one.round_trips for one in known)
@@ -196,7 +196,7 @@ def _tcp_agrees(suspect: PartSuspect, resent: Mapping[str, float]) -> tuple[Expe
     )
 
 
-def slow_fabric(pairs: Sequence[Pair], scene: Scene) -> Finding:
+def slow_fabric(pairs: Sequence[Pair], scene: FindingInputs) -> Finding:
     """All pairs alike and all below the limit."""
     everything = PartSuspect(subject=FABRIC, direction=Direction.BOTH, ambiguous_with=(), pairs=tuple(pairs))
     found = slow_link(everything, scene)

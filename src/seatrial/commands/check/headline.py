@@ -30,7 +30,7 @@ MOST_OF_JOB = 3
 """Faults of the job itself that a headline names."""
 
 
-class Headline(msgspec.Struct, frozen=True, kw_only=True):
+class CheckHeadline(msgspec.Struct, frozen=True, kw_only=True):
     """`word` is the verdict, or INCOMPLETE where all that was measured passed but not all was measured."""
 
     word: str
@@ -46,18 +46,18 @@ def overall(judgement: Judgement) -> Verdict:
     return judgement.verdict
 
 
-def headline(run: RunInfo, judgement: Judgement, acts: Mapping[str, str] = NO_ACTS) -> Headline:
+def headline(run: RunInfo, judgement: Judgement, acts: Mapping[str, str] = NO_ACTS) -> CheckHeadline:
     """What a reader must know who reads only one line. `acts`: as of `return_answer`."""
     verdict = overall(judgement)
     if judgement.damage:
-        return Headline(word=verdict.value, what=f"the run is damaged: {clean('; '.join(judgement.damage))}")
+        return CheckHeadline(word=verdict.value, what=f"the run is damaged: {clean('; '.join(judgement.damage))}")
     passed = verdict is Verdict.PASS or (verdict is Verdict.MEASURED and judgement.unjudged)
     word = INCOMPLETE if passed and not judgement.complete else verdict.value
     what = [_outcome(verdict, judgement) if run.own_job is None else answer(judgement)]
     if names := returning(run):
         what = [return_answer(names, judgement, what[0], acts)]
         if all(may_return(name, judgement) is not None for name in names):
-            return Headline(word=word, what=what[0])
+            return CheckHeadline(word=word, what=what[0])
     elif verdict is Verdict.PASS and run.past and judgement.past:
         what = [f"{what[0]}; {_references(run.past, judgement)}"]
     lost = judgement.lost or run.lost
@@ -68,7 +68,7 @@ def headline(run: RunInfo, judgement: Judgement, acts: Mapping[str, str] = NO_AC
         what = [f"{broken}; {what[0]}", *what[1:]] if word == INCOMPLETE else [*what, broken]
     if not judgement.complete and (run.reason or not broken or run.ending is not Ending.COMPLETE):
         what.append(f"incomplete: {why_incomplete(run)}")
-    return Headline(word=word, what=", ".join(what))
+    return CheckHeadline(word=word, what=", ".join(what))
 
 
 def _references(past: Past, judgement: Judgement) -> str:
@@ -120,7 +120,7 @@ class Machine(enum.StrEnum):
 
 
 def machine(judgement: Judgement) -> Machine:
-    """By the findings on the machine; good only where every pair and node that was measured passed."""
+    """The machine's state by the findings on it; good only if every pair and node that was measured passed."""
     faults = of_machine(judgement.findings)
     rest = msgspec.structs.replace(judgement, findings=faults)
     if any(finding.at_fault for finding in faults):

@@ -30,9 +30,9 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     bandwidth_bytes_per_s: Estimate | None
     latency_s: Estimate | None
     share: float | None
-    """Of the pair's limit, or of the peers where no limit is known."""
+    """Share of the pair's limit, or of the peers if no limit is known."""
     median_share: float | None = None
-    """The same of the middle one of the pairs; what most of them are like, beside the worst."""
+    """Share of the limit or the peers that the middle pair reaches: what most pairs are like, beside the worst."""
 
 
 class HeatMap(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +128,8 @@ def _leaves(judgement: Judgement, fabric: Fabric) -> dict[str, str]:
 
 
 def _worst_first(places: list[str], cells: dict[tuple[str, str], Cell]) -> list[str]:
-    """By the gravest cell, then by how many cells did not pass, then by the least share; else in the order given.
+    """The places sorted by gravest cell, then by number of cells that did not pass, then by least share; else in the
+    order given.
 
     A culprit has many bad cells, each of its partners one: all of them have the same worst.
     """

@@ -33,9 +33,9 @@ LETTERS = {
     Verdict.NOTE: "n",
 }
 _GOOD = 0.9
-"""Share of the limit or the peers from which a cell that passed has the full colour of PASS ..."""
+"""Share of the limit or the peers from which a cell that passed has the full colour of PASS."""
 _PALE = "white on #4f82ab"
-"""... and below it this one."""
+"""Colour of a cell that passed below that share."""
 
 
 def drawn_heat_map(judgement: Judgement, fabric: Fabric, width: int) -> tuple[HeatMap, tuple[Line, ...]]:
@@ -123,7 +123,7 @@ def _percent(share: float) -> int:
 
 
 def _colour(cell: Cell) -> str:
-    """That of the verdict, as everywhere."""
+    """The colour of the verdict."""
     if cell.verdict is Verdict.PASS and cell.share is not None and cell.share < _GOOD:
         return _PALE
     return STYLES[cell.verdict].removeprefix("bold ")

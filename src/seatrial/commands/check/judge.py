@@ -9,7 +9,7 @@ from seatrial.commands.check.assessment import Assessor, on_one_machine
 from seatrial.commands.check.comparisons import comparisons
 from seatrial.commands.check.earlier import compare, slower_findings
 from seatrial.commands.check.findings import (
-    Scene,
+    FindingInputs,
     high_latency,
     packet_loss,
     slow_fabric,
@@ -60,7 +60,7 @@ from seatrial.statistics.estimates import median
 
 
 def sent_again(recorded: RecordedRun) -> dict[str, float]:
-    """By node: the part of its TCP segments that it sent again between the two readings of its facts."""
+    """Node -> share of its TCP segments that it sent again between the two readings of its facts."""
     found = {}
     for node in recorded.facts.keys() & recorded.facts_after.keys():
         segments = tcp_resent_between(recorded.facts[node], recorded.facts_after[node])
@@ -128,7 +128,7 @@ def _measured_findings(
     suspicion: Suspicion,
     trials: NodeTrials,
 ) -> Iterator[Finding]:
-    """Of nodes that were lost, pairs that hang, ranks that died, pairs that were measured, and each node alone."""
+    """Findings on lost nodes, pairs that hang, ranks that died, pairs that were measured, and each node alone."""
     yield from lost_findings(recorded.info.lost)
     yield from hanging_findings(recorded.info.hanging_pairs)
     yield from deaths
@@ -143,7 +143,7 @@ def _pair_findings(
     recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair], references: References, suspicion: Suspicion
 ) -> list[Finding]:
     """Lossy, slow, changing and late parts."""
-    scene = Scene(
+    scene = FindingInputs(
         evidence=evidence,
         references=references,
         controls=[pair for pair in suspicion.good() if evidence[pair].retested],
@@ -164,7 +164,7 @@ def _pair_findings(
 
 
 def _fact_findings(recorded: RecordedRun) -> list[Finding]:
-    """Of the nodes, and of the user's own job."""
+    """Findings from the facts of the nodes, and on the user's own job."""
     of_nodes = fact_findings(
         Readings(
             facts=recorded.facts,
@@ -202,7 +202,7 @@ def _missing(recorded: RecordedRun, pairs: Sequence[PairVerdict], findings: Sequ
 
 
 def _median_bandwidth(pairs: Sequence[PairVerdict]) -> float | None:
-    """Over ordered pairs."""
+    """The median bandwidth over ordered pairs."""
     values = [pair.bandwidth_bytes_per_s.value for pair in pairs if pair.bandwidth_bytes_per_s]
     return median(values) if values else None
 
@@ -238,7 +238,7 @@ def damaged(recorded: RecordedRun) -> Judgement:
 
 
 def _thresholds(references: References) -> Iterator[Threshold]:
-    """Where a pair is suspected, for bandwidth and for each distance of latency; none where pairs are not peers."""
+    """The values at which pairs that are peers are suspected, for bandwidth and for each distance of latency."""
     if not references.alike:
         return
     if line := references.bandwidth:

@@ -14,25 +14,26 @@ from seatrial.statistics.estimates import MAD_TO_DEVIATION, median, paired_ratio
 EFFECT = 0.03
 """An uplink is slow where it carries less than its peers' by more than this share."""
 CONFIDENCE = 0.99
-"""Of the interval that must lie below `1 - EFFECT` as a whole."""
+"""Confidence of the interval that must lie below `1 - EFFECT` as a whole."""
 ALIKE = 0.97
 """Leaves whose nodes could send at least this share of what another's could are as good a comparison."""
 NEARLY = 0.1
 """Added to the number of nodes that share a cable before it is rounded down: it is a ratio of measured rates."""
 FEWEST_LEAVES = 12
-"""With fewer, how much they scatter cannot be distinguished from a fault of some."""
+"""The scatter of fewer leaves cannot be distinguished from a fault of some."""
 MOST_LACK = 0.6
 """An uplink that carries less than the rest of this share is slow, however leaves differ in rounds with many others."""
 MOST_LACK_ALONE = 0.3
-"""The same in rounds with one leaf alone, where streams of others do not meet its own inside the fabric."""
+"""The limit of MOST_LACK in rounds with one leaf alone, where streams of others do not meet its own inside the fabric.
+"""
 DIFFER = 0.1
-"""Where leaves differ by more, a slow uplink is hidden among them: each is measured alone."""
+"""A slow uplink hides among leaves that differ by more than this: each is measured alone."""
 FEWEST_BETTER = 2
 """Leaves that carry more than half of all others do: with fewer, these are as good as an uplink is here."""
 GROUPS_APART = 0.15
-"""Two groups of uplinks differ by more than this ..."""
+"""Two groups of uplinks differ by more than this."""
 GROUPS_SCATTERS = 6.0
-"""... and by this many of their own scatters."""
+"""Two groups of uplinks differ by more than this many of their own scatters."""
 BESIDE = 2
 """Times as many rounds as leaves were measured again: two runs this far apart were measured at about the same time."""
 AGREE = 1 / 3
@@ -41,7 +42,7 @@ MOST_SUSPECTS = 6
 """Leaves (and ways) measured again at a time; the worst, if there are more."""
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
+class LeafRatio(msgspec.Struct, frozen=True, kw_only=True):
     """One leaf against the others of its way."""
 
     key: Key
@@ -51,7 +52,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes per second of each run; the first runs of two looks have the same partners, and so have the second ones."""
     expected_bytes_per_s: float
     best_expected_bytes_per_s: float
-    """In one of the runs."""
+    """The greatest expected value in one of the runs."""
     peers: tuple[Key, ...]
 
     def slow(self, effect: float) -> bool:
@@ -62,7 +63,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it looks slow, and may not be."""
         return self.ratio.value < 1 - effect and not self.slow(effect)
 
-    def by_partners(self, earlier: "Compared", effect: float) -> bool:
+    def by_partners(self, earlier: "LeafRatio", effect: float) -> bool:
         """Whether it is as good as others with some partners and not with the rest, as in an earlier look.
 
         Then its streams meet those of others on a cable inside the fabric: its own uplink would be slow with all.
@@ -79,7 +80,7 @@ class LeafRate(msgspec.Struct, frozen=True, kw_only=True):
     offered_bytes_per_s: float
     """What its nodes that took part reach one at a time, added up."""
     nodes: int
-    """That took part."""
+    """Nodes that took part."""
     absent: int
 
     def may_miss_cables(self, other: "LeafRate") -> bool:
@@ -105,7 +106,7 @@ def expected(key: Key, rates: Mapping[Key, LeafRate]) -> float | None:
 
 
 def _expected_by(own: LeafRate, other: LeafRate) -> float:
-    """By one other leaf. Where nodes are absent, whatever it carries between the least and the most."""
+    """The rate expected by one other leaf. If nodes are absent, the leaf's own rate between the least and the most."""
     alike = own.offered_bytes_per_s >= ALIKE * other.offered_bytes_per_s
     most = other.bytes_per_s if alike else min(other.bytes_per_s, ALIKE * own.offered_bytes_per_s)
     fewer = 1.0 if alike else min(own.nodes / other.nodes, 1.0)
@@ -151,12 +152,12 @@ def shares(found: Mapping[Key, Sequence[Load]], offered: Mapping[Key, float]) ->
 
 
 def _before(many: Sequence[Load]) -> Sequence[Load]:
-    """Those before the first look of `RETEST_RUNS`."""
+    """The runs before the first look of `RETEST_RUNS`."""
     return many[: len(many) % RETEST_RUNS] or many
 
 
 def lacks(of_peers: Mapping[Key, float], effect: float = EFFECT, *, most: float = MOST_LACK) -> dict[Key, float]:
-    """By how much each leaf must lie below the others of its way: the practical effect, or what leaves differ anyway.
+    """Loss below the others of its way from which each leaf is slow: the practical effect, or the usual scatter.
 
     On static routes pairs meet on the cables inside a large fabric, at some leaves more than at others.
     """
@@ -244,7 +245,7 @@ def _two_groups(slower: Sequence[float], faster: Sequence[float]) -> bool:
 def control_leaves(
     chosen: Sequence[Key], of_peers: Mapping[Key, float], offered: Mapping[Key, float], doubted: Collection[Key] = ()
 ) -> list[Key]:
-    """As many other leaves to measure beside the suspects, for each way: of about as many nodes, and usual ones.
+    """Usual leaves to measure beside the suspects, as many for each way, and with about as many nodes.
 
     `doubted`: leaves that are slow or may be; they serve only where there are no others.
     """
@@ -265,7 +266,7 @@ def compared(
     doubted: Collection[Key] = (),
     *,
     ago: int = 0,
-) -> list[Compared]:
+) -> list[LeafRatio]:
     """Leaves that were measured `RETEST_RUNS` times, each alone under load, against each other, run by run.
 
     Slow leaves are excluded from the comparison as long as other leaves are left: those of `doubted` at first, then
@@ -290,7 +291,7 @@ def _against(
     again: Mapping[Key, Sequence[Load]],
     offered: Mapping[Key, float],
     without: Collection[Key],
-) -> Compared | None:
+) -> LeafRatio | None:
     """The runs of one look at a leaf, each against those of others that were measured about then."""
     peers = {other for other in again if other != key and other[1] is key[1] and other not in without}
     runs: list[tuple[float, float]] = []
@@ -301,7 +302,7 @@ def _against(
         if not wanted:
             return None
         runs.append((rates[key].bytes_per_s, wanted))
-    return Compared(
+    return LeafRatio(
         key=key,
         ratio=paired_ratio(runs, CONFIDENCE),
         rates=tuple(rate for rate, _ in runs),

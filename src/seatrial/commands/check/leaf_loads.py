@@ -27,7 +27,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[str, ...]
     apart: bool
     number: int
-    """Of the round: how many under load were measured before it."""
+    """The number of the round: how many under load were measured before it."""
     absent: int = 0
     """Nodes of the leaf that took no part in it."""
 
@@ -64,10 +64,10 @@ def carried(flows: Sequence[Measurement]) -> float:
 
 
 def loads(rounds: Sequence[Sequence[Measurement]], leaf_of: Mapping[str, str]) -> dict[Key, list[Load]]:
-    """Of each leaf and way: the rounds in which as many of its nodes took part as ever did, one after the other.
+    """The rounds of each leaf and way in which as many of its nodes took part as ever did, in order of time.
 
-    Where there are three leaves or more, the partners must be on two at least: with one, its uplink is loaded as much.
-    Of two leaves, what one sends is what the other receives: there only OUT is returned.
+    If there are three leaves or more, the partners must be on two at least: with one, its uplink is loaded as much. If
+    there are two, what one sends is what the other receives: only OUT is returned.
     """
     leaves = {leaf_of[name] for flows in rounds for one in flows for name in one.pair if name in leaf_of}
     found: defaultdict[Key, list[Load]] = defaultdict(list)
@@ -108,7 +108,7 @@ def _fullest(many: Sequence[Load]) -> list[Load]:
 
 
 def apart(many: Sequence[Load]) -> list[Load]:
-    """Those in which no other leaf was under load."""
+    """The rounds in which no other leaf was under load."""
     return [one for one in many if one.apart]
 
 
@@ -126,17 +126,17 @@ class Alone(msgspec.Struct, frozen=True, kw_only=True):
 
     of_node: NodeRates
     of_leaf: Mapping[Key, float]
-    """Of nodes in rounds with one pair a leaf: a floor for its other nodes, which were measured among many only."""
+    """Rate of a leaf's nodes in rounds with one pair a leaf: a floor for nodes that were measured only among many."""
     usual: float
     leaf_of: Mapping[str, str]
 
     def rate(self, node: str, way: Direction) -> float:
-        """Of one node; the usual one for a node of which nothing is known."""
+        """The rate of one node; the usual rate for a node of which nothing is known."""
         known = self.of_node.get((node, way), 0.0)
         return max(known, self.of_leaf.get((self.leaf_of.get(node, ""), way), 0.0)) or self.usual
 
     def pair(self, pair: Pair) -> float:
-        """Of one pair: what the lesser of the two reaches."""
+        """The rate of one pair: the lesser of what its two nodes reach."""
         return min(self.rate(pair[0], Direction.OUT), self.rate(pair[1], Direction.IN))
 
 
@@ -146,7 +146,9 @@ def could(load: Load, alone: Alone) -> float:
 
 
 def node_rates(evidence: Mapping[Pair, MeasuredPair]) -> NodeRates:
-    """From the single pairs of a check: of each node the median of the better half, since some have a slow partner."""
+    """Rates of nodes from the single pairs of a check: of each node the median of the better half, since some have a
+    slow partner.
+    """
     values: defaultdict[tuple[str, Direction], list[float]] = defaultdict(list)
     for (source, target), known in evidence.items():
         if runs := deciding(known.bandwidth):
@@ -157,7 +159,7 @@ def node_rates(evidence: Mapping[Pair, MeasuredPair]) -> NodeRates:
 
 
 def rates_alone(of_node: NodeRates, rounds: Sequence[Sequence[Measurement]], leaf_of: Mapping[str, str]) -> Alone:
-    """From single pairs, and from rounds with one pair a leaf."""
+    """The rates of nodes and leaves from single pairs, and from rounds with one pair a leaf."""
     light: defaultdict[Key, list[float]] = defaultdict(list)
     for one in (one for flows in rounds if is_light(flows, leaf_of) for one in flows):
         light[leaf_of[one.source], Direction.OUT].append(run_value(one))

@@ -8,7 +8,7 @@ from seatrial.archive.reader import read_entries
 from seatrial.commands.check.assessment import Assessment, on_one_machine
 from seatrial.commands.check.leaf_comparison import EFFECT, MOST_SUSPECTS, control_leaves, may_hide
 from seatrial.commands.check.leaf_loads import FEWEST_FLOWS, WAYS, Key, NodeRates, each_apart, node_rates
-from seatrial.commands.check.loaded_scene import Scene, scene_of
+from seatrial.commands.check.loaded_scene import LoadState, scene_of
 from seatrial.commands.check.survey_plan import recorded_rounds
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.drift.peer_groups import one_kernel
@@ -37,11 +37,11 @@ from seatrial.pairs.separate_rounds import cables_known, on_two_levels
 from seatrial.pairs.survey import BANDWIDTH, thinned
 
 SHARE = 0.2
-"""Of the rounds and of the time of the survey: what the first rounds under load may take ..."""
+"""Share of the rounds and of the time of the survey that the first rounds under load may take."""
 LEAST_S = 10.0
-"""... or this long, where the survey was short."""
+"""The time that the first rounds under load may take if the survey was short."""
 ONE_KERNEL_BYTES_PER_S = 0.5e9
-"""Where nodes share a kernel, all pairs together must stay below this, or its cores may be the bottleneck. On 2 cores,
+"""All pairs of nodes that share a kernel must stay below this together, or its cores may be the bottleneck. On 2 cores,
 4 streams of 117 MB/s over trunks of half that together carried 50 % of it, as they should; more was not tried."""
 
 MOST_STEPS = 3
@@ -198,11 +198,11 @@ class _Stage:
                 return False
         return True
 
-    def _seen(self, of_node: NodeRates) -> Scene:
+    def _seen(self, of_node: NodeRates) -> LoadState:
         """All that is known by now."""
         return scene_of(self._measurer.measurements, of_node, self._recorded.fabric.leaf_of, self._effect)
 
-    def _meet_inside(self, scene: Scene) -> bool:
+    def _meet_inside(self, scene: LoadState) -> bool:
         """Whether none of the worst is slow alone, and there are more leaves than are measured one by one."""
         slow = any(leaf.latest.slow(leaf.least) for leaf in scene.looks(self._effect))
         return len(self._leaves) > MOST_LEAVES and not slow
@@ -221,7 +221,7 @@ class _Stage:
         many = len(self._seen(of_node).doubted) > MOST_SUSPECTS
         return not many or self._repeat(keys, OTHER_PARTNERS, MOST_STEPS + SECOND_LOOKS + 1, first=1)
 
-    def _look(self, chosen: Sequence[Key], scene: Scene, step: int) -> bool:
+    def _look(self, chosen: Sequence[Key], scene: LoadState, step: int) -> bool:
         """`RETEST_RUNS` runs of each of these leaves and of others. False where the time was over first."""
         keys = [*chosen, *control_leaves(chosen, scene.of_peers, scene.offered, scene.doubted)]
         names = ", ".join(dict.fromkeys(leaf for leaf, _ in chosen))

@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.commands.check.leaf_comparison import (
     EFFECT,
-    Compared,
+    LeafRatio,
     compared,
     lacks,
     lacks_alone,
@@ -33,23 +33,24 @@ from seatrial.model.measurement import Measurement
 from seatrial.statistics.estimates import median
 
 RUNS_ERROR = 2.5
-"""In scatters of a run: (4.03 + 2.02) / sqrt(6), Student's t of 5 degrees of freedom for the interval and for 95 %."""
+"""The error of a run in scatters: (4.03 + 2.02) / sqrt(6), Student's t of 5 degrees of freedom for the interval and for
+95 %."""
 
 
 class Looks(msgspec.Struct, frozen=True, kw_only=True):
     """The last two looks at a leaf, of six runs each."""
 
-    latest: Compared
-    earlier: Compared | None
+    latest: LeafRatio
+    earlier: LeafRatio | None
     """None: there was one look only."""
     least: float
-    """By how much it must lie below its peers."""
+    """The share by which it must lie below its peers."""
     suspect: bool
     """Whether it was measured again since it carried less, and not to compare others with it."""
 
     @property
     def slow(self) -> bool:
-        """For certain, and not only for some seconds: traffic of other jobs that shares an uplink pauses."""
+        """Whether it is slow for certain, and not only for some seconds: traffic of other jobs on an uplink pauses."""
         looked_slow = self.earlier is not None and self.earlier.ratio.value < 1 - self.least
         return looked_slow and self.latest.slow(self.least)
 
@@ -60,7 +61,7 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
         return self.earlier is None and (doubtful or self.latest.slow(self.least))
 
 
-class Scene(msgspec.Struct, frozen=True, kw_only=True):
+class LoadState(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the rounds under load by now: for the judgement, and to choose what to measure again."""
 
     rounds: Sequence[Sequence[Measurement]]
@@ -70,7 +71,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """What the nodes of each leaf that took part reach one at a time, added up."""
     of_peers: Mapping[Key, float]
     lack: Mapping[Key, float]
-    """By how much each must lie below its peers; see `leaf_comparison.lacks`."""
+    """The share by which each must lie below its peers; see `leaf_comparison.lacks`."""
     low: Sequence[Key]
     """Leaves below that line, the worst first."""
     slower_group: Sequence[Key]
@@ -105,12 +106,12 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
         then than in later rounds."""
         return self.lack.get(key, effect)
 
-    def compared(self, *, ago: int = 0) -> list[Compared]:
+    def compared(self, *, ago: int = 0) -> list[LeafRatio]:
         """`leaf_comparison.compared` with all of this."""
         return compared(self.found, self.offered, self.lack, self.doubted, ago=ago)
 
     def looks(self, effect: float) -> list[Looks]:
-        """Of the leaves that were measured again."""
+        """The looks at the leaves that were measured again."""
         earlier = {leaf.key: leaf for leaf in self.compared(ago=1)}
         suspects = {*self.low} | (self.found.keys() - self.lack.keys())
         return [
@@ -126,7 +127,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
 def scene_of(
     measurements: Sequence[Measurement], of_node: NodeRates, leaf_of: Mapping[str, str], effect: float = EFFECT
-) -> Scene:
+) -> LoadState:
     """All numbers that follow from the measurements of a run. `of_node`: as `leaf_loads.node_rates`."""
     rounds = rounds_of(measurements)
     alone = rates_alone(of_node, rounds, leaf_of)
@@ -135,7 +136,7 @@ def scene_of(
     one_by_one = each_apart(found)
     of_peers = shares(found, offered)
     lack = lacks_alone(of_peers, found, offered, effect) if one_by_one else lacks(of_peers, effect)
-    return Scene(
+    return LoadState(
         rounds=rounds,
         alone=alone,
         found=found,

@@ -25,7 +25,7 @@ from seatrial.pairs.next_pairs import Known, next_pairs
 from seatrial.pairs.separate_rounds import cables_known, on_shared_cables
 
 PAIRS_PER_CONTROL = 16
-"""Where many suspects are measured again, as many more controls: other jobs' traffic disturbs some of them."""
+"""One more control is measured for this many suspects: other jobs' traffic disturbs some of the controls."""
 WIDE_PARTS = (SubjectKind.NODE, *BUNDLES)
 SINGLE_PAIRS = 2
 """Suspects that are single pairs, for whose ends there are controls."""

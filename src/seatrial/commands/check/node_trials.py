@@ -15,9 +15,9 @@ REPETITIONS, REPETITIONS_OF_SHARED = 3, 2
 AT_ONCE_S = 15.0
 """Longest time for the trials of all nodes at once, and again for those out of line."""
 ONE_NODE_S, LEAST_S = 2.5, 10.0
-"""Where nodes share cores and one is measured after the other: for each node, and at least for all."""
+"""Time for each node if nodes share cores and are measured one after the other, and the least time for all."""
 AGAIN_S = 4.0
-"""The same of each node that is measured again, or beside those: six repetitions."""
+"""Time for each node that is measured again, or beside those: six repetitions."""
 
 
 def try_nodes(frame: Run, settings: CheckSettings, deadline: float) -> None:

@@ -210,7 +210,7 @@ MARGIN = 1.5
 
 
 def powers(references: References, suspicion: Suspicion) -> tuple[Power, ...]:
-    """Of bandwidth and of latency, where either was compared with peers."""
+    """The power of bandwidth and of latency, as far as they were compared with peers."""
     if not references.alike:
         return ()
     resolutions = {one.metric: one for one in (suspicion.located.resolutions if suspicion.located else ())}

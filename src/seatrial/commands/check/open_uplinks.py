@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence, Set
 import msgspec
 
 from seatrial.commands.check.leaf_loads import Key, apart, loads, rounds_of
-from seatrial.commands.check.loaded_scene import Looks, Scene
+from seatrial.commands.check.loaded_scene import LoadState, Looks
 from seatrial.judgement.wording import WAYS
 from seatrial.locate.thresholds import RETEST_RUNS
 from seatrial.model.measurement import Measurement
@@ -26,7 +26,7 @@ class OpenUplinks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_uplinks(
-    looks: Sequence[Looks], scene: Scene, measurements: Sequence[Measurement], leaf_of: Mapping[str, str]
+    looks: Sequence[Looks], scene: LoadState, measurements: Sequence[Measurement], leaf_of: Mapping[str, str]
 ) -> OpenUplinks:
     """All that keep the run from being a PASS. `looks`: at the leaves that were measured again."""
     slow = {leaf.latest.key for leaf in looks if leaf.slow}
@@ -40,7 +40,7 @@ def open_uplinks(
     return OpenUplinks(leaves=tuple(dict.fromkeys(names)), notes=tuple(notes))
 
 
-class Undecided(msgspec.Struct, frozen=True, kw_only=True):
+class UndecidedLeaf(msgspec.Struct, frozen=True, kw_only=True):
     """A leaf that looked slow under load and was neither confirmed nor cleared."""
 
     key: Key
@@ -56,7 +56,7 @@ class Undecided(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _undecided(looks: Sequence[Looks], scene: Scene, slow: Set[Key]) -> list[Undecided]:
+def _undecided(looks: Sequence[Looks], scene: LoadState, slow: Set[Key]) -> list[UndecidedLeaf]:
     left = [leaf for one in looks if (leaf := _left_open(one))]
     again = {leaf.latest.key for leaf in looks}
     if again and not slow:
@@ -65,10 +65,10 @@ def _undecided(looks: Sequence[Looks], scene: Scene, slow: Set[Key]) -> list[Und
     if again:
         why = ": not decided, it was not measured again; repair what is named and run the check again"
     rest = [key for key in scene.low if key not in again]
-    return left + [Undecided(key=key, ratio=scene.of_peers[key], why=why) for key in rest]
+    return left + [UndecidedLeaf(key=key, ratio=scene.of_peers[key], why=why) for key in rest]
 
 
-def _left_open(leaf: Looks) -> Undecided | None:
+def _left_open(leaf: Looks) -> UndecidedLeaf | None:
     """What two looks at a leaf leave open, if they do."""
     latest, earlier, least = leaf.latest, leaf.earlier, leaf.least
     worse = min((look for look in (earlier, latest) if look), key=lambda look: look.ratio.value)
@@ -78,21 +78,21 @@ def _left_open(leaf: Looks) -> Undecided | None:
     if earlier and (earlier.slow(least) or latest.slow(least)):
         better = max(earlier.ratio.value, latest.ratio.value)
         why = f"{runs}, and {share(better)} in another {RETEST_RUNS}: not decided, traffic of other jobs or a fault "
-        return Undecided(key=latest.key, ratio=worse.ratio.value, why=f"{why}that comes and goes")
+        return UndecidedLeaf(key=latest.key, ratio=worse.ratio.value, why=f"{why}that comes and goes")
     if latest.slow(least):
-        return Undecided(key=latest.key, ratio=latest.ratio.value, why=f"{runs}: not decided, {NO_TIME}")
+        return UndecidedLeaf(key=latest.key, ratio=latest.ratio.value, why=f"{runs}: not decided, {NO_TIME}")
     if not leaf.suspect or not latest.perhaps(least) or (earlier and latest.by_partners(earlier, least)):
         return None
     why = f": not decided, {RETEST_RUNS} more runs did not settle it"
-    return Undecided(key=latest.key, ratio=latest.ratio.value, why=why)
+    return UndecidedLeaf(key=latest.key, ratio=latest.ratio.value, why=why)
 
 
-def _group(slow: Set[Key], scene: Scene) -> list[Key]:
+def _group(slow: Set[Key], scene: LoadState) -> list[Key]:
     """The slower one of two groups of uplinks, unless each of it was confirmed as slow for itself."""
     return [] if slow >= {*scene.slower_group} else [*scene.slower_group]
 
 
-def _group_note(group: Sequence[Key], scene: Scene) -> str:
+def _group_note(group: Sequence[Key], scene: LoadState) -> str:
     way = group[0][1]
     slower = [key for key in group if key[1] is way]
     rates = {key: median([load.bytes_per_s for load in apart(many)]) for key, many in scene.found.items()}
@@ -107,7 +107,7 @@ def _group_note(group: Sequence[Key], scene: Scene) -> str:
     )
 
 
-def _missing(measurements: Sequence[Measurement], scene: Scene, leaf_of: Mapping[str, str]) -> list[str]:
+def _missing(measurements: Sequence[Measurement], scene: LoadState, leaf_of: Mapping[str, str]) -> list[str]:
     """Leaves whose nodes were under load, but in no complete round."""
     if len({leaf for leaf, _ in scene.found}) < 2:
         return []

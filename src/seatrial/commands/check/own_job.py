@@ -61,12 +61,12 @@ class Setting(NamedTuple):
     """A variable whose value makes a job slow."""
 
     name: str
-    slows: Callable[[str, "Scene"], bool]
+    slows: Callable[[str, "JobSetup"], bool]
     kind: FindingKind
     effect: str
 
 
-class Scene(NamedTuple):
+class JobSetup(NamedTuple):
     """What a value is compared with."""
 
     adapters: frozenset[str]
@@ -79,7 +79,7 @@ def _words(value: str) -> frozenset[str]:
     return frozenset(word.strip().partition(";")[0].lower() for word in value.lstrip("^").split(",") if word.strip())
 
 
-def _without_adapters(value: str, scene: Scene) -> bool:
+def _without_adapters(value: str, scene: JobSetup) -> bool:
     """UCX_TLS that leaves no transport over the adapters."""
     named = [word for word in _words(value) if word.startswith(INFINIBAND)]
     if value.startswith("^"):
@@ -87,7 +87,7 @@ def _without_adapters(value: str, scene: Scene) -> bool:
     return bool(scene.adapters) and not named
 
 
-def _other_devices(value: str, scene: Scene) -> bool:
+def _other_devices(value: str, scene: JobSetup) -> bool:
     names = _words(value)
     return (
         bool(scene.adapters)
@@ -96,15 +96,15 @@ def _other_devices(value: str, scene: Scene) -> bool:
     )
 
 
-def _only_tcp(value: str, scene: Scene) -> bool:
+def _only_tcp(value: str, scene: JobSetup) -> bool:
     return bool(scene.adapters) and bool(_words(value)) and _words(value) <= TCP_PROVIDERS
 
 
-def _tcp_fabric(value: str, scene: Scene) -> bool:
+def _tcp_fabric(value: str, scene: JobSetup) -> bool:
     return bool(scene.adapters) and "tcp" in value.lower().replace(":", ",").split(",")
 
 
-def _ob1_over_tcp(value: str, scene: Scene) -> bool:
+def _ob1_over_tcp(value: str, scene: JobSetup) -> bool:
     return (
         bool(scene.adapters)
         and _ob1(scene)
@@ -114,23 +114,23 @@ def _ob1_over_tcp(value: str, scene: Scene) -> bool:
     )
 
 
-def _no_shared_memory(value: str, scene: Scene) -> bool:
+def _no_shared_memory(value: str, scene: JobSetup) -> bool:
     """Open MPI's ob1 then sends messages inside a node through the network."""
     words = _words(value)
     lacks = words & {"vader", "sm"} if value.startswith("^") else not words & {"vader", "sm", "smcuda"}
     return scene.ranks_per_node > 1 and (_ob1(scene) or not scene.adapters) and bool(lacks)
 
 
-def _ob1(scene: Scene) -> bool:
+def _ob1(scene: JobSetup) -> bool:
     return scene.variables.get("OMPI_MCA_pml", "") == "ob1"
 
 
-def _is_off(value: str, scene: Scene) -> bool:
+def _is_off(value: str, scene: JobSetup) -> bool:
     """A rank that is alone on its node needs no binding."""
     return scene.ranks_per_node > 1 and value.strip().lower().partition(":")[0] in OFF
 
 
-def _at_the_first_thread(value: str, scene: Scene) -> bool:
+def _at_the_first_thread(value: str, scene: JobSetup) -> bool:
     """OpenMP 5.2, 10.1.3: with the policy primary (formerly master), all threads get the place of the first one.
 
     Without OMP_PLACES, or with places as small as a core, that is one core. `false` is the default, and no fault.
@@ -167,7 +167,7 @@ def _of_variables(own: OwnJob, facts: Mapping[str, NodeFacts]) -> Iterator[Findi
     ranks = by_node(own.ranks)
     per_node = max((len(there) for there in ranks.values()), default=1)
     adapters = frozenset(hca.name for known in facts.values() for hca in known.active_hcas)
-    scene = Scene(adapters, per_node, own.variables)
+    scene = JobSetup(adapters, per_node, own.variables)
     for setting in SETTINGS:
         value = own.variables.get(setting.name, "")
         if not value or not setting.slows(value, scene):

@@ -21,7 +21,7 @@ BELOW, ABOVE, UNKNOWN = 1, 2, -1
 """Sides of a line: worse than it allows; clearly better; not compared yet."""
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class JudgedPair(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One metric of one pair: the verdict and what it follows from. `bandwidth_reason` and `latency_reason` word it."""
 
     verdict: Verdict
@@ -44,8 +44,10 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Whether it was measured again as far as the plan went, and is not decided."""
         return self.verdict is Verdict.INCONCLUSIVE and not self.unproved
 
-    def decided(self, verdict: Verdict, why: str = "", *, unproved: bool = False, refuted: bool = False) -> "Judged":
-        """The same with another verdict, and why."""
+    def decided(
+        self, verdict: Verdict, why: str = "", *, unproved: bool = False, refuted: bool = False
+    ) -> "JudgedPair":
+        """A copy with another verdict, and why."""
         return msgspec.structs.replace(
             self,
             verdict=verdict,
@@ -56,8 +58,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             refuted=refuted,
         )
 
-    def opened(self, why: str, *, unproved: bool = False, refuted: bool = False) -> "Judged":
-        """The same, not decided: INCONCLUSIVE, and why."""
+    def opened(self, why: str, *, unproved: bool = False, refuted: bool = False) -> "JudgedPair":
+        """A copy that is not decided: INCONCLUSIVE, and why."""
         return self.decided(Verdict.INCONCLUSIVE, why, unproved=unproved, refuted=refuted)
 
 
@@ -65,19 +67,19 @@ class MetricVerdicts:
     """Verdicts on one metric of all pairs of a growing run."""
 
     def __init__(self) -> None:
-        self.judged: dict[Pair, Judged] = {}
+        self.judged: dict[Pair, JudgedPair] = {}
         """Sorted by pair."""
         self.slow: set[Pair] = set()
         self.above_gate: set[Pair] = set()
         self.measured = 0
         """Pairs with a number."""
-        self._lines = _Comparison()
+        self._lines = _PairComparison()
 
     def update(
         self,
         numbers: Mapping[Pair, tuple[float | None, bool]],
         lines: Mapping[bool, PeerLine | None],
-        judge: Callable[[Pair, bool, bool], Judged],
+        judge: Callable[[Pair, bool, bool], JudgedPair],
     ) -> tuple[set[Pair], set[Pair]]:
         """Judge the pairs again whose numbers changed, and those for which the new lines make a difference.
 
@@ -96,7 +98,7 @@ class MetricVerdicts:
             self.judged = dict(sorted(self.judged.items()))
         return joined, left
 
-    def _replace(self, pair: Pair, judged: Judged, joined: set[Pair], left: set[Pair]) -> None:
+    def _replace(self, pair: Pair, judged: JudgedPair, joined: set[Pair], left: set[Pair]) -> None:
         old = self.judged.get(pair)
         self.judged[pair] = judged
         self.measured += (judged.estimate is not None) - (old is not None and old.estimate is not None)
@@ -110,7 +112,7 @@ class MetricVerdicts:
             (joined if judged.clear else left).add(pair)
 
 
-class _Comparison:
+class _PairComparison:
     """Numbers of pairs beside a line, as arrays: 60,000 comparisons take less than a millisecond."""
 
     def __init__(self) -> None:
@@ -151,20 +153,20 @@ class _Comparison:
         return [(self._pairs[row], self._sides[row] & BELOW > 0, self._sides[row] & ABOVE > 0) for row in rows]
 
 
-def judge_bandwidth(pair: Pair, known: MeasuredPair, references: References, below: bool, clear: bool) -> Judged:
+def judge_bandwidth(pair: Pair, known: MeasuredPair, references: References, below: bool, clear: bool) -> JudgedPair:
     """Compared with the gate first, then with the peers, then with the limit.
 
     `below`: worse than its peers by more than the line allows. `clear`: not worse than them by half of that.
     """
     estimate, first = known.bandwidth_estimate, known.first_bandwidth
     if estimate is None or first is None:
-        return Judged(verdict=Verdict.NOT_RUN)
+        return JudgedPair(verdict=Verdict.NOT_RUN)
     limit = references.limits.get(pair)
     above = against_gate(estimate, limit, known.slowest_window_bytes_per_s)
     if above:
-        return Judged(verdict=above, estimate=estimate, above_gate=True)
+        return JudgedPair(verdict=above, estimate=estimate, above_gate=True)
     below_limit = limit is not None and first < limit_floor(limit)
-    return Judged(
+    return JudgedPair(
         verdict=Verdict.SLOW if below or below_limit else Verdict.PASS,
         estimate=estimate,
         clear=clear and not below_limit,
@@ -172,11 +174,11 @@ def judge_bandwidth(pair: Pair, known: MeasuredPair, references: References, bel
     )
 
 
-def judge_latency(known: MeasuredPair, below: bool, clear: bool) -> Judged:
+def judge_latency(known: MeasuredPair, below: bool, clear: bool) -> JudgedPair:
     """Compared with pairs of the same distance; there is no limit for latency yet."""
     if known.latency_estimate is None:
-        return Judged(verdict=Verdict.NOT_RUN)
-    return Judged(verdict=Verdict.SLOW if below else Verdict.PASS, estimate=known.latency_estimate, clear=clear)
+        return JudgedPair(verdict=Verdict.NOT_RUN)
+    return JudgedPair(verdict=Verdict.SLOW if below else Verdict.PASS, estimate=known.latency_estimate, clear=clear)
 
 
 def limit_floor(limit: Limit | None) -> float:
@@ -184,12 +186,12 @@ def limit_floor(limit: Limit | None) -> float:
     return LIMIT_FLOOR * limit.limit_bytes_per_s if limit else 0.0
 
 
-def bandwidth_reason(pair: Pair, judged: Judged, known: MeasuredPair, references: References) -> str:
+def bandwidth_reason(pair: Pair, judged: JudgedPair, known: MeasuredPair, references: References) -> str:
     """The verdict on a pair's bandwidth in words."""
     return _with_remark(_bandwidth_words(pair, known, references), judged)
 
 
-def latency_reason(pair: Pair, judged: Judged, references: References) -> str:
+def latency_reason(pair: Pair, judged: JudgedPair, references: References) -> str:
     """The verdict on a pair's latency in words."""
     if judged.estimate is None:
         return _with_remark("latency not measured", judged)
@@ -198,7 +200,7 @@ def latency_reason(pair: Pair, judged: Judged, references: References) -> str:
     return _with_remark(f"latency {duration(judged.estimate.value)}, {times}", judged)
 
 
-def _with_remark(words: str, judged: Judged) -> str:
+def _with_remark(words: str, judged: JudgedPair) -> str:
     return f"{words}; {judged.remark}" if judged.remark else words
 
 

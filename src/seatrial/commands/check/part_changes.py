@@ -30,7 +30,7 @@ WAYS_OF = {
 }
 LINK_KINDS = (FindingKind.SLOW_LINK, FindingKind.UNSTABLE_LINK)
 FEWEST_ROWS = 12
-"""With fewer values nothing can be significant."""
+"""Fewer values can show nothing significant."""
 
 
 class Timed(msgspec.Struct, frozen=True, gc=False):
@@ -90,7 +90,7 @@ def timed(measurements: Iterable[Measurement]) -> list[Timed]:
 
 
 def _unwaited(values: Sequence[Timed]) -> list[Timed]:
-    """The same values less any that is low because a rank waited for a processor, whatever other ranks waited.
+    """The values without any that is low because a rank waited for a processor, whatever other ranks waited.
 
     A stretch of low values may be chance where all ranks wait for most of the time, as single bad runs are.
     """
@@ -101,7 +101,7 @@ def _unwaited(values: Sequence[Timed]) -> list[Timed]:
 
 
 def _alike(values: Sequence[Timed]) -> list[Timed]:
-    """The same values less what fewer pairs at once improve, so that contention in the survey is not a change.
+    """The values without what fewer pairs at once improve, so that contention in the survey is not a change.
 
     A pair that is better with fewer at once than it ever was in the survey is moved down to its best there. One that is
     worse is left as it is: fewer at once make nothing worse. Pairs that the survey did not measure count only if as
@@ -169,7 +169,7 @@ def with_changes(
 
 
 def _of_way(pairs: frozenset[Pair], change: Change, way: Direction) -> frozenset[Pair]:
-    """Of a node that changed in both directions, the pairs that it sends or receives; of an uplink all."""
+    """The pairs that a node which changed in both directions sends or receives; all pairs of an uplink."""
     if change.subject.kind is not SubjectKind.NODE:
         return pairs
     return frozenset(pair for pair in pairs if pair[0 if way is Direction.OUT else 1] == change.subject.name)

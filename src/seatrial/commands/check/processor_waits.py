@@ -15,11 +15,11 @@ from seatrial.statistics.estimates import median
 from seatrial.statistics.rank_sum import rank_sum_tail
 
 ERROR_RATE = 0.01
-"""Of nodes whose ranks wait no longer than others, this share is taken for one that does."""
+"""Share of the nodes whose ranks wait no longer than others that is mistaken for nodes whose ranks do."""
 CROWDED = 0.9
-"""Of the time: where a rank waits this long, the little that is left of a core decides what a run delivers."""
+"""Share of the time: if a rank waits this long, the little that is left of a core decides what a run delivers."""
 LEAST_EXCESS = 0.05
-"""Of the time: a rank that waits less than this longer than its peers is worth no word."""
+"""Share of the time: a wait that exceeds those of the peers by less is not mentioned."""
 TIMES_PEERS = 2
 """A rank that waits less than this many times as long as its peers shares with them what takes their processors."""
 EXPLAINED = 0.75
@@ -27,7 +27,7 @@ EXPLAINED = 0.75
 some milliseconds also keeps its partner waiting, so that a little more is lost than the waits alone."""
 
 Ends = tuple[float, float]
-"""Of one run the shares of its time for which the ranks of source and target had no processor."""
+"""Shares of a run's time for which the ranks of source and target had no processor."""
 
 
 def explained(share_of_reference: float, waited: float, beside: float = 0.0) -> bool:
@@ -61,7 +61,7 @@ class LongWaits(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The waits in words."""
         return (
             f"the rank of {self.node} waited {share(min(self.own, 1.0))} of the time for a processor, "
             f"those of its peers {share(min(self.peers, 1.0))}"
@@ -77,7 +77,7 @@ class RankWaits:
         self._good = good
 
     def longest(self, nodes: Collection[str], pairs: Collection[Pair]) -> LongWaits | None:
-        """Of these nodes the one whose rank waited longest in runs of these pairs; None where none waited longer."""
+        """The node of these whose rank waited longest in runs of these pairs; None if none waited longer."""
         long = [waits for node in sorted(nodes) if (waits := self._long(node, pairs)) is not None]
         return max(long, key=lambda waits: waits.own - waits.peers, default=None)
 

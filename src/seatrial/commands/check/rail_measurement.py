@@ -19,7 +19,7 @@ REPETITIONS_A_TURN = 3
 
 
 def rail_manners(library: str, facts: Sequence[NodeFacts]) -> dict[str, StartManner]:
-    """By rail: how to start a probe that uses it alone; none where nodes share fewer than two, or it is not known."""
+    """Rail -> how to start a probe that uses it alone; empty if nodes share fewer than two, or the way is unknown."""
     if len(facts) < 2:
         return {}
     rails = shared_rails(facts[0], facts[1]).rails

@@ -87,7 +87,7 @@ def _pair(text: str) -> Pair:
 
 
 def _pooled(known: Sequence[Mapping[int, float]]) -> tuple[float, ...]:
-    """In each run the median over pairs; NaN where a run has none."""
+    """The median over pairs in each run; NaN if a run has none."""
     count = 1 + max(repetition for one in known for repetition in one)
     by_run = [[one[number] for one in known if number in one] for number in range(count)]
     return tuple(median(values) if values else math.nan for values in by_run)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.check.pair_verdicts import Judged
+from seatrial.commands.check.pair_verdicts import JudgedPair
 from seatrial.commands.check.suspects import Suspicion, is_part
 from seatrial.judgement.wording import who
 from seatrial.locate.evidence import MeasuredPair, Pair
@@ -81,7 +81,7 @@ def _split(
     )
 
 
-def _opened(judged: Mapping[Pair, Judged], suspects: Sequence[PartSuspect]) -> dict[Pair, Judged]:
+def _opened(judged: Mapping[Pair, JudgedPair], suspects: Sequence[PartSuspect]) -> dict[Pair, JudgedPair]:
     pairs = {pair for suspect in suspects for pair in suspect.pairs}
     return {
         pair: one.opened(OPEN, unproved=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.check.pair_verdicts import Judged, limit_floor
-from seatrial.commands.check.second_look import LOOKS_BETWEEN_TRAFFIC, Outcome, SecondLook, Verified
+from seatrial.commands.check.pair_verdicts import JudgedPair, limit_floor
+from seatrial.commands.check.second_look import LOOKS_BETWEEN_TRAFFIC, RetestOutcome, SecondLook, Verified
 from seatrial.locate.evidence import SHORTEST_S, MeasuredPair, Pair
 from seatrial.locate.explanation import Blamed
 from seatrial.locate.references import References
@@ -33,7 +33,7 @@ class Proofs(msgspec.Struct, frozen=True, kw_only=True):
     open: tuple[Blamed, ...]
     busy: tuple[Blamed, ...] = ()
     """Confirmed, and the rank of a node waited for a processor for as much of the time as is lost."""
-    changed: Mapping[Pair, Judged]
+    changed: Mapping[Pair, JudgedPair]
     """Verdicts that differ from the survey's, or say more."""
     look: SecondLook
     turned: frozenset[Pair] = frozenset()
@@ -42,7 +42,7 @@ class Proofs(msgspec.Struct, frozen=True, kw_only=True):
 
 def prove_bandwidth(
     groups: Sequence[Blamed],
-    judged: Mapping[Pair, Judged],
+    judged: Mapping[Pair, JudgedPair],
     evidence: Mapping[Pair, MeasuredPair],
     retested: Collection[Pair],
     references: References,
@@ -70,10 +70,10 @@ def prove_bandwidth(
     )
     proofs = _Proofs(judged, look, lambda pair: on_shared_cables(pair, references.fabric))
     seen = [(group, look.of(group.pairs)) for group in _beside_others(groups, look, references.fabric)]
-    slow = {pair for group, verified in seen if verified.outcome is Outcome.CONFIRMED for pair in group.pairs}
+    slow = {pair for group, verified in seen if verified.outcome is RetestOutcome.CONFIRMED for pair in group.pairs}
     for group, verified in seen:
         rest = group.pairs - slow  # what is slow for certain elsewhere does not make this part unstable
-        proofs.take(group, look.of(rest) if rest and verified.outcome is Outcome.UNSTABLE else verified)
+        proofs.take(group, look.of(rest) if rest and verified.outcome is RetestOutcome.UNSTABLE else verified)
     proofs.look_at_controls(series.keys() - {pair for group in groups for pair in group.pairs})
     return proofs.made()
 
@@ -86,7 +86,7 @@ def _beside_others(groups: Sequence[Blamed], look: SecondLook, fabric: Wiring) -
     """
     confirmed: defaultdict[Component, list[tuple[Blamed, Verified]]] = defaultdict(list)
     for group in groups:
-        if (verified := look.of(group.pairs)).outcome is Outcome.CONFIRMED:
+        if (verified := look.of(group.pairs)).outcome is RetestOutcome.CONFIRMED:
             for part in group.components:
                 confirmed[part].append((group, verified))
     for group in groups:
@@ -113,7 +113,7 @@ def _as_good(pair: Verified, bundle: Verified) -> bool:
 
 def prove_latency(
     groups: Sequence[Blamed],
-    judged: Mapping[Pair, Judged],
+    judged: Mapping[Pair, JudgedPair],
     evidence: Mapping[Pair, MeasuredPair],
     retested: Collection[Pair],
     references: References,
@@ -137,26 +137,26 @@ def prove_latency(
     slow: list[Blamed] = []
     unstable: list[Blamed] = []
     left: list[Blamed] = []
-    result: dict[Pair, Judged] = {}
+    result: dict[Pair, JudgedPair] = {}
     for group in groups:
         verified = look.of(group.pairs)
-        if verified.outcome in (Outcome.UNSEEN, Outcome.CONFIRMED):
+        if verified.outcome in (RetestOutcome.UNSEEN, RetestOutcome.CONFIRMED):
             slow.append(group)
-        elif verified.outcome is Outcome.OPEN and verified.runs < RETEST_RUNS:
+        elif verified.outcome is RetestOutcome.OPEN and verified.runs < RETEST_RUNS:
             left.append(group)
             result |= {pair: judged[pair].opened(_why_open(verified)) for pair in group.pairs}
         else:
-            unstable += [group] if verified.outcome is Outcome.UNSTABLE else []
+            unstable += [group] if verified.outcome is RetestOutcome.UNSTABLE else []
             result |= {pair: judged[pair].decided(Verdict.PASS) for pair in group.pairs}
     return Proofs(slow=tuple(slow), unstable=tuple(unstable), open=tuple(left), changed=result, look=look)
 
 
 class _Proofs:
-    def __init__(self, judged: Mapping[Pair, Judged], look: SecondLook, shared: Callable[[Pair], bool]) -> None:
+    def __init__(self, judged: Mapping[Pair, JudgedPair], look: SecondLook, shared: Callable[[Pair], bool]) -> None:
         """`shared`: whether a pair crosses cables that other jobs use, too."""
         self._shared = shared
-        self._changed: dict[Pair, Judged] = {}
-        self._judged: Mapping[Pair, Judged] = ChainMap(self._changed, dict(judged))
+        self._changed: dict[Pair, JudgedPair] = {}
+        self._judged: Mapping[Pair, JudgedPair] = ChainMap(self._changed, dict(judged))
         self._look = look
         self._slow: list[Blamed] = []
         self._unstable: list[Blamed] = []
@@ -198,22 +198,22 @@ class _Proofs:
     def take(self, group: Blamed, verified: Verified) -> None:
         """One suspect of the survey with the outcome of its retest."""
         match self._outcome(group, verified):
-            case Outcome.UNSEEN:
+            case RetestOutcome.UNSEEN:
                 self._slow.append(group)
-            case Outcome.CONFIRMED:
+            case RetestOutcome.CONFIRMED:
                 self._certain |= {(part.kind, part.name) for part in group.components}
                 self._slow.append(group)
                 self._decide(group, Verdict.SLOW)
-            case Outcome.UNSTABLE:
+            case RetestOutcome.UNSTABLE:
                 self._unstable.append(group)
                 self._decide(group, Verdict.UNSTABLE)
-            case Outcome.OPEN if self._waited(group, verified):
+            case RetestOutcome.OPEN if self._waited(group, verified):
                 pass
-            case Outcome.OPEN:
+            case RetestOutcome.OPEN:
                 self._open.append(group)
                 for pair in group.pairs:
                     self._changed[pair] = self._judged[pair].opened(_why_open(verified))
-            case Outcome.REFUTED | Outcome.MIXED:
+            case RetestOutcome.REFUTED | RetestOutcome.MIXED:
                 for pair in sorted(group.pairs):
                     self._alone(pair, verified.outcome)
 
@@ -232,20 +232,20 @@ class _Proofs:
             )
         return True
 
-    def _outcome(self, group: Blamed, verified: Verified) -> Outcome:
+    def _outcome(self, group: Blamed, verified: Verified) -> RetestOutcome:
         """Traffic of one other job may fill a whole retest; a single pair on its way is convicted by two, and only if
         these did not meet traffic: several jobs together may leave it no pause.
 
         A bundle of cables whose every pair was slow need not be on one level: they meet different traffic.
         """
         shared = all(map(self._shared, group.pairs))
-        if group.is_own or (shared and group.is_wide and verified.outcome is Outcome.CONFIRMED):
+        if group.is_own or (shared and group.is_wide and verified.outcome is RetestOutcome.CONFIRMED):
             return verified.outcome
         outcome = verified.if_shared
         once = verified.runs < LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS
         doubtful = once or not verified.one_level
-        if outcome is Outcome.CONFIRMED and doubtful and shared and not group.components:
-            return Outcome.OPEN
+        if outcome is RetestOutcome.CONFIRMED and doubtful and shared and not group.components:
+            return RetestOutcome.OPEN
         return outcome
 
     def _decide(self, group: Blamed, verdict: Verdict) -> None:
@@ -253,25 +253,25 @@ class _Proofs:
             if not self._judged[pair].above_gate:
                 self._changed[pair] = self._judged[pair].decided(verdict)
 
-    def _alone(self, pair: Pair, part: Outcome) -> None:
+    def _alone(self, pair: Pair, part: RetestOutcome) -> None:
         """A pair of a part that is not at fault: by its own runs, or not decided."""
         before = self._judged[pair]
         verified = self._look.of([pair])
-        if verified.outcome is Outcome.UNSEEN:
+        if verified.outcome is RetestOutcome.UNSEEN:
             if before.verdict is Verdict.SLOW:
                 why = "not measured again; other pairs of the same part were good in the retest"
                 self._changed[pair] = before.opened(why, refuted=True)
             return
         alone = Blamed(frozenset(), frozenset([pair]))
         match self._outcome(alone, verified):
-            case Outcome.CONFIRMED:
+            case RetestOutcome.CONFIRMED:
                 self._changed[pair] = before.decided(Verdict.SLOW)
                 self._slow.append(alone)
-            case Outcome.REFUTED if verified.waited > verified.runs:
+            case RetestOutcome.REFUTED if verified.waited > verified.runs:
                 self._changed[pair] = before.opened(_why_open(verified))  # good runs among many that say nothing
-            case Outcome.REFUTED:
+            case RetestOutcome.REFUTED:
                 self._changed[pair] = before.decided(Verdict.PASS)
-            case Outcome.OPEN if self._waited(alone, verified):
+            case RetestOutcome.OPEN if self._waited(alone, verified):
                 pass
             case _:
                 self._changed[pair] = before.opened(_why_open(verified))
@@ -281,9 +281,9 @@ class _Proofs:
         """Pairs that were good in the survey: one bad retest leaves them undecided, and no part is reported for it."""
         for pair in pairs:
             outcome = self._look.of([pair]).outcome
-            if outcome is Outcome.CONFIRMED:
+            if outcome is RetestOutcome.CONFIRMED:
                 self._turned.add(pair)
-            if outcome in (Outcome.CONFIRMED, Outcome.UNSTABLE):
+            if outcome in (RetestOutcome.CONFIRMED, RetestOutcome.UNSTABLE):
                 why = "good in the survey; bad only when measured beside suspects"
                 self._changed[pair] = self._judged[pair].opened(why)
 
@@ -305,7 +305,7 @@ def _why_open(verified: Verified) -> str:
     if verified.runs < RETEST_RUNS:
         times = "once" if verified.runs == 1 else f"{verified.runs} times"
         return f"measured again {times}, and a proof takes {RETEST_RUNS} runs; give more time with --budget"
-    if verified.outcome is Outcome.CONFIRMED and verified.steady:
+    if verified.outcome is RetestOutcome.CONFIRMED and verified.steady:
         return "slow in one retest; traffic of other jobs on its cables can fill one, so it takes a second"
     if not verified.steady:
         return "its runs lie on several levels, as when traffic of other jobs shares its path"

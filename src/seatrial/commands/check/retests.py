@@ -33,7 +33,7 @@ class Growing(Protocol):
 
     @property
     def seed(self) -> int:
-        """For the order of the pairs."""
+        """The seed of the order of the pairs."""
 
     @property
     def wiring(self) -> Wiring | None:

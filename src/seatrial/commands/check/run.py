@@ -62,7 +62,7 @@ REPEATING_HELPS = 0.95
 REPEATING_S, REPEATING_SHARE = 30.0, 0.05
 """What a survey of more than two repetitions may take, at least and of the budget; the retest needs time, too."""
 OWN_JOB_SURVEY = 0.35
-"""Of the budget, where the answer is to come soon: without a retest it could name nothing."""
+"""Share of the budget for the survey if the answer is to come soon: without a retest it could name nothing."""
 LARGE = 64
 """Nodes from which on a check says what it takes before it asks for them."""
 NOBODY = "No node that is to return could be measured."
@@ -177,7 +177,7 @@ class Check(Run):
         self._asleep = hosts.asleep
         self.assessor = Assessor()
         self._scatter = math.inf
-        """Of healthy pairs, after the last repetition of the survey."""
+        """Scatter of healthy pairs, after the last repetition of the survey."""
         self.past: StoredSet | None = None
         """The runs of the baseline."""
 
@@ -235,7 +235,7 @@ class Check(Run):
         self.facts_after = self.read_facts(self.measurer.answering, layout.AFTER, "stopped answering during the run")
 
     def look_only(self, nodes: Sequence[str]) -> str:
-        """In a user's own job of a single node, which has no pair: its facts, and the job."""
+        """Read the facts of a user's own job on a single node, which has no pair, and look at the job."""
         self.allocate(nodes, allocation_s(self._settings.budget_s))
         self.progress.stage(f"Reading the facts of {nodes[0]}")
         self.facts = self.read_facts(nodes, layout.BEFORE, "did not answer")
@@ -243,7 +243,7 @@ class Check(Run):
         return "A single node has no pair: only its facts and the job were looked at."
 
     def _look_at_job(self) -> None:
-        """In a user's own job: how its ranks are started, and what its nodes did in earlier runs."""
+        """Record how the ranks of a user's own job are started, and what its nodes did in earlier runs."""
         if self._settings.answer_s is None:
             return
         self.progress.stage("Looking at the job, and at earlier runs of its nodes")

@@ -29,7 +29,7 @@ Runs = Mapping[int, float]
 EndsByRun = Mapping[int, Ends]
 
 
-class Outcome(enum.StrEnum):
+class RetestOutcome(enum.StrEnum):
     """How a second look at a suspect ended."""
 
     UNSEEN = "unseen"
@@ -45,7 +45,7 @@ class Outcome(enum.StrEnum):
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """`of_peers`: what it delivers as a share of its peers' in the same minutes; None where it is not known."""
 
-    outcome: Outcome
+    outcome: RetestOutcome
     of_peers: Estimate | None = None
     runs: int = 0
     steady: bool = True
@@ -56,14 +56,14 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """Further runs, which say nothing since ranks waited for a processor for as much of the time as is lost."""
 
     @property
-    def if_shared(self) -> Outcome:
+    def if_shared(self) -> RetestOutcome:
         """The outcome for what other jobs may use, too, a pair or a cable: only one level convicts it."""
-        if self.outcome is Outcome.UNSTABLE or (self.outcome is Outcome.CONFIRMED and not self.steady):
-            return Outcome.OPEN
+        if self.outcome is RetestOutcome.UNSTABLE or (self.outcome is RetestOutcome.CONFIRMED and not self.steady):
+            return RetestOutcome.OPEN
         return self.outcome
 
 
-UNSEEN = Verified(outcome=Outcome.UNSEEN)
+UNSEEN = Verified(outcome=RetestOutcome.UNSEEN)
 
 
 class SecondLook:
@@ -120,20 +120,20 @@ class SecondLook:
         if not own:
             measured = any(self._counting(pair) for pair in pairs)
             of_peers = _share(_by_run(seen.values(), _middle)) if seen else None
-            return Verified(outcome=Outcome.OPEN, of_peers=of_peers, waited=waited) if measured else UNSEEN
+            return Verified(outcome=RetestOutcome.OPEN, of_peers=of_peers, waited=waited) if measured else UNSEEN
         margins = {pair: self._margins(pair, runs) for pair, runs in own.items()}
         pooled, least = _by_run(own.values(), _middle), _by_run(margins.values(), _middle)
         outcome = self._outcome(pooled, least)
-        if outcome in (Outcome.CONFIRMED, Outcome.OPEN) and self._mixed(margins, least):
-            outcome = Outcome.MIXED
-        if outcome is Outcome.UNSTABLE and self._mostly_calm(own):
-            outcome = Outcome.MIXED
-        if outcome is Outcome.UNSTABLE:
+        if outcome in (RetestOutcome.CONFIRMED, RetestOutcome.OPEN) and self._mixed(margins, least):
+            outcome = RetestOutcome.MIXED
+        if outcome is RetestOutcome.UNSTABLE and self._mostly_calm(own):
+            outcome = RetestOutcome.MIXED
+        if outcome is RetestOutcome.UNSTABLE:
             bad = sum(
                 run < -self._swing for run in _by_run([self._whatever_beside(pair, own[pair]) for pair in own], _middle)
             )
             if bad < max(LEAST_SWING, SWING_SHARE * (len(pooled) + waited)):
-                outcome = Outcome.OPEN
+                outcome = RetestOutcome.OPEN
                 waited += sum(run < -self._swing for run in pooled) - bad
         level = self._one_level(pooled)
         return Verified(
@@ -146,7 +146,7 @@ class SecondLook:
         )
 
     def long_waits(self, nodes: Collection[str], pairs: Collection[Pair]) -> LongWaits | None:
-        """Of these nodes the one whose rank waited longer for a processor than those of the controls; None: none."""
+        """The node of these whose rank waited longer for a processor than those of the controls; None: none did."""
         return self._ranks.longest(nodes, [pair for pair in pairs if pair in self._over])
 
     def _one_level(self, pooled: Sequence[float]) -> bool:
@@ -170,17 +170,17 @@ class SecondLook:
         return enough and self._one_level(sorted(best)[len(best) // 2 :])
 
     def _counting(self, pair: Pair) -> Runs:
-        """Its runs that count, over the peers of the survey."""
+        """The pair's runs that count, over the peers of the survey."""
         first = self._since.get(pair, 0)
         return {run: value for run, value in self._over.get(pair, {}).items() if run >= first}
 
     def _relative(self, pair: Pair) -> Runs:
-        """Its runs less what the controls of the same run show.
+        """The pair's runs less what the controls of the same run show.
 
         Where the controls gave much less than usual, what took from them may have taken from this pair or not. Such a
-        run is good only if it is as good as the controls usually are, and bad only if it is worse than they were in
-        it; any other says nothing and is left out. Beside no control only the limit shows that a run is bad: what is
-        less than the peers gave in other minutes may have been taken from all.
+        run is good only if it is as good as the controls usually are, and bad only if it is worse than they were in it;
+        any other says nothing and is left out. Beside no control only the limit shows that a run is bad: what is less
+        than the peers gave in other minutes may have been taken from all.
         """
         telling, floor = {}, self._floor_of(pair)
         for run, value in self._counting(pair).items():
@@ -218,7 +218,7 @@ class SecondLook:
         return kept
 
     def _wait(self, ends: Ends | None) -> float:
-        """For how much of the time of a run its ranks had no processor: of a stream the one that waited longer."""
+        """Share of a run's time for which its ranks had no processor; for a stream, that of the longer wait."""
         if ends is None:
             return 0.0
         return min(sum(ends), 1.0) if self._round_trips else max(ends)
@@ -243,25 +243,25 @@ class SecondLook:
         return 2 * (1 - math.exp(level)) >= beside and explained(math.exp(level + value), wait)
 
     def _margins(self, pair: Pair, relative: Runs) -> Runs:
-        """By how much each run is above the line: that of the peers, or that of the limit where it is nearer."""
+        """Distance of each run above the line: that of the peers, or that of the limit if it is nearer."""
         floor = self._floor_of(pair)
         return {run: min(value + self._effect, self._over[pair][run] - floor) for run, value in relative.items()}
 
-    def _outcome(self, pooled: Sequence[float], margins: Sequence[float]) -> Outcome:
+    def _outcome(self, pooled: Sequence[float], margins: Sequence[float]) -> RetestOutcome:
         below = sum(margin < 0 for margin in margins)
         middle = median(margins)
         good = middle > (1 - NEAR) * self._effect
         if len(margins) < RETEST_RUNS:
-            return Outcome.REFUTED if good and below <= min(1, len(margins) - 1) else Outcome.OPEN
+            return RetestOutcome.REFUTED if good and below <= min(1, len(margins) - 1) else RetestOutcome.OPEN
         interval = median_estimate(margins)
         if interval.high < 0 or len(margins) - below <= 1:
-            return Outcome.CONFIRMED
+            return RetestOutcome.CONFIRMED
         bad, fair = (sum(run < -self._swing for run in pooled), len(margins) - below)
         if bad >= LEAST_SWING and fair >= LEAST_SWING:
-            return Outcome.UNSTABLE
+            return RetestOutcome.UNSTABLE
         if interval.low > (1 - SURE) * self._effect or (good and bad < LEAST_SWING):
-            return Outcome.REFUTED
-        return Outcome.OPEN
+            return RetestOutcome.REFUTED
+        return RetestOutcome.OPEN
 
     @property
     def _swing(self) -> float:
@@ -301,7 +301,7 @@ def _middle(values: Sequence[float]) -> float:
 
 
 def _share(logs: Sequence[float]) -> Estimate:
-    """With the interval of the median: order statistics, which survive the exponential."""
+    """The share with the interval of the median: order statistics, which survive the exponential."""
     found = median_estimate(logs)
     return msgspec.structs.replace(
         found, value=math.exp(found.value), low=math.exp(found.low), high=math.exp(found.high)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts, judge_bandwidth, judge_latency
+from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, judge_bandwidth, judge_latency
 from seatrial.commands.check.survey_suspects import SurveyRuns, locate_survey
 from seatrial.locate.evidence import AVERAGED, SHORTEST_S, Fresh, MeasuredPair, Pair
 from seatrial.locate.explanation import Crossings
@@ -25,7 +25,7 @@ class Survey:
         """All that counts: without what the last look made worthless."""
         self.nodes: set[str] = set()
         self.retested: dict[str, set[Pair]] = {BANDWIDTH: set(), LATENCY: set()}
-        """Without those whose retest the last look made worthless."""
+        """The retested pairs without those whose retest the last look made worthless."""
         self._again: dict[str, set[Pair]] = {BANDWIDTH: set(), LATENCY: set()}
         """All that were measured again, by metric."""
         self.stalled: set[Pair] = set()
@@ -91,7 +91,7 @@ class Survey:
         return self._survey_runs
 
     def verdicts(self, metric: str) -> MetricVerdicts:
-        """By the survey alone."""
+        """The verdicts by the survey alone."""
         return self._verdicts[metric]
 
     def good(self, metric: str) -> Crossings:
@@ -168,10 +168,10 @@ class Survey:
                 quick *= self.later
             speeds[pair] = quick, references.crosses(pair)
 
-        def rate(pair: Pair, below: bool, clear: bool) -> Judged:
+        def rate(pair: Pair, below: bool, clear: bool) -> JudgedPair:
             return judge_bandwidth(pair, evidence[pair], references, below, clear)
 
-        def speed(pair: Pair, below: bool, clear: bool) -> Judged:
+        def speed(pair: Pair, below: bool, clear: bool) -> JudgedPair:
             return judge_latency(evidence[pair], below, clear)
 
         alike = references.alike

@@ -15,7 +15,7 @@ from seatrial.pairs.rounds import Pair, circle_rounds
 from seatrial.pairs.survey import BANDWIDTH, DesignChoice, SurveyPlan, plan_survey
 
 SURVEY_SHARE = 0.7
-"""Of the budget; the rest is for the adaptive pairs and the retest."""
+"""Share of the budget; the rest is for the adaptive pairs and the retest."""
 PILOT_PAIRS = 3
 
 

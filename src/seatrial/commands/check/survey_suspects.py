@@ -171,7 +171,7 @@ def once_bad(
 # Nodes of clusters too small for averages with an error rate.
 
 FEWEST_NODES = 4
-"""With three nodes two pairs are left that do not touch the node in question."""
+"""Three nodes leave only two pairs that do not touch the node in question."""
 
 
 def set_apart(

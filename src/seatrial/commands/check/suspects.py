@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.lossy_parts import crosses, excused_pairs, lossy_suspects
-from seatrial.commands.check.pair_verdicts import Judged, MetricVerdicts, limit_floor
+from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, limit_floor
 from seatrial.commands.check.part_changes import with_changes
 from seatrial.commands.check.processor_waits import explained
 from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
@@ -29,14 +29,14 @@ from seatrial.statistics.estimates import median
 FAR_LATER = 2.0
 """Times the latency of its peers."""
 FEW_PAIRS = 0.02
-"""Of all pairs of nodes: more that are far later than their peers are at another distance."""
+"""Share of all pairs of nodes: more pairs that are far later than their peers are at another distance."""
 
 
 class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """Suspects by what is wrong with them, and the verdicts on every pair they come from."""
 
-    bandwidth: Mapping[Pair, Judged]
-    latency: Mapping[Pair, Judged]
+    bandwidth: Mapping[Pair, JudgedPair]
+    latency: Mapping[Pair, JudgedPair]
     lossy: tuple[PartSuspect, ...]
     slow: tuple[PartSuspect, ...]
     unstable: tuple[PartSuspect, ...]
@@ -44,7 +44,7 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     open: tuple[PartSuspect, ...]
     """Measured again, and its runs lie on both sides of the line."""
     acquitted: Mapping[str, Crossings]
-    """By metric: pairs that are clearly good, with the parts that they cross."""
+    """Metric -> pairs that are clearly good, with the parts that they cross."""
     without_stalls: Crossings
     """Pairs of which no round trip waited for a retransmission."""
     too_fast: tuple[PartSuspect, ...]
@@ -56,7 +56,7 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     busy: tuple[PartSuspect, ...] = ()
     """Slow for certain, and a rank waited for a processor for as much of the time: its link may be good."""
     second_look: SecondLook
-    """At bandwidth."""
+    """The second look at bandwidth."""
     located: Located | None = None
     """What averages over all pairs of each node show; None where too few pairs were measured."""
     changes: tuple[Change, ...] = ()
@@ -195,7 +195,7 @@ class _Late(msgspec.Struct, frozen=True, kw_only=True):
     suspects: tuple[PartSuspect, ...]
     distant: tuple[Pair, ...]
     everywhere: bool
-    changed: Mapping[Pair, Judged]
+    changed: Mapping[Pair, JudgedPair]
 
 
 def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
@@ -224,7 +224,7 @@ def _late(survey: Survey, references: References, excused: set[Pair]) -> _Late:
 
 
 def _alone_late(pairs: Sequence[Blamed], evidence: Mapping[Pair, MeasuredPair], references: References) -> list[Blamed]:
-    """Of late pairs that no part explains the few that are far later than their peers, to be measured again.
+    """The few late pairs that no part explains and that are far later than their peers, to be measured again.
 
     Many, or pairs that are a little later, lie at another distance; a switch more on the way does not double a round
     trip, and it is on the way of more than one pair.
@@ -239,7 +239,7 @@ def _alone_late(pairs: Sequence[Blamed], evidence: Mapping[Pair, MeasuredPair], 
     return far if len(alone) <= max(1, FEW_PAIRS * len(nodes) * (len(nodes) - 1) / 2) else []
 
 
-def _acquitted(good: Crossings, changed: Mapping[Pair, Judged]) -> Crossings:
+def _acquitted(good: Crossings, changed: Mapping[Pair, JudgedPair]) -> Crossings:
     """The survey's good pairs, with what the retest made of them."""
     clear = [pair for pair, one in changed.items() if one.clear]
     return good.changed(clear, changed.keys() - set(clear))

@@ -23,7 +23,7 @@ MOST_WORST = 10
 MOST_FEW_NODES = 16
 MOST_KINDS = 16
 MOST_LETTERS = 60
-"""Of the names of nodes that are alike."""
+"""Characters of the names of nodes that are alike."""
 MOST_LIMITS = 20
 WAYS = {Direction.OUT: "sends", Direction.IN: "receives"}
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.check.pair_verdicts import Judged, bandwidth_reason
+from seatrial.commands.check.pair_verdicts import JudgedPair, bandwidth_reason
 from seatrial.judgement.corrupt_data import Flow
 from seatrial.judgement.pair_limit import INVALID_REMEDY
 from seatrial.locate.evidence import MeasuredPair, Pair
@@ -58,7 +58,7 @@ def hanging_findings(pairs: Iterable[Pair]) -> list[Finding]:
 
 
 def invalid_findings(
-    judged: Mapping[Pair, Judged], evidence: Mapping[Pair, MeasuredPair], references: References
+    judged: Mapping[Pair, JudgedPair], evidence: Mapping[Pair, MeasuredPair], references: References
 ) -> list[Finding]:
     """Numbers that are faster than physics permits."""
     return [
@@ -86,7 +86,7 @@ _WRONG = {
 
 
 def explained(capped: Sequence[CappedPair], findings: Sequence[Finding]) -> set[Pair]:
-    """Those of the pairs whose part a finding names, as the culprit or as one of several that may be.
+    """The pairs whose part a finding names, as the culprit or as one of several that may be.
 
     Hangs are reported pair by pair, so that any of them explains pairs that were left out for hangs.
     """
@@ -96,7 +96,7 @@ def explained(capped: Sequence[CappedPair], findings: Sequence[Finding]) -> set[
 
 
 def with_reasons(pairs: Sequence[PairVerdict], capped: Sequence[CappedPair]) -> tuple[PairVerdict, ...]:
-    """The same verdicts; pairs that were left out say why."""
+    """The verdicts, with a reason for each pair that was left out."""
     by_pair: Mapping[Pair, CappedPair] = {one.pair: one for one in capped}
     if not by_pair:
         return tuple(pairs)
@@ -145,7 +145,7 @@ def _undecided(verdict: Verdict | None) -> Verdict | None:
 
 
 def with_corruption(pairs: Sequence[PairVerdict], corrupted: Mapping[Pair, Flow]) -> tuple[PairVerdict, ...]:
-    """The same verdicts; pairs whose data arrived wrong are INVALID, however fast they were."""
+    """The verdicts, with INVALID for pairs whose data arrived wrong, however fast they were."""
     return tuple(
         msgspec.structs.replace(pair, verdict=Verdict.INVALID, reason=flow.statement)
         if (flow := corrupted.get((pair.source, pair.target)))

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.check.findings import pair_names
-from seatrial.commands.check.leaf_comparison import EFFECT, Compared
+from seatrial.commands.check.leaf_comparison import EFFECT, LeafRatio
 from seatrial.commands.check.leaf_loads import Key, apart, carried, is_light, node_rates
-from seatrial.commands.check.loaded_scene import Scene, scene_of
+from seatrial.commands.check.loaded_scene import LoadState, scene_of
 from seatrial.commands.check.open_uplinks import open_uplinks
 from seatrial.judgement.wording import WAYS, link_remedy, sentence, who
 from seatrial.locate.evidence import MeasuredPair, Pair
@@ -24,7 +24,7 @@ from seatrial.model.words import count, some
 from seatrial.statistics.estimates import median, median_estimate
 
 BISECTION = 0.4
-"""Of the nodes: a round with this share of pairs loads the whole fabric. An odd number of leaves leaves one out."""
+"""Share of the nodes: a round with as many pairs loads the whole fabric. An odd number of leaves leaves one out."""
 MOST_CABLES = 4
 PEERS = "median of other leaves in the same rounds"
 
@@ -62,7 +62,9 @@ def judge_loaded(
     )
 
 
-def _numbers(scene: Scene, verdicts: Sequence[Compared], undecided: tuple[str, ...], wiring: Wiring | None) -> Loaded:
+def _numbers(
+    scene: LoadState, verdicts: Sequence[LeafRatio], undecided: tuple[str, ...], wiring: Wiring | None
+) -> Loaded:
     again = {one.key: one.ratio.value for one in verdicts}
     leaves = tuple(
         LeafLoad(
@@ -99,7 +101,7 @@ def _numbers(scene: Scene, verdicts: Sequence[Compared], undecided: tuple[str, .
 
 
 def _by_cables(wiring: Wiring | None, nodes: Collection[str]) -> float | None:
-    """Over-subscription by design, where the cables are known."""
+    """The over-subscription by design, if the cables are known."""
     if wiring is None:
         return None
     from seatrial.fabric.routed_fabric import RoutedFabric, oversubscription
@@ -107,8 +109,8 @@ def _by_cables(wiring: Wiring | None, nodes: Collection[str]) -> float | None:
     return oversubscription(wiring.routing, nodes) if isinstance(wiring, RoutedFabric) else None
 
 
-def _findings(slow: Sequence[Compared], scene: Scene, wiring: Wiring | None, effect: float) -> list[Finding]:
-    by_leaf: defaultdict[str, list[Compared]] = defaultdict(list)
+def _findings(slow: Sequence[LeafRatio], scene: LoadState, wiring: Wiring | None, effect: float) -> list[Finding]:
+    by_leaf: defaultdict[str, list[LeafRatio]] = defaultdict(list)
     for one in sorted(slow, key=lambda one: one.ratio.value):
         by_leaf[one.key[0]].append(one)
     found = []
@@ -118,7 +120,7 @@ def _findings(slow: Sequence[Compared], scene: Scene, wiring: Wiring | None, eff
     return found
 
 
-def _with_cables(found: Finding, worst: Compared, scene: Scene, wiring: Wiring, effect: float) -> Finding:
+def _with_cables(found: Finding, worst: LeafRatio, scene: LoadState, wiring: Wiring, effect: float) -> Finding:
     """Which cables of the uplink it is, if some of them are as good as others'; one alone is named instead of it."""
     ours = _rounds_apart(worst.key, scene)
     others = [flows for key in worst.peers for flows in _rounds_apart(key, scene)]
@@ -149,7 +151,7 @@ def _with_cables(found: Finding, worst: Compared, scene: Scene, wiring: Wiring, 
     )
 
 
-def _finding(leaf: str, ways: Sequence[Compared], scene: Scene) -> Finding:
+def _finding(leaf: str, ways: Sequence[LeafRatio], scene: LoadState) -> Finding:
     """`ways`: the slow ones of one leaf, the worse first."""
     worst = ways[0]
     many = apart(scene.found[worst.key])
@@ -192,15 +194,15 @@ def _finding(leaf: str, ways: Sequence[Compared], scene: Scene) -> Finding:
     )
 
 
-def _rounds_apart(key: Key, scene: Scene) -> list[Sequence[Measurement]]:
-    """Those in which this leaf alone was under load."""
+def _rounds_apart(key: Key, scene: LoadState) -> list[Sequence[Measurement]]:
+    """The rounds in which this leaf alone was under load."""
     nodes = set(apart(scene.found[key])[-1].nodes)
     end = 0 if key[1] is Direction.OUT else 1
     return [flows for flows in scene.rounds if {one.pair[end] for one in flows} == nodes]
 
 
-def _pairs(key: Key, scene: Scene) -> tuple[Pair, ...]:
-    """Of the latest round in which the leaf was under load."""
+def _pairs(key: Key, scene: LoadState) -> tuple[Pair, ...]:
+    """The pairs of the latest round in which the leaf was under load."""
     return tuple(sorted(one.pair for one in _rounds_apart(key, scene)[-1]))
 
 

@@ -103,7 +103,7 @@ def _terminal(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]
 
 
 def _for_a_ticket(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts]) -> Iterator[Copy]:
-    """In a user's own job, where something may be wrong with the machine."""
+    """A text for a ticket, if something may be wrong with the machine of a user's own job."""
     if run.own_job is not None and machine(judgement) is not Machine.GOOD:
         yield Copy(title="Text for a ticket", lines=ticket(run, run.own_job, judgement, facts))
 

@@ -16,14 +16,14 @@ from seatrial.importers.configuration_tables import TableWords, labelled, read_t
 from seatrial.importers.osu import COUNTED, TOOL_WORDS
 from seatrial.judgement.pair_limit import limit_between
 from seatrial.model.benchmark import Better, Output
-from seatrial.model.configuration import BYTES, UNIT_OF, Figure, Measured, RateLimit
+from seatrial.model.configuration import BYTES, UNIT_OF, ComparedFigure, ConfigurationValue, RateLimit
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Kernel, Phase
 from seatrial.model.node_trials import Measure
-from seatrial.model.run_values import Metric
+from seatrial.model.run_values import RunMetric
 from seatrial.model.units import size as size_text
 from seatrial.model.words import count, natural_sorted, some, verb
 from seatrial.pairs.rank_pairs import LATENCY_BYTES
@@ -51,7 +51,7 @@ USUAL = "average"
 UNITS_IN_NAME = re.compile(r"_(?:bytes|flops)?_?per_s$|_s$|_share$")
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class ConfigurationOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line says of configurations."""
 
     words: tuple[str, ...]
@@ -65,15 +65,15 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 class Read(msgspec.Struct, frozen=True, kw_only=True):
     """All values, the figure that matters most, and what was left out."""
 
-    measured: tuple[Measured, ...]
+    measured: tuple[ConfigurationValue, ...]
     main: str = ""
     """Name of the benchmark's main figure; empty: the files do not say."""
     notes: tuple[str, ...] = ()
     limits: dict[str, RateLimit] = {}
-    """By label what facts of runs permit between their nodes."""
+    """Label -> what facts of runs permit between their nodes."""
 
 
-def read_configurations(wanted: Wanted, waiting: Callable[[str], None] | None = None) -> Read:
+def read_configurations(wanted: ConfigurationOptions, waiting: Callable[[str], None] | None = None) -> Read:
     """The values of all configurations. Raises UsageError, DamagedRun."""
     if wanted.labels and len(wanted.labels) != len(wanted.words):
         raise UsageError(
@@ -171,11 +171,11 @@ def _words(path: Path) -> list[str]:
 
 
 def _of_files(
-    labels: Mapping[Path, str], wanted: Wanted, waiting: Callable[[str], None] | None
-) -> tuple[list[Measured], str, list[str]]:
+    labels: Mapping[Path, str], wanted: ConfigurationOptions, waiting: Callable[[str], None] | None
+) -> tuple[list[ConfigurationValue], str, list[str]]:
     """Values of outputs and tables, the main figure of the first benchmark, and sentences on what was left out."""
     outputs: list[tuple[str, str, Output]] = []
-    measured: list[Measured] = []
+    measured: list[ConfigurationValue] = []
     notes: list[str] = []
     tables: list[tuple[str, str, str]] = []
     together = Allowance(TABLES_BYTES, "these files")
@@ -228,12 +228,12 @@ def _figure_name(metric: str, labels: Sequence[str]) -> str:
     return " ".join((plain, *(label for label in labels if label not in ("", plain, USUAL))))
 
 
-def _of_outputs(outputs: Sequence[tuple[str, str, Output]]) -> Iterator[Measured]:
+def _of_outputs(outputs: Sequence[tuple[str, str, Output]]) -> Iterator[ConfigurationValue]:
     """One value for each metric, its labels and its size in each output: the median of what it printed."""
     over = next((name for name in SIZES if len({output.work(name) for _, _, output in outputs} - {None}) > 1), "")
     for benchmark, label, output in outputs:
         declared = {metric.name: metric for metric in catalogue.BENCHMARKS[benchmark].metrics}
-        printed: dict[tuple[Figure, float], list[float]] = {}
+        printed: dict[tuple[ComparedFigure, float], list[float]] = {}
         for result in output.results:
             metric = declared.get(result.metric)
             if metric is None or metric.of_result or not 0 < result.value < float("inf"):
@@ -242,18 +242,18 @@ def _of_outputs(outputs: Sequence[tuple[str, str, Output]]) -> Iterator[Measured
             message = result.labels.get(BYTES)
             work = output.work(over) if over else None
             sized = isinstance(message, int)
-            figure = Figure(
+            figure = ComparedFigure(
                 name=name, unit=metric.unit, better=metric.better, over=BYTES if sized else over if work else ""
             )
             size = float(message) if isinstance(message, int) else float(work) if isinstance(work, int | float) else 0.0
             printed.setdefault((figure, size), []).append(result.value)
         for (figure, size), values in printed.items():
-            yield Measured(label=label, figure=figure, size=size, value=float(np.median(values)))
+            yield ConfigurationValue(label=label, figure=figure, size=size, value=float(np.median(values)))
 
 
 def _of_runs(
     words: Sequence[str], labels: Mapping[str, str], archive: Path, note: Callable[[str], None], *, alone: bool
-) -> tuple[list[Measured], dict[str, RateLimit]]:
+) -> tuple[list[ConfigurationValue], dict[str, RateLimit]]:
     """One value a run: the geometric mean over the pairs or nodes that all sets have in that metric; and limits.
 
     `alone`: the settings of one run are compared.
@@ -262,7 +262,7 @@ def _of_runs(
     tables = load_tables(sets, note=note)
     ends = np.cumsum([len(each.runs) for each in sets])
     rows = list(zip(words, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
-    measured: list[Measured] = []
+    measured: list[ConfigurationValue] = []
     limits: dict[str, RateLimit] = {}
     facts = [each.parsed_facts() for each in sets]
     for table in tables:
@@ -278,13 +278,13 @@ def _of_runs(
                 if not np.all(np.isnan(row)):
                     value = float(np.exp(np.nanmean(row))) / messages
                     label = _label(table.metric, names)
-                    measured.append(Measured(label=label, figure=figure, size=size, value=value))
+                    measured.append(ConfigurationValue(label=label, figure=figure, size=size, value=value))
                     if figure.unit == "B/s" and label not in limits and (limit := _limit(table.metric, pairs, of_run)):
                         limits[label] = limit
     return measured, limits
 
 
-def _limit(metric: Metric, pairs: Sequence[tuple[str, str]], facts: Mapping[str, NodeFacts]) -> RateLimit | None:
+def _limit(metric: RunMetric, pairs: Sequence[tuple[str, str]], facts: Mapping[str, NodeFacts]) -> RateLimit | None:
     """What the facts permit on the best of these pairs; None where they do not say, or a setting took rails away."""
     if metric.of_nodes or metric.phase is Phase.VARIANT or not facts:
         return None
@@ -295,21 +295,21 @@ def _limit(metric: Metric, pairs: Sequence[tuple[str, str]], facts: Mapping[str,
     return RateLimit(max(one.limit_bytes_per_s for one in limited), max(one.gate_bytes_per_s for one in limited))
 
 
-def _label(metric: Metric, names: Sequence[str]) -> str:
+def _label(metric: RunMetric, names: Sequence[str]) -> str:
     """The names of the run, and of a run that compared settings (rails, transports, placements) that of the setting."""
     return " ".join((*names, metric.variant) if metric.phase is Phase.VARIANT else names)
 
 
-def _of_ranks(metric: Metric, better: Better) -> tuple[Figure, float]:
+def _of_ranks(metric: RunMetric, better: Better) -> tuple[ComparedFigure, float]:
     """What k ranks of a node do at once, over k: of small messages in flight their rate."""
     ranks = float(metric.variant.partition(" ")[0])
     if metric.kernel is Kernel.ONEWAY and metric.message_bytes == LATENCY_BYTES:
-        return Figure(name=RATE, unit="1/s", better=better, over=RANKS), ranks
+        return ComparedFigure(name=RATE, unit="1/s", better=better, over=RANKS), ranks
     kind, unit = ("latency", "s") if metric.kernel is Kernel.PINGPONG else ("bandwidth", "B/s")
-    return Figure(name=f"{kind} {size_text(metric.message_bytes)}", unit=unit, better=better, over=RANKS), ranks
+    return ComparedFigure(name=f"{kind} {size_text(metric.message_bytes)}", unit=unit, better=better, over=RANKS), ranks
 
 
-def _figure_of(metric: Metric) -> tuple[Figure, float]:
+def _figure_of(metric: RunMetric) -> tuple[ComparedFigure, float]:
     """The figure without its message size, and the size."""
     better = Better.LESS if metric.sign > 0 else Better.MORE
     if isinstance(metric.kernel, Sense):
@@ -320,7 +320,7 @@ def _figure_of(metric: Metric) -> tuple[Figure, float]:
         if benchmark in catalogue.BENCHMARKS and rest:
             metric_name, _, labels = rest.partition(" ")
             name = _figure_name(metric_name, LABEL_IN_NAME.split(labels)[1:])
-        figure = Figure(
+        figure = ComparedFigure(
             name=name, unit=unit.removesuffix("]") if before else "", better=better, over=BYTES if match else ""
         )
         return figure, float(match["bytes"]) if match else 0.0
@@ -333,5 +333,5 @@ def _figure_of(metric: Metric) -> tuple[Figure, float]:
         setting = "" if metric.phase is Phase.VARIANT else metric.variant
         name = " ".join(filter(None, (kind, several, setting)))
         unit = "s" if metric.kernel is Kernel.PINGPONG else "B/s"
-        return Figure(name=name, unit=unit, better=better, over=BYTES), float(metric.message_bytes)
-    return Figure(name=metric.name, unit=UNIT_OF.get(metric.unit, ""), better=better, over=""), 0.0
+        return ComparedFigure(name=name, unit=unit, better=better, over=BYTES), float(metric.message_bytes)
+    return ComparedFigure(name=metric.name, unit=UNIT_OF.get(metric.unit, ""), better=better, over=""), 0.0

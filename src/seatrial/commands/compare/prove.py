@@ -45,7 +45,7 @@ MOST_TESTED = 3
 MOST_NAMES = 6
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class ProofRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What `--prove` was asked to do."""
 
     archive: Path
@@ -55,7 +55,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     benchmark: tuple[str, ...]
     """Empty: the command that measured the newest of these runs, if it is the caller's."""
     run_s: float = UNKNOWN_RUN_S
-    """For which nodes are held for each run of it."""
+    """Seconds for which nodes are held for each run of it."""
     blocks: int
     """0: as many as the variance of the compared runs asks for."""
     dry_run: bool
@@ -70,7 +70,7 @@ class Proved(msgspec.Struct, frozen=True, kw_only=True):
     unrestored: str = ""
 
 
-def run_proof(request: Request, comparison: Comparison, progress: Progress, say: Callable[[str], None]) -> Proved:
+def run_proof(request: ProofRequest, comparison: Comparison, progress: Progress, say: Callable[[str], None]) -> Proved:
     """Take suspects back, the most likely first. `say` gets a sentence on what is executed before anything is.
 
     Raises UsageError where there is nothing to measure with, and KeyboardInterrupt after the setting is restored.
@@ -89,7 +89,7 @@ def run_proof(request: Request, comparison: Comparison, progress: Progress, say:
 
 
 def prove_suspects(
-    request: Request, comparison: Comparison, facts: tuple[Facts, Facts], info: RunInfo, progress: Progress
+    request: ProofRequest, comparison: Comparison, facts: tuple[Facts, Facts], info: RunInfo, progress: Progress
 ) -> Proved:
     """`facts`: before and after the change; `info`: of a run after it, which says how to measure and to reach nodes."""
     if lost_row(comparison) is None:
@@ -130,7 +130,7 @@ def _untestable(suspect: Suspect, why: str) -> Proof:
 
 
 def _prove(
-    request: Request,
+    request: ProofRequest,
     comparison: Comparison,
     reversal: Reversal,
     benchmark: tuple[str, ...],
@@ -180,7 +180,7 @@ def _moved_on(reversal: Reversal, located: Sequence["ChangedFile | str"]) -> lis
     ]
 
 
-def custody_of(request: Request, reversal: Reversal, reach: Reach, info: RunInfo) -> Custody:
+def custody_of(request: ProofRequest, reversal: Reversal, reach: Reach, info: RunInfo) -> Custody:
     """Custody of the changed nodes and of all that the benchmark needs, if they belong to Slurm; a job around us has
     them already. Raises UsageError for a node that is not part of that job.
     """

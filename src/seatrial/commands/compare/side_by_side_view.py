@@ -7,14 +7,14 @@ from functools import partial
 import msgspec
 
 from seatrial.judgement.comparison.change_words import amount
-from seatrial.judgement.side_by_side import Beside, Curve, FigureJudged
+from seatrial.judgement.side_by_side import ConfigurationRatio, FigureCurve, FigureJudged
 from seatrial.model.benchmark import Better
-from seatrial.model.configuration import BYTES, Figure
+from seatrial.model.configuration import BYTES, ComparedFigure
 from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Estimate
 from seatrial.model.units import LEAST_CONFIDENCE, in_unit, prefixed, share
 from seatrial.model.units import size as size_words
-from seatrial.model.verdict import Outcome, Verdict
+from seatrial.model.verdict import ComparisonOutcome, Verdict
 from seatrial.model.words import some
 from seatrial.render.curves import overlaid
 from seatrial.render.escape import shorten
@@ -22,7 +22,7 @@ from seatrial.render.json import filled
 from seatrial.render.plots import Bar, Bars, Plot
 from seatrial.render.report import Block, Items, Paragraph, Report, Table, columns
 
-EXIT_CODES = {Verdict.INVALID: ExitCode.FINDINGS, Outcome.INCONCLUSIVE: ExitCode.INCOMPLETE}
+EXIT_CODES = {Verdict.INVALID: ExitCode.FINDINGS, ComparisonOutcome.INCONCLUSIVE: ExitCode.INCOMPLETE}
 MEASURED = "MEASURED"
 """Single runs: nothing shows that a difference is one."""
 BASE_UNITS = ("B/s", "s", "flop/s")
@@ -64,7 +64,7 @@ class BesideFields(msgspec.Struct, frozen=True, kw_only=True):
 
     label: str
     ratio: Estimate
-    outcome: Outcome
+    outcome: ComparisonOutcome
     better_at: tuple[float, ...]
     sizes: tuple[float, ...]
 
@@ -132,8 +132,8 @@ def _sentence(judged: FigureJudged, effect: float) -> str:
         return f"{_name(label)}: {share(part)} of its limit{where}: faster than physics permits"
     second = judged.others[0]
     at = f" at {_size(figure, judged.size)}" if figure.over else ""
-    if judged.outcome in (Outcome.SAME, Outcome.INCONCLUSIVE):
-        answer = "alike" if judged.outcome is Outcome.SAME else "no difference shown"
+    if judged.outcome in (ComparisonOutcome.SAME, ComparisonOutcome.INCONCLUSIVE):
+        answer = "alike" if judged.outcome is ComparisonOutcome.SAME else "no difference shown"
         parts = [f"{_name(best.label)} and {_name(second.label)}: {answer}{at}"]
         if (scatter := judged.scatter) is not None and scatter.chance < SURE:
             parts.append(f"; {_name(scatter.most)} varies more")
@@ -151,7 +151,7 @@ def _sentence(judged: FigureJudged, effect: float) -> str:
     return line
 
 
-def _amount(figure: Figure, best: float, ratio: float) -> str:
+def _amount(figure: ComparedFigure, best: float, ratio: float) -> str:
     """`12.3 % higher than `, `1.86 times `; of temperatures the difference: `6.0 °C lower than `."""
     if figure.unit == CELSIUS:
         return f"{best * abs(ratio - 1):.1f} {CELSIUS} {'lower' if figure.better is Better.LESS else 'higher'} than "
@@ -160,7 +160,7 @@ def _amount(figure: Figure, best: float, ratio: float) -> str:
     return f"{amount(ratio if figure.better is Better.MORE else 1 / ratio)} than "
 
 
-def _where(figure: Figure, row: Beside) -> str:
+def _where(figure: ComparedFigure, row: ConfigurationRatio) -> str:
     """`, from 16 KiB on`: the sizes at which the best one is better."""
     if not row.better_at or len(row.sizes) < 2:
         return ""
@@ -179,12 +179,12 @@ def _name(label: str) -> str:
     return shorten(label, MOST_NAME)
 
 
-def _size(figure: Figure, size: float) -> str:
+def _size(figure: ComparedFigure, size: float) -> str:
     """`64 KiB`, `64 ranks`."""
     return size_words(int(size)) if figure.over == BYTES else f"{size:g} {figure.over}"
 
 
-def _value(figure: Figure, value: float) -> str:
+def _value(figure: ComparedFigure, value: float) -> str:
     if figure.unit == CELSIUS:
         return f"{value:.1f} {CELSIUS}"
     if figure.unit in BASE_UNITS:
@@ -239,11 +239,11 @@ def _summary(judged: FigureJudged) -> Table:
     return Table(columns=columns(*titles), rows=tuple(rows), tight=True)
 
 
-def _of_limit(curve: Curve, value: Estimate | None) -> float | None:
+def _of_limit(curve: FigureCurve, value: Estimate | None) -> float | None:
     return value.value / curve.limit if curve.limit and value else None
 
 
-def _ends(figure: Figure, value: Estimate | None) -> str:
+def _ends(figure: ComparedFigure, value: Estimate | None) -> str:
     """`3.1–3.3 GB/s`; of one run nothing. A range of few runs has an asterisk."""
     if value is None or value.runs < 2:
         return ""
@@ -252,12 +252,12 @@ def _ends(figure: Figure, value: Estimate | None) -> str:
     return f"{low}{few}" if low == high else f"{low}–{high}{few}"
 
 
-def _beside(row: Beside) -> str:
+def _beside(row: ConfigurationRatio) -> str:
     """How much better the best one is, with its interval; what is not shown is said."""
     ratio = row.ratio
     if not math.isfinite(ratio.high):
         return f"{ratio.value:.3g} times as good"
-    shown = {Outcome.INCONCLUSIVE: ", not shown", Outcome.SAME: ", the same"}.get(row.outcome, "")
+    shown = {ComparisonOutcome.INCONCLUSIVE: ", not shown", ComparisonOutcome.SAME: ", the same"}.get(row.outcome, "")
     return f"{ratio.value:.3g} times as good ({ratio.low:.3g}–{ratio.high:.3g}{shown})"
 
 

@@ -32,11 +32,11 @@ from seatrial.slurm.held_nodes import named_nodes
 BENCHMARK_S = 6 * 3600.0
 BLOCK = "abba"
 UNKNOWN_RUN_S = 3600.0
-"""For which nodes are held for a run of a program that does not say how long it takes."""
+"""Seconds for which nodes are held for a run of a program that does not say how long it takes."""
 RUN_IN_JOB = frozenset({OWN, "srun", "mpirun", "mpiexec", "mpiexec.hydra", "prterun"})
 """Programs that start in a job that is there; others might ask for one of their own, and wait for ours to end."""
 GOOD_CODES = (0, 1)
-"""Of a command of ours: 1 means that it measured, and found something."""
+"""Good exit codes of our own commands: 1 means that the command measured, and has findings."""
 LAST_LINES = 3
 
 
@@ -46,7 +46,7 @@ class Toggle(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[ChangedByCommand | ChangedFile, ...]
     """What differs; the usual setting of each is A, which is also the one to be restored."""
     environment: dict[str, str] = {}
-    """Of the benchmark under setting B."""
+    """The environment of the benchmark under setting B."""
     benchmark: tuple[str, ...]
     blocks: int
     """Each measures both settings twice."""
@@ -80,7 +80,7 @@ class Toggled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def toggle_of(first: str, second: str, benchmark: Sequence[str], blocks: int, sense: Sense) -> Toggle:
-    """From texts of the command line, which are divided as a shell does, and never given to one. Raises UsageError."""
+    """The toggle of texts of the command line, divided as a shell does, and never given to one. Raises UsageError."""
     if not benchmark:
         raise UsageError("--toggle needs a benchmark to measure.", "Write compare --toggle 'A' 'B' -- BENCHMARK ...")
     if blocks < 1:
@@ -204,7 +204,7 @@ def _complete(folder: Path, code: int) -> bool:
 
 
 def _batch(source: Source, text: str, sense: Sense) -> Batch:
-    """Of a known benchmark, or else the last number. Raises UsageError."""
+    """The values of a known benchmark, or else the last number of the text. Raises UsageError."""
     return last_number(source, text, sense) if detected(text) is None else output_batch(source, text)
 
 

@@ -31,16 +31,16 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import RunSummary
 from seatrial.model.units import share
-from seatrial.model.verdict import Outcome
+from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count
 from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Items, Lines, Report, Table, columns
 
 EXIT_CODES = {
-    Outcome.SLOWER: ExitCode.FINDINGS,
-    Outcome.FASTER: ExitCode.PASS,
-    Outcome.SAME: ExitCode.PASS,
-    Outcome.INCONCLUSIVE: ExitCode.INCOMPLETE,
+    ComparisonOutcome.SLOWER: ExitCode.FINDINGS,
+    ComparisonOutcome.FASTER: ExitCode.PASS,
+    ComparisonOutcome.SAME: ExitCode.PASS,
+    ComparisonOutcome.INCONCLUSIVE: ExitCode.INCOMPLETE,
 }
 MOST_SHOWN = 20
 MOST_SUSPECTS = 10
@@ -59,7 +59,7 @@ class ChangedSubject(msgspec.Struct, frozen=True, kw_only=True):
 
     subject: SubjectText
     metric: MetricName
-    outcome: Outcome
+    outcome: ComparisonOutcome
     before: float
     after: float
     unit: str
@@ -113,7 +113,7 @@ class ProofFields(msgspec.Struct, frozen=True, kw_only=True):
 class ComparisonFields(msgspec.Struct, frozen=True, kw_only=True):
     """The second set of runs compared with the first; docs/compare.md describes each field."""
 
-    outcome: Outcome
+    outcome: ComparisonOutcome
     first: RunSetFields
     second: RunSetFields
     threshold: float
@@ -158,7 +158,7 @@ def _changed_first(comparison: Comparison) -> list[MetricChange]:
     """Main figures of benchmarks come first, and metrics in which everything is the same last."""
     return sorted(
         comparison.metrics,
-        key=lambda change: (not change.metric.main, all(row.outcome is Outcome.SAME for row in change.rows)),
+        key=lambda change: (not change.metric.main, all(row.outcome is ComparisonOutcome.SAME for row in change.rows)),
     )
 
 

@@ -18,10 +18,10 @@ from seatrial.judgement.comparison.records import (
 )
 from seatrial.model import units
 from seatrial.model.measurement import Phase
-from seatrial.model.run_values import Metric, RunSummary
+from seatrial.model.run_values import RunMetric, RunSummary
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import share
-from seatrial.model.verdict import Outcome
+from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count, natural_sorted, some
 
 MOST_NAMES = 4
@@ -38,7 +38,7 @@ def subject_name(row: Changed, pairs: int) -> str:
 
 def needed_text(row: Changed) -> str:
     """2 more runs of each would decide; empty where it is decided."""
-    if row.outcome is not Outcome.INCONCLUSIVE:
+    if row.outcome is not ComparisonOutcome.INCONCLUSIVE:
         return ""
     if row.more_runs is None:
         return "more runs than are worth planning would be needed to decide"
@@ -47,7 +47,7 @@ def needed_text(row: Changed) -> str:
 
 def counts_text(counts: Counts) -> str:
     """1 slower, 31 same; empty for no subjects."""
-    numbers = ((outcome.value, getattr(counts, outcome.value)) for outcome in Outcome)
+    numbers = ((outcome.value, getattr(counts, outcome.value)) for outcome in ComparisonOutcome)
     return ", ".join(f"{number} {word}" for word, number in numbers if number)
 
 
@@ -67,15 +67,15 @@ def sentence(comparison: Comparison) -> str:
         shares = [f"a rank has {shares_text(comparison)}"] if comparison.rank_shares else []
         return "; ".join([*_of_main(comparison, metric, row), *shares, *_explained(comparison), runs])
     name = subject_name(row, sum_of(metric))
-    if comparison.outcome is Outcome.SAME:
+    if comparison.outcome is ComparisonOutcome.SAME:
         parts = [_within(comparison), f"largest change {name}: {change_text(row)} ({interval_text(row)})"]
         return "; ".join([*parts, *_not_shown(comparison), runs])
     parts = [f"{name}: {change_text(row)} ({interval_text(row)})"]
     parts += filter(None, (_of_sizes(comparison, row), _others(comparison, row)))
-    if comparison.outcome is Outcome.INCONCLUSIVE:
+    if comparison.outcome is ComparisonOutcome.INCONCLUSIVE:
         parts.append(needed_text(row))
     parts += _explained(comparison)
-    if comparison.outcome is Outcome.FASTER:
+    if comparison.outcome is ComparisonOutcome.FASTER:
         parts += _not_measured(comparison)
     return "; ".join([*parts, runs])
 
@@ -87,13 +87,13 @@ def _of_main(comparison: Comparison, metric: MetricChange, row: Changed) -> list
     whose = f"{metric.metric.whose(row.subject)}: " if several else ""
     deviations = (metric.before_deviation, metric.after_deviation) if row is metric.together else (None, None)
     values = " → ".join(units.with_deviations((row.before, row.after), deviations, row.metric.printed_unit))
-    same = f"within {share(comparison.threshold)}: " if comparison.outcome is Outcome.SAME else ""
+    same = f"within {share(comparison.threshold)}: " if comparison.outcome is ComparisonOutcome.SAME else ""
     parts = [f"{whose}{name} {values}, {same}{speed_text(row)} ({interval_text(row)})"]
     if needed := needed_text(row):
         parts.append(needed)
     others = [other for other in comparison.metrics if not other.metric.main]
     changed = []
-    for outcome in (Outcome.SLOWER, Outcome.FASTER):
+    for outcome in (ComparisonOutcome.SLOWER, ComparisonOutcome.FASTER):
         names = [_figure_name(other.metric).partition(" ")[2] for other in others if other.together.outcome is outcome]
         changed += [f"{len(names)} {outcome.value}{f' ({names[0]})' if len(names) == 1 else ''}"] if names else []
     if changed:
@@ -101,7 +101,7 @@ def _of_main(comparison: Comparison, metric: MetricChange, row: Changed) -> list
     return [*parts, *_not_measured(comparison)]
 
 
-def _figure_name(metric: Metric) -> str:
+def _figure_name(metric: RunMetric) -> str:
     """`hpcc HPL_Tflops`: the benchmark, and of which part the figure is."""
     benchmark, _, of = metric.name.removesuffix(f" [{metric.printed_unit}]").partition(" ")
     figure, *part = LABEL.sub("", of).split(" ")
@@ -120,7 +120,7 @@ def shares_text(comparison: Comparison) -> str:
 def _explained(comparison: Comparison) -> list[str]:
     """What was proved; else what changed at the same time and is known to matter."""
     proofs = [f"{each.outcome.value}: {_where(each)}" for each in comparison.proofs if each.outcome in DECIDED]
-    if proofs or comparison.outcome is Outcome.SAME or not comparison.suspects:
+    if proofs or comparison.outcome is ComparisonOutcome.SAME or not comparison.suspects:
         return proofs
     first = comparison.suspects[0]
     where = "all nodes" if len(first.nodes) == first.of else some(list(first.nodes), MOST_NAMES)
@@ -178,8 +178,8 @@ def in_one_text(metric: MetricChange) -> str:
 
 
 def _of_sizes(comparison: Comparison, row: Changed) -> str:
-    """At which message sizes of a curve it is like that; empty for other metrics, and for what is not decided."""
-    if row.metric.phase is not Phase.CURVE or row.outcome is Outcome.INCONCLUSIVE:
+    """Message sizes of a curve with the same outcome; empty for other metrics, and for what is not decided."""
+    if row.metric.phase is not Phase.CURVE or row.outcome is ComparisonOutcome.INCONCLUSIVE:
         return ""
     curve = [
         each for each in comparison.metrics if (each.metric.phase, each.metric.unit) == (Phase.CURVE, row.metric.unit)
@@ -193,7 +193,7 @@ def _of_sizes(comparison: Comparison, row: Changed) -> str:
 
 def _others(comparison: Comparison, worst: Changed) -> str:
     """Which other subjects have the same outcome."""
-    if worst.outcome is Outcome.INCONCLUSIVE:
+    if worst.outcome is ComparisonOutcome.INCONCLUSIVE:
         return ""
     rows = [row for metric in comparison.metrics for row in (metric.together, *metric.changed)]
     names = dict.fromkeys(

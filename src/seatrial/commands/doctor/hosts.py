@@ -68,5 +68,5 @@ def judge_logins(hosts: Hosts) -> list[Finding]:
 
 
 def by_given_name(reports: Sequence[TaskReport], names: Mapping[str, str]) -> list[TaskReport]:
-    """The same reports; each host under the name that it was given. `names`: own name -> given name."""
+    """The reports, each host under the name that it was given. `names`: own name -> given name."""
     return [msgspec.structs.replace(one, host=names.get(one.host, one.host)) for one in reports]

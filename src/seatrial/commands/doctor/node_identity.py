@@ -29,7 +29,7 @@ TEXT = (
 SAME = "Name a folder that all nodes share with --probe-dir, and that is not mounted noexec there."
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class NodeIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """What a node calls itself, what Slurm calls it, and its time in seconds since 1970."""
 
     host: str
@@ -43,13 +43,13 @@ def question() -> list[str]:
     return [SHELL, "-c", f"{TEXT}{changed_settings.TEXT}"]
 
 
-def parse_places(text: str) -> tuple[Place, ...]:
+def parse_places(text: str) -> tuple[NodeIdentity, ...]:
     """Answers in the output of a labelled step."""
     found = re.findall(rf"{MARK} (\S+) (\S+) (\d{{0,18}})$", text, re.MULTILINE)
-    return tuple(Place(host=host, node=node, time_s=float(time) if time else None) for host, node, time in found)
+    return tuple(NodeIdentity(host=host, node=node, time_s=float(time) if time else None) for host, node, time in found)
 
 
-def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) -> list[Finding]:
+def judge_places(places: Sequence[NodeIdentity], *, asked_s: float, answered_s: float) -> list[Finding]:
     """Names and clocks. The nodes' time must lie between the times of the question and of the answer."""
     found = []
     strange = [one for one in places if one.host.partition(".")[0] != one.node.partition(".")[0]]
@@ -63,7 +63,9 @@ def judge_places(places: Sequence[Place], *, asked_s: float, answered_s: float) 
     return [*found, *judge_clocks(places, asked_s=asked_s, answered_s=answered_s)]
 
 
-def judge_clocks(places: Sequence[Place], *, asked_s: float, answered_s: float, slurm: bool = True) -> list[Finding]:
+def judge_clocks(
+    places: Sequence[NodeIdentity], *, asked_s: float, answered_s: float, slurm: bool = True
+) -> list[Finding]:
     """One finding where a clock is wrong; an obstacle only to `slurm`, whose credentials would be too old."""
     times = {one.node: one.time_s for one in places if one.time_s is not None}
     off = {node: max(asked_s - 1 - time_s, time_s - answered_s - 1, 0.0) for node, time_s in times.items()}

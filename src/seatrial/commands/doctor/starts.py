@@ -45,7 +45,7 @@ class StartTrial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Launched(msgspec.Struct, frozen=True, kw_only=True):
-    """Where ranks came up; or why they did not, and what to do about it."""
+    """The hosts on which ranks came up; or why they did not, and what to do about it."""
 
     hosts: tuple[str, ...] = ()
     why: str = ""

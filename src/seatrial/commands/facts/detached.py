@@ -76,7 +76,7 @@ rm -f "$node.part"
 exit 1
 """
 MOST_REFUSED = 5
-"""Of nodes in a row for which Slurm takes no job; the others are not tried any more then."""
+"""Nodes in a row for which Slurm takes no job; then the others are not tried."""
 
 
 class FactsCollected(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from seatrial.commands.facts.drift import Drift
 from seatrial.drift.changes import FactDrift
 from seatrial.drift.comparison import LOGIN_AND_COMPUTE, FactDifference
 from seatrial.drift.fact_words import NOT_THERE, THERE, Value, value_text
-from seatrial.drift.peer_groups import Group, groups
+from seatrial.drift.peer_groups import PeerGroup, groups
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding, Verdict
@@ -54,7 +54,7 @@ class DifferenceFields(msgspec.Struct, frozen=True, kw_only=True):
 class DriftFields(msgspec.Struct, frozen=True, kw_only=True):
     """Differences between nodes, and changes since an earlier reading; docs/drift.md describes each field."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[PeerGroup, ...]
     differences: tuple[DifferenceFields, ...]
     changes: tuple[FactDrift, ...]
     not_compared: tuple[str, ...]
@@ -109,7 +109,7 @@ def _blocks(facts: Mapping[str, NodeFacts], found: Drift) -> Iterator[Block]:
 
 
 def _word(found: Drift) -> str:
-    """Without a finding: INCOMPLETE where a node is missing, NOTE where something differs or changed."""
+    """The headline's word without a finding: INCOMPLETE if a node is missing, NOTE if something differs or changed."""
     if found.exit_code is ExitCode.INCOMPLETE:
         return "INCOMPLETE"
     differs = found.differences or found.changes or found.against or found.findings

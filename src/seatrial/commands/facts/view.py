@@ -28,9 +28,9 @@ SECTIONS = (
     node_settings.software,
     node_settings.not_read,
 )
-"""In their order."""
+"""The sections of the report, in their order."""
 MOST_LETTERS = 60
-"""Of node names in a title."""
+"""Characters of node names in a title."""
 MOST_KINDS = 16
 MOST_VALUES = 8
 """Different values of one fact among nodes that are otherwise alike."""

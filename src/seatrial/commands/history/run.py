@@ -12,7 +12,7 @@ from seatrial.importers.series import ValueSeries
 from seatrial.judgement.comparison.conditions import unlike_runs
 from seatrial.judgement.comparison.history import Explained, History, nodes_of, span_of, values_over_runs
 from seatrial.judgement.comparison.suspects import find_suspects
-from seatrial.judgement.series_changes import Better, judge_series
+from seatrial.judgement.series_changes import SeriesSense, judge_series
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.run_values import MetricTable, Reals
@@ -54,7 +54,7 @@ def read_history(
 def _histories(
     runs: Sequence[StoredRun], tables: Sequence[MetricTable], name: str, subject: Subject
 ) -> Iterator[History]:
-    """Of each metric with such a name that these runs have of the subject."""
+    """The histories of the metrics of this name that these runs have of the subject."""
     leaf_of = {node: leaf for run in runs for node, leaf in run.summary.leaf_of.items()}
     for table in tables:
         if table.metric.name.startswith(name):
@@ -98,7 +98,7 @@ def _history(measured: Sequence[StoredRun], table: MetricTable, subject: Subject
     rows = np.flatnonzero(~np.isnan(values))
     runs = tuple(measured[row] for row in rows.tolist())
     series = ValueSeries(name=table.metric.name, values=tuple(float(value) for value in values[rows]))
-    better = Better.LOWER if table.metric.sign > 0 else Better.HIGHER
+    better = SeriesSense.LOWER if table.metric.sign > 0 else SeriesSense.HIGHER
     (judged,) = judge_series([series], better=better).series
     return History(
         metric=table.metric,
@@ -121,6 +121,6 @@ def _explained(change: ChangePoint, runs: tuple[StoredRun, ...], subject: Subjec
 
 
 def _facts(run: StoredRun, subject: Subject) -> dict[str, NodeFacts]:
-    """Of the nodes of the subject, or of all."""
+    """The facts of the subject's nodes, or of all nodes."""
     nodes = nodes_of(subject)
     return parse_all({node: text for node, text in run.facts_texts().items() if not nodes or node in nodes})

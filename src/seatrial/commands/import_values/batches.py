@@ -1,4 +1,4 @@
-"""From files of other programs to batches: the values of one run each. Unlike input is refused."""
+"""Make batches from files of other programs: the values of one run each. Unlike input is refused."""
 
 import math
 import re
@@ -24,7 +24,7 @@ MOST_RUNS = 5000
 """More runs than that of one import are refused: each is a folder of the archive."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line says of values that say nothing of themselves."""
 
     form: str = ""
@@ -39,7 +39,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """None: by the name and unit of each metric."""
 
 
-def read_batches(files: Sequence[tuple[Source, str]], wanted: Wanted) -> tuple[Batch, ...]:
+def read_batches(files: Sequence[tuple[Source, str]], wanted: ImportOptions) -> tuple[Batch, ...]:
     """The runs in all files, oldest first as far as the files say. Raises UsageError for unlike or unusable input."""
     batches = [batch for source, text in _ordered(_left_in(files, wanted)) for batch in _of_file(source, text, wanted)]
     _refuse_unlike(batches)
@@ -49,20 +49,20 @@ def read_batches(files: Sequence[tuple[Source, str]], wanted: Wanted) -> tuple[B
     return tuple(batches)
 
 
-def _left_in(files: Sequence[tuple[Source, str]], wanted: Wanted) -> list[tuple[Source, str]]:
-    """Without files of a folder of outputs that are not the output of a benchmark: what jobs printed beside it."""
+def _left_in(files: Sequence[tuple[Source, str]], wanted: ImportOptions) -> list[tuple[Source, str]]:
+    """The files without those of a folder of outputs that no benchmark printed: what jobs printed beside it."""
     if wanted.form or not any(source.in_folder and detected(text) for source, text in files):
         return list(files)
     return [(source, text) for source, text in files if not source.in_folder or detected(text)]
 
 
 def _ordered(files: Sequence[tuple[Source, str]]) -> list[tuple[Source, str]]:
-    """By name, numbers as numbers: run-2 before run-10."""
+    """The files sorted by name, numbers as numbers: run-2 before run-10."""
     order = {name: place for place, name in enumerate(natural_sorted({source.file for source, _ in files}))}
     return sorted(files, key=lambda one: order[one[0].file])
 
 
-def _of_file(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
+def _of_file(source: Source, text: str, wanted: ImportOptions) -> Iterator[Batch]:
     if not text.strip():
         raise UsageError(f"{source.file} is empty.", "Leave this file out, or run the benchmark again.")
     try:
@@ -118,7 +118,7 @@ def _cells_to_number(line: str) -> bool:
     return " " not in line and line[-1] in "0123456789.eE+-,;"
 
 
-def _of_series(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
+def _of_series(source: Source, text: str, wanted: ImportOptions) -> Iterator[Batch]:
     """One run for each time: the values of all series at that place."""
     series = read_series(text, wanted.columns)
     if wanted.metric and len(series) > 1:
@@ -133,7 +133,7 @@ def _of_series(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
             yield Batch(label=series[0].time(place) or str(place), source=source, values=values)
 
 
-def _of_fleet(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
+def _of_fleet(source: Source, text: str, wanted: ImportOptions) -> Iterator[Batch]:
     """One run for each run of the nodes; a node with fewer runs is not in the last ones.
 
     Each condition is a metric of its own, and so is each part of a node: the same part of all nodes is one metric.
@@ -163,7 +163,7 @@ def _of_fleet(source: Source, text: str, wanted: Wanted) -> Iterator[Batch]:
             )  # fmt: skip
 
 
-def _completed(wanted: Wanted, stratum: Stratum) -> Wanted:
+def _completed(wanted: ImportOptions, stratum: Stratum) -> ImportOptions:
     """What the command line says, else what the table says of a condition."""
     return msgspec.structs.replace(
         wanted, unit=wanted.unit or stratum.unit, sense=wanted.sense or (stratum.sense if stratum.conditions else None)
@@ -218,7 +218,7 @@ def _jobs_of(rows: Sequence[ReframeRow]) -> list[list[ImportedValue]]:
     return runs
 
 
-def _value(metric: str, wanted: Wanted, node: str, value: float) -> ImportedValue:
+def _value(metric: str, wanted: ImportOptions, node: str, value: float) -> ImportedValue:
     sense = wanted.sense or sense_of(metric, wanted.unit) or Sense.HIGHER
     return _checked(ImportedValue(metric=metric, unit=wanted.unit, sense=sense, node=node, value=value))
 

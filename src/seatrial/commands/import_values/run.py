@@ -14,7 +14,7 @@ from seatrial.archive.journal import ValuesImported, of_type
 from seatrial.archive.liveness import Life, examine
 from seatrial.archive.reader import read_entries, read_info
 from seatrial.archive.run_files import DamagedRun
-from seatrial.commands.import_values.batches import Wanted, read_batches, runs_of
+from seatrial.commands.import_values.batches import ImportOptions, read_batches, runs_of
 from seatrial.driver.imported_run import times_of, write_batch
 from seatrial.files.inputs import TABLES_BYTES, Allowance, BadInput, as_text, files_in, read_input
 from seatrial.files.owners import is_own
@@ -35,13 +35,13 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[str, ...]
     batches: tuple[Batch, ...]
     already: tuple[str, ...] = ()
-    """Those of `runs` that an earlier import of the same values wrote, which may have been interrupted."""
+    """The `runs` that an earlier import of the same values wrote, which may have been interrupted."""
 
 
 def import_files(
     archive: Path,
     paths: Sequence[Path],
-    wanted: Wanted,
+    wanted: ImportOptions,
     *,
     name: str = "",
     cluster: str = "",

@@ -43,7 +43,7 @@ class ImportedFields(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def import_report(imported: Imported) -> Report:
-    """Of the command: runs, files and metrics."""
+    """The report of the command: runs, files and metrics."""
     return Report(
         payload=lambda: _fields(imported.batches, imported.runs, imported.already),
         terminal=lambda _: _blocks(imported),
@@ -51,7 +51,7 @@ def import_report(imported: Imported) -> Report:
 
 
 def imported_run_report(info: RunInfo, entries: Sequence[ValuesImported]) -> Report:
-    """Of one run of the archive: nothing is judged."""
+    """The report of one imported run of the archive: nothing is judged."""
     batches = [Batch(label=entry.label, source=entry.source, values=entry.values) for entry in entries]
     sentence = f"seatrial import failed before it measured anything: {info.reason}" if not batches else ""
     return Report(
@@ -98,7 +98,7 @@ def _values(batches: Sequence[Batch]) -> Iterator[Block]:
 
 
 def _sources(batches: Sequence[Batch]) -> Lines:
-    """Where the values come from."""
+    """The files that the values come from."""
     rows = [("file", f"{one.file} ({one.form}, sha256 {one.sha256[:16]}…)") for one in _distinct(batches)]
     return Lines(title="Sources", rows=tuple(rows))
 

@@ -13,7 +13,7 @@ LONGEST_LABEL = 32
 """Characters of a family's name that a table has room for."""
 
 
-class Family(msgspec.Struct, frozen=True, kw_only=True):
+class JobFamily(msgspec.Struct, frozen=True, kw_only=True):
     """Jobs that are alike. `label` is unique among the families of a report."""
 
     label: str
@@ -68,14 +68,14 @@ class Grouping:
         self._jobs[number] += 1
         return number
 
-    def families(self, names: "Names") -> tuple[Family, ...]:
+    def families(self, names: "Names") -> tuple[JobFamily, ...]:
         """All of them by number. `names`: how users and jobs are printed."""
         parts = [
             (names.user(user), names.name(name), names.partition(partition), size)
             for user, name, _, partition, size, *_ in self._number_of
         ]
         return tuple(
-            Family(label=label, user=user, name=name, partition=partition, size=size, jobs=jobs)
+            JobFamily(label=label, user=user, name=name, partition=partition, size=size, jobs=jobs)
             for label, (user, name, partition, size), jobs in zip(_labels(parts), parts, self._jobs, strict=True)
         )
 
@@ -101,23 +101,23 @@ class Names:
     """Names as they are printed: as they are."""
 
     def user(self, name: str) -> str:
-        """Of a user."""
+        """The printed name of a user."""
         return name
 
     def name(self, name: str) -> str:
-        """Of a job."""
+        """The printed name of a job."""
         return name
 
     def partition(self, name: str) -> str:
-        """Of a partition."""
+        """The printed name of a partition."""
         return name
 
     def node(self, name: str) -> str:
-        """Of a node."""
+        """The printed name of a node."""
         return name
 
 
-class StandIns(Names):
+class JobStandIns(Names):
     """Names that stand for others: the same name always gets the same one."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from seatrial.commands.jobs.outcomes import FailingNode, PeriodChange, SlowNode
 from seatrial.model import subject
 from seatrial.model.subject import CLUSTER
-from seatrial.model.verdict import Finding, FindingKind, Outcome
+from seatrial.model.verdict import ComparisonOutcome, Finding, FindingKind
 from seatrial.model.words import count, some, verb
 
 MOST_LISTED = 5
@@ -29,7 +29,7 @@ def jobs_findings(
     """Slow nodes, families that became slower, and failing nodes."""
     return (
         *map(_slow, slow),
-        *([_slower(change)] if change and change.changed(Outcome.SLOWER) else []),
+        *([_slower(change)] if change and change.changed(ComparisonOutcome.SLOWER) else []),
         *map(_failing, failing),
     )
 
@@ -72,7 +72,7 @@ def _failing(node: FailingNode) -> Finding:
 
 
 def _slower(change: PeriodChange) -> Finding:
-    slower = change.changed(Outcome.SLOWER)
+    slower = change.changed(ComparisonOutcome.SLOWER)
     listed = some([f"{each.family} {times(each.ratio)}" for each in slower], MOST_LISTED)
     families = count(len(change.families), "family", "families")
     together = ""
@@ -94,7 +94,7 @@ def _slower(change: PeriodChange) -> Finding:
 
 def change_brief(change: PeriodChange) -> str:
     """3 of 20 families take longer since 2026-11-02, up to 4.0 times."""
-    slower = change.changed(Outcome.SLOWER)
+    slower = change.changed(ComparisonOutcome.SLOWER)
     families = count(len(change.families), "family", "families")
     longest = times(max(each.ratio for each in slower))
     take = verb(len(slower), "takes", "take")

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.commands.jobs.families import Family, Grouping, Names
+from seatrial.commands.jobs.families import Grouping, JobFamily, Names
 from seatrial.importers.accounting import AccountedJob, AccountedJobs, moment
 from seatrial.model.errors import UsageError
 from seatrial.model.node_list import expand
@@ -28,7 +28,7 @@ FEWEST_OF_DAY = 4
 """Jobs of a family on one day that are compared with each other; fewer are compared with its other small days."""
 
 
-class Ending(enum.StrEnum):
+class JobEnding(enum.StrEnum):
     """How a job ended, in the words of reports; COMPLETED is a success."""
 
     COMPLETED = "completed"
@@ -39,14 +39,14 @@ class Ending(enum.StrEnum):
     TIMED_OUT = "reached the time limit"
 
 
-FAILURES = tuple(ending for ending in Ending if ending is not Ending.COMPLETED)
+FAILURES = tuple(ending for ending in JobEnding if ending is not JobEnding.COMPLETED)
 ENDINGS = {
-    "COMPLETED": Ending.COMPLETED,
-    "FAILED": Ending.FAILED,
-    "NODE_FAIL": Ending.NODE_FAILED,
-    "BOOT_FAIL": Ending.NODE_FAILED,
-    "OUT_OF_MEMORY": Ending.OUT_OF_MEMORY,
-    "TIMEOUT": Ending.TIMED_OUT,
+    "COMPLETED": JobEnding.COMPLETED,
+    "FAILED": JobEnding.FAILED,
+    "NODE_FAIL": JobEnding.NODE_FAILED,
+    "BOOT_FAIL": JobEnding.NODE_FAILED,
+    "OUT_OF_MEMORY": JobEnding.OUT_OF_MEMORY,
+    "TIMEOUT": JobEnding.TIMED_OUT,
 }
 UNUSED = {
     "PENDING": "not begun",
@@ -68,14 +68,14 @@ class JobTable(msgspec.Struct, frozen=True, kw_only=True):
     """Jobs that ended by themselves or failed; arrays have one entry for each, `job` and `member` one for each node."""
 
     jobs: tuple[AccountedJob, ...]
-    families: tuple[Family, ...]
+    families: tuple[JobFamily, ...]
     family: Places
     day: Places
     """Ordinal of the day on which it began; 0: unknown."""
     logs: Reals
     """Logarithm of the run time in seconds; of a job at its time limit that of the limit."""
     ending: NDArray[np.int8]
-    """Place in `Ending`."""
+    """Place in `JobEnding`."""
     nodes: tuple[str, ...]
     job: Places
     member: Places
@@ -88,13 +88,13 @@ class JobTable(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def timed(self) -> NDArray[np.bool_]:
         """Jobs that show a run time: completed, or cut off at the limit."""
-        timed: NDArray[np.bool_] = (self.ending == ORDER[Ending.COMPLETED]) | self.cut_off
+        timed: NDArray[np.bool_] = (self.ending == ORDER[JobEnding.COMPLETED]) | self.cut_off
         return timed
 
     @property
     def cut_off(self) -> NDArray[np.bool_]:
         """Jobs that reached their time limit."""
-        cut_off: NDArray[np.bool_] = self.ending == ORDER[Ending.TIMED_OUT]
+        cut_off: NDArray[np.bool_] = self.ending == ORDER[JobEnding.TIMED_OUT]
         return cut_off
 
     def times(self) -> Reals:
@@ -174,7 +174,7 @@ def job_table(accounted: AccountedJobs, names: Names, patterns: Sequence[re.Patt
 
 LEAST_S = 1.0
 """Accounting counts whole seconds."""
-ORDER = {ending: place for place, ending in enumerate(Ending)}
+ORDER = {ending: place for place, ending in enumerate(JobEnding)}
 
 
 def _unused(job: AccountedJob) -> str:
@@ -186,9 +186,9 @@ def _unused(job: AccountedJob) -> str:
     return "" if job.elapsed_s else NO_TIME
 
 
-def _ending(job: AccountedJob) -> Ending:
+def _ending(job: AccountedJob) -> JobEnding:
     ending = ENDINGS[job.state]
-    return Ending.CRASHED if ending is Ending.FAILED and job.signal else ending
+    return JobEnding.CRASHED if ending is JobEnding.FAILED and job.signal else ending
 
 
 class _Days:

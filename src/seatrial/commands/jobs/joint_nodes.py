@@ -37,9 +37,9 @@ class JointNodes(msgspec.Struct, frozen=True, kw_only=True):
     """Jobs whose time is nearer to what the slowest of their nodes explains than to what all of them would."""
     ratio: float
     slowest: float
-    """What the slowest node alone would give ..."""
+    """The ratio that the slowest node alone would give."""
     total: float
-    """... and all of them, one on top of the other."""
+    """The ratio that all nodes would give, one on top of the other."""
 
 
 JOINT_WORDS = {
@@ -85,7 +85,7 @@ def joint_nodes(logs: Reals, members: Members, slow: Mapping[int, float]) -> Joi
 
 
 def _usual(logs: Reals, members: Members, good: NDArray[np.bool_]) -> Reals:
-    """For each job the median of the good jobs of its stratum; NaN without one."""
+    """The median of the good jobs of each job's stratum; NaN without a good job."""
     stratum, values = members.stratum[good], logs[good]
     order = np.lexsort((values, stratum))
     stratum, values = stratum[order], values[order]

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from seatrial.commands.jobs.families import Family
+from seatrial.commands.jobs.families import JobFamily
 from seatrial.commands.jobs.findings import jobs_findings
 from seatrial.commands.jobs.job_table import FAILURES, LEAST_S, ORDER, JobTable
 from seatrial.commands.jobs.joint_nodes import JointNodes, joint_nodes
@@ -23,7 +23,7 @@ from seatrial.commands.jobs.outcomes import (
 )
 from seatrial.model.errors import ExitCode
 from seatrial.model.pair_table import Reals
-from seatrial.model.verdict import Finding, Outcome, Verdict, worst
+from seatrial.model.verdict import ComparisonOutcome, Finding, Verdict, worst
 from seatrial.model.words import natural_key
 from seatrial.statistics.change_points import ERROR_RATE, find_changes
 from seatrial.statistics.estimates import robust_scale
@@ -69,7 +69,7 @@ class JobsResult(msgspec.Struct, frozen=True, kw_only=True):
     comparison: NodeComparison
     change: PeriodChange | None
     """None: no date was given, and none was found."""
-    families: tuple[Family, ...]
+    families: tuple[JobFamily, ...]
     findings: tuple[Finding, ...]
     effect: float
     error_rate: float = ERROR_RATE
@@ -315,7 +315,7 @@ def _change(table: JobTable, since: int, effect: float, slow: Set[str]) -> Perio
     return PeriodChange(
         date=date.fromordinal(since).isoformat(),
         given=given,
-        families=tuple(sorted(families, key=lambda each: (each.outcome is not Outcome.SLOWER, -each.ratio))),
+        families=tuple(sorted(families, key=lambda each: (each.outcome is not ComparisonOutcome.SLOWER, -each.ratio))),
         one_sided=tuple(table.families[place].label for place in np.flatnonzero((before > 0) != (after > 0))),
         few_days=int(((before > 0) & (after > 0)).sum()) - len(compared),
         ratio=math.exp(value) if len(compared) else math.nan,

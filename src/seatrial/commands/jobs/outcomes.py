@@ -4,9 +4,9 @@ import math
 
 import msgspec
 
-from seatrial.commands.jobs.job_table import Ending
+from seatrial.commands.jobs.job_table import JobEnding
 from seatrial.commands.jobs.joint_nodes import JointNodes
-from seatrial.model.verdict import Outcome
+from seatrial.model.verdict import ComparisonOutcome
 from seatrial.statistics.paired_change import GroupChanges
 
 
@@ -15,17 +15,17 @@ class SlowNode(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     ratio: float
-    """Run time there over that elsewhere ..."""
+    """Run time there over that elsewhere."""
     low: float
     high: float
-    """... with its 95 % interval."""
+    """Upper end of the 95 % interval of `ratio`."""
     shrunk: float
     """The ratio without the part that chance explains."""
     jobs: int
     families: int
     """Families that have jobs there and elsewhere."""
     longer: int
-    """Those of them whose jobs take longer there."""
+    """Families whose jobs take longer on this node than elsewhere."""
     p_value: float
     """Adjusted for the number of nodes."""
     ambiguous_with: tuple[str, ...]
@@ -36,7 +36,7 @@ class FailingNode(msgspec.Struct, frozen=True, kw_only=True):
     """A node on which more jobs fail in one way than of the same families elsewhere."""
 
     node: str
-    ending: Ending
+    ending: JobEnding
     failed: int
     jobs: int
     expected: float
@@ -51,7 +51,7 @@ class NodeComparison(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     compared: int
     families: int
-    """With jobs on different nodes."""
+    """Families with jobs on different nodes."""
     jobs: int
     detectable: float
     """Share by which jobs take longer on a node that is named in 95 % of cases: that of half of the nodes."""
@@ -65,12 +65,12 @@ class FamilyChange(msgspec.Struct, frozen=True, kw_only=True):
     """One family before and after a date."""
 
     family: str
-    outcome: Outcome
+    outcome: ComparisonOutcome
     ratio: float
-    """Run time after over before ..."""
+    """Run time after over before."""
     low: float
     high: float
-    """... with its interval, which holds for all named families together; infinite where most jobs were cut off."""
+    """Upper end of the interval of `ratio`, for all named families together; infinite if most jobs were cut off."""
     days_before: int
     days_after: int
     p_value: float
@@ -88,22 +88,22 @@ class PeriodChange(msgspec.Struct, frozen=True, kw_only=True):
     few_days: int
     """Families on both sides with too few days to compare."""
     ratio: float
-    """Run time after over before, all compared families together ..."""
+    """Run time after over before, all compared families together."""
     low: float
     high: float
-    """... with its 95 % interval."""
+    """Upper end of the 95 % interval of `ratio`."""
     detectable: float
     """Share by which jobs of a family take longer that is named in 95 % of cases: that of half of the families."""
 
-    def changed(self, outcome: Outcome) -> tuple[FamilyChange, ...]:
+    def changed(self, outcome: ComparisonOutcome) -> tuple[FamilyChange, ...]:
         """The families that became slower, faster, or stayed."""
         return tuple(change for change in self.families if change.outcome is outcome)
 
 
-def changed_word(changes: GroupChanges, place: int, effect: float) -> Outcome:
+def changed_word(changes: GroupChanges, place: int, effect: float) -> ComparisonOutcome:
     """Whether a family became slower, faster, or is shown to have stayed within the practical effect."""
     change, bound = float(changes.change[place]), math.log1p(effect)
     if changes.named[place] and abs(change) >= bound:
-        return Outcome.SLOWER if change > 0 else Outcome.FASTER
+        return ComparisonOutcome.SLOWER if change > 0 else ComparisonOutcome.FASTER
     within = changes.low[place] > -bound and changes.high[place] < bound
-    return Outcome.SAME if within else Outcome.INCONCLUSIVE
+    return ComparisonOutcome.SAME if within else ComparisonOutcome.INCONCLUSIVE

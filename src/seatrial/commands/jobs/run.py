@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from seatrial.commands.jobs.families import Names, StandIns
+from seatrial.commands.jobs.families import JobStandIns, Names
 from seatrial.commands.jobs.job_table import JobTable, job_table
 from seatrial.commands.jobs.judge import JobsResult, judge_jobs
 from seatrial.commands.jobs.single_family import FamilyTimes, family_named, family_times, job_numbered
@@ -79,7 +79,7 @@ def read_jobs(wanted: JobsWanted, progress: Progress, waiting: Callable[[str], N
     else:
         accounted, calls = _from_slurm(wanted, progress)
     accounted = _within(accounted, wanted)
-    names = StandIns() if wanted.scrub else Names()
+    names = JobStandIns() if wanted.scrub else Names()
     table = job_table(accounted, names, wanted.patterns)
     family = job = None
     if wanted.job:

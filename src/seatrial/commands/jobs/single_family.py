@@ -5,8 +5,8 @@ import math
 import msgspec
 import numpy as np
 
-from seatrial.commands.jobs.families import Family
-from seatrial.commands.jobs.job_table import ORDER, Ending, JobTable
+from seatrial.commands.jobs.families import JobFamily
+from seatrial.commands.jobs.job_table import ORDER, JobEnding, JobTable
 from seatrial.model.errors import UsageError
 from seatrial.model.pair_table import Reals
 from seatrial.model.words import natural_key, some
@@ -50,7 +50,7 @@ class JobPlace(msgspec.Struct, frozen=True, kw_only=True):
 
     job: str
     elapsed_s: float
-    ending: Ending
+    ending: JobEnding
     longer_than: float
     """Share of the family's completed jobs that took less time."""
     ratio: float
@@ -61,7 +61,7 @@ class JobPlace(msgspec.Struct, frozen=True, kw_only=True):
 class FamilyTimes(msgspec.Struct, frozen=True, kw_only=True):
     """The jobs of one family."""
 
-    family: Family
+    family: JobFamily
     endings: dict[str, int]
     completed: float
     """Share of the jobs that completed."""
@@ -104,7 +104,7 @@ def family_times(table: JobTable, family: int, job: int | None = None) -> Family
     """The family with that number. `job`: the place of a job whose rank is wanted, too."""
     jobs = np.flatnonzero(table.family == family)
     endings = {ending.value: int((table.ending[jobs] == place).sum()) for ending, place in ORDER.items()}
-    completed = jobs[table.ending[jobs] == ORDER[Ending.COMPLETED]]
+    completed = jobs[table.ending[jobs] == ORDER[JobEnding.COMPLETED]]
     logs = table.logs[completed]
     quartiles = np.exp(np.percentile(logs, [25, 50, 75])) if len(logs) else np.full(3, math.nan)
     nodes = _nodes(table, jobs, float(quartiles[1]))
@@ -141,7 +141,7 @@ def _nodes(table: JobTable, family: Places, median_s: float) -> tuple[NodeTime, 
     order = np.argsort(members, kind="stable")
     members, jobs = members[order], jobs[order]
     nodes, begins = np.unique(members, return_index=True)
-    ended = table.ending == ORDER[Ending.COMPLETED]
+    ended = table.ending == ORDER[JobEnding.COMPLETED]
     times = [
         NodeTime(
             node=table.nodes[node],
@@ -160,7 +160,7 @@ def _place(table: JobTable, job: int, completed: Places, median_s: float) -> Job
     return JobPlace(
         job=table.jobs[job].job,
         elapsed_s=table.jobs[job].elapsed_s,
-        ending=list(Ending)[table.ending[job]],
+        ending=list(JobEnding)[table.ending[job]],
         longer_than=float((peers < table.logs[job]).mean()) if len(peers) else math.nan,
         ratio=float(np.exp(table.logs[job])) / median_s,
         nodes=tuple(table.nodes[node] for node in table.member[table.job == job]),

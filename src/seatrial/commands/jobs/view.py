@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.commands.jobs.families import Family
+from seatrial.commands.jobs.families import JobFamily
 from seatrial.commands.jobs.findings import change_brief, times
-from seatrial.commands.jobs.job_table import ORDER, Ending
+from seatrial.commands.jobs.job_table import ORDER, JobEnding
 from seatrial.commands.jobs.joint_nodes import joint_text
 from seatrial.commands.jobs.outcomes import FailingNode, NodeComparison, PeriodChange, SlowNode
 from seatrial.commands.jobs.run import DayCall, JobsOutcome
 from seatrial.commands.jobs.single_family import FamilyTimes, JobPlace
 from seatrial.model.node_list import node_list
 from seatrial.model.units import share
-from seatrial.model.verdict import Outcome, Verdict
+from seatrial.model.verdict import ComparisonOutcome, Verdict
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.render.distribution import Distribution, Reference
 from seatrial.render.headline import fitting_sentence
@@ -43,7 +43,7 @@ class JobsFields(msgspec.Struct, frozen=True, kw_only=True):
     failing: tuple[FailingNode, ...]
     comparison: NodeComparison
     change: PeriodChange | None
-    families: tuple[Family, ...]
+    families: tuple[JobFamily, ...]
     patterns: tuple[str, ...]
     effect: float
     error_rate: float
@@ -106,7 +106,7 @@ def _sentence(outcome: JobsOutcome) -> str:
     """Slow nodes, families that became slower and failing nodes, as far as a line has room; else what was seen."""
     result = outcome.result
     parts = [_slow_text(result.slow, STARTING[0])] if result.slow else []
-    if result.change and result.change.changed(Outcome.SLOWER):
+    if result.change and result.change.changed(ComparisonOutcome.SLOWER):
         parts.append(change_brief(result.change))
     failing = [
         f"{node.node}: {node.failed} of {count(node.jobs, 'job')} {node.ending.value}" for node in result.failing
@@ -136,7 +136,7 @@ def _slow_text(slow: tuple[SlowNode, ...], names: int) -> str:
 
 
 def _unnamed(outcome: JobsOutcome) -> list[str]:
-    """Where nothing is named: what would have been, the longer sentence first."""
+    """Texts for a result without a named node: what would have been named, the longer sentence first."""
     comparison, change = outcome.result.comparison, outcome.result.change
     match outcome.result.verdict:
         case Verdict.MEASURED:
@@ -161,7 +161,7 @@ def _unnamed(outcome: JobsOutcome) -> list[str]:
 
 
 def _uncompared(outcome: JobsOutcome) -> list[str]:
-    """Where nothing could be compared."""
+    """Texts for a result in which nothing could be compared."""
     table = outcome.table
     if not table.records:
         return [f"accounting has no record of this period{' that you may see' if outcome.own_only else ''}"]
@@ -174,7 +174,7 @@ def _uncompared(outcome: JobsOutcome) -> list[str]:
 
 
 def _undecided(comparison: NodeComparison) -> str:
-    """Where nodes cannot show whether jobs take longer there."""
+    """Text for nodes that cannot show whether jobs take longer there."""
     if math.isinf(comparison.detectable):
         jobs = f"{count(comparison.jobs, 'job')} on {count(comparison.compared, 'node')}"
         return f"{jobs} are too few to name any, however slow"
@@ -182,7 +182,7 @@ def _undecided(comparison: NodeComparison) -> str:
 
 
 def _undated(change: PeriodChange) -> str:
-    """Where the families cannot show whether jobs became slower at the day."""
+    """Text for families that cannot show whether jobs became slower at the day."""
     if not change.families:
         return f"no family ran on enough days on both sides of {change.date}"
     if math.isinf(change.detectable):
@@ -238,7 +238,7 @@ def _slow_row(node: SlowNode) -> tuple[str, ...]:
     )
 
 
-def _family_row(family: Family) -> tuple[str, ...]:
+def _family_row(family: JobFamily) -> tuple[str, ...]:
     return family.label, family.partition, str(family.size), str(family.jobs)
 
 
@@ -270,10 +270,10 @@ def _bars(family: FamilyTimes) -> Iterator[Block]:
 
 
 def _pictures(outcome: JobsOutcome, family: FamilyTimes) -> Iterator[Block]:
-    """The same as pictures; slow nodes have the colour of their verdict."""
+    """Pictures of run times and of medians of nodes; slow nodes have the colour of their verdict."""
     table, measured = outcome.table, Verdict.MEASURED.value
     chosen = table.family == table.families.index(family.family)
-    times = table.logs[chosen & (table.ending == ORDER[Ending.COMPLETED])]
+    times = table.logs[chosen & (table.ending == ORDER[JobEnding.COMPLETED])]
     if not len(times):
         return
     slow = {node.node for node in outcome.result.slow}
@@ -377,7 +377,7 @@ def _change_lines(change: PeriodChange | None) -> Iterator[tuple[str, str]]:
         )
         return
     how = "as asked" if change.given else "found in the jobs' run times of each day"
-    numbers = [f"{len(change.changed(outcome))} {outcome.value}" for outcome in Outcome]
+    numbers = [f"{len(change.changed(outcome))} {outcome.value}" for outcome in ComparisonOutcome]
     together = ""
     if math.isfinite(change.ratio):
         together = f"; all together {times(change.ratio)} as long (95 % CI {change.low:.2f}–{change.high:.2f})"

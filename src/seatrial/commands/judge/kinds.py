@@ -42,7 +42,7 @@ WORDS = {
 }
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `seatrial judge`; those of another kind of file have their defaults."""
 
     benchmark: str

@@ -115,7 +115,7 @@ def _refuse_configurations(texts: Mapping[str, str]) -> None:
 
 
 def _size_of(text: str, name: str) -> Label | None:
-    """On how many nodes or ranks an output ran; None where it does not show it."""
+    """Number of nodes or ranks on which an output ran; None if the output does not show it."""
     try:
         return catalogue.parse_auto(text)[1].work(name)
     except UsageError:

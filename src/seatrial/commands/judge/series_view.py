@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 
-from seatrial.judgement.series_changes import Better, ChangesJudgement, JudgedSeries
+from seatrial.judgement.series_changes import ChangesJudgement, JudgedSeries, SeriesSense
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
@@ -65,7 +65,7 @@ class ChangesFields(msgspec.Struct, frozen=True, kw_only=True):
 
     error_rate: float
     effect: float
-    better: Better
+    better: SeriesSense
     series: tuple[SeriesFields, ...]
 
 
@@ -138,7 +138,7 @@ def _sentence(judged: ChangesJudgement) -> str:
 
 
 def _gaps(judged: ChangesJudgement) -> list[str]:
-    """Where values are missing, longer sentences first."""
+    """Texts on missing values, longer sentences first."""
     lacking = [one for one in judged.series if _missing(one)]
     if not lacking:
         return []

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from seatrial.archive import run_sets
 from seatrial.benchmarks.declaration import PAIR, Benchmark
 from seatrial.benchmarks.gates import judge
-from seatrial.commands.judge.kinds import Wanted
+from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.series_view import changes_report
 from seatrial.commands.judge.sources import Sources
 from seatrial.driver import facts_reading
@@ -13,7 +13,7 @@ from seatrial.driver.benchmark import definition
 from seatrial.importers.series import ValueSeries, read_series
 from seatrial.judgement.benchmark_result import limits_of_nodes
 from seatrial.judgement.comparison import node_values
-from seatrial.judgement.series_changes import Better, judge_series
+from seatrial.judgement.series_changes import SeriesSense, judge_series
 from seatrial.model.benchmark import Output
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
@@ -23,7 +23,7 @@ from seatrial.render.benchmark_output import output_report
 from seatrial.render.report import Report
 
 
-def output_judged(sources: Sources, wanted: Wanted) -> Report:
+def output_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     """The numbers of one output, the evidence of work, and the gates that it passes. Raises UsageError."""
     file = sources.only("An output of a benchmark is judged by itself.")
     text = sources.text(file)
@@ -49,19 +49,19 @@ def _ran_on_all(declared: Benchmark, result: Output, facts: Collection[NodeFacts
     return len(facts) == 1 or result.work("nodes") == len(facts) or pair or full
 
 
-def series_judged(sources: Sources, wanted: Wanted) -> Report:
+def series_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     """The changes in the series of a file, or in those of runs. Raises UsageError."""
     if wanted.runs:
         series = _of_runs(sources, wanted)
     else:
         series = read_series(sources.text(sources.only("Values over time are read from one file.")), wanted.column)
-    better = Better(wanted.better)
+    better = SeriesSense(wanted.better)
     return changes_report(
         judge_series(series, better=better, effect=wanted.effect or 0.0, error_rate=wanted.error_rate)
     )
 
 
-def _of_runs(sources: Sources, wanted: Wanted) -> tuple[ValueSeries, ...]:
+def _of_runs(sources: Sources, wanted: JudgeOptions) -> tuple[ValueSeries, ...]:
     """One series for each metric of runs of the archive, or for those whose names begin so."""
     chosen = run_sets.find_runs(wanted.archive, wanted.runs)
     tables = run_sets.load_tables([chosen], note=sources.waiting)

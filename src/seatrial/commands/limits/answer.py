@@ -76,7 +76,7 @@ def fitting(lines: Iterable[str]) -> str:
 
 
 def _memory(facts: NodeFacts) -> float:
-    """Of all packages together; 0 where that of one is not known."""
+    """Memory bandwidth of all packages together; 0 if that of any is unknown."""
     limits = memory_limits(facts)
     if not all(isinstance(limit, Limit) for limit in limits):
         return 0.0
@@ -84,11 +84,11 @@ def _memory(facts: NodeFacts) -> float:
 
 
 def _flops(facts: NodeFacts) -> float:
-    """At the highest frequency that is known; 0 where none is."""
+    """Operations per second at the highest frequency that is known; 0 if none is."""
     return max((peak.flops_per_s for peak in compute_peaks(facts) if isinstance(peak, ComputePeak)), default=0.0)
 
 
 def _network(facts: NodeFacts) -> float:
-    """To another node of the same kind; 0 where it is not known."""
+    """Bytes per second to another node of the same kind; 0 if unknown."""
     limit = path_limit(facts, replace(facts, hostname=f"{facts.hostname} again"))
     return limit.limit_bytes_per_s if isinstance(limit, Limit) else 0.0

@@ -10,7 +10,7 @@ from seatrial.render.report import Table, columns
 
 MOST_ROWS = 24
 MOST_LETTERS = 100
-"""Of what sets a limit, or why it is not known: the terms follow below."""
+"""Characters of what sets a limit, or of why it is unknown: the terms follow below."""
 
 
 def limits_table(limits: Sequence[Limit | NoLimit | ComputePeak]) -> Table:

@@ -181,7 +181,7 @@ def _term_name(term: LimitTerm) -> str:
 
 
 def _head_room(term: LimitTerm, limit: Limit) -> str:
-    """By how much a term is above the limit: "binds", "as much" or "+15 %"."""
+    """Distance of a term above the limit: "binds", "as much" or "+15 %"."""
     if term.name == limit.binding:
         return "binds"
     more = term.bytes_per_s / limit.limit_bytes_per_s - 1 if limit.limit_bytes_per_s else 0.0

@@ -103,7 +103,7 @@ def _unlike_processors(recorded: RecordedRun) -> list[Finding]:
 
 
 def _verdict(trials: NodeTrials, findings: Sequence[Finding]) -> Verdict:
-    """That of the gravest finding; else whether anything was measured, compared, and could have been seen."""
+    """The verdict of the gravest finding; else whether anything was measured, compared, and could have been seen."""
     if findings:
         return worst([finding.verdict for finding in findings])
     if not trials.figures:

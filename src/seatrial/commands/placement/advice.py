@@ -29,7 +29,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """Open MPI's, with hwloc's logical numbers of cores."""
 
     def options(self, dialect: Dialect, rankfile: str, mpi_library: str = "") -> tuple[str, ...]:
-        """For the launcher of a line; `rankfile`: where it lies."""
+        """The options for the launcher of a line; `rankfile`: path of the rankfile."""
         if dialect is Dialect.SRUN:
             return self.srun
         if dialect is Dialect.HYDRA:
@@ -156,7 +156,7 @@ def rankfile_text(
 
 
 def logical_order(facts: NodeFacts | None, cores: Sequence[Core]) -> tuple[Core, ...]:
-    """As hwloc numbers them; where its order is not known by their package, NUMA node and first processor."""
+    """The cores as hwloc numbers them; if its order is unknown by their package, NUMA node and first processor."""
     told = {number: place for place, number in enumerate(facts.topology.order)} if facts else {}
 
     def least(of: str, core: Core) -> int:

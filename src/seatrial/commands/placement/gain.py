@@ -17,14 +17,14 @@ PRACTICAL = 1.02
 """A gain below two hundredths is not worth a longer command line."""
 
 MUCH = 2.0
-"""From this factor on, a gain is shown as a factor, since large percentages are hard to read."""
+"""The factor from which a gain is shown as a factor, since large percentages are hard to read."""
 
 
 DEFECT = "ranks that share a core are at fault whatever the times say"
 
 
-class Outcome(enum.StrEnum):
-    """Of a comparison: all of the interval beyond `PRACTICAL`, or on this side of it, or neither."""
+class GainOutcome(enum.StrEnum):
+    """Result of a comparison: all of the interval beyond `PRACTICAL`, or on this side of it, or neither."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -40,11 +40,11 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
     ratio: Estimate
 
     @property
-    def outcome(self) -> Outcome:
-        """By the whole interval."""
+    def outcome(self) -> GainOutcome:
+        """The result by the whole interval."""
         if self.ratio.low > PRACTICAL:
-            return Outcome.BETTER
-        return Outcome.WORSE if self.ratio.high < 1 / PRACTICAL else Outcome.NO_DIFFERENCE
+            return GainOutcome.BETTER
+        return GainOutcome.WORSE if self.ratio.high < 1 / PRACTICAL else GainOutcome.NO_DIFFERENCE
 
     @property
     def worse(self) -> bool:
@@ -73,7 +73,7 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
         return f"{name} {value} times {'higher' if higher else 'lower'}{interval}"
 
     def _change(self, ratio: float) -> float:
-        """Of the metric itself: a latency that is better is lower."""
+        """The change of the metric itself: a latency that is better is lower."""
         return ratio - 1 if self.metric == BANDWIDTH else 1 / ratio - 1
 
 
@@ -152,7 +152,7 @@ def fate(gains: Sequence[Gain], disobeyed: str, *, defect: bool = False) -> tupl
         many = "1 launch" if runs == 1 else f"{runs} launches"
         return Fix.UNDECIDED, f"{said}, from {many} of each, too few for {share(WANTED_CONFIDENCE)}"
     worse = any(gain.worse for gain in gains)
-    if not worse and any(gain.outcome is Outcome.BETTER for gain in gains):
+    if not worse and any(gain.outcome is GainOutcome.BETTER for gain in gains):
         return Fix.PROVED, f"it measured better: {said}"
     says = f"it measures worse: {said}" if worse else f"it is not shown to measure better: {said}"
     return (Fix.UNDECIDED, f"{says}; {DEFECT}") if defect else (Fix.WITHDRAWN, says)

@@ -20,7 +20,7 @@ from seatrial.locate.thresholds import GATE_TOLERANCE
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
-from seatrial.model.placement import RankPlace, Start
+from seatrial.model.placement import ProbeStart, RankPlace
 from seatrial.model.run import AskedLine, Ending, RecordedRun, RunInfo, RunKind, run_kind
 from seatrial.model.settings import PlacementSettings
 from seatrial.model.units import BANDWIDTH, bandwidth
@@ -86,7 +86,7 @@ def recorded_line(recorded: RecordedRun) -> LaunchLine:
 
 
 def _line_of_older_run(info: RunInfo) -> AskedLine | None:
-    """For runs without `RunInfo.settings`: their `line`, or else the words of the command after the first --."""
+    """The line of a run without `RunInfo.settings`: its `line`, or else the words of the command after the first --."""
     command = info.command
     if info.line is not None or "--" not in command:
         return info.line
@@ -209,7 +209,7 @@ def _proved(finding: Finding, fix: Fix, why: str, tried: bool, advised: bool) ->
     )
 
 
-def disobeyed(facts: Mapping[str, NodeFacts], starts: Sequence[Start], advice: Advice) -> str:
+def disobeyed(facts: Mapping[str, NodeFacts], starts: Sequence[ProbeStart], advice: Advice) -> str:
     """How a launch under the advised placement did not come up, or came up otherwise; empty where all were right."""
     failed = [start.failure for start in starts if start.variant == ADVISED and start.failure]
     if failed:

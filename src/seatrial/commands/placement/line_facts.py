@@ -47,11 +47,12 @@ def hosts_of_line(line: LaunchLine, site: SiteSettings, progress: Progress) -> H
 def line_facts(
     hosts: Sequence[str], line: LaunchLine, site: SiteSettings, progress: Progress, named: HostsLauncher | None = None
 ) -> FactsRead:
-    """Of this machine by itself, of others through Slurm or over ssh, by the names that they gave themselves.
+    """Read the facts of this machine here, those of others through Slurm or ssh, by the names that they gave
+    themselves.
 
-    Inside the line's job where it has one, else in a short allocation, for which --wait, --idle-only and --node-hours
-    hold. What cannot be read is missing. `named`: what `hosts_of_line` returned. Raises UsageError where ranks came up
-    on a host that --hosts does not name.
+    Facts are read inside the line's job where it has one, else in a short allocation, for which --wait, --idle-only and
+    --node-hours hold. What cannot be read is missing. `named`: what `hosts_of_line` returned. Raises UsageError where
+    ranks came up on a host that --hosts does not name.
     """
     progress.stage("Reading the facts of the nodes")
     if named is not None:
@@ -101,7 +102,7 @@ def _over_ssh(given: Mapping[str, str]) -> FactsRead:
 
 
 def _by_slurm(launcher: SlurmLauncher, job: str, nodes: Sequence[str]) -> FactsRead:
-    """By a step of a job that runs, which is left as it is, or in an allocation of our own."""
+    """Read facts by a step of a job that runs, which is left as it is, or in an allocation of our own."""
     if job:
         launcher.job = job
         reading = launcher.read_facts(nodes)

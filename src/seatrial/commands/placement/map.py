@@ -117,7 +117,7 @@ def _untouched(boxes: Sequence[NumaBox]) -> Iterator[str]:
 
 
 def core_map(picture: NodePicture, advised: str) -> plots.CoreMap:
-    """The same for the page. `advised`: what the second placement is called."""
+    """The map of the cores for the page. `advised`: name of the second placement."""
     sides = [_side(picture, "now")] + ([_side(picture, advised)] if picture.advised else [])
     notes = tuple(f"Now {loose_text(loose)}." for loose in picture.loose)
     return plots.CoreMap(heading=node_title(picture), notes=notes, sides=tuple(sides))
@@ -142,7 +142,7 @@ def _page_box(box: NumaBox, now: bool, roaming: set[int]) -> plots.CoreBox:
     return plots.CoreBox(title=box_title(box), near=bool(box.adapters), cells=tuple(cells))
 
 
-def _page_cell(core: CoreCell, ranks: Sequence[int], roaming: bool) -> plots.CoreCell:
+def _page_cell(core: CoreCell, ranks: Sequence[int], roaming: bool) -> plots.DrawnCore:
     if len(ranks) > 1:
         style, use = "shared", f"ranks {numbers(ranks)}"
     elif ranks:
@@ -152,4 +152,4 @@ def _page_cell(core: CoreCell, ranks: Sequence[int], roaming: bool) -> plots.Cor
     else:
         style, use = ("free", "no rank") if core.ours else ("foreign", "not this job's")
     text = "" if not ranks else ",".join(map(str, ranks)) if len(ranks) <= 2 else f"{len(ranks)}×"
-    return plots.CoreCell(core=core.first, style=style, text=text, hover=f"core {core.first}: {use}")
+    return plots.DrawnCore(core=core.first, style=style, text=text, hover=f"core {core.first}: {use}")

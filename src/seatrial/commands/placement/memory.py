@@ -38,7 +38,9 @@ def memory_nodes(line: LaunchLine, *, bound: bool = True) -> Numbers:
 def memory_findings(
     facts: Mapping[str, NodeFacts], ranks: Mapping[str, tuple[RankPlace, ...]], line: LaunchLine
 ) -> list[Finding]:
-    """Of ranks none of whose cores is on such a node. Memory without processors (HBM, CXL) is chosen on purpose."""
+    """Findings on ranks none of whose cores is on a node that their memory options name. Memory without processors
+    (HBM, CXL) is chosen on purpose.
+    """
     wanted = memory_nodes(line)
     known = {node: facts.get(node) or NodeFacts(hostname=node, complete=False) for node in ranks}
     rule = Rule(kind=FindingKind.MEMORY_FAR_FROM_RANKS, order=296, look=partial(_look, wanted), remedy=REMEDY)

@@ -109,7 +109,7 @@ def _picture(
 
 
 def _together(loose: Mapping[int, tuple[int, ...]]) -> tuple[Loose, ...]:
-    """Those of one mask in one."""
+    """Ranks that share a mask, grouped."""
     by_cores: dict[tuple[int, ...], list[int]] = {}
     for rank, cores in loose.items():
         by_cores.setdefault(tuple(sorted(cores)), []).append(rank)

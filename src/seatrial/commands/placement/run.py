@@ -1,4 +1,4 @@
-"""Where the ranks of a launch line are, where they should be, and whether that measures better."""
+"""The places of the ranks of a launch line, better places, and whether these measure better."""
 
 import os
 import re
@@ -35,7 +35,7 @@ from seatrial.launch.line_parser import LaunchLine, parse_line
 from seatrial.model.errors import LaunchError
 from seatrial.model.measurement import Kernel, Measurement, Phase, Round, Shape
 from seatrial.model.node_list import node_list
-from seatrial.model.placement import RankPlace, Start
+from seatrial.model.placement import ProbeStart, RankPlace
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.settings import PlacementSettings
 from seatrial.model.words import count
@@ -47,7 +47,7 @@ RANKFILE = "rankfile.txt"
 DESIGN = "placement"
 THREADS = "OMP_NUM_THREADS"
 TRIES = 2
-"""Of the first start under the advised placement, which may well not be possible."""
+"""Tries of the first start under the advised placement, which may well not be possible."""
 
 
 class PlacementOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ class Placing(Run):
         settings: PlacementSettings,
         launcher: LineLauncher,
         writer: RunWriter,
-        found: "Found",
+        found: "FirstStart",
         progress: Progress,
     ) -> None:
         self._starts = settings.starts
@@ -133,7 +133,7 @@ class Placing(Run):
         except LaunchError as error:
             if not first:
                 raise
-            self.measurer.starts.append(Start(session=0, ranks=(), variant=ADVISED, failure=str(error)))
+            self.measurer.starts.append(ProbeStart(session=0, ranks=(), variant=ADVISED, failure=str(error)))
             self._writer.append(StartFailed(variant=ADVISED, failure=str(error)))
             return False
         return True
@@ -171,7 +171,7 @@ class Placing(Run):
         self.designed(design)
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FirstStart(msgspec.Struct, frozen=True, kw_only=True):
     """What a first start of the line showed."""
 
     line: LaunchLine
@@ -209,7 +209,7 @@ def run_placement(settings: PlacementSettings, progress: Progress | None = None)
     progress.stage("Starting the launch line with the probe in place of its program")
     ranks = _look(launcher)
     facts = line_facts(sorted({rank.host for rank in ranks}), line, site, progress, named)
-    found = Found(line=line, ranks=ranks, facts=facts)
+    found = FirstStart(line=line, ranks=ranks, facts=facts)
     hosts = Hosts(nodes=tuple(found.by_host), fabric=facts.fabric, cluster=facts.cluster)
     given = ["--hosts", node_list(site.hosts)] if site.hosts else []
     given += ["--program", settings.program] if settings.program else []

@@ -1,11 +1,11 @@
-"""Where ranks are and where they should be: the report of `seatrial placement`."""
+"""The report of `seatrial placement`: the places of the ranks, and better ones."""
 
 import shlex
 from collections.abc import Iterator
 
 import msgspec
 
-from seatrial.commands.placement.gain import Fix, Gain, Outcome
+from seatrial.commands.placement.gain import Fix, Gain, GainOutcome
 from seatrial.commands.placement.judge import Placement
 from seatrial.commands.placement.map import core_map, legend, map_lines
 from seatrial.commands.placement.rows import RankRow
@@ -36,7 +36,7 @@ ADVISED = HEADINGS.index("advised")
 class PlacementGain(Gain, frozen=True, kw_only=True):
     """One metric under the placement that was asked for and the advised one."""
 
-    outcome: Outcome
+    outcome: GainOutcome
 
 
 class PlacementFields(msgspec.Struct, frozen=True, kw_only=True):

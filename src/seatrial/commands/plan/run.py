@@ -7,7 +7,7 @@ import msgspec
 
 from seatrial.archive.run_sets import StoredRun, StoredSet, find_runs, load_tables
 from seatrial.judgement.comparison.conditions import unlike_runs
-from seatrial.judgement.comparison.planning import Plan, plan_runs
+from seatrial.judgement.comparison.planning import ComparisonPlan, plan_runs
 from seatrial.model.errors import UsageError
 from seatrial.model.run import RunKind
 from seatrial.model.run_values import MetricTable
@@ -16,7 +16,7 @@ ALL_RUNS = ".."
 """Every closed run of the archive."""
 
 
-def plan(archive: Path, wanted: str, effect: float, note: Callable[[str], None], runs: str = "") -> Plan:
+def plan(archive: Path, wanted: str, effect: float, note: Callable[[str], None], runs: str = "") -> ComparisonPlan:
     """`wanted`: a kind of run, or the beginning of a metric's name. `runs`: which; empty: all in the archive
     that were measured like the newest. `note`: as `load_tables` takes it.
 

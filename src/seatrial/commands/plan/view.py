@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from seatrial.judgement.comparison.planning import FEWEST_RUNS, Claim, Need, Plan
+from seatrial.judgement.comparison.planning import FEWEST_RUNS, Claim, ComparisonPlan, Need
 from seatrial.model.errors import ExitCode
 from seatrial.model.units import share
 from seatrial.model.words import count, some
@@ -36,7 +36,7 @@ class PlanFields(msgspec.Struct, frozen=True, kw_only=True):
     needs: tuple[PlanNeed, ...]
 
 
-def plan_report(plan: Plan) -> Report:
+def plan_report(plan: ComparisonPlan) -> Report:
     """How many runs each claim needs. Without enough runs to know how much they vary it is incomplete."""
     return Report(
         kind="plan",
@@ -53,7 +53,7 @@ def plan_report(plan: Plan) -> Report:
     )
 
 
-def _sentence(plan: Plan) -> str:
+def _sentence(plan: ComparisonPlan) -> str:
     """What the first metric needs to show that all changed."""
     if not plan.enough_known:
         return (
@@ -67,7 +67,7 @@ def _sentence(plan: Plan) -> str:
     return f"{needed} show {shown} with 90 % power"
 
 
-def _blocks(plan: Plan) -> Iterable[Block]:
+def _blocks(plan: ComparisonPlan) -> Iterable[Block]:
     names = some([run.run for run in plan.runs], MOST_RUNS)
     if not plan.enough_known:
         yield Lines(rows=(("from", names or "no run"),))

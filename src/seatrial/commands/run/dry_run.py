@@ -12,7 +12,7 @@ from seatrial.driver.facts_reading import read_here
 from seatrial.driver.node_selection import node_hours_of, within_node_hours
 from seatrial.driver.progress import Progress
 from seatrial.driver.site import choose_launcher
-from seatrial.model.benchmark_run import Plan
+from seatrial.model.benchmark_run import BenchmarkPlan
 from seatrial.model.node_list import node_list
 from seatrial.model.settings import RunSettings
 from seatrial.render.json import filled
@@ -21,14 +21,14 @@ from seatrial.render.report import Block, Copy, Lines, Report
 HERE = "Memory and cores are those of this machine: those of the nodes are read when they are allocated."
 
 
-class Preview(msgspec.Struct, frozen=True, kw_only=True):
+class BenchmarkPreview(msgspec.Struct, frozen=True, kw_only=True):
     """What a run would do."""
 
     nodes: tuple[str, ...]
     ranks: int
     node_hours: float
-    """At most; 0: nothing is asked for."""
-    plan: Plan
+    """Node-hours at most; 0: nothing is asked for."""
+    plan: BenchmarkPlan
 
 
 class RunPreview(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class RunPreview(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, str]
 
 
-def preview(settings: RunSettings, benchmark: Benchmark, progress: Progress) -> Preview:
+def preview(settings: RunSettings, benchmark: Benchmark, progress: Progress) -> BenchmarkPreview:
     """Choose nodes and make the plan as a run does, and start nothing. Errors as of `run_benchmark`."""
     launch = launch_of(benchmark, settings)
     site = site_of(settings, launch)
@@ -63,7 +63,7 @@ def preview(settings: RunSettings, benchmark: Benchmark, progress: Progress) -> 
         case=read_case(settings.case),
     )
     free = launcher.job or by_places(nodes) or launcher.name == "ssh"
-    return Preview(
+    return BenchmarkPreview(
         nodes=nodes,
         ranks=request.ranks,
         node_hours=0.0 if free else node_hours_of(len(nodes), site.budget_s / 2),
@@ -71,7 +71,7 @@ def preview(settings: RunSettings, benchmark: Benchmark, progress: Progress) -> 
     )
 
 
-def preview_report(shown: Preview) -> Report:
+def preview_report(shown: BenchmarkPreview) -> Report:
     """Nodes, ranks, node-hours, programs and input files."""
     takes = f"at most {shown.node_hours:.2f} node-hours" if shown.node_hours else "no allocation"
     rows = [
@@ -91,5 +91,5 @@ def preview_report(shown: Preview) -> Report:
     )
 
 
-def _fields(shown: Preview) -> RunPreview:
+def _fields(shown: BenchmarkPreview) -> RunPreview:
     return filled(RunPreview, shown, shown.plan, programs=[step.argv for step in shown.plan.steps])

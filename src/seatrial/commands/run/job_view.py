@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from seatrial.drift.flat_facts import ranges
-from seatrial.judgement.job import Job, NodeView, Phase
+from seatrial.judgement.job import Job, JobPhase, NodeView
 from seatrial.model import units
 from seatrial.model.node_list import node_list
 from seatrial.model.words import count, verb
@@ -39,7 +39,7 @@ class JobNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def job_blocks(job: Job) -> Iterator[Block]:
-    """For the page: what the application did, and where and on what it did it."""
+    """The blocks of the page: what the application did, and where and on what it did it."""
     programs = [phase for phase in job.phases if phase.program]
     parts = [phase for phase in job.phases if not phase.program]
     if programs:
@@ -60,7 +60,7 @@ def phases_text(job: Job) -> str:
     return ", ".join(f"{phase.name} {units.share(phase.seconds / whole)}" for phase in largest) if whole else ""
 
 
-def _bars(title: str, caption: str, phases: "list[Phase]") -> Bars:
+def _bars(title: str, caption: str, phases: "list[JobPhase]") -> Bars:
     most = max(phase.seconds for phase in phases) or 1.0
     whole = sum(phase.seconds for phase in phases) or 1.0
     shown = [phase for phase in phases if phase.seconds >= SMALL * most][:MOST_PHASES]
@@ -73,7 +73,7 @@ def _bars(title: str, caption: str, phases: "list[Phase]") -> Bars:
     )
 
 
-def _bar(phase: Phase, most: float, whole: float) -> Bar:
+def _bar(phase: JobPhase, most: float, whole: float) -> Bar:
     width = round(WIDEST * phase.seconds / most, 2)
     text = f"{units.duration(phase.seconds)}, {units.share(phase.seconds / whole)}"
     return Bar(name=phase.name, low=width, value=width, high=width, text=text)

@@ -8,10 +8,10 @@ import msgspec
 
 from seatrial.commands.run.job_view import JobNode, job_blocks, job_nodes, phases_text
 from seatrial.judgement.benchmark_result import RunResult
-from seatrial.judgement.job import Phase
+from seatrial.judgement.job import JobPhase
 from seatrial.judgement.past import past_text
 from seatrial.model import units
-from seatrial.model.benchmark_run import Plan, StepResult
+from seatrial.model.benchmark_run import BenchmarkPlan, StepResult
 from seatrial.model.measurement import Estimate
 from seatrial.model.node_list import node_list
 from seatrial.model.run import RunInfo
@@ -60,7 +60,7 @@ class MachineRemark(msgspec.Struct, frozen=True, kw_only=True):
     statement: str
 
 
-class PastFields(msgspec.Struct, frozen=True, kw_only=True):
+class MainFigureFields(msgspec.Struct, frozen=True, kw_only=True):
     """The main figure compared with earlier runs."""
 
     name: str
@@ -78,9 +78,9 @@ class RunFields(OutputFields, frozen=True, kw_only=True):
     plan: InputPlan
     steps: tuple[StepFields, ...]
     machine: tuple[MachineRemark, ...]
-    phases: tuple[Phase, ...]
+    phases: tuple[JobPhase, ...]
     job_nodes: tuple[JobNode, ...]
-    past: PastFields | None
+    past: MainFigureFields | None
     ranks: dict[str, tuple[tuple[int, ...], ...]]
 
 
@@ -103,7 +103,7 @@ def run_report(run: RunInfo, result: RunResult) -> Report:
 
 
 def _sentence(run: RunInfo, result: RunResult) -> str:
-    """Its main number where all is well; else what failed, is missing or wrong."""
+    """The benchmark's main number if all is well; else what failed, is missing or wrong."""
     if result.failure:
         return f"{result.failure.rstrip('.')}."
     plain = output_sentence(result.benchmark.name, result.benchmark, result.output, result.findings, result.limits)
@@ -143,10 +143,10 @@ def run_fields(run: RunInfo, result: RunResult) -> RunFields:
         result,
         result.job,
         nodes=run.nodes,
-        past=filled(PastFields, result.past, name=run.past.name, runs=[earlier.run for earlier in run.past.runs])
+        past=filled(MainFigureFields, result.past, name=run.past.name, runs=[earlier.run for earlier in run.past.runs])
         if run.past and result.past
         else None,
-        plan=result.plan or Plan(steps=()),
+        plan=result.plan or BenchmarkPlan(steps=()),
         job_nodes=job_nodes(result.job),
         ranks={node: [rank.cpus for rank in ranks] for node, ranks in result.ranks.items()},
     )

@@ -94,7 +94,7 @@ def _list_blocks(rows: Sequence[RunRow], nothing: str, width: int) -> Iterator[B
 
 
 def _two_lines_each(cells: Sequence[tuple[str, ...]]) -> Iterator[Block]:
-    """For a terminal that is too narrow for a table: the headline below the other columns."""
+    """The list for a terminal that is too narrow for a table: the headline below the other columns."""
     for place, (name, kind, started, ending, nodes, headline) in enumerate(cells):
         size = count(int(nodes), "node") if int(nodes) else ""
         about = ", ".join(part for part in (kind, started.replace("T", " "), ending, size) if part)

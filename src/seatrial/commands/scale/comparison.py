@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.commands.scale.evidence import differing_work
-from seatrial.commands.scale.judge import Judged, Point, ratio
+from seatrial.commands.scale.judge import JudgedCurve, ScalePoint, ratio
 from seatrial.model.benchmark import Better, Breach
 from seatrial.model.errors import UsageError
 from seatrial.model.measurement import Estimate
 
 FEWEST_RUNS = 2
-"""Of both curves at a size: one run has no interval."""
+"""Runs that both curves need at a size: one run has no interval."""
 
 
 class Difference(enum.StrEnum):
@@ -29,18 +29,18 @@ class Difference(enum.StrEnum):
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
     """One size that both curves have."""
 
-    first: Point
-    second: Point
+    first: ScalePoint
+    second: ScalePoint
     ratio: Estimate
     """How many times as fast the second is; without repetitions its ends are the value itself."""
     difference: Difference
 
 
-class Beside(msgspec.Struct, frozen=True, kw_only=True):
+class CurveComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Both curves, with what can be compared and what cannot."""
 
-    first: Judged
-    second: Judged
+    first: JudgedCurve
+    second: JudgedCurve
     pairs: tuple[Pair, ...]
     only: tuple[tuple[str, tuple[float, ...]], ...]
     """Name of a curve, and the sizes that the other one lacks."""
@@ -48,7 +48,7 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
     """Which file or row of the second did other work than the first at the same size."""
 
 
-def beside(first: Judged, second: Judged) -> Beside:
+def beside(first: JudgedCurve, second: JudgedCurve) -> CurveComparison:
     """The comparison. Raises UsageError where the curves are not of the same thing, or have no common size."""
     before, after = first.curve, second.curve
     for what, old, new in (("over", before.over, after.over), ("of", before.metric, after.metric)):
@@ -65,7 +65,7 @@ def beside(first: Judged, second: Judged) -> Beside:
             f"{before.name} and {after.name} have no common size: {_sizes(of_first)}; {_sizes(of_second)}.",
             "Measure one size on both.",
         )
-    return Beside(
+    return CurveComparison(
         first=first,
         second=second,
         pairs=tuple(_pair(of_first[size], of_second[size], before.better) for size in common),
@@ -78,11 +78,11 @@ def beside(first: Judged, second: Judged) -> Beside:
     )
 
 
-def _sizes(points: "dict[float, Point]") -> str:
+def _sizes(points: "dict[float, ScalePoint]") -> str:
     return ", ".join(f"{size:g}" for size in points)
 
 
-def _pair(first: Point, second: Point, better: Better) -> Pair:
+def _pair(first: ScalePoint, second: ScalePoint, better: Better) -> Pair:
     quotient = ratio(second.value, first.value) if better is Better.MORE else ratio(first.value, second.value)
     if min(first.value.runs, second.value.runs) < FEWEST_RUNS:
         alone = msgspec.structs.replace(quotient, low=quotient.value, high=quotient.value, confidence=0.0)
@@ -95,7 +95,7 @@ def _pair(first: Point, second: Point, better: Better) -> Pair:
     return Pair(first=first, second=second, ratio=quotient, difference=difference)
 
 
-def _breaches(first: Judged, second: Judged, common: Sequence[float]) -> "list[tuple[str, Breach]]":
+def _breaches(first: JudgedCurve, second: JudgedCurve, common: Sequence[float]) -> "list[tuple[str, Breach]]":
     """Runs of the second against a run of the first at the same size."""
     of_first = {run.size: run for run in first.curve.runs}
     return [

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from seatrial.commands.scale.comparison import Beside, Difference, Pair
-from seatrial.commands.scale.judge import Judged
+from seatrial.commands.scale.comparison import CurveComparison, Difference, Pair
+from seatrial.commands.scale.judge import JudgedCurve
 from seatrial.model.measurement import Estimate
 from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
 from seatrial.render.curves import FEWEST_SIZES, overlaid
@@ -43,7 +43,7 @@ class ScalingBeside(msgspec.Struct, frozen=True, kw_only=True):
     only: tuple[ScalingOnly, ...]
 
 
-def beside_sentence(both: Beside) -> str:
+def beside_sentence(both: CurveComparison) -> str:
     """The largest common size with repetitions, else the largest: which is faster, by how much, and whether that is
     shown.
     """
@@ -59,7 +59,7 @@ def beside_sentence(both: Beside) -> str:
     return f"{change} ({_interval(pair)}{'' if _enough(pair) else ', range of few runs'})."
 
 
-def beside_blocks(both: Beside) -> Iterator[Block]:
+def beside_blocks(both: CurveComparison) -> Iterator[Block]:
     """The table of both, and what cannot be compared."""
     names = [shorten(item.curve.name, MOST_IN_HEADINGS) for item in (both.first, both.second)]
     over, metric = both.first.curve.over, both.first.curve.metric
@@ -93,7 +93,7 @@ def _enough(pair: Pair) -> bool:
     return min(pair.first.value.confidence, pair.second.value.confidence) >= LEAST_CONFIDENCE
 
 
-def beside_fields(both: Beside) -> ScalingBeside:
+def beside_fields(both: CurveComparison) -> ScalingBeside:
     """What programs read of two curves side by side."""
     sizes = [
         filled(ScalingPair, pair, size=pair.first.size, first=pair.first.value, second=pair.second.value)
@@ -103,7 +103,7 @@ def beside_fields(both: Beside) -> ScalingBeside:
     return filled(ScalingBeside, first=both.first.curve.name, second=both.second.curve.name, sizes=sizes, only=only)
 
 
-def curves_plot(judged: Sequence[Judged]) -> Plot | None:
+def curves_plot(judged: Sequence[JudgedCurve]) -> Plot | None:
     """Curves of the same metric over the same sizes in one plot; None: nothing to draw."""
     drawn = [item for item in judged if len(item.points) >= FEWEST_SIZES]
     if not drawn or len({(item.curve.over, item.curve.metric) for item in drawn}) > 1:

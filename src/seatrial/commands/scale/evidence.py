@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from seatrial.commands.scale.points import Curve, Run
+from seatrial.commands.scale.points import ScaleCurve, ScaleRun
 from seatrial.model.benchmark import Breach, Label
 from seatrial.model.units import share
 from seatrial.model.verdict import FindingKind
@@ -28,7 +28,7 @@ COUNTED = ("steps", "atoms", "order", "equations", "elements", "items", "k_point
 Breaches = list[tuple[str, Breach]]
 
 
-def work_breaches(curve: Curve, *, weak: bool) -> Breaches:
+def work_breaches(curve: ScaleCurve, *, weak: bool) -> Breaches:
     """Gates of each output, and differences of work between the points; with the name of the file or size."""
     breaches: Breaches = []
     for run in curve.runs:
@@ -45,12 +45,12 @@ def work_breaches(curve: Curve, *, weak: bool) -> Breaches:
     return breaches
 
 
-def differing_work(first: Run, run: Run) -> tuple[Breach, ...]:
+def differing_work(first: ScaleRun, run: ScaleRun) -> tuple[Breach, ...]:
     """What differs between the work of two runs of the same size, of two curves."""
     return tuple(_differences(first, run, weak=False))
 
 
-def _differences(first: Run, run: Run, weak: bool) -> Iterator[Breach]:
+def _differences(first: ScaleRun, run: ScaleRun, weak: bool) -> Iterator[Breach]:
     grown = run.size / first.size if weak else 1.0
     for name, expected in first.work.items():
         value = run.work.get(name)
@@ -67,7 +67,7 @@ def _differences(first: Run, run: Run, weak: bool) -> Iterator[Breach]:
     yield from _result_differences(first, run)
 
 
-def _mesh_differences(first: Run, run: Run, grown: float) -> Iterator[Breach]:
+def _mesh_differences(first: ScaleRun, run: ScaleRun, grown: float) -> Iterator[Breach]:
     cells, expected = run.work.get("cells"), first.work.get("cells")
     if cells is not None and expected is not None and not _agree(expected, cells, CELLS_AGREE, grown):
         yield Breach(kind=FindingKind.MESH_DIFFERS, reason=f"{cells} cells, and {expected} in {first.source}")
@@ -83,7 +83,7 @@ def _mesh_differences(first: Run, run: Run, grown: float) -> Iterator[Breach]:
         )
 
 
-def _result_differences(first: Run, run: Run) -> Iterator[Breach]:
+def _result_differences(first: ScaleRun, run: ScaleRun) -> Iterator[Breach]:
     """Force coefficients: the same flow has the same forces."""
     expected, values = _coefficients(first), _coefficients(run)
     for name, value in expected.items():
@@ -101,7 +101,7 @@ def _near(name: str, expected: dict[str, float], values: dict[str, float]) -> bo
     return abs(values[name] - expected[name]) <= RESULTS_AGREE * max(scale, SMALL)
 
 
-def _coefficients(run: Run) -> dict[str, float]:
+def _coefficients(run: ScaleRun) -> dict[str, float]:
     if run.output is None:
         return {}
     return {
@@ -117,7 +117,7 @@ def _agree(expected: Label, value: Label, tolerance: float, grown: float) -> boo
     return expected == value
 
 
-def cache_explanation(base: Sequence[Run], runs: Sequence[Run], efficiency: float) -> tuple[str, str]:
+def cache_explanation(base: Sequence[ScaleRun], runs: Sequence[ScaleRun], efficiency: float) -> tuple[str, str]:
     """Why a point is faster than linear, or why that cannot be explained; one of the two is empty.
 
     Each node has less data at a larger size, and a larger part of them fits into its caches. That explains it only
@@ -140,7 +140,7 @@ def cache_explanation(base: Sequence[Run], runs: Sequence[Run], efficiency: floa
     return f"consistent with caches, since the work was the same: {shown}", ""
 
 
-def _proofs(first: Run, run: Run) -> Iterator[tuple[bool, str]]:
+def _proofs(first: ScaleRun, run: ScaleRun) -> Iterator[tuple[bool, str]]:
     """What shows that both did the same work: whether it agrees, and a sentence."""
     iterations, expected = run.work.get("iterations"), first.work.get("iterations")
     if iterations is not None and expected is not None:

@@ -18,15 +18,15 @@ from seatrial.process.time_limit import PARSE_S, limited
 
 if TYPE_CHECKING:
     from seatrial.benchmarks.declaration import Benchmark
-    from seatrial.commands.scale.judge import Judged
-    from seatrial.commands.scale.points import Curve
+    from seatrial.commands.scale.judge import JudgedCurve
+    from seatrial.commands.scale.points import ScaleCurve
     from seatrial.model.benchmark import Output
 
 TABLE = ".csv"
 MOST_FILES = 1000
 
 
-class Sources(msgspec.Struct, frozen=True, kw_only=True):
+class ScaleFiles(msgspec.Struct, frozen=True, kw_only=True):
     """What is read, and how."""
 
     paths: tuple[Path, ...]
@@ -45,7 +45,7 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
         return self.text_of(path)
 
 
-def judged_curves(sources: Sources) -> "list[Judged]":
+def judged_curves(sources: ScaleFiles) -> "list[JudgedCurve]":
     """The curves of all files. Raises UsageError."""
     if len(sources.paths) > MOST_FILES:
         raise UsageError(f"{count(len(sources.paths), 'file')} are too many.", f"Give at most {MOST_FILES}.")
@@ -58,7 +58,7 @@ def judged_curves(sources: Sources) -> "list[Judged]":
     return _judged(curves, own, weak=sources.weak)
 
 
-def two_curves(sources: Sources, words: str) -> "tuple[Judged, Judged]":
+def two_curves(sources: ScaleFiles, words: str) -> "tuple[JudgedCurve, JudgedCurve]":
     """The two curves that `words` name: A,B. Files belong to the word in their path, curves of tables to their name.
 
     Raises UsageError where a file or a curve cannot be attributed.
@@ -93,7 +93,7 @@ def two_curves(sources: Sources, words: str) -> "tuple[Judged, Judged]":
     return first, second
 
 
-def _named(curves: "Sequence[Curve]", names: Sequence[str]) -> "dict[str, Curve]":
+def _named(curves: "Sequence[ScaleCurve]", names: Sequence[str]) -> "dict[str, ScaleCurve]":
     """The curves of tables by the word that is their name, or that only one name contains. Raises UsageError."""
     chosen = {}
     for name in names:
@@ -107,14 +107,14 @@ def _named(curves: "Sequence[Curve]", names: Sequence[str]) -> "dict[str, Curve]
     return chosen
 
 
-def _judged(curves: "Sequence[Curve]", own: dict[str, float], *, weak: bool) -> "list[Judged]":
+def _judged(curves: "Sequence[ScaleCurve]", own: dict[str, float], *, weak: bool) -> "list[JudgedCurve]":
     judged = [scale_judge.judge_curve(curve, weak=weak, own_rates=own) for curve in curves]
     if not any(item.points for item in judged):
         raise UsageError("No run has a positive number.", "Choose another --metric.")
     return judged
 
 
-def _tables(sources: Sources) -> "list[Curve]":
+def _tables(sources: ScaleFiles) -> "list[ScaleCurve]":
     names = [name for name in sources.by.split(",") if name]
     return [
         curve
@@ -124,7 +124,7 @@ def _tables(sources: Sources) -> "list[Curve]":
     ]
 
 
-def _curve(sources: Sources, paths: Sequence[Path]) -> "Curve":
+def _curve(sources: ScaleFiles, paths: Sequence[Path]) -> "ScaleCurve":
     """The curve of outputs. Raises UsageError where they are of several benchmarks."""
     outputs: dict[str, Output] = {}
     declared: Benchmark | None = None
@@ -142,7 +142,7 @@ def _curve(sources: Sources, paths: Sequence[Path]) -> "Curve":
     return scale_points.curve_of_outputs(declared, outputs, sources.over, shown, sources.metric)
 
 
-def _own_rates(sources: Sources) -> dict[str, float]:
+def _own_rates(sources: ScaleFiles) -> dict[str, float]:
     """Lines node,value. Raises UsageError for anything else."""
     path = sources.own_rates
     if path is None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.commands.scale.evidence import cache_explanation, work_breaches
-from seatrial.commands.scale.points import Curve, LeftOut, Run
+from seatrial.commands.scale.points import LeftOut, ScaleCurve, ScaleRun
 from seatrial.model.benchmark import Better, Breach
 from seatrial.model.measurement import Estimate
 from seatrial.model.units import prefixed, share
@@ -30,7 +30,7 @@ LEAST, MOST = 1e-100, 1e100
 """Numbers beyond these are none that anybody measured, and their quotients would be 0 or infinite."""
 
 
-class Point(msgspec.Struct, frozen=True, kw_only=True):
+class ScalePoint(msgspec.Struct, frozen=True, kw_only=True):
     """One size. `speedup` and `efficiency` are relative to the smallest size."""
 
     size: float
@@ -50,12 +50,12 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is faster than linear."""
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class JudgedCurve(msgspec.Struct, frozen=True, kw_only=True):
     """A curve with its points and what is wrong with them."""
 
-    curve: Curve
+    curve: ScaleCurve
     weak: bool
-    points: tuple[Point, ...]
+    points: tuple[ScalePoint, ...]
     breaches: "tuple[tuple[str, Breach], ...]"
     """Which size or file, and what is wrong."""
     fits: tuple[ScalingFit, ...]
@@ -70,17 +70,17 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """Whether memory is why more do not pay, where a run that measured it was named."""
 
 
-def _usable(run: Run) -> bool:
+def _usable(run: ScaleRun) -> bool:
     return LEAST < run.value < MOST and LEAST < run.size < MOST
 
 
-def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | None = None) -> Judged:
+def judge_curve(curve: ScaleCurve, *, weak: bool, own_rates: Mapping[str, float] | None = None) -> JudgedCurve:
     """The judgement of one curve. `own_rates`: the rate or time of each node alone, in the metric of the curve."""
-    by_size: defaultdict[float, list[Run]] = defaultdict(list)
+    by_size: defaultdict[float, list[ScaleRun]] = defaultdict(list)
     for run in sorted(filter(_usable, curve.runs), key=lambda run: run.size):
         by_size[run.size].append(run)
     breaches = work_breaches(curve, weak=weak)
-    points: list[Point] = []
+    points: list[ScalePoint] = []
     for runs in by_size.values():
         point = _point(curve, runs, next(iter(by_size.values())), weak, own_rates or {})
         modes = _modes([run.value for run in runs])
@@ -102,7 +102,7 @@ def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | No
     left_out.sort(key=lambda item: natural_key(item.source))
     sizes = [point.size for point in points]
     rates = [point.speedup.value for point in points]
-    return Judged(
+    return JudgedCurve(
         curve=curve,
         weak=weak,
         points=tuple(points),
@@ -115,7 +115,7 @@ def judge_curve(curve: Curve, *, weak: bool, own_rates: Mapping[str, float] | No
     )
 
 
-def _slower_with_more(curve: Curve, points: Sequence[Point]) -> list[tuple[str, Breach]]:
+def _slower_with_more(curve: ScaleCurve, points: Sequence[ScalePoint]) -> list[tuple[str, Breach]]:
     """The largest size, where a smaller one is faster: beyond both intervals, or beyond the scatter of single runs."""
     last = points[-1] if points else None
     best = max(points, key=lambda point: point.speedup.value, default=None)
@@ -132,7 +132,9 @@ def _slower_with_more(curve: Curve, points: Sequence[Point]) -> list[tuple[str, 
     return [(f"{curve.name} at {last.size:g}", Breach(kind=FindingKind.SLOWER_WITH_MORE, reason=reason))]
 
 
-def _point(curve: Curve, runs: Sequence[Run], base: Sequence[Run], weak: bool, own_rates: Mapping[str, float]) -> Point:
+def _point(
+    curve: ScaleCurve, runs: Sequence[ScaleRun], base: Sequence[ScaleRun], weak: bool, own_rates: Mapping[str, float]
+) -> ScalePoint:
     value = median_estimate([run.value for run in runs])
     start = median_estimate([run.value for run in base])
     size, first = runs[0].size, base[0].size
@@ -145,7 +147,7 @@ def _point(curve: Curve, runs: Sequence[Run], base: Sequence[Run], weak: bool, o
     efficiency = _times(gain, 1 / grown)
     alone = len(runs) < FEWEST_OF_INTERVAL or len(base) < FEWEST_OF_INTERVAL
     faster = efficiency.value > SUPERLINEAR_SINGLE if alone else efficiency.low > SUPERLINEAR
-    return Point(
+    return ScalePoint(
         size=size,
         value=value,
         speedup=gain,
@@ -176,13 +178,13 @@ def _times(estimate: Estimate, factor: float) -> Estimate:
     )
 
 
-def _balance(run: Run) -> float | None:
+def _balance(run: ScaleRun) -> float | None:
     balance = run.work.get("balance")
     return balance if isinstance(balance, float) else None
 
 
 def _of_own(
-    curve: Curve, runs: Sequence[Run], value: Estimate, own_rates: Mapping[str, float], grown: float
+    curve: ScaleCurve, runs: Sequence[ScaleRun], value: Estimate, own_rates: Mapping[str, float], grown: float
 ) -> float | None:
     """The share of the sum of the nodes' own rates, where each of them is known. `grown`: how much more work."""
     rate = value.value if curve.better is Better.MORE else 1 / value.value
@@ -214,7 +216,7 @@ def _modes(values: Sequence[float]) -> str:
     return " and ".join(kinds)
 
 
-def _pays_up_to(points: Sequence[Point]) -> float | None:
+def _pays_up_to(points: Sequence[ScalePoint]) -> float | None:
     """The last size before the first step of which less than PAYS becomes speed."""
     for before, after in itertools.pairwise(points):
         added = after.size / before.size - 1
@@ -224,13 +226,15 @@ def _pays_up_to(points: Sequence[Point]) -> float | None:
     return None
 
 
-def _without_value(curve: Curve, run: Run) -> LeftOut:
+def _without_value(curve: ScaleCurve, run: ScaleRun) -> LeftOut:
     """Why a run is not part of its curve."""
     reason = f"{curve.metric} is {run.value:g}" if LEAST < run.size < MOST else f"{curve.over} is {run.size:g}"
     return LeftOut(source=run.source, reason=run.missing or reason)
 
 
-def _notes(curve: Curve, by_size: Mapping[float, Sequence[Run]], left_out: Sequence[LeftOut]) -> tuple[str, ...]:
+def _notes(
+    curve: ScaleCurve, by_size: Mapping[float, Sequence[ScaleRun]], left_out: Sequence[LeftOut]
+) -> tuple[str, ...]:
     notes = []
     if curve.repeated:
         number = curve.repeated

@@ -6,22 +6,22 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.commands.scale.points import Curve, Run, curve_of_runs, metric_of, run_of_output
-from seatrial.commands.scale.series import CORES, NODES, OWN, Place
+from seatrial.commands.scale.points import ScaleCurve, ScaleRun, curve_of_runs, metric_of, run_of_output
+from seatrial.commands.scale.series import CORES, NODES, OWN, CurvePlace
 from seatrial.model.benchmark import Better, Metric, Output
 from seatrial.statistics.estimates import median
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class MeasuredPoint(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a point, complete."""
 
     run: str
-    """Its name in the archive."""
-    place: Place
+    """The name of the run in the archive."""
+    place: CurvePlace
     ranks: int
-    """On all nodes together."""
+    """Ranks on all nodes together."""
     output: Output
-    """With the breaches of all gates."""
+    """The output, with the breaches of all gates."""
     inputs: str = ""
     """Hash of the user's case; empty: there is none."""
     node_hours: float = 0.0
@@ -29,18 +29,18 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it was there already when this series began."""
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class ScaleSeries(msgspec.Struct, frozen=True, kw_only=True):
     """All runs of a series, and why it is not complete."""
 
     name: str
-    runs: tuple[Measured, ...]
+    runs: tuple[MeasuredPoint, ...]
     left: tuple[str, ...] = ()
     planned: int = 0
     node_hours: float = 0.0
-    """That all runs took together, also those that failed."""
+    """Node-hours that all runs took together, also those that failed."""
 
 
-def curves_of(benchmark: Benchmark, metric: str, series: Series, *, weak: bool) -> list[Curve]:
+def curves_of(benchmark: Benchmark, metric: str, series: ScaleSeries, *, weak: bool) -> list[ScaleCurve]:
     """One curve over cores with all runs, where --cores was given, and one over nodes. Raises UsageError."""
     declared = metric_of(benchmark, metric)
     own = _own_rates(benchmark, declared, series.runs)
@@ -57,7 +57,9 @@ def curves_of(benchmark: Benchmark, metric: str, series: Series, *, weak: bool) 
     return curves
 
 
-def _run(benchmark: Benchmark, metric: Metric, measured: Measured, size: float, own: Mapping[str, float]) -> Run:
+def _run(
+    benchmark: Benchmark, metric: Metric, measured: MeasuredPoint, size: float, own: Mapping[str, float]
+) -> ScaleRun:
     run = run_of_output(benchmark, metric, measured.run, measured.output, size)
     rates = [own[node] for node in measured.place.nodes if node in own]
     complete = bool(rates) and len(rates) == len(measured.place.nodes)
@@ -70,7 +72,7 @@ def _run(benchmark: Benchmark, metric: Metric, measured: Measured, size: float, 
     )
 
 
-def _own_rates(benchmark: Benchmark, metric: Metric, runs: Sequence[Measured]) -> dict[str, float]:
+def _own_rates(benchmark: Benchmark, metric: Metric, runs: Sequence[MeasuredPoint]) -> dict[str, float]:
     """Median rate of work of each node that was measured alone; empty where no node but the first was."""
     if not any(run.place.over == OWN for run in runs):
         return {}

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive.reader import find_run, read_run
-from seatrial.commands.scale.judge import Judged
+from seatrial.commands.scale.judge import JudgedCurve
 from seatrial.judgement.nodes.trials import judge_trials
 from seatrial.model.errors import UsageError
 from seatrial.model.node_trials import Measure
@@ -47,7 +47,7 @@ def measured_memory(archive: Path, name: str) -> MeasuredMemory:
     return MeasuredMemory(cores=max(cores), whole=median(whole), single=median(single))
 
 
-def with_memory(judged: Sequence[Judged], memory: MeasuredMemory) -> list[Judged]:
+def with_memory(judged: Sequence[JudgedCurve], memory: MeasuredMemory) -> list[JudgedCurve]:
     """The curves, each with what memory has to do with its end. Raises UsageError for one over nodes."""
     for item in judged:
         if item.curve.over not in WITHIN_A_NODE or any(point.size > memory.cores for point in item.points):
@@ -59,7 +59,7 @@ def with_memory(judged: Sequence[Judged], memory: MeasuredMemory) -> list[Judged
     return [msgspec.structs.replace(item, memory=_words(item, memory)) for item in judged]
 
 
-def _words(item: Judged, memory: MeasuredMemory) -> str:
+def _words(item: JudgedCurve, memory: MeasuredMemory) -> str:
     """Memory explains it where the cores that fill it are fewer than the first size that does not pay."""
     if item.pays_up_to is None:
         return ""

@@ -37,7 +37,7 @@ LONGEST_CELL = 20
 """Characters of a cell that a message shows."""
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class ScaleRun(msgspec.Struct, frozen=True, kw_only=True):
     """One measurement. `value`: of the metric of its curve. `output`: what a benchmark printed, where there is one."""
 
     size: float
@@ -61,14 +61,14 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Curve(msgspec.Struct, frozen=True, kw_only=True):
+class ScaleCurve(msgspec.Struct, frozen=True, kw_only=True):
     """Runs over sizes of the same thing."""
 
     name: str
     over: str
     metric: str
     better: Better
-    runs: tuple[Run, ...]
+    runs: tuple[ScaleRun, ...]
     of_problem: bool = False
     """Whether the metric is a rate of steps of the whole problem, which falls where the problem grows."""
     repeated: int = 0
@@ -81,7 +81,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
 
 def curve_of_outputs(
     benchmark: Benchmark, outputs: Mapping[str, Output], over: str, sizes: Sequence[float], metric: str
-) -> Curve:
+) -> ScaleCurve:
     """One curve of files. `sizes`: of the files in their order, where their outputs do not show them."""
     declared = metric_of(benchmark, metric)
     if sizes and len(sizes) != len(outputs):
@@ -106,7 +106,7 @@ def metric_of(benchmark: Benchmark, name: str) -> Metric:
     return declared
 
 
-def run_of_output(benchmark: Benchmark, metric: Metric, source: str, output: Output, size: float) -> Run:
+def run_of_output(benchmark: Benchmark, metric: Metric, source: str, output: Output, size: float) -> ScaleRun:
     """One run. `output`: with the breaches of its gates. The value is the last one, of what the benchmark declares."""
     wanted = benchmark.main_labels if metric.name == benchmark.main_metric else {}
     values = [
@@ -115,12 +115,14 @@ def run_of_output(benchmark: Benchmark, metric: Metric, source: str, output: Out
         if item.metric == metric.name and all(item.labels.get(name) == value for name, value in wanted.items())
     ]
     work = {item.name: item.value for item in output.evidence}
-    return Run(size=size, value=values[-1] if values else math.nan, source=source, work=work, output=output)
+    return ScaleRun(size=size, value=values[-1] if values else math.nan, source=source, work=work, output=output)
 
 
-def curve_of_runs(benchmark: Benchmark, metric: Metric, over: str, runs: Sequence[Run], name: str = "") -> Curve:
+def curve_of_runs(
+    benchmark: Benchmark, metric: Metric, over: str, runs: Sequence[ScaleRun], name: str = ""
+) -> ScaleCurve:
     """The curve of these runs."""
-    return Curve(
+    return ScaleCurve(
         name=name or benchmark.name,
         over=over,
         metric=metric.name,
@@ -141,7 +143,7 @@ def _shown_sizes(outputs: Mapping[str, Output], over: str) -> tuple[str, list[fl
     )
 
 
-def curves_of_table(text: str, source: str, over: str, by: Sequence[str], metric: str) -> list[Curve]:
+def curves_of_table(text: str, source: str, over: str, by: Sequence[str], metric: str) -> list[ScaleCurve]:
     """Curves of a CSV with a column of sizes, and columns of numbers or the two columns `metric` and `value`."""
     try:
         reader = csv.DictReader(io.StringIO(text), strict=True)
@@ -244,11 +246,11 @@ def _metric(names: set[str]) -> str:
     )
 
 
-def _curves(measured: Sequence[_Row], over: str, metric: str, *, long: bool) -> Iterator[Curve]:
+def _curves(measured: Sequence[_Row], over: str, metric: str, *, long: bool) -> Iterator[ScaleCurve]:
     """One for each group. `long`: groups may have metrics of their own; those without this one are only named."""
     having = {row.group for row in measured if metric in row.values}
     others = tuple(dict.fromkeys(row.group for row in measured if long and row.group not in having))
-    groups: dict[str, list[Run]] = {}
+    groups: dict[str, list[ScaleRun]] = {}
     left_out: dict[str, list[LeftOut]] = {}
     repeated: dict[str, int] = {}
     seen: set[tuple[object, ...]] = set()
@@ -273,7 +275,7 @@ def _curves(measured: Sequence[_Row], over: str, metric: str, *, long: bool) -> 
         if divided:
             runs = [msgspec.structs.replace(run, value=run.value * run.size) for run in runs]
         better = Better.MORE if SPEED.search(metric) or not TIME.search(metric) else Better.LESS
-        yield Curve(
+        yield ScaleCurve(
             name=group or metric, over=over, metric=whole, better=better, runs=tuple(runs), others=others,
             repeated=repeated.get(group, 0), left_out=tuple(left_out.get(group, ())),
         )  # fmt: skip
@@ -285,11 +287,11 @@ def of_each(metric: str, over: str) -> bool:
     return divided and (SPEED.search(metric) is not None or not TIME.search(metric))
 
 
-def _run(row: _Row, size: float, metric: str) -> Run:
+def _run(row: _Row, size: float, metric: str) -> ScaleRun:
     work: dict[str, Label] = {name: value for name, value in row.values.items() if WORK.search(name) and name != metric}
     value = row.values.get(metric, math.nan)
     missing = "" if metric in row.values else _unlike(metric, row.texts.get(metric))
-    return Run(size=size, value=value, source=row.source, work=work, own_rate=row.values.get(OWN), missing=missing)
+    return ScaleRun(size=size, value=value, source=row.source, work=work, own_rate=row.values.get(OWN), missing=missing)
 
 
 def number(text: str | None) -> float | None:

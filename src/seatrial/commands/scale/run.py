@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seatrial.benchmarks.declaration import Benchmark
-    from seatrial.commands.scale.measured import Measured, Series
-    from seatrial.commands.scale.series import Place, Planned, Wanted
+    from seatrial.commands.scale.measured import MeasuredPoint, ScaleSeries
+    from seatrial.commands.scale.series import CurvePlace, Planned, ScaleOptions
     from seatrial.driver.progress import Progress
     from seatrial.judgement.benchmark_result import RunResult
     from seatrial.model.run import RecordedRun
@@ -32,16 +32,18 @@ MOST_FAILURES = 2
 """Different points that fail before any succeeds: then all would."""
 
 
-class Preview(msgspec.Struct, frozen=True, kw_only=True):
+class ScalePreview(msgspec.Struct, frozen=True, kw_only=True):
     """What would be run, in order."""
 
     name: str
     planned: "tuple[Planned, ...]"
     node_hours: float
-    """At most."""
+    """Node-hours at most."""
 
 
-def prepared(settings: RunSettings, benchmark: "Benchmark", wanted: "Wanted", progress: "Progress") -> Preview:
+def prepared(
+    settings: RunSettings, benchmark: "Benchmark", wanted: "ScaleOptions", progress: "Progress"
+) -> ScalePreview:
     """Nodes and order of all runs. Raises UsageError for what the benchmark cannot do, SeatrialError for nodes."""
     benchmark_run.launch_of(benchmark, settings)
     scale_series.check(benchmark, wanted, settings.parameters)
@@ -56,10 +58,10 @@ def prepared(settings: RunSettings, benchmark: "Benchmark", wanted: "Wanted", pr
         node_selection.node_hours_of(len(item.place.nodes), settings.site.budget_s / 2) for item in planned if not free
     )
     name = settings.site.run or clock.new_run_name(f"scale-{benchmark.name}")
-    return Preview(name=name, planned=planned, node_hours=hours)
+    return ScalePreview(name=name, planned=planned, node_hours=hours)
 
 
-def _nodes(hosts: Hosts, wanted: "Wanted") -> tuple[str, ...]:
+def _nodes(hosts: Hosts, wanted: "ScaleOptions") -> tuple[str, ...]:
     """The nodes of the largest point; nothing where all ranks are on this machine. Raises where there are too few."""
     if benchmark_nodes.by_places(hosts.nodes):
         if wanted.node_counts or wanted.spread > 1:
@@ -75,12 +77,14 @@ def _nodes(hosts: Hosts, wanted: "Wanted") -> tuple[str, ...]:
     return hosts.nodes[: wanted.most_nodes]
 
 
-def carried_out(preview: Preview, settings: RunSettings, benchmark: "Benchmark", progress: "Progress") -> "Series":
+def carried_out(
+    preview: ScalePreview, settings: RunSettings, benchmark: "Benchmark", progress: "Progress"
+) -> "ScaleSeries":
     """All runs that are not in the archive yet. What cannot be run, and Ctrl-C, leave a series with what was measured.
 
     Raises UsageError where a run of that name was made with other settings.
     """
-    runs: list[Measured] = []
+    runs: list[MeasuredPoint] = []
     left: dict[str, str] = {}
     used = 0.0
     for number, item in enumerate(preview.planned, 1):
@@ -113,12 +117,12 @@ def carried_out(preview: Preview, settings: RunSettings, benchmark: "Benchmark",
     reasons = tuple(left.values())
     if reasons and INTERRUPTED not in left:
         reasons = (*reasons, continuation(preview))
-    return scale_measured.Series(
+    return scale_measured.ScaleSeries(
         name=preview.name, runs=tuple(runs), left=reasons, planned=len(preview.planned), node_hours=used
     )
 
 
-def continuation(preview: Preview) -> str:
+def continuation(preview: ScalePreview) -> str:
     """How the rest is measured later, on the same nodes."""
     largest = max((item.place.nodes for item in preview.planned), key=len)
     where = f" --nodes {node_list(largest)}" if largest else ""
@@ -142,17 +146,17 @@ def settings_of(
 def measured(
     settings: RunSettings,
     benchmark: "Benchmark",
-    place: "Place",
+    place: "CurvePlace",
     recorded: "RecordedRun",
     result: "RunResult",
     *,
     earlier: bool,
-) -> "Measured":
+) -> "MeasuredPoint":
     """A run as its curve sees it."""
     launch = benchmark_run.launch_of(benchmark, settings)
     per_node = benchmark_nodes.ranks_per_node(settings, launch, recorded.info.nodes, recorded.facts)
     on_machine = benchmark_nodes.by_places(recorded.info.nodes)
-    return scale_measured.Measured(
+    return scale_measured.MeasuredPoint(
         run=recorded.info.run,
         place=place,
         ranks=per_node if on_machine else per_node * len(recorded.info.nodes),

@@ -13,7 +13,7 @@ MOST_SIZES = 64
 CORES, NODES, OWN = "cores", "nodes", "own"
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class CurvePlace(msgspec.Struct, frozen=True, kw_only=True):
     """One size of a curve: where it is measured, and with how many ranks."""
 
     over: str
@@ -22,34 +22,34 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[str, ...]
     """Empty: the launcher has no nodes to choose from."""
     ranks: int
-    """On all nodes together; 0: as the benchmark declares."""
+    """Ranks on all nodes together; 0: as the benchmark declares."""
 
     @property
     def label(self) -> str:
-        """Its part of the names of runs: `c4`, `n2`, `own3`."""
+        """The place in the names of runs: `c4`, `n2`, `own3`."""
         return f"{self.over if self.over == OWN else self.over[0]}{self.size}"
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
     """One run that is to be made. `grown`: how much more work than at the smallest size."""
 
-    place: Place
+    place: CurvePlace
     repetition: int
     grown: float
 
     def name(self, series: str) -> str:
-        """Of the run in the archive."""
+        """The name of the run in the archive."""
         return f"{series}-{self.place.label}-{self.repetition}"
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class ScaleOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line asks for."""
 
     cores: tuple[int, ...] = ()
     node_counts: tuple[int, ...] = ()
     ranks_per_node: int = 0
     spread: int = 1
-    """Over at most this many nodes the ranks of --cores are divided."""
+    """Most nodes among which the ranks of --cores are divided."""
     own: bool = False
     weak: bool = False
     repeat: int = 1
@@ -57,7 +57,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def most_nodes(self) -> int:
-        """Of the largest point."""
+        """Nodes of the largest point."""
         return max((*self.node_counts, *(_divided(cores, self.spread) for cores in self.cores)), default=1)
 
 
@@ -66,24 +66,24 @@ def _divided(ranks: int, nodes: int) -> int:
     return next(number for number in range(min(ranks, nodes), 0, -1) if ranks % number == 0)
 
 
-def places_of(wanted: Wanted, nodes: Sequence[str]) -> tuple[Place, ...]:
+def places_of(wanted: ScaleOptions, nodes: Sequence[str]) -> tuple[CurvePlace, ...]:
     """All sizes; each uses the first of the nodes. `nodes` is empty where all ranks are on this machine."""
     places = [
-        Place(over=CORES, size=size, ranks=size, nodes=tuple(nodes[: _divided(size, wanted.spread)]))
+        CurvePlace(over=CORES, size=size, ranks=size, nodes=tuple(nodes[: _divided(size, wanted.spread)]))
         for size in sorted(set(wanted.cores))
     ]
     places += [
-        Place(over=NODES, size=size, ranks=size * wanted.ranks_per_node, nodes=tuple(nodes[:size]))
+        CurvePlace(over=NODES, size=size, ranks=size * wanted.ranks_per_node, nodes=tuple(nodes[:size]))
         for size in sorted(set(wanted.node_counts))
     ]
     alone = range(2 if 1 in wanted.node_counts else 1, max(wanted.node_counts, default=0) + 1) if wanted.own else ()
     places += [
-        Place(over=OWN, size=number, ranks=wanted.ranks_per_node, nodes=(nodes[number - 1],)) for number in alone
+        CurvePlace(over=OWN, size=number, ranks=wanted.ranks_per_node, nodes=(nodes[number - 1],)) for number in alone
     ]
     return tuple(places)
 
 
-def in_order(places: Sequence[Place], wanted: Wanted) -> tuple[Planned, ...]:
+def in_order(places: Sequence[CurvePlace], wanted: ScaleOptions) -> tuple[Planned, ...]:
     """All repetitions: every size once in a random order, then every size again, so that a drift meets all alike."""
     draw = random.Random(wanted.seed)
     smallest = {over: min(place.size for place in places if place.over == over) for over in (CORES, NODES)
@@ -96,7 +96,7 @@ def in_order(places: Sequence[Place], wanted: Wanted) -> tuple[Planned, ...]:
     return tuple(planned)
 
 
-def check(benchmark: Benchmark, wanted: Wanted, parameters: Mapping[str, str]) -> None:
+def check(benchmark: Benchmark, wanted: ScaleOptions, parameters: Mapping[str, str]) -> None:
     """Raises UsageError where the benchmark's work cannot be kept, or enlarged, as the curve needs it."""
     launch = benchmark.launch
     if not wanted.cores and not wanted.node_counts:

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from seatrial.commands.scale.measured import Series
+from seatrial.commands.scale.measured import ScaleSeries
 from seatrial.commands.scale.series import Planned
 from seatrial.model.node_list import node_list
 from seatrial.model.words import count, verb
@@ -46,7 +46,7 @@ class SeriesPreview(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[PlannedRun, ...]
 
 
-def series_blocks(series: Series) -> Iterator[Block]:
+def series_blocks(series: ScaleSeries) -> Iterator[Block]:
     """What could not be run, and where the runs are."""
     if series.left:
         yield Items(title="Not measured", items=series.left)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from seatrial.commands.scale.comparison import Beside
+from seatrial.commands.scale.comparison import CurveComparison
 from seatrial.commands.scale.comparison_view import (
     ScalingBeside,
     beside_blocks,
@@ -14,8 +14,8 @@ from seatrial.commands.scale.comparison_view import (
     beside_sentence,
     curves_plot,
 )
-from seatrial.commands.scale.judge import PAYS, Judged, Point
-from seatrial.commands.scale.measured import Series
+from seatrial.commands.scale.judge import PAYS, JudgedCurve, ScalePoint
+from seatrial.commands.scale.measured import ScaleSeries
 from seatrial.commands.scale.points import LeftOut
 from seatrial.commands.scale.series_view import ScalingRun, series_blocks
 from seatrial.judgement.benchmark_findings import breach_finding
@@ -59,7 +59,7 @@ class ScalingCurve(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     better: Better
     weak: bool
-    points: tuple[Point, ...]
+    points: tuple[ScalePoint, ...]
     gates: tuple[ScalingGate, ...]
     fits: tuple[ScalingFit, ...]
     pays_up_to: float | None
@@ -79,7 +79,9 @@ class ScalingFields(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[ScalingRun, ...]
 
 
-def scale_report(judged: Sequence[Judged], series: Series | None = None, both: Beside | None = None) -> Report:
+def scale_report(
+    judged: Sequence[JudgedCurve], series: ScaleSeries | None = None, both: CurveComparison | None = None
+) -> Report:
     """The whole report: a table for each curve, with marks, fits, and where more do not pay.
 
     `series`: the runs, where they were made for these curves. Findings come before what could not be run.
@@ -93,7 +95,7 @@ def scale_report(judged: Sequence[Judged], series: Series | None = None, both: B
     sentence = left[0] if left and not findings else _sentence(judged, findings, both)
 
     curves = [item for item in judged if item.points]
-    made = series or Series(name="", runs=())
+    made = series or ScaleSeries(name="", runs=())
 
     def blocks(width: int = PAGE_COLUMNS, *, drawn: bool = False) -> Iterator[Block]:
         yield from _blocks(curves, findings, width, both, drawn=drawn)
@@ -118,7 +120,7 @@ def scale_report(judged: Sequence[Judged], series: Series | None = None, both: B
     )
 
 
-def _findings(judged: Sequence[Judged], both: Beside | None) -> tuple[Finding, ...]:
+def _findings(judged: Sequence[JudgedCurve], both: CurveComparison | None) -> tuple[Finding, ...]:
     findings = []
     for item in judged:
         files = {run.source for run in item.curve.runs if run.output is not None}
@@ -128,7 +130,7 @@ def _findings(judged: Sequence[Judged], both: Beside | None) -> tuple[Finding, .
     return tuple(sorted(findings, key=lambda finding: finding.rank))
 
 
-def _lost(item: Judged) -> str:
+def _lost(item: JudgedCurve) -> str:
     """What a curve lacks."""
     if not item.lost and item.points:
         return f"{item.curve.name}: one size ({item.points[0].size:g}) is not a curve"
@@ -137,7 +139,7 @@ def _lost(item: Judged) -> str:
     return f"{item.curve.name}: no run has a positive number at {some([f'{size:g}' for size in item.lost], MOST_NAMES)}"
 
 
-def _sentence(judged: Sequence[Judged], findings: Sequence[Finding], both: Beside | None) -> str:
+def _sentence(judged: Sequence[JudgedCurve], findings: Sequence[Finding], both: CurveComparison | None) -> str:
     if findings:
         first = findings[0]
         more = f"; {count(len(findings), 'finding')} in {count(len(judged), 'curve')}" if len(findings) > 1 else ""
@@ -152,7 +154,7 @@ def _sentence(judged: Sequence[Judged], findings: Sequence[Finding], both: Besid
     return f"{judged[0].curve.name}: {_summary(judged[0])}{less}."
 
 
-def _gaps(judged: Sequence[Judged]) -> list[str]:
+def _gaps(judged: Sequence[JudgedCurve]) -> list[str]:
     """Sizes with fewer runs than most of their curve, and those that a curve lacks and half of the curves have."""
     gaps = []
     having = Counter(point.size for item in judged for point in item.points)
@@ -171,7 +173,7 @@ def _gaps(judged: Sequence[Judged]) -> list[str]:
     return gaps if len(gaps) <= MOST_NAMES else [f"{count(len(gaps), 'curve')} with gaps"]
 
 
-def _summary(item: Judged) -> str:
+def _summary(item: JudgedCurve) -> str:
     first, last = item.points[0], item.points[-1]
     over = item.curve.over
     text = f"{first.size:g} to {last.size:g} {over}: speed-up {last.speedup.value:.3g}, "
@@ -183,13 +185,13 @@ def _summary(item: Judged) -> str:
     return text
 
 
-def _curve_fields(item: Judged) -> ScalingCurve:
+def _curve_fields(item: JudgedCurve) -> ScalingCurve:
     gates = [filled(ScalingGate, breach, subject=name) for name, breach in item.breaches]
     return filled(ScalingCurve, item, item.curve, gates=gates)
 
 
 def _blocks(
-    judged: Sequence[Judged], findings: Sequence[Finding], width: int, both: Beside | None, *, drawn: bool
+    judged: Sequence[JudgedCurve], findings: Sequence[Finding], width: int, both: CurveComparison | None, *, drawn: bool
 ) -> Iterator[Block]:
     if findings:
         yield Findings(findings=tuple(findings), brief=len(findings) > MOST_NAMES)
@@ -206,7 +208,7 @@ def _blocks(
         yield Items(items=tuple(sentence for sentence in sentences if sentence))
 
 
-def _table(item: Judged, width: int) -> Table:
+def _table(item: JudgedCurve, width: int) -> Table:
     own, bounds, balances = (
         any(value is not None for value in values)
         for values in (
@@ -246,7 +248,7 @@ def _interval(estimate: Estimate, ends: str) -> str:
     return "" if estimate.low == estimate.high else ends
 
 
-def _explanations(points: Sequence[Point]) -> list[str]:
+def _explanations(points: Sequence[ScalePoint]) -> list[str]:
     by_text: dict[str, list[str]] = {}
     for point in points:
         if point.explanation:
@@ -254,7 +256,7 @@ def _explanations(points: Sequence[Point]) -> list[str]:
     return [f"Faster than linear at {', '.join(sizes)}: {text}." for text, sizes in by_text.items()]
 
 
-def _pays(item: Judged) -> str:
+def _pays(item: JudgedCurve) -> str:
     if len(item.points) < FEWEST_SIZES:
         return ""
     if item.pays_up_to is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.commands.soak.single_step import PEERS, Step, best_step
+from seatrial.commands.soak.single_step import PEERS, LevelStep, best_step
 from seatrial.judgement.nodes.figures import sustained
 from seatrial.judgement.nodes.peers import FEWEST_PEERS
 from seatrial.model.measurement import GroupMeasurement, Kernel, Measurement
@@ -24,7 +24,7 @@ from seatrial.statistics.scan import independent_share, residual_products, upper
 from seatrial.statistics.student import student_quantile
 
 ERROR_RATE = 0.01
-"""Of healthy soaks, the share in which a change may be reported, shared by all figures of all nodes."""
+"""Share of healthy soaks in which a change may be reported, shared by all figures of all nodes."""
 EFFECTS = 2.0
 """Times the practical effect of a figure: what a soak reports."""
 LINK, LINK_EFFECT = "bandwidth of its link", 0.05
@@ -124,7 +124,7 @@ def _losses(by_node: Mapping[str, Runs], *, of_share: bool, more_is_better: bool
 def declines(all_courses: Sequence[Course]) -> list[Decline]:
     """What became worse on which node, in the order of the courses; a steady drift only where no step fits better."""
     error_rate = ERROR_RATE / max(len(all_courses), 1)
-    best: dict[str, dict[str, Step]] = defaultdict(dict)
+    best: dict[str, dict[str, LevelStep]] = defaultdict(dict)
     for course in all_courses:
         if (step := best_step(np.asarray(course.losses))) is not None:
             best[course.label][course.node] = step
@@ -143,7 +143,7 @@ def declines(all_courses: Sequence[Course]) -> list[Decline]:
     return worse
 
 
-def _alone(course: Course, best: Mapping[str, Step], error_rate: float) -> Step | None:
+def _alone(course: Course, best: Mapping[str, LevelStep], error_rate: float) -> LevelStep | None:
     """The node's best step, where it is sure, as large as the effect, and larger than what the other nodes vary by.
 
     `best`: of this figure, by node.
@@ -155,7 +155,7 @@ def _alone(course: Course, best: Mapping[str, Step], error_rate: float) -> Step 
     return None if others and step.change < PEERS * median(others) else step
 
 
-def _declined(course: Course, step: Step) -> Decline:
+def _declined(course: Course, step: LevelStep) -> Decline:
     half = step.half_width(0.95)
     return Decline(
         node=course.node, label=course.label, drift=False, since_s=course.times_s[step.first], until_s=None,
@@ -164,7 +164,7 @@ def _declined(course: Course, step: Step) -> Decline:
 
 
 def detectable(all_courses: Sequence[Course]) -> dict[str, float]:
-    """By figure: the smallest step in the middle of the soak that is found in about 90 % of cases, on any node."""
+    """Figure -> the smallest step in the middle of the soak that is found in about 90 % of cases, on any node."""
     error_rate = ERROR_RATE / max(len(all_courses), 1)
     coarsest: dict[str, float] = {}
     for course in all_courses:

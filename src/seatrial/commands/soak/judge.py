@@ -33,7 +33,7 @@ class NodeSoak(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     cycles: int
-    """In which anything of it was measured."""
+    """Cycles in which anything of it was measured."""
     last_s: float
     """When its last round began: seconds since the run began."""
     wrong_bytes: int
@@ -68,7 +68,7 @@ class SoakResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def word(self) -> str:
-        """With which a report begins."""
+        """The word with which a report begins."""
         stopped = not self.findings and not self.complete and self.verdict is Verdict.PASS
         return "INCOMPLETE" if stopped else self.verdict.value
 

@@ -40,7 +40,7 @@ class CycleSet:
 
 
 Cycles = dict[str, CycleSet]
-"""By node."""
+"""Node -> its cycles."""
 
 
 class Presence:
@@ -48,11 +48,11 @@ class Presence:
 
     def __init__(self, recorded: RecordedRun) -> None:
         self.whole = CycleSet()
-        """With any results of nodes."""
+        """Cycles with any results of nodes."""
         self.of_node: Cycles = defaultdict(CycleSet)
-        """With results of groups that the node comes first in."""
+        """Cycles with results of groups that the node comes first in."""
         self.by_kernel: dict[Kernel, Cycles] = {}
-        """In which each node has usable results of each kernel; empty where nobody has any."""
+        """Cycles in which each node has usable results of each kernel; empty if nobody has any."""
         self.last_s: dict[str, float] = {}
         """When the last round of each node began, in seconds since the run began."""
         for group in recorded.group_measurements:
@@ -82,13 +82,13 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True):
     node: str = ""
     kernel: Kernel
     cycles: int
-    """In which there is no result."""
+    """Cycles without a result."""
     of: int
     """All cycles that count."""
 
     @property
     def sentence(self) -> str:
-        """For a note."""
+        """The sentence of a note."""
         who = self.node or "no node has results"
         return f"{who}: no {self.kernel.value} in {self.cycles} of {count(self.of, 'cycle')}"
 
@@ -141,7 +141,7 @@ def _expected(recorded: RecordedRun, names: Sequence[str]) -> tuple[Kernel, ...]
 
 
 def missing_text(missing: Sequence[Missing], results: int) -> str:
-    """For the first line: who lacks how much of this number of results, and what nobody has."""
+    """Text of the first line: who lacks how much of this number of results, and what nobody has."""
     return "; ".join(_phrases(missing, results))
 
 

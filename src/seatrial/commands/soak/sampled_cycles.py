@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from seatrial.model.measurement import Conditions, GroupMeasurement, Measurement
 
 FEWEST_CYCLES = 128
-"""At least as many are kept, however much memory they take: fewer would show changes late."""
+"""Cycles that are kept at least, however much memory they take: fewer would show changes late."""
 MOST_CORRUPTIONS = 100
 """Wrong places that are kept of one group in one cycle; wrong bytes are counted of all."""
 

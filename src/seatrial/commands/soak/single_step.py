@@ -24,7 +24,7 @@ PEERS = 3.0
 Numbers = NDArray[np.float64]
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class LevelStep(msgspec.Struct, frozen=True, kw_only=True):
     """The best cut of a series: values `first` and later are higher by `change` than those before."""
 
     first: int
@@ -45,7 +45,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         return self.change > student_quantile(1 - error_rate / self.cuts, self.degrees) * self.error
 
 
-def best_step(values: Numbers) -> Step | None:
+def best_step(values: Numbers) -> LevelStep | None:
     """The cut with the least squared residuals; None where there are too few values for one."""
     count = len(values)
     if count < 2 * LEAST:
@@ -61,7 +61,7 @@ def best_step(values: Numbers) -> Step | None:
     plain = lagged / squares if squares > 0 else 0.0
     share = independent_share(min(max(plain + PADDING / math.sqrt(count), 0.0), MOST_AUTOCORRELATION))
     spread = 1 / first + 1 / (count - first)
-    return Step(
+    return LevelStep(
         first=first,
         change=high - low,
         error=math.sqrt(squares / (count - 2) * spread / share),

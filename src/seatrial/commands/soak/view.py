@@ -79,7 +79,7 @@ def _row(node: NodeSoak) -> tuple[str, ...]:
 
 
 def _clock(node: NodeSoak) -> str:
-    """Of the slowest core, in the first and in the last round."""
+    """The clock of the slowest core, in the first and in the last round."""
     if node.first_hz is None or node.last_hz is None:
         return "—"
     first, last = f"{node.first_hz / 1e9:.2f}", f"{node.last_hz / 1e9:.2f}"

@@ -19,7 +19,7 @@ from seatrial.commands.swap.hypotheses import (
     bad_probability,
     next_arrangement,
 )
-from seatrial.model.part_swap import JOINT, Step, SwapHistory
+from seatrial.model.part_swap import JOINT, SwapHistory, SwapStep
 
 NEGLIGIBLE = 1e-6
 """Hypotheses that are less probable do not change which exchange is best."""
@@ -39,7 +39,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
         return f"{','.join(self.kinds)}:{self.first},{self.second}" if self.kinds else ""
 
 
-def carried_out(history: SwapHistory, step: Step, exchange: Exchange) -> Step:
+def carried_out(history: SwapHistory, step: SwapStep, exchange: Exchange) -> SwapStep:
     """The next arrangement, not measured yet."""
     named = {name: dict(place) for name, place in history.named(step).items()}
     for kind in exchange.kinds:
@@ -47,7 +47,7 @@ def carried_out(history: SwapHistory, step: Step, exchange: Exchange) -> Step:
         taken, given = first.pop(kind, None), second.pop(kind, None)
         first.update({kind: given} if given is not None else {})
         second.update({kind: taken} if taken is not None else {})
-    return Step(places=tuple(named.values()), results={})
+    return SwapStep(places=tuple(named.values()), results={})
 
 
 def possible(history: SwapHistory) -> Iterator[Exchange]:
@@ -63,7 +63,7 @@ def possible(history: SwapHistory) -> Iterator[Exchange]:
                 yield Exchange(kinds=kinds, first=first, second=second)
 
 
-def subjects(history: SwapHistory, step: Step) -> tuple[str, ...]:
+def subjects(history: SwapHistory, step: SwapStep) -> tuple[str, ...]:
     """What would be measured: what was measured last, else each place, as far as each has all parts."""
     named = history.named(step)
     last = next((each.results for each in reversed(history.steps) if each.results), {})
@@ -95,7 +95,7 @@ def ranked(history: SwapHistory, weighed: Sequence[Weighed]) -> list[Exchange]:
 
 
 def _rated(
-    history: SwapHistory, step: Step, before: Arrangement, likely: Sequence[Weighed], exchange: Exchange
+    history: SwapHistory, step: SwapStep, before: Arrangement, likely: Sequence[Weighed], exchange: Exchange
 ) -> Exchange:
     after = carried_out(history, step, exchange) if exchange.kinds else step
     arrangement = next_arrangement(history, before, after)

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import msgspec
 
-from seatrial.model.part_swap import JOINT, Part, Step, SwapHistory
+from seatrial.model.part_swap import JOINT, Part, SwapHistory, SwapStep
 
 
 class Cause(enum.StrEnum):
@@ -51,7 +51,7 @@ class Weighed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Arrangement(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the parts are in one step, and which have never been moved before or in it."""
+    """The places of the parts in one step, and the parts that have never been moved before or in it."""
 
     parts_at: dict[str, frozenset[Part]]
     """The parts by place."""
@@ -68,14 +68,14 @@ class Arrangement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def arrangements(history: SwapHistory) -> list[Arrangement]:
-    """That of each step."""
+    """The arrangement of each step."""
     made: list[Arrangement] = []
     for step in history.steps:
         made.append(next_arrangement(history, made[-1] if made else None, step))
     return made
 
 
-def next_arrangement(history: SwapHistory, before: Arrangement | None, step: Step) -> Arrangement:
+def next_arrangement(history: SwapHistory, before: Arrangement | None, step: SwapStep) -> Arrangement:
     """The arrangement of a step after another one."""
     parts_at = {name: frozenset(place.items()) for name, place in history.named(step).items()}
     if before is None:
@@ -132,7 +132,7 @@ def weigh(history: SwapHistory) -> list[Weighed]:
 
 
 def bad_probability(history: SwapHistory, affected: bool) -> float:
-    """That a measurement is bad, with or without the fault in it."""
+    """The probability that a measurement is bad, with or without the fault in it."""
     return 1 - history.miss_rate if affected else history.false_alarm_rate
 
 

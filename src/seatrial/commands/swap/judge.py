@@ -7,7 +7,7 @@ import msgspec
 from seatrial.commands.swap.exchanges import Exchange, carried_out, ranked, separable, subjects
 from seatrial.commands.swap.hypotheses import Cause, Hypothesis, Weighed, arrangements, weigh
 from seatrial.model.errors import ExitCode
-from seatrial.model.part_swap import Step, SwapHistory
+from seatrial.model.part_swap import SwapHistory, SwapStep
 from seatrial.model.verdict import Verdict
 
 CONFIDENCE = 0.95
@@ -90,7 +90,7 @@ def _verdict(history: SwapHistory, named: Sequence[Weighed]) -> Verdict:
 def _prospects(history: SwapHistory, exchange: Exchange, weighed: Sequence[Weighed]) -> tuple[Prospect, ...]:
     """The results that each probable hypothesis predicts."""
     last = history.steps[-1]
-    after = carried_out(history, last, exchange) if exchange.kinds else Step(places=last.places, results={})
+    after = carried_out(history, last, exchange) if exchange.kinds else SwapStep(places=last.places, results={})
     measured = subjects(history, after)
     expected: dict[tuple[bool, ...], list[Weighed]] = {}
     for suspect in weighed:
@@ -106,14 +106,16 @@ def _prospects(history: SwapHistory, exchange: Exchange, weighed: Sequence[Weigh
     )
 
 
-def _expected(history: SwapHistory, after: Step, hypothesis: Hypothesis, measured: Sequence[str]) -> tuple[bool, ...]:
+def _expected(
+    history: SwapHistory, after: SwapStep, hypothesis: Hypothesis, measured: Sequence[str]
+) -> tuple[bool, ...]:
     arrangement = arrangements(_longer(history, after))[-1]
     return tuple(not arrangement.affected(hypothesis, subject) for subject in measured)
 
 
-def _then(history: SwapHistory, after: Step, results: dict[str, bool]) -> Weighed:
+def _then(history: SwapHistory, after: SwapStep, results: dict[str, bool]) -> Weighed:
     return weigh(_longer(history, msgspec.structs.replace(after, results=results)))[0]
 
 
-def _longer(history: SwapHistory, step: Step) -> SwapHistory:
+def _longer(history: SwapHistory, step: SwapStep) -> SwapHistory:
     return msgspec.structs.replace(history, steps=(*history.steps, step))

@@ -10,7 +10,7 @@ import msgspec
 from seatrial.commands.swap.exchanges import Exchange
 from seatrial.commands.swap.hypotheses import Cause, Hypothesis, Weighed
 from seatrial.commands.swap.judge import LEAST_BITS, Prospect, SwapJudgement
-from seatrial.model.part_swap import Step, SwapHistory
+from seatrial.model.part_swap import SwapHistory, SwapStep
 from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
@@ -43,7 +43,7 @@ class SwapExchange(msgspec.Struct, frozen=True, kw_only=True):
     information_bits: float
 
 
-class SwapStep(msgspec.Struct, frozen=True, kw_only=True):
+class SwapStepFields(msgspec.Struct, frozen=True, kw_only=True):
     """One arrangement of the parts and what was measured with it."""
 
     run: str
@@ -63,7 +63,7 @@ class SwapFields(msgspec.Struct, frozen=True, kw_only=True):
     suspects: tuple[SwapSuspect, ...]
     named: tuple[SwapSuspect, ...]
     exchanges: tuple[SwapExchange, ...]
-    steps: tuple[SwapStep, ...]
+    steps: tuple[SwapStepFields, ...]
 
 
 def swap_report(judged: SwapJudgement) -> Report:
@@ -93,9 +93,9 @@ def _suspect_fields(weighed: Weighed) -> SwapSuspect:
     return filled(SwapSuspect, weighed, weighed.hypothesis, parts=parts)
 
 
-def _step_fields(step: Step) -> SwapStep:
+def _step_fields(step: SwapStep) -> SwapStepFields:
     return filled(
-        SwapStep, step, results={subject: "good" if good else "bad" for subject, good in step.results.items()}
+        SwapStepFields, step, results={subject: "good" if good else "bad" for subject, good in step.results.items()}
     )
 
 
@@ -137,7 +137,7 @@ def _sure(probability: float) -> str:
     return share(min(probability, MOST_SURE))
 
 
-def _neighbours(history: SwapHistory) -> list[tuple[Step, Step]]:
+def _neighbours(history: SwapHistory) -> list[tuple[SwapStep, SwapStep]]:
     return list(zip(history.steps, history.steps[1:], strict=False))
 
 
@@ -200,7 +200,7 @@ def _prospect_text(prospect: Prospect) -> str:
     return f"If {' and '.join(bad) + ' is' if bad else 'nothing is'} bad ({share(prospect.probability)}): {then}."
 
 
-def _rows(judged: SwapJudgement, number: int, step: Step) -> Iterator[tuple[str, ...]]:
+def _rows(judged: SwapJudgement, number: int, step: SwapStep) -> Iterator[tuple[str, ...]]:
     history = judged.history
     for name, place in history.named(step).items():
         if name in history.shelves or not (place.keys() - {*history.fixed} or name in step.results):
@@ -212,7 +212,7 @@ def _rows(judged: SwapJudgement, number: int, step: Step) -> Iterator[tuple[str,
             yield str(number), step.run, subject, "", _result_text(step, subject)
 
 
-def _result_text(step: Step, subject: str) -> str:
+def _result_text(step: SwapStep, subject: str) -> str:
     if subject not in step.results:
         return "—"
     return "good" if step.results[subject] else "bad"

@@ -8,7 +8,7 @@ from seatrial.commands.swap.exchanges import Exchange, carried_out
 from seatrial.importers.columns import MISSING, TableColumn, read_columns
 from seatrial.model import formats
 from seatrial.model.errors import UsageError
-from seatrial.model.part_swap import JOINT, Step, SwapHistory
+from seatrial.model.part_swap import JOINT, SwapHistory, SwapStep
 from seatrial.model.words import count, verb
 
 WORDS = {"good": True, "bad": False}
@@ -35,7 +35,7 @@ def started(
     return checked(
         SwapHistory(
             format=formats.SWAP, name=name, fixed=tuple(fixed) or kinds[:1], kinds=kinds, miss_rate=miss_rate,
-            false_alarm_rate=false_alarm_rate, steps=(Step(places=parsed, results={}),),
+            false_alarm_rate=false_alarm_rate, steps=(SwapStep(places=parsed, results={}),),
         )
     )  # fmt: skip
 
@@ -77,7 +77,7 @@ def imported(name: str, text: str, fixed: Sequence[str], *, miss_rate: float, fa
     for run, lines in rows.items():
         _refuse_nameless(history, [parts for parts, _ in lines])
         results = {history.place_name(parts): _is_good(word) for parts, word in lines if word}
-        steps.append(Step(places=tuple(parts for parts, _ in lines), results=results, run=run))
+        steps.append(SwapStep(places=tuple(parts for parts, _ in lines), results=results, run=run))
     history = _with(history, steps)
     return checked(_spares(history) if alone and history.movable else history)
 
@@ -137,18 +137,18 @@ def recorded(
     Raises UsageError.
     """
     last = history.steps[-1]
-    step = Step(places=last.places, results={}, run=run, time=time)
+    step = SwapStep(places=last.places, results={}, run=run, time=time)
     for word in exchanges:
         step = carried_out(history, step, _exchange(history, step, word))
     parsed = dict(_result(history, step, word) for word in results)
     if not (exchanges or results):
         raise UsageError("Nothing is recorded.", f"Name an exchange, results, or both. {RESULT_EXAMPLE}")
-    step = Step(places=step.places, results=parsed, run=run, time=time)
+    step = SwapStep(places=step.places, results=parsed, run=run, time=time)
     kept = history.steps if last.results or exchanges else history.steps[:-1]
     return checked(_with(history, [*kept, step]))
 
 
-def _exchange(history: SwapHistory, step: Step, word: str) -> Exchange:
+def _exchange(history: SwapHistory, step: SwapStep, word: str) -> Exchange:
     named, colon, where = word.partition(":")
     kinds = tuple(kind.strip() for kind in named.split(","))
     places = [place.strip() for place in where.split(",")]
@@ -164,7 +164,7 @@ def _exchange(history: SwapHistory, step: Step, word: str) -> Exchange:
     return Exchange(kinds=kinds, first=places[0], second=places[1])
 
 
-def _result(history: SwapHistory, step: Step, word: str) -> tuple[str, bool]:
+def _result(history: SwapHistory, step: SwapStep, word: str) -> tuple[str, bool]:
     subject, equals, result = word.rpartition("=")
     if not equals:
         raise UsageError(f"{word!r} is not a result.", RESULT_EXAMPLE)
@@ -179,13 +179,13 @@ def _is_good(word: str) -> bool:
     return WORDS[word.lower()]
 
 
-def _refuse_unknown(history: SwapHistory, step: Step, place: str, where: str) -> None:
+def _refuse_unknown(history: SwapHistory, step: SwapStep, place: str, where: str) -> None:
     names = history.named(step)
     if place not in names:
         raise UsageError(f"{where}: there is no place {place!r}.", f"These exist: {', '.join(names)}.")
 
 
-def _refuse_unmeasurable(history: SwapHistory, step: Step, place: str, where: str) -> None:
+def _refuse_unmeasurable(history: SwapHistory, step: SwapStep, place: str, where: str) -> None:
     _refuse_unknown(history, step, place, where)
     if history.is_shelf(history.named(step)[place]):
         raise UsageError(f"{where}: the place {place!r} lacks a part.", "Measure only where all parts are.")
@@ -201,7 +201,7 @@ def _refuse_nameless(history: SwapHistory, places: Sequence[dict[str, str]]) -> 
             )
 
 
-def _with(history: SwapHistory, steps: Sequence[Step]) -> SwapHistory:
+def _with(history: SwapHistory, steps: Sequence[SwapStep]) -> SwapHistory:
     return msgspec.structs.replace(history, steps=tuple(steps))
 
 
@@ -222,7 +222,7 @@ def checked(history: SwapHistory) -> SwapHistory:
     return history
 
 
-def _check_step(history: SwapHistory, step: Step) -> None:
+def _check_step(history: SwapHistory, step: SwapStep) -> None:
     _refuse_nameless(history, step.places)
     names = [history.place_name(place) for place in step.places]
     measured = [name for name, place in history.named(step).items() if not history.is_shelf(place)]

@@ -10,7 +10,7 @@ from seatrial.drift.peer_groups import one_kernel
 from seatrial.driver.node_selection import grouped
 from seatrial.judgement.benchmark_result import peak_of
 from seatrial.launch.contract import Hosts
-from seatrial.model.benchmark_run import Request
+from seatrial.model.benchmark_run import BenchmarkRequest
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.placement import node_of
@@ -74,11 +74,11 @@ def request_of(
     program: str,
     free_bytes: int,
     case: Mapping[str, str],
-) -> Request:
+) -> BenchmarkRequest:
     """What the plan is made from. Raises UsageError for a parameter."""
     sharing = len(nodes) if not by_places(nodes) and len(nodes) > 1 and one_kernel(facts.values()) else 1
     memory = min((known.memory_bytes or 0 for known in facts.values()), default=0)
-    return Request(
+    return BenchmarkRequest(
         program=program,
         nodes=1 if by_places(nodes) else len(nodes),
         ranks_per_node=ranks_per_node(settings, launch, nodes, facts),

@@ -31,7 +31,7 @@ from seatrial.driver.run import Run, describe
 from seatrial.files.inputs import read_beginning, read_end
 from seatrial.judgement.benchmark_result import RunResult, judge_run
 from seatrial.launch.contract import Launcher, StartManner, StartsPrograms
-from seatrial.model.benchmark_run import Plan, Request, Step, StepResult
+from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, StepResult
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.model.past import Past
 from seatrial.model.placement import node_of
@@ -42,7 +42,7 @@ from seatrial.process.file_output import run_into
 
 LOOK_S = 60.0
 PATHS = 'for name do command -v "$name" && exit 0; done; echo seatrial-none'
-"""For a node's shell: the path of the first of the programs that it has."""
+"""A command of a node's shell that prints the path of the first of the programs that the node has."""
 PROGRAM = re.compile(r"[A-Za-z][\w.-]{0,60}")
 
 
@@ -123,7 +123,7 @@ class BenchmarkRun:
         self._frame = frame
         self._writer = writer
         self._past = past
-        self._plan: Plan | None = None
+        self._plan: BenchmarkPlan | None = None
         self._steps: list[StepResult] = []
 
     def carry_out(self, nodes: Sequence[str], asleep: Sequence[str]) -> str:
@@ -180,7 +180,7 @@ class BenchmarkRun:
         for name in plan.files:
             self._writer.write_log(name.replace("/", "-"), scratch.place / name)
         prepare = [
-            (Step(name=f"prepare {node}", argv=self._settings.prepare, mpi=False, judged=False), (node,))
+            (BenchmarkStep(name=f"prepare {node}", argv=self._settings.prepare, mpi=False, judged=False), (node,))
             for node in dict.fromkeys(map(node_of, nodes) if not by_places(nodes) else nodes[:1])
             if self._settings.prepare
         ]
@@ -226,7 +226,7 @@ class BenchmarkRun:
             raise UsageError(f"The launcher {self._launcher.name} cannot start a benchmark.", "Choose another one.")
         return self._launcher
 
-    def _try_ranks(self, nodes: Sequence[str], request: Request) -> None:
+    def _try_ranks(self, nodes: Sequence[str], request: BenchmarkRequest) -> None:
         """Start the probe as the benchmark will be: it shows in which way ranks form one world, and where they are."""
         ranks = 1 if by_places(nodes) else request.ranks_per_node
         self._frame.progress.stage(f"Starting the probe on {count(len(nodes), 'node')}, {count(request.ranks, 'rank')}")
@@ -234,7 +234,7 @@ class BenchmarkRun:
         self._frame.measurer.close()
 
     def _step(
-        self, step: Step, nodes: Sequence[str], request: Request, scratch: Scratch, deadline: float
+        self, step: BenchmarkStep, nodes: Sequence[str], request: BenchmarkRequest, scratch: Scratch, deadline: float
     ) -> StepResult:
         """Run one program; what it printed is in the logs at once, and in the journal when it has ended."""
         self._frame.progress.stage(f"Running {step.name}")
@@ -273,7 +273,7 @@ class BenchmarkRun:
         return result
 
 
-def _design(plan: Plan, request: Request) -> Design:
+def _design(plan: BenchmarkPlan, request: BenchmarkRequest) -> Design:
     return Design(
         name="run",
         pairs_at_once=0,

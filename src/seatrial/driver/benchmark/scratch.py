@@ -15,7 +15,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.settings import RunSettings
 
 MOST_BYTES = 24 << 20
-"""Of an output that is judged and kept in the journal; larger ones are in the run's logs."""
+"""Bytes of an output that is judged and kept in the journal; larger outputs are in the run's logs."""
 TEXT_FOLDER = "system"
 MOST_FILES = 20_000
 DEEPEST = 100

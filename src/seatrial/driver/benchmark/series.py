@@ -102,7 +102,7 @@ def beyond(limit_node_hours: float, used: float, settings: RunSettings, nodes: i
 
 
 def node_hours_of(recorded: "RecordedRun") -> float:
-    """That the run took, at least as long as its programs: the end is recorded in whole seconds, the start is not."""
+    """Node-hours of the run, at least those of its programs: the end is recorded in whole seconds, the start is not."""
     info = recorded.info
     took_s = sum(step.seconds for step in recorded.steps)
     with contextlib.suppress(ValueError):

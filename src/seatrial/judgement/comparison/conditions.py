@@ -6,7 +6,7 @@ import numpy as np
 
 from seatrial.judgement.comparison.records import Unlike
 from seatrial.model.imported import Sense
-from seatrial.model.run_values import Metric, MetricTable, Reals, RunSummary
+from seatrial.model.run_values import MetricTable, Reals, RunMetric, RunSummary
 from seatrial.model.units import size
 from seatrial.model.words import natural_sorted, some
 
@@ -28,7 +28,7 @@ OF_RUNS: dict[str, Callable[[RunSummary], str]] = {
 }
 """Conditions by the word that `--across` takes. An empty value is one that the run does not record."""
 OPTIONAL = ("cluster", "mpi-library", "ranks-per-node")
-"""Where a run does not record them, they are not compared."""
+"""Conditions that are not compared if a run does not record them."""
 MESSAGES, METRICS, NODES, PAIRS_AT_ONCE, VERIFICATION = "messages", "metrics", "nodes", "pairs-at-once", "verification"
 CONDITIONS = (*OF_RUNS, PAIRS_AT_ONCE, VERIFICATION)
 """What `--across` can permit. Without common messages, metrics or nodes there is nothing to compare."""
@@ -118,6 +118,6 @@ def _nothing_shared(tables: Sequence[MetricTable], first: int) -> Unlike:
     return Unlike(condition=condition, first=texts[0], second=texts[1])
 
 
-def _figure(metric: Metric) -> str:
+def _figure(metric: RunMetric) -> str:
     """hpl [flop/s] (lower is better): two metrics may differ in nothing else."""
     return f"{metric.name}{' (lower is better)' if metric.kernel is Sense.LOWER else ''}"

@@ -9,7 +9,7 @@ import numpy as np
 from seatrial.judgement.comparison.records import Suspect
 from seatrial.judgement.comparison.subjects import COMMON_SHARE
 from seatrial.judgement.series_changes import JudgedSeries
-from seatrial.model.run_values import Metric, MetricTable, Reals, RunSummary
+from seatrial.model.run_values import MetricTable, Reals, RunMetric, RunSummary
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
 from seatrial.model.units import LATENCY
 from seatrial.statistics.change_points import ChangePoint
@@ -29,7 +29,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
 class History(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of one subject over runs, oldest first."""
 
-    metric: Metric
+    metric: RunMetric
     subject: Subject
     runs: tuple[RunSummary, ...]
     values: tuple[float, ...]

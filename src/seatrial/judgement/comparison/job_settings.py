@@ -29,7 +29,7 @@ PARAMETERS = re.compile(
     r"|opal_(?:leave_pinned|progress_yield_count|common_ucx_(?:tls|devices))"
     r"|hwloc_base_(?:binding_policy|mem_alloc_policy|use_hwthreads_as_cpus)"
 )
-"""Of Open MPI, by their own names."""
+"""Parameters of Open MPI, by its own names."""
 VARIABLES = re.compile(
     r"UCX_(?:TLS|NET_DEVICES|SHM_DEVICES|ACC_DEVICES|SELF_DEVICES|PROTO_ENABLE|RNDV_THRESH|RNDV_SCHEME|RNDV_FRAG_SIZE"
     r"|ZCOPY_THRESH|BCOPY_THRESH|MAX_RNDV_RAILS|MAX_RNDV_LANES|MAX_EAGER_RAILS|MAX_EAGER_LANES|USE_MT_MUTEX|ADAPTIVE_PROGRESS"

@@ -25,7 +25,7 @@ from seatrial.model.limit import Limit
 from seatrial.model.run_values import MetricTable, RunSummary
 from seatrial.model.settings import PRACTICAL
 from seatrial.model.subject import SubjectKind
-from seatrial.model.verdict import Outcome
+from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count, some
 from seatrial.statistics.estimates import median
 
@@ -65,7 +65,7 @@ def compare(
     losses, slower = _node_losses(tables, metrics, rows, leaf_of)
     suspects: tuple[Suspect, ...] = ()
     if first.facts and second.facts:
-        all_slower = any(each.together.outcome is Outcome.SLOWER for each in metrics)
+        all_slower = any(each.together.outcome is ComparisonOutcome.SLOWER for each in metrics)
         suspects = find_suspects(first.facts, second.facts, losses, slower, all_slower=all_slower)
     return Comparison(
         first=first.name,
@@ -85,7 +85,7 @@ def compare(
 
 
 def _rank_shares(first: RunSet, second: RunSet) -> tuple[RankShare, ...]:
-    """Of memory and link, where the numbers of ranks a node differ and facts give the limits."""
+    """The shares of memory and link, if the numbers of ranks a node differ and facts give the limits."""
     ranks = [[run.ranks_per_node for run in runs.runs if run.ranks_per_node] for runs in (first, second)]
     if not all(ranks) or median(ranks[0]) == median(ranks[1]):
         return ()
@@ -142,28 +142,28 @@ def _both(unlike: Unlike) -> str:
     return f"{unlike.first} before, {unlike.second} after" if lists else f"{unlike.first} and {unlike.second}"
 
 
-def _conclusion(metrics: Sequence[MetricChange]) -> tuple[Outcome, Changed | None]:
+def _conclusion(metrics: Sequence[MetricChange]) -> tuple[ComparisonOutcome, Changed | None]:
     """The outcome of everything, and the subject that the first line names: that which lost most, or changed most.
 
     The main figures of benchmarks decide; where they stayed the same, another figure may be slower.
     """
     every = _conclusion_of(metrics)
     main = _conclusion_of([metric for metric in metrics if metric.metric.main])
-    hidden = main[0] is Outcome.SAME and every[0] is Outcome.SLOWER
+    hidden = main[0] is ComparisonOutcome.SAME and every[0] is ComparisonOutcome.SLOWER
     return every if main[1] is None or hidden else main
 
 
-def _conclusion_of(metrics: Sequence[MetricChange]) -> tuple[Outcome, Changed | None]:
+def _conclusion_of(metrics: Sequence[MetricChange]) -> tuple[ComparisonOutcome, Changed | None]:
     everything = [row for metric in metrics for row in (metric.together, *metric.changed)]
-    for outcome in (Outcome.SLOWER, Outcome.FASTER):
+    for outcome in (ComparisonOutcome.SLOWER, ComparisonOutcome.FASTER):
         if chosen := [row for row in everything if row.outcome is outcome]:
             return outcome, max(chosen, key=_prominence)
-    undecided = [row for row in everything if row.outcome is Outcome.INCONCLUSIVE]
+    undecided = [row for row in everything if row.outcome is ComparisonOutcome.INCONCLUSIVE]
     if undecided or not metrics:
         deviating = [row for row in undecided if row.deviates]
         worst = max(deviating or undecided, key=_prominence, default=None)
-        return Outcome.INCONCLUSIVE, worst
-    return Outcome.SAME, max((each.together for each in metrics), key=lambda row: abs(row.loss))
+        return ComparisonOutcome.INCONCLUSIVE, worst
+    return ComparisonOutcome.SAME, max((each.together for each in metrics), key=lambda row: abs(row.loss))
 
 
 def _prominence(row: Changed) -> tuple[int, float]:
@@ -177,13 +177,13 @@ def _prominence(row: Changed) -> tuple[int, float]:
 def _lost(row: Changed) -> bool:
     """Whether a subject is slower, or one that is not decided lost more than the others did."""
     more = row.deviates and row.metric.sign * (row.beyond_others - 1) > 0
-    return row.loss > 0 and (row.outcome is Outcome.SLOWER or more)
+    return row.loss > 0 and (row.outcome is ComparisonOutcome.SLOWER or more)
 
 
 def _node_losses(
     tables: Sequence[MetricTable], metrics: Sequence[MetricChange], first: int, leaf_of: Mapping[str, str]
 ) -> tuple[dict[str, float], set[str]]:
-    """By node how much slower it became in the metric that shows most, and the nodes that are slower."""
+    """Node -> loss of speed in the metric that shows most, and the nodes that are slower."""
     slower = {
         node
         for metric in metrics

@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial.judgement.comparison.records import ERROR_RATE
 from seatrial.judgement.comparison.subjects import node_columns, pair_columns
-from seatrial.model.run_values import Metric, MetricTable, RunSummary
+from seatrial.model.run_values import MetricTable, RunMetric, RunSummary
 from seatrial.statistics.estimates import CONFIDENCE, median, runs_to_detect
 from seatrial.statistics.run_comparison import compare_runs
 
@@ -28,25 +28,25 @@ class Claim(enum.StrEnum):
 class Need(msgspec.Struct, frozen=True, kw_only=True):
     """What one claim in one metric needs."""
 
-    metric: Metric
+    metric: RunMetric
     claim: Claim
     deviation: float
     """Standard deviation of the logarithm of one run that the claim depends on."""
     runs: int | None
-    """Of each set, before and after; None: too many, or too little is known."""
+    """Runs of each set, before and after; None: too many, or too little is known."""
     more_runs: int | None
     """Runs after the change, where those of the archive are the ones before it."""
     node_hours: float | None
-    """Of `more_runs`; None where that or the duration of a run is not known."""
+    """Node-hours of `more_runs`; None if that or the duration of a run is unknown."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class ComparisonPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What runs like those of the archive can show."""
 
     effect: float
     runs: tuple[RunSummary, ...]
     nodes: int
-    """Of one run, the median."""
+    """Nodes of one run, the median."""
     node_hours_a_run: float | None
     needs: tuple[Need, ...]
 
@@ -58,12 +58,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan_runs(
     runs: Sequence[RunSummary], tables: Sequence[MetricTable], effect: float, leaf_of: Mapping[str, str]
-) -> Plan:
+) -> ComparisonPlan:
     """`tables`: the metrics of interest, one row for each of `runs`, which were all measured alike."""
     hours = [len(run.nodes) * run.seconds / HOUR_S for run in runs if run.seconds and run.nodes]
     cost = median(hours) if hours else None
     needs = [need for table in tables for need in _needs(table, effect, leaf_of, cost)]
-    return Plan(
+    return ComparisonPlan(
         effect=effect,
         runs=tuple(runs),
         nodes=round(median([len(run.nodes) for run in runs])) if runs else 0,
@@ -95,7 +95,13 @@ def _needs(table: MetricTable, effect: float, leaf_of: Mapping[str, str], hours:
 
 
 def _need(
-    metric: Metric, claim: Claim, deviation: float, confidence: float, effect: float, hours: float | None, existing: int
+    metric: RunMetric,
+    claim: Claim,
+    deviation: float,
+    confidence: float,
+    effect: float,
+    hours: float | None,
+    existing: int,
 ) -> Need:
     runs = more = None
     if not math.isnan(deviation):

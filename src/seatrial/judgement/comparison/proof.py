@@ -10,14 +10,14 @@ from seatrial.judgement.comparison.subjects import compare_subjects
 from seatrial.model.measurement import Estimate
 from seatrial.model.run_values import MetricTable
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
-from seatrial.model.verdict import Outcome
+from seatrial.model.verdict import ComparisonOutcome
 from seatrial.statistics.estimates import runs_to_detect
 from seatrial.statistics.run_comparison import CONFIDENCE, SubjectChange
 
 EXPLAINS = 0.5
 """A cause explains at least this part of the loss."""
 FEWEST_BLOCKS, MOST_BLOCKS = 3, 10
-"""Of four runs each. Fewer leave an interval too wide for most losses; more take longer than anybody waits."""
+"""Blocks of four runs each. Fewer leave an interval too wide for most losses; more take longer than anybody waits."""
 
 
 def with_proofs(comparison: Comparison, proofs: Sequence[Proof]) -> Comparison:
@@ -25,17 +25,26 @@ def with_proofs(comparison: Comparison, proofs: Sequence[Proof]) -> Comparison:
     proved = msgspec.structs.replace(comparison, proofs=tuple(proofs))
     confirmed = next((each for each in proofs if each.outcome is ProofOutcome.CONFIRMED), None)
     lost = lost_row(comparison)
-    if comparison.outcome is not Outcome.INCONCLUSIVE or confirmed is None or confirmed.ratio is None or lost is None:
+    if (
+        comparison.outcome is not ComparisonOutcome.INCONCLUSIVE
+        or confirmed is None
+        or confirmed.ratio is None
+        or lost is None
+    ):
         return proved
     shown = msgspec.structs.replace(
-        lost, outcome=Outcome.SLOWER, ratio=confirmed.ratio, after=lost.before * confirmed.ratio.value, more_runs=0
+        lost,
+        outcome=ComparisonOutcome.SLOWER,
+        ratio=confirmed.ratio,
+        after=lost.before * confirmed.ratio.value,
+        more_runs=0,
     )
-    return msgspec.structs.replace(proved, outcome=Outcome.SLOWER, worst=shown)
+    return msgspec.structs.replace(proved, outcome=ComparisonOutcome.SLOWER, worst=shown)
 
 
 def worth_testing(comparison: Comparison) -> tuple[Suspect, ...]:
     """Suspects that touch a slower node, or all of them where everything became slower; in their order."""
-    everything = any(each.together.outcome is Outcome.SLOWER for each in comparison.metrics)
+    everything = any(each.together.outcome is ComparisonOutcome.SLOWER for each in comparison.metrics)
     return tuple(
         each
         for each in comparison.suspects
@@ -51,8 +60,8 @@ def lost_row(comparison: Comparison) -> Changed | None:
     Where nothing is slower, the loss that is the surest. If a benchmark's main figure is slower, that is it.
     """
     rows = [row for metric in comparison.metrics for row in metric.rows if row.loss > 0]
-    rows = [row for row in rows if row.metric.main and row.outcome is Outcome.SLOWER] or rows
-    slower = [row for row in rows if row.outcome is Outcome.SLOWER]
+    rows = [row for row in rows if row.metric.main and row.outcome is ComparisonOutcome.SLOWER] or rows
+    slower = [row for row in rows if row.outcome is ComparisonOutcome.SLOWER]
     greatest = max(map(_least_loss, slower), default=0.0)
     great = [row for row in slower if _least_loss(row) >= EXPLAINS * greatest]
     return max(great or slower or rows, key=lambda row: (_certainty(row.ratio), row.loss), default=None)
@@ -88,9 +97,9 @@ def _certainty(ratio: Estimate) -> float:
 
 
 def slowest_node(comparison: Comparison, suspect: Suspect) -> str:
-    """Of the suspect's nodes the one that lost most; the first where nothing says so."""
+    """The suspect's node that lost most; its first node if nothing shows a loss."""
     rows = [row for metric in comparison.metrics for row in metric.changed if row.subject.kind is SubjectKind.NODE]
-    rows = [row for row in rows if row.subject.name in suspect.nodes and row.outcome is Outcome.SLOWER]
+    rows = [row for row in rows if row.subject.name in suspect.nodes and row.outcome is ComparisonOutcome.SLOWER]
     return max(rows, key=lambda row: row.loss).subject.name if rows else suspect.nodes[0]
 
 

@@ -6,9 +6,9 @@ import msgspec
 
 from seatrial.drift.comparison import Value
 from seatrial.model.measurement import Estimate
-from seatrial.model.run_values import Metric, RunSummary
+from seatrial.model.run_values import RunMetric, RunSummary
 from seatrial.model.subject import Subject
-from seatrial.model.verdict import Outcome
+from seatrial.model.verdict import ComparisonOutcome
 from seatrial.statistics.run_comparison import Levels
 
 ERROR_RATE = 0.01
@@ -28,8 +28,8 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
     """One subject in one metric."""
 
     subject: Subject
-    metric: Metric
-    outcome: Outcome
+    metric: RunMetric
+    outcome: ComparisonOutcome
     before: float
     """Geometric mean over the runs of the first set; seconds or bytes per second."""
     after: float
@@ -49,7 +49,7 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def loss(self) -> float:
-        """Of speed, as a share: 0.1 for 10 % less bandwidth, or a latency of 1/0.9 times; negative: a gain."""
+        """Loss of speed, as a share: 0.1 for 10 % less bandwidth, or a latency of 1/0.9 times; negative: a gain."""
         return 1 - (1 / self.ratio.value if self.metric.sign > 0 else self.ratio.value)
 
 
@@ -65,7 +65,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
     """One metric: all its pairs together, and the nodes and pairs that changed, those that lost most first."""
 
-    metric: Metric
+    metric: RunMetric
     together: Changed
     nodes: Counts
     pairs: Counts
@@ -74,7 +74,7 @@ class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
     unlisted: int
     """How many more there are."""
     undecided: Changed | None
-    """Of the subjects that are not decided and not listed, which no test sets apart, the one that lost most; None where
+    """The subject that lost most of those that are not decided and not listed, and which no test sets apart; None if
     none lost as much as matters."""
     pairs_of_one: tuple[int, int]
     """Pairs that only the first, and only the second set has."""
@@ -82,11 +82,11 @@ class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
     iteration_spread: float
     """Standard deviation of the logarithm over iterations of a round; NaN where unknown."""
     round_spread: float
-    """The same over the rounds of a pair in one run."""
+    """Standard deviation of the logarithm over the rounds of a pair in one run; NaN if unknown."""
     before_deviation: float | None
     """Standard deviation of what all have together over the runs of the first set, in base units; None: one run."""
     after_deviation: float | None
-    """The same over those of the second set."""
+    """Standard deviation of what all have together over the runs of the second set, in base units; None: one run."""
 
     @property
     def rows(self) -> tuple[Changed, ...]:
@@ -119,9 +119,9 @@ class Suspect(msgspec.Struct, frozen=True, kw_only=True):
     all_slower: int
     """How many nodes are slower in all."""
     p_value: float | None
-    """Of a permutation test: are its nodes slower than the others? None: the nodes cannot say."""
+    """Result of a permutation test: are its nodes slower than the others? None: the nodes cannot say."""
     adjusted_p: float | None
-    """The same for all suspects together."""
+    """The p-value adjusted for all suspects together."""
 
 
 class FileSetting(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,12 +138,12 @@ class ProofOutcome(enum.StrEnum):
     """What taking a suspect back has shown."""
 
     CONFIRMED = "confirmed"
-    """Without the change the subject is faster, by at least half of what it had lost."""
+    """The subject is faster without the change, by at least half of what it had lost."""
     REFUTED = "refuted"
     """The subject gains less than half of that."""
     UNTESTABLE = "untestable"
     PLANNED = "planned"
-    """With --dry-run: nothing was changed or measured."""
+    """A dry run (--dry-run): nothing was changed or measured."""
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,10 +156,10 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     statement: str
     """What was done or would be done, or why nothing was."""
     subject: Subject | None = None
-    metric: Metric | None = None
+    metric: RunMetric | None = None
     """What was measured again."""
     ratio: Estimate | None = None
-    """Of this subject in this metric, with the change over without it."""
+    """The ratio of this subject in this metric, with the change over without it."""
     with_change: tuple[str, ...] = ()
     without_change: tuple[str, ...] = ()
     """Runs."""
@@ -179,10 +179,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     first: str
     second: str
-    """As the command line names them."""
+    """The second set as the command line names it."""
     first_runs: tuple[RunSummary, ...]
     second_runs: tuple[RunSummary, ...]
-    outcome: Outcome
+    outcome: ComparisonOutcome
     worst: Changed | None
     """What the first line names."""
     metrics: tuple[MetricChange, ...]

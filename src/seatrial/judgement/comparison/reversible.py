@@ -19,23 +19,23 @@ from seatrial.node.mpi import is_variable
 
 
 class Scope(enum.StrEnum):
-    """On how many nodes a setting must be changed to show its effect."""
+    """The nodes on which a setting must be changed to show its effect."""
 
     NODE = "node"
     ALL = "all"
     """Both ends of a message: every node on which it changed."""
     JOB = "job"
-    """In the environment of one job; no node is changed, and no privilege is needed."""
+    """A setting of one job's environment; no node is changed, and no privilege is needed."""
 
 
 class Reversible(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of setting."""
 
     pattern: str
-    """Of the dotted name of the fact; its group names the setting in `paths`."""
+    """Pattern of the dotted name of the fact; its group names the setting in `paths`."""
     scope: Scope
     paths: tuple[str, ...] = ()
-    """Where kernels keep it; the first that exists counts."""
+    """Files in which kernels keep it; the first that exists counts."""
     per_processor: bool = False
     """`paths` have a number, one file for each processor."""
 
@@ -68,7 +68,8 @@ REVERSIBLE = (
     Reversible(pattern=quota.FACT, scope=Scope.NODE),
     Reversible(pattern=rf"{re.escape(SOFTWARE)}([\w.-]+)", scope=Scope.JOB),
 )
-"""Of the sysctls only those whose change harms nothing: not reserved memory, not what the kernel starts."""
+"""The settings that can be taken back; only sysctls whose change harms nothing: not reserved memory, not what the
+kernel starts."""
 EQUAL_PROCESSORS = re.compile(r"(\S+) × (\d{1,9})")
 """How facts show a value that all processors have."""
 MPI_FILES = f"{MCA}mca_base_param_files"
@@ -80,12 +81,12 @@ class Reversal(msgspec.Struct, frozen=True, kw_only=True):
     """How a suspect is taken back."""
 
     facts: tuple[ChangedFact, ...]
-    """Those of the suspect that are taken back."""
+    """The facts of the suspect that are taken back."""
     nodes: tuple[str, ...]
-    """On which; all nodes of the job where only its environment changes."""
+    """The nodes on which they are; all nodes of the job if only its environment changes."""
     files: tuple[FileSetting, ...] = ()
     environment: dict[str, str] = {}
-    """Of the job, with the values before the change."""
+    """The environment of the job, with the values before the change."""
 
 
 def reversal_of(

@@ -13,11 +13,11 @@ from seatrial.statistics.change_errors import Jumps
 from seatrial.statistics.run_comparison import RunComparison, compare_runs
 
 FEWEST_NODES = 3
-"""Of two nodes the pair says all there is to say."""
+"""The fewest nodes that are compared: of two nodes the pair says all there is to say."""
 FEWEST_PARTNERS = 2
 """A node with fewer is its pair."""
 COMMON_SHARE = 0.5
-"""Where fewer of the pairs are common to both sets, nodes are compared over all of their pairs."""
+"""If a smaller share of the pairs is common to both sets, nodes are compared over all of their pairs."""
 
 
 class Columns(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True):
     first: Reals
     second: Reals
     over_pairs: bool = True
-    """Of nodes: each is seen over several pairs, so that one run may do."""
+    """Whether each node is seen over several pairs, so that one run may do."""
 
 
 class ComparedSubjects(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +124,7 @@ def node_columns(table: MetricTable, first: int, leaf_of: Mapping[str, str]) -> 
 
 
 def _medians(row: Reals, ends: "np.ndarray", count: int) -> Reals:
-    """By node the median over its pairs; NaN for a node with too few of them."""
+    """The median over each node's pairs; NaN for a node with too few of them."""
     measured = np.flatnonzero(~np.isnan(row))
     nodes = np.concatenate([ends[measured, 0], ends[measured, 1]])
     values = np.concatenate([row[measured], row[measured]])

@@ -1,4 +1,4 @@
-"""From columns of values to outcomes: what is slower, faster, the same, or not decided."""
+"""Outcomes of columns of values: what is slower, faster, the same, or not decided."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ from seatrial.judgement.comparison.records import (
 from seatrial.judgement.comparison.subjects import Columns, ComparedSubjects, compare_subjects, pairs_of_one
 from seatrial.model.measurement import Estimate
 from seatrial.model.pair_table import Flags
-from seatrial.model.run_values import Metric, MetricTable
+from seatrial.model.run_values import MetricTable, RunMetric
 from seatrial.model.subject import FABRIC, Subject, SubjectKind
-from seatrial.model.verdict import Outcome
+from seatrial.model.verdict import ComparisonOutcome
 from seatrial.statistics.estimates import runs_to_decide
 from seatrial.statistics.rank_sum import adjusted, adjusted_together
 from seatrial.statistics.run_comparison import CONFIDENCE, RunComparison, SubjectChange
@@ -26,17 +26,17 @@ from seatrial.statistics.run_comparison import CONFIDENCE, RunComparison, Subjec
 MOST_LISTED = 50
 """Changed subjects that are listed for each metric; the rest is counted."""
 FEWEST_RUNS = 2
-"""Of a pair in each set, before it is called slower or faster."""
+"""Runs of a pair in each set, before it is called slower or faster."""
 MOST_OF_CHANGE = 0.5
 """The middle run shows at least this part of the mean change."""
 MOST_LOG = 700.0
 """The exponential of more is not a double."""
-OUTCOMES = tuple(Outcome)
+OUTCOMES = tuple(ComparisonOutcome)
 SLOWER, FASTER, SAME, INCONCLUSIVE = range(len(OUTCOMES))
 Codes = NDArray[np.int8]
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class JudgedSubjects(msgspec.Struct, frozen=True, kw_only=True):
     """Subjects of one kind in one metric, and the outcome of each."""
 
     kind: SubjectKind
@@ -75,7 +75,7 @@ def _family(
     )
 
 
-def _judged(compared: Sequence[tuple[Metric, ComparedSubjects]], threshold: float) -> Iterator[Judged]:
+def _judged(compared: Sequence[tuple[RunMetric, ComparedSubjects]], threshold: float) -> Iterator[JudgedSubjects]:
     changes = [each.comparison.subjects for _, each in compared]
     absolute = adjusted_together([change.p_value for change in changes])
     relative = adjusted_together([change.relative_p for change in changes])
@@ -84,7 +84,7 @@ def _judged(compared: Sequence[tuple[Metric, ComparedSubjects]], threshold: floa
         outcomes = _outcomes(change, p_value, deviates, metric.sign, threshold)
         changed = (outcomes == SLOWER) | (outcomes == FASTER)
         outcomes[changed & ~_repeated(subjects.columns, change.change, subjects.kind)] = INCONCLUSIVE
-        yield Judged(
+        yield JudgedSubjects(
             kind=subjects.kind,
             columns=subjects.columns,
             comparison=subjects.comparison,
@@ -94,8 +94,8 @@ def _judged(compared: Sequence[tuple[Metric, ComparedSubjects]], threshold: floa
 
 
 def _repeated(columns: Columns, change: NDArray[np.float64], kind: SubjectKind) -> Flags:
-    """Where most runs show the change: a single bad run of several is instability, and one run of a pair may have
-    shared its cables. One run of a node may do, since it is seen over several pairs.
+    """Columns in which most runs show the change: a single bad run of several is instability, and one run of a pair may
+    have shared its cables. One run of a node may do, since it is seen over several pairs.
     """
     usual, later = np.log(columns.first), np.log(columns.second)
     fewest = 1 if kind is SubjectKind.NODE and columns.over_pairs else FEWEST_RUNS
@@ -123,7 +123,12 @@ def _outcomes(
 
 
 def _metric_change(
-    table: MetricTable, pairs: Judged | None, nodes: Judged | None, first: int, chance: float, threshold: float
+    table: MetricTable,
+    pairs: JudgedSubjects | None,
+    nodes: JudgedSubjects | None,
+    first: int,
+    chance: float,
+    threshold: float,
 ) -> MetricChange:
     leading = pairs or nodes
     assert leading is not None  # noqa: S101 - every metric has one of them
@@ -147,7 +152,7 @@ def _metric_change(
 
 
 def _deviation(values: NDArray[np.float64], level: float) -> float | None:
-    """Over whole runs, each subject relative to its own mean."""
+    """The deviation over whole runs, each subject relative to its own mean."""
     if len(values) < FEWEST_RUNS:
         return None
     logs = np.log(values)
@@ -159,14 +164,14 @@ def _middle(numbers: NDArray[np.float64]) -> float:
     return float(np.median(finite)) if len(finite) else math.nan
 
 
-def _counts(judged: Judged | None) -> Counts:
+def _counts(judged: JudgedSubjects | None) -> Counts:
     if judged is None:
         return Counts()
     numbers = np.bincount(judged.outcomes, minlength=len(OUTCOMES))
     return Counts(**{outcome.value: int(number) for outcome, number in zip(OUTCOMES, numbers, strict=True)})
 
 
-def _together(metric: Metric, judged: Judged, chance: float, threshold: float) -> Changed:
+def _together(metric: RunMetric, judged: JudgedSubjects, chance: float, threshold: float) -> Changed:
     change = judged.comparison.together
     certain = np.array([chance if not math.isnan(chance) else 1.0])
     code = int(_outcomes(change, certain, np.zeros(1, np.bool_), metric.sign, threshold)[0])
@@ -177,13 +182,17 @@ def _together(metric: Metric, judged: Judged, chance: float, threshold: float) -
 
 
 def _noteworthy(
-    metric: Metric, pairs: Judged | None, nodes: Judged | None, together: Outcome, threshold: float
+    metric: RunMetric,
+    pairs: JudgedSubjects | None,
+    nodes: JudgedSubjects | None,
+    together: ComparisonOutcome,
+    threshold: float,
 ) -> tuple[tuple[Changed, ...], int]:
     """Changed nodes, and pairs that no changed node explains; those that lost most first.
 
     `together`: the outcome of all pairs together, which those that changed no otherwise do not repeat.
     """
-    chosen: list[tuple[float, Judged, int]] = []
+    chosen: list[tuple[float, JudgedSubjects, int]] = []
     explained: set[tuple[str, bool]] = set()
     for judged in (nodes, pairs):
         if judged is None:
@@ -208,7 +217,9 @@ def _noteworthy(
     )
 
 
-def _undecided(metric: Metric, judged: Judged, listed: Sequence[Changed], threshold: float) -> Changed | None:
+def _undecided(
+    metric: RunMetric, judged: JudgedSubjects, listed: Sequence[Changed], threshold: float
+) -> Changed | None:
     """The subject that lost most among those that are not decided, if it lost as much as matters."""
     losses = metric.sign * judged.comparison.subjects.change
     shown = {row.subject.name for row in listed}
@@ -221,7 +232,7 @@ def _undecided(metric: Metric, judged: Judged, listed: Sequence[Changed], thresh
     return None if worst is None or len(losses) == 1 else _subject_row(metric, judged, int(worst), threshold)
 
 
-def _subject_row(metric: Metric, judged: Judged, number: int, threshold: float) -> Changed:
+def _subject_row(metric: RunMetric, judged: JudgedSubjects, number: int, threshold: float) -> Changed:
     columns = judged.columns
     subject = Subject(kind=judged.kind, name=columns.names[number])
     before = float(np.exp(np.nanmean(np.log(columns.first[:, number]))))
@@ -233,12 +244,12 @@ def _subject_row(metric: Metric, judged: Judged, number: int, threshold: float) 
 
 
 def _row(
-    metric: Metric,
+    metric: RunMetric,
     subject: Subject,
     comparison: RunComparison,
     column: SubjectChange,
     number: int,
-    outcome: Outcome,
+    outcome: ComparisonOutcome,
     before: float,
     threshold: float,
     *,
@@ -263,7 +274,9 @@ def _row(
         ratio=ratio,
         beyond_others=_exponential(float(column.relative[number])),
         deviates=deviates,
-        more_runs=0 if outcome is not Outcome.INCONCLUSIVE else _more_runs(change, comparison, subject, threshold),
+        more_runs=0
+        if outcome is not ComparisonOutcome.INCONCLUSIVE
+        else _more_runs(change, comparison, subject, threshold),
     )
 
 

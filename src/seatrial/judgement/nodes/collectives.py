@@ -46,7 +46,7 @@ def meetings(measurements: Iterable[GroupMeasurement]) -> Iterator[GroupMeasurem
 
 
 def late_runs(measurements: Iterable[GroupMeasurement]) -> dict[str, Runs]:
-    """By how much each node comes later than the first one, as a share of the time of a step: work and barrier.
+    """Delay of each node behind the first one, as a share of the time of a step: work and barrier.
 
     Nodes whose clocks are not known well enough have no value: of a clock that may be wrong by the practical effect,
     nothing follows.
@@ -65,7 +65,7 @@ def late_runs(measurements: Iterable[GroupMeasurement]) -> dict[str, Runs]:
 
 
 def clocks_of(measurements: Iterable[GroupMeasurement]) -> tuple[Clock, ...]:
-    """From the last barriers that several nodes came to: offsets change, by parts of a million of the time."""
+    """The clocks at the last barriers that several nodes came to: offsets change, by parts of a million of the time."""
     last = max(meetings(measurements), key=lambda one: one.repetition, default=None)
     if last is None:
         return ()

@@ -9,12 +9,12 @@ from seatrial.model.words import count
 from seatrial.pairs.node_rounds import COLLECTIVE_KERNELS
 
 BUSY = 0.05
-"""Of one processor: other processes that used more are worth a note, whatever the peers do."""
+"""Share of one processor: other processes that used more are worth a note, whatever the peers do."""
 MOST_NOTES = 8
 
 
 def conditions_of(measured: Iterable[GroupMeasurement]) -> NodeConditions | None:
-    """Over all rounds of one node; None where the probe said nothing of them."""
+    """The conditions over all rounds of one node; None if the probe said nothing of them."""
     measured = [*measured]
     rounds = [one.conditions for one in measured if one.conditions is not None]
     wall_s = sum(one.wall_s for one in rounds)

@@ -23,12 +23,12 @@ LOADS_PER_CHASE = 4096
 BURST_S = 12e-3
 """What the thread beside a rank works before it sleeps again."""
 FLOPS_PER_BYTE = 12288
-"""Of one block of the arithmetic kernel, for each byte of its vectors."""
+"""Operations in one block of the arithmetic kernel, for each byte of its vectors."""
 
 BLAS = {
     1: "MKL", 2: "Arm Performance Libraries", 3: "Cray LibSci", 4: "OpenBLAS", 5: "BLIS", 6: "FlexiBLAS", 7: "libblas",
 }  # fmt: skip
-"""By the number that the probe gives."""
+"""The libraries by the number that the probe gives."""
 
 
 class Traffic(NamedTuple):
@@ -219,7 +219,7 @@ def _distances(measured: Iterable[GroupMeasurement]) -> Mapping[str, Runs]:
 
 
 def _far(measured: Sequence[GroupMeasurement]) -> Runs:
-    """From the first NUMA node to the last one, which every repetition measures."""
+    """Values from the first NUMA node to the last one, which every repetition measures."""
     cells = _distances(measured)
     from_first = [cell for cell in cells if cell.startswith(FAR.format(0, ""))]
     return cells[max(from_first, key=lambda cell: int(cell.rpartition(">")[2]))] if from_first else {}

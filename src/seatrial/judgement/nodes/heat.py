@@ -39,7 +39,7 @@ class ModelHeat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def heat_of(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[ModelHeat, ...]:
-    """Of each model with temperatures of at least `FEWEST_PEERS` nodes."""
+    """The heat of each model with temperatures of at least `FEWEST_PEERS` nodes."""
     judged = []
     for group in like_nodes(figures, facts):
         measured = [figure for figure in group if figure.temperatures]
@@ -64,7 +64,7 @@ def _hot_nodes(group: Sequence[NodeFigures], heat: Heat) -> Iterator[HotNode]:
 
 
 def _beyond(group: Sequence[NodeFigures]) -> dict[str, Estimate]:
-    """Of each node the degrees above the median of all in the same repetition."""
+    """Degrees of each node above the median of all in the same repetition."""
     degrees: dict[str, list[float]] = {}
     for repetition in sorted({number for one in group for number in one.temperatures}):
         present = {one.node: one.temperatures[repetition] for one in group if repetition in one.temperatures}

@@ -14,10 +14,10 @@ from seatrial.model.node_trials import Measure, NodeFigures, NodeLimits
 from seatrial.model.words import count
 
 QUANTUM_CYCLES = 2_400_000
-"""Of one quantum of noise_work on x86-64: 400,000 steps of three shifts and three exclusive ors, one cycle each, each
-waiting for the one before."""
+"""Cycles of one quantum of noise_work on x86-64: 400,000 steps of three shifts and three exclusive ors, one cycle each,
+each waiting for the one before."""
 FULL_SHARE = 0.9
-"""Of the cores: where hardly fewer fill the memory, it is not what limits them."""
+"""Share of the cores: if hardly fewer fill the memory, it is not what limits them."""
 AT_BASE = 1.02
 """Times the base frequency: up to this the clock is at the base, by the error of the measurement."""
 TURBO_GAINS = 1.05

@@ -8,17 +8,17 @@ import msgspec
 from seatrial.drift.peer_groups import hardware_groups
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
-from seatrial.model.node_trials import USEFUL, Comparison, Measure, NodeFigures, Runs
+from seatrial.model.node_trials import USEFUL, Measure, NodeFigures, PeerComparison, Runs
 from seatrial.model.settings import Trial
 from seatrial.model.units import SHARE
 from seatrial.statistics.estimates import MAD_TO_DEVIATION, median, median_estimate
 
 FEWEST_PEERS = 3
-"""Of two nodes that differ, either may be at fault."""
+"""The fewest nodes that are compared: of two that differ, either may be at fault."""
 SCATTERS = 4.5
 """Robust standard deviations beyond which a node is out of line."""
 LEAST_SCATTER, LEAST_SCATTER_OF_SHARE = 0.005, 0.0005
-"""Of the peers' value, and of a share: equal readings of a few nodes do not make a scatter of zero."""
+"""Shares of the peers' value, and of a share: equal readings of a few nodes do not make a scatter of zero."""
 FEWEST_RUNS = 6
 """Repetitions that a finding needs: the interval of fewer has less than 95 % confidence. A few show suspects."""
 LEAST_RATIO = 1e-9
@@ -30,9 +30,9 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     measured: Estimate
-    comparison: Comparison
+    comparison: PeerComparison
     excess: float
-    """By how much it is worse, in units of the resolution."""
+    """Distance on the bad side of its peers, in units of the resolution."""
 
     @property
     def repeated(self) -> bool:
@@ -45,7 +45,7 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
         return self.repeated and self.excess > 1
 
 
-def compare(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[Comparison, ...]:
+def compare(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -> tuple[PeerComparison, ...]:
     """Each figure within each group of like hardware of at least `FEWEST_PEERS` nodes that delivered it."""
     return tuple(outlying for group in like_nodes(figures, facts) for outlying in _compare_group(group))
 
@@ -58,7 +58,7 @@ def like_nodes(figures: Sequence[NodeFigures], facts: Mapping[str, NodeFacts]) -
     return [[by_name[name] for name in nodes] for nodes in groups]
 
 
-def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[Comparison]:
+def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[PeerComparison]:
     for measure in Measure:
         runs = {each.node: each.runs[measure] for each in figures if measure in each.runs}
         if len(runs) < FEWEST_PEERS:
@@ -71,7 +71,7 @@ def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[Comparison]:
         usual, least = (0.0, LEAST_SCATTER_OF_SHARE) if measure.metric == SHARE else (1.0, LEAST_SCATTER)
         scatter = max(MAD_TO_DEVIATION * median([abs(ratio.value - usual) for ratio in ratios.values()]), least)
         scatter = max(scatter, _noise(usual, [*singles.values()]))
-        yield Comparison(
+        yield PeerComparison(
             measure=measure,
             nodes=tuple(runs),
             peers=peers,
@@ -92,9 +92,10 @@ def _noise(usual: float, singles: Sequence[Sequence[float]]) -> float:
 
 
 def _ratios(measure: Measure, runs: Mapping[str, Runs]) -> Mapping[str, list[float]]:
-    """Of each node to the median of all nodes in the same repetition, so that what disturbs all of them disappears.
+    """Ratios of each node to the median of all nodes in the same repetition, so that what disturbs all of them
+    disappears.
 
-    Of a share the difference. Repetitions with too few nodes show nothing.
+    Shares have differences instead. Repetitions with too few nodes show nothing.
     """
     ratios: dict[str, list[float]] = {node: [] for node in runs}
     for repetition in sorted({number for values in runs.values() for number in values}):
@@ -110,7 +111,7 @@ def _ratios(measure: Measure, runs: Mapping[str, Runs]) -> Mapping[str, list[flo
     return {node: values for node, values in ratios.items() if values}
 
 
-def outliers(figures: Sequence[NodeFigures], comparisons: Sequence[Comparison]) -> tuple[Outlier, ...]:
+def outliers(figures: Sequence[NodeFigures], comparisons: Sequence[PeerComparison]) -> tuple[Outlier, ...]:
     """Nodes that are worse than the resolution permits, with the whole interval of their repetitions, or by the median.
 
     With the median alone it is a suspicion, in figures in which a node of `USEFUL` less would be seen: what the table
@@ -132,8 +133,8 @@ def _median_alone(ratio: Estimate) -> Estimate:
     return msgspec.structs.replace(ratio, low=ratio.value, high=ratio.value)
 
 
-def _excess(ratio: Estimate, comparison: Comparison) -> float:
-    """By how much the whole interval is worse than the peers, in units of the resolution."""
+def _excess(ratio: Estimate, comparison: PeerComparison) -> float:
+    """Distance of the whole interval on the bad side of the peers, in units of the resolution."""
     measure, resolution = comparison.measure, comparison.resolution
     if measure.metric == SHARE:
         return ratio.low / resolution

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from seatrial.statistics.estimates import MAD_TO_DEVIATION, median
 
 LEAST_DELAY = 0.05
-"""Of the quantum: what is shorter is the timer tick."""
+"""Share of the quantum: what is shorter is the timer tick."""
 SCATTERS = 6.0
 FEWEST_GAPS = 4
 REGULAR = 0.15
@@ -22,7 +22,7 @@ class Recurrence(NamedTuple):
 
 
 def recurrence_of(sequences: Iterable[Sequence[float]]) -> Recurrence | None:
-    """From times of quanta that followed each other without a pause, in seconds; each sequence is of one core.
+    """The rhythm of delays in times of consecutive quanta without a pause, in seconds; each sequence is of one core.
 
     A delay is what exceeds the usual time of a quantum by far. The period is the median gap between the beginnings of
     consecutive delays, the amplitude the median delay. None where the gaps are not alike.

@@ -12,14 +12,14 @@ from seatrial.judgement.nodes.storage import impossible, without
 from seatrial.model.measurement import GroupMeasurement, Kernel, Phase
 from seatrial.model.node_trials import Measure, NodeFigures
 from seatrial.model.placement import node_of
-from seatrial.model.run_values import Metric
+from seatrial.model.run_values import RunMetric
 from seatrial.model.settings import CheckSettings, NodesSettings, Settings, SoakSettings, Trial
 from seatrial.model.units import SHARE
 from seatrial.pairs.node_rounds import CORE, NODE
 from seatrial.statistics.estimates import median
 
 IN_ARCHIVE = "in the archive"
-"""Of storage, unless `--storage` names a folder."""
+"""The name of the storage, unless `--storage` names a folder."""
 LEFT_OUT = frozenset({Measure.OTHERS})
 """What other processes used says nothing of what the node can do."""
 ARRAYS = {
@@ -35,10 +35,10 @@ ARRAYS = {
 class NodeValue(msgspec.Struct, frozen=True, kw_only=True):
     """One figure of one node in one run."""
 
-    metric: Metric
+    metric: RunMetric
     node: str
     value: float
-    """Of a share of the work the slowdown by it: 1.01 for 1 %."""
+    """The value; for a share of the work, the slowdown by it: 1.01 for 1 %."""
     spread: float | None
     """Standard deviation of the logarithm over repetitions; None: too few."""
 
@@ -56,7 +56,7 @@ def node_values(measurements: Sequence[GroupMeasurement], settings: Settings | N
         yield from _hottest(measurements)
     for figures in sustained(measurements):
         for measure, values in _comparable_runs(figures).items():
-            metric = Metric(
+            metric = RunMetric(
                 phase=Phase.NODES,
                 variant=folder if measure.trial is Trial.STORAGE else "",
                 kernel=measure,
@@ -75,13 +75,13 @@ def _hottest(measurements: Sequence[GroupMeasurement]) -> Iterator[NodeValue]:
         if group.conditions is not None and group.conditions.millicelsius:
             name = node_of(group.nodes[0])
             hottest[name] = max(hottest.get(name, 0), group.conditions.millicelsius)
-    heat = Metric(phase=Phase.NODES, variant="", kernel=Measure.HEAT, message_bytes=0, window_messages=0)
+    heat = RunMetric(phase=Phase.NODES, variant="", kernel=Measure.HEAT, message_bytes=0, window_messages=0)
     for name, millicelsius in hottest.items():
         yield NodeValue(metric=heat, node=name, value=millicelsius / 1e3, spread=None)
 
 
 def _comparable_runs(figures: NodeFigures) -> Mapping[Measure, list[float]]:
-    """By figure a positive number for each repetition, so that ratios of them mean something."""
+    """Figure -> a positive number for each repetition, so that ratios of them mean something."""
     kept = without(figures, impossible(figures, limits_of(figures, None, 0)))
     runs = {
         measure: [1 + value if measure.metric == SHARE else value for value in values.values()]

@@ -20,7 +20,7 @@ RATES = {
     Measure.NODE_READ: (Kernel.STORAGE_READ, STREAMS),
 }
 ADDS_UP = 0.75
-"""Of what the nodes reach one by one; less of it together is a common limit."""
+"""Share of what the nodes reach one by one; less of it together is a common limit."""
 MORE_HELPS = 1.5
 """Times one stream: what several streams of a node reach where each stream has a limit of its own."""
 ALIKE = 1.2
@@ -44,7 +44,7 @@ REASONS = {
 }
 """errno of Linux (errno(3))."""
 BROKEN = frozenset({5, 30, 107, 108, 110, 116, 121})
-"""Those of a file system that is out of order. Others are of a folder that a node does not see, or may not fill."""
+"""Error numbers of a file system that is out of order. Others are of a folder that a node cannot see or fill."""
 
 
 def storage_runs(measured: Iterable[GroupMeasurement]) -> dict[Measure, Runs]:

@@ -88,7 +88,7 @@ def trial_notes(trials: NodeTrials, facts: Mapping[str, NodeFacts]) -> tuple[str
 
 
 def _suspicion(node: str, measure: Measure, trials: NodeTrials) -> str:
-    """By how much a node is out of line, and why that is not decided."""
+    """The note on a node that is out of line: by how much, and why that is not decided."""
     ratio = next(one.ratios[node] for one in trials.comparisons if one.measure is measure and node in one.ratios)
     if ratio.runs < FEWEST_RUNS:
         return (
@@ -139,7 +139,7 @@ def _slow(worse: Sequence[Outlier], facts: Mapping[str, NodeFacts]) -> tuple[Fin
 
 
 def _cores(measurements: Sequence[GroupMeasurement]) -> dict[str, int]:
-    """On how many cores of each node arithmetic was measured."""
+    """Cores of each node on which arithmetic was measured."""
     places: dict[str, set[str]] = {}
     for delivered in measurements:
         if delivered.shape.kernel is Kernel.FMA:

@@ -11,7 +11,7 @@ from seatrial.model.errors import SeatrialError
 from seatrial.process.process import Completed, run
 
 TIMEOUT_S = 120.0
-"""On a busy machine, or in a virtual one, mounts and namespaces take long."""
+"""Time limit: on a busy machine, or in a virtual one, mounts and namespaces take long."""
 PACKAGES = {
     "slurmctld": "slurm-wlm",
     "slurmd": "slurm-wlm",

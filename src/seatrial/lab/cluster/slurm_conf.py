@@ -189,7 +189,7 @@ def slurm_conf(plan: LabPlan, folder: str, mpi: str = JOINS_NONE) -> str:
 
 
 def _node_line(plan: LabPlan, node: str) -> str:
-    """With features, where there are nodes of two rates or modes, and generic resources, where they are counted."""
+    """The line of a node, with features if nodes have two rates or modes, and generic resources if they are counted."""
     words = [f"NodeName={node}", f"NodeAddr={plan.address(node)}", "Sockets=1 CoresPerSocket=2 ThreadsPerCore=1"]
     features = [*([plan.feature_of(node)] if plan.second_rate_bit_per_s else []), *(MODES if plan.modes else ())]
     words += ["RealMemory=1000", *([f"Feature={','.join(features)}"] if features else [])]

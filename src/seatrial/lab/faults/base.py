@@ -82,7 +82,7 @@ class LabFault(msgspec.Struct, frozen=True, kw_only=True):
     needs: tuple[tuple[str, ...], ...] = ()
     may: tuple[str, ...] = ()
     has_substitute: bool = False
-    """With a percentage it limits the processors of the node."""
+    """A percentage makes it limit the processors of the node."""
     stops_node: bool = False
     """The node takes part in nothing until the fault is cleared, which takes too long for a fault that flaps."""
 

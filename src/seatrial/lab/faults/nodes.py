@@ -18,7 +18,7 @@ from seatrial.model.errors import SeatrialError, UsageError
 SMALL_BUFFERS = ("btl_tcp_sndbuf = 4096", "btl_tcp_rcvbuf = 4096")
 """A window of 4 KiB: the sender waits for the receiver after every three packets."""
 OTHER_PML = ("pml = cm",)
-"""Over OFI; the peers have ob1 over TCP."""
+"""The setting for OFI; the peers have ob1 over TCP."""
 SLOW_BIT_PER_S = 160_000_000
 """20 MB/s: the usual rate of a client that fell back to one connection with small requests."""
 

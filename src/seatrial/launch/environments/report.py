@@ -102,7 +102,7 @@ class TaskReport(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()
     """Libraries that the probe needs and that are nowhere."""
     mounts: tuple[str, ...] = ()
-    """Where file systems are mounted, those of the kernel and of the system itself left out."""
+    """Mount points of file systems, those of the kernel and of the system itself left out."""
     devices: tuple[str, ...] = ()
     """Devices of adapters and accelerators."""
     heard: str | None = None

@@ -24,7 +24,7 @@ from seatrial.node.frame import CLOSING, OPENING
 from seatrial.process.process import Completed, run
 
 ANSWER_S = 20.0
-"""For a login and a few lines; ssh itself gives up a host that does not accept a connection."""
+"""Seconds for a login and a few lines; ssh itself gives up a host that does not accept a connection."""
 COPY_S = 60.0
 AT_ONCE = 32
 """Logins at the same time."""

@@ -6,7 +6,7 @@ import pytest
 from seatrial.commands.check.comparisons import NOTHING, comparisons_text, verified_bytes
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.view import check_report
-from seatrial.model.judgement import Compared
+from seatrial.model.judgement import VerdictBasis
 from seatrial.model.measurement import Kernel, Measurement, Phase, Shape
 from seatrial.model.verdict import Verdict
 from seatrial.render.text import as_text
@@ -24,19 +24,19 @@ def test_verified_bytes_are_those_of_both_directions(kernel: Kernel, ways: int) 
     ("compared", "text"),
     [
         (
-            Compared(pairs=12, with_limit=12, with_peers=12, verified_bytes=3 << 20),
+            VerdictBasis(pairs=12, with_limit=12, with_peers=12, verified_bytes=3 << 20),
             "all pairs with their limits, all pairs with their peers; 3 MiB of data with what was sent",
         ),
         (
-            Compared(pairs=12, with_limit=1, earlier_runs=2),
+            VerdictBasis(pairs=12, with_limit=1, earlier_runs=2),
             "1 of 12 ordered pairs with their limits, nodes with 2 earlier runs",
         ),
-        (Compared(pairs=2), NOTHING),
-        (Compared(), ""),
+        (VerdictBasis(pairs=2), NOTHING),
+        (VerdictBasis(), ""),
         (None, ""),
     ],
 )
-def test_the_line_names_each_reference(compared: Compared | None, text: str) -> None:
+def test_the_line_names_each_reference(compared: VerdictBasis | None, text: str) -> None:
     assert comparisons_text(compared) == text
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from seatrial.commands.check.assessment import Assessor
-from seatrial.commands.check.leaf_comparison import AGREE, EFFECT, Compared, may_hide, slower_group
+from seatrial.commands.check.leaf_comparison import AGREE, EFFECT, LeafRatio, may_hide, slower_group
 from seatrial.commands.check.uplink_verdicts import LoadedVerdict, judge_loaded
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings, run_trial
@@ -165,9 +165,9 @@ def test_leaves_that_are_slow_one_way_only_are_no_group() -> None:
     assert slower_group(of_peers | {key: 1.0 for key in of_peers if key[1] is Direction.OUT}) == []
 
 
-def look(*rates: float, expected: float = 1.0) -> Compared:
+def look(*rates: float, expected: float = 1.0) -> LeafRatio:
     ratio = Estimate(value=0.9, low=0.7, high=1.1, confidence=0.99, runs=6, method="t")
-    return Compared(
+    return LeafRatio(
         key=("leaf1", Direction.OUT),
         ratio=ratio,
         rates=rates,

@@ -7,7 +7,7 @@ import pytest
 
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.processor_waits import LongWaits, RankWaits, explained
-from seatrial.commands.check.second_look import Outcome, SecondLook, Verified
+from seatrial.commands.check.second_look import RetestOutcome, SecondLook, Verified
 from seatrial.model.judgement import Judgement
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import Cluster, by_run, names, sail, slow_part
@@ -42,9 +42,9 @@ def look(bad: float, waits: tuple[float, float]) -> Verified:
 
 
 def test_a_link_that_comes_and_goes_is_unstable_only_where_no_wait_explains_it() -> None:
-    assert look(0.8, (0.1, 0.5)).outcome is Outcome.UNSTABLE
+    assert look(0.8, (0.1, 0.5)).outcome is RetestOutcome.UNSTABLE
     busy = look(0.8, (0.5, 0.1))
-    assert (busy.outcome, busy.runs, busy.waited) == (Outcome.REFUTED, 6, 6)
+    assert (busy.outcome, busy.runs, busy.waited) == (RetestOutcome.REFUTED, 6, 6)
 
 
 def test_runs_that_say_nothing_decide_nothing() -> None:
@@ -53,9 +53,9 @@ def test_runs_that_say_nothing_decide_nothing() -> None:
     runs = by_run({**pairs, **controls})
     second = SecondLook(runs, lambda _, run: math.log(run), {("a", "b")}, 0.03, 0.001, None, by_run(waited))
     found = second.of([("a", "b")])
-    assert (found.outcome, found.runs, found.waited) == (Outcome.OPEN, 0, 6)
+    assert (found.outcome, found.runs, found.waited) == (RetestOutcome.OPEN, 0, 6)
     assert found.of_peers is not None and found.of_peers.value == pytest.approx(0.7)
-    assert second.of([("x", "y")]).outcome is Outcome.UNSEEN
+    assert second.of([("x", "y")]).outcome is RetestOutcome.UNSEEN
 
 
 # A program that never pauses on the core of one node's rank: all runs of the node are bad.
@@ -108,7 +108,7 @@ def test_waits_do_not_explain_what_is_slow_against_its_limit_alone() -> None:
         return look, look.of([("n1", "n3")])
 
     look, verified = of(floor=0.75)
-    assert verified.outcome is Outcome.CONFIRMED
+    assert verified.outcome is RetestOutcome.CONFIRMED
     assert look.long_waits({"n3"}, [("n1", "n3")]) == LongWaits("n3", 0.4, 0.0)
 
 
@@ -185,9 +185,9 @@ def test_waits_of_both_ranks_add_up_to_the_time_of_a_round_trip() -> None:
         )  # fmt: skip
         return look.of([("n1", "n3")])
 
-    assert verified(round_trips=False).outcome is Outcome.CONFIRMED
+    assert verified(round_trips=False).outcome is RetestOutcome.CONFIRMED
     found = verified(round_trips=True)
-    assert (found.outcome, found.waited) == (Outcome.OPEN, 6)
+    assert (found.outcome, found.waited) == (RetestOutcome.OPEN, 6)
 
 
 def test_bad_runs_of_ranks_that_wait_most_of_the_time_make_no_unstable_link() -> None:
@@ -205,5 +205,5 @@ def test_bad_runs_of_ranks_that_wait_most_of_the_time_make_no_unstable_link() ->
         return look.of(runs)
 
     crowded = verified(0.76)
-    assert (crowded.outcome, crowded.waited >= 2) == (Outcome.OPEN, True)
-    assert verified(0.02).outcome is Outcome.UNSTABLE
+    assert (crowded.outcome, crowded.waited >= 2) == (RetestOutcome.OPEN, True)
+    assert verified(0.02).outcome is RetestOutcome.UNSTABLE

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from seatrial.commands.check.retest_verdicts import _beside_others, _Proofs
-from seatrial.commands.check.second_look import Outcome, SecondLook, Verified
+from seatrial.commands.check.second_look import RetestOutcome, SecondLook, Verified
 from seatrial.locate.evidence import Pair
 from seatrial.locate.explanation import Blamed
 from seatrial.model.fabric import Component
@@ -15,7 +15,7 @@ GOOD, BAD = 48.5, 34.0
 CONTROLS = {("c1", "c2"): [GOOD] * 12, ("c3", "c4"): [GOOD + 0.02] * 12, ("c5", "c6"): [GOOD - 0.02] * 12}
 
 
-def outcome(*runs: list[float]) -> Outcome:
+def outcome(*runs: list[float]) -> RetestOutcome:
     return verified(*runs).outcome
 
 
@@ -33,8 +33,8 @@ def verified(*runs: list[float], controls: dict[Pair, list[float]] = CONTROLS) -
 
 def test_a_flapping_part_is_unstable() -> None:
     flapping = [BAD, BAD, GOOD, GOOD, BAD, GOOD]
-    assert outcome(flapping, flapping) is Outcome.UNSTABLE
-    assert outcome(flapping, flapping, flapping[::-1], [BAD, *[GOOD] * 5]) is Outcome.UNSTABLE
+    assert outcome(flapping, flapping) is RetestOutcome.UNSTABLE
+    assert outcome(flapping, flapping, flapping[::-1], [BAD, *[GOOD] * 5]) is RetestOutcome.UNSTABLE
 
 
 def test_a_part_of_which_half_of_the_pairs_were_never_bad_is_not_unstable() -> None:
@@ -42,34 +42,34 @@ def test_a_part_of_which_half_of_the_pairs_were_never_bad_is_not_unstable() -> N
     calm = [GOOD] * 6
     one = [GOOD, BAD, GOOD, GOOD, BAD, *[GOOD] * 7]
     other = [BAD, BAD, *[GOOD] * 9, BAD]
-    assert outcome(calm, calm, one, other) is Outcome.MIXED
+    assert outcome(calm, calm, one, other) is RetestOutcome.MIXED
 
 
 def test_a_single_pair_cannot_clear_itself() -> None:
-    assert outcome([BAD, BAD, BAD, GOOD, GOOD, GOOD]) is Outcome.UNSTABLE
+    assert outcome([BAD, BAD, BAD, GOOD, GOOD, GOOD]) is RetestOutcome.UNSTABLE
 
 
 def test_a_slow_cable_with_traffic_beside_it_is_at_fault_after_several_looks() -> None:
     """From a simulated fabric with background jobs: a cable at 94 %, of which traffic takes more now and then."""
     slow = 45.6
     runs = [slow, slow, 14.3, slow, 19.4, slow]
-    assert verified(runs, runs).if_shared is Outcome.OPEN
-    assert verified(runs * 2, runs * 2).if_shared is Outcome.CONFIRMED
+    assert verified(runs, runs).if_shared is RetestOutcome.OPEN
+    assert verified(runs * 2, runs * 2).if_shared is RetestOutcome.CONFIRMED
 
 
 def test_a_good_cable_with_traffic_beside_it_is_not_at_fault_after_several_looks() -> None:
     runs = [BAD, BAD, 19.4, BAD, BAD, 19.4, GOOD, BAD, BAD, BAD, GOOD, BAD]
-    assert verified(runs, runs).if_shared is not Outcome.CONFIRMED
+    assert verified(runs, runs).if_shared is not RetestOutcome.CONFIRMED
     good_once = [BAD, 19.4, BAD, GOOD, 19.4, BAD, 19.4, BAD, BAD, BAD, 19.4, BAD]
-    assert verified(good_once).if_shared is Outcome.OPEN
+    assert verified(good_once).if_shared is RetestOutcome.OPEN
     several_levels = [BAD, 19.4, 14.3, 40.2, 14.3, 19.4] * 2
-    assert verified(several_levels, several_levels).if_shared is Outcome.OPEN
+    assert verified(several_levels, several_levels).if_shared is RetestOutcome.OPEN
 
 
 def test_one_disturbed_run_in_six_of_many_does_not_make_a_node_unstable() -> None:
     """From a lab on two loaded cores: 2 of 12 runs were 14 % low."""
-    assert outcome([GOOD] * 5 + [BAD] + [GOOD] * 5 + [BAD]) is Outcome.OPEN
-    assert outcome([GOOD, BAD, GOOD, GOOD] * 3) is Outcome.UNSTABLE
+    assert outcome([GOOD] * 5 + [BAD] + [GOOD] * 5 + [BAD]) is RetestOutcome.OPEN
+    assert outcome([GOOD, BAD, GOOD, GOOD] * 3) is RetestOutcome.UNSTABLE
 
 
 def test_a_control_alone_in_a_run_does_not_hide_the_noise() -> None:
@@ -84,16 +84,16 @@ def test_a_control_alone_in_a_run_does_not_hide_the_noise() -> None:
         effect=-math.log1p(-0.03),
         scatter=0.001,
     )
-    assert look.of(part).outcome is not Outcome.UNSTABLE
+    assert look.of(part).outcome is not RetestOutcome.UNSTABLE
 
 
 def test_the_best_pair_of_each_run_shows_a_slow_cable_beside_traffic_elsewhere_on_the_ways() -> None:
     """From a simulated fabric with background jobs: a cable at 80 %, whose pairs met other traffic at other times."""
     one = [12.9, 38.8, 38.8, 12.9, 38.8, 24.2] * 2
     other = [38.8, 24.3, 12.9, 38.8, 12.9, 38.7] * 2
-    assert verified(one, other).if_shared is Outcome.CONFIRMED
-    assert verified(one[:6], other[:6]).if_shared is Outcome.OPEN
-    assert verified(one, [*other[:-1], GOOD]).if_shared is Outcome.OPEN
+    assert verified(one, other).if_shared is RetestOutcome.CONFIRMED
+    assert verified(one[:6], other[:6]).if_shared is RetestOutcome.OPEN
+    assert verified(one, [*other[:-1], GOOD]).if_shared is RetestOutcome.OPEN
 
 
 # What disturbs the controls may disturb the suspects or not.
@@ -104,24 +104,24 @@ DISTURBED = {pair: [BAD, GOOD, GOOD, BAD, BAD, GOOD] for pair in CONTROLS}
 def test_a_part_is_not_good_because_traffic_slowed_the_controls() -> None:
     """From a simulated fabric with background jobs: a node at 91 % was cleared, as fast as controls were on average."""
     slow = [44.3] * 6
-    assert verified(slow, slow, controls=DISTURBED).outcome is Outcome.OPEN
-    assert verified(slow[:3], slow[:3], controls=DISTURBED).outcome is Outcome.OPEN
+    assert verified(slow, slow, controls=DISTURBED).outcome is RetestOutcome.OPEN
+    assert verified(slow[:3], slow[:3], controls=DISTURBED).outcome is RetestOutcome.OPEN
     again = {pair: runs * 2 for pair, runs in DISTURBED.items()}
-    assert verified(slow * 2, slow * 2, controls=again).outcome is Outcome.CONFIRMED
+    assert verified(slow * 2, slow * 2, controls=again).outcome is RetestOutcome.CONFIRMED
     assert verified(slow * 2, slow * 2, controls=again).runs == 6
 
 
 def test_what_slowed_the_controls_neither_clears_nor_convicts_what_it_may_have_slowed_as_well() -> None:
     together = [BAD, GOOD, GOOD, BAD, BAD, GOOD]
-    assert verified(together, together, controls=DISTURBED).outcome is Outcome.REFUTED
+    assert verified(together, together, controls=DISTURBED).outcome is RetestOutcome.REFUTED
     assert verified(together, together, controls=DISTURBED).runs == 3
-    assert verified([GOOD] * 6, controls=DISTURBED).outcome is Outcome.REFUTED
+    assert verified([GOOD] * 6, controls=DISTURBED).outcome is RetestOutcome.REFUTED
     assert verified([GOOD] * 6, controls=DISTURBED).runs == 6
 
 
 def test_what_is_slower_than_disturbed_controls_is_slow() -> None:
     worse = [BAD * 0.9, 44.3, 44.3, BAD * 0.9, BAD * 0.9, 44.3]
-    assert verified(worse, worse, controls=DISTURBED).outcome is Outcome.CONFIRMED
+    assert verified(worse, worse, controls=DISTURBED).outcome is RetestOutcome.CONFIRMED
     assert verified(worse, worse, controls=DISTURBED).runs == 6
 
 
@@ -132,9 +132,9 @@ def test_a_single_pair_that_met_traffic_is_not_convicted() -> None:
     """From a simulated fabric with background jobs: several jobs on one cable leave hardly a pause."""
     alone = Blamed(frozenset(), frozenset([PAIR]))
     for runs, outcome in (
-        ([33.9, 33.9, 19.4, 33.9, 12.1, 33.9] * 2, Outcome.OPEN),
-        ([33.9] * 12, Outcome.CONFIRMED),
-        ([33.9] * 6, Outcome.OPEN),
+        ([33.9, 33.9, 19.4, 33.9, 12.1, 33.9] * 2, RetestOutcome.OPEN),
+        ([33.9] * 12, RetestOutcome.CONFIRMED),
+        ([33.9] * 6, RetestOutcome.OPEN),
     ):
         look = SecondLook(by_run({PAIR: runs, **CONTROLS}), lambda _, run: math.log(run / GOOD), {PAIR}, 0.03, 0.001)
         proofs = _Proofs({}, look, lambda _: True)
@@ -183,7 +183,7 @@ def test_a_node_is_not_suspected_for_pairs_that_a_slow_spine_explains() -> None:
 
 def test_runs_before_the_last_look_do_not_speak_for_a_part_that_fell_since() -> None:
     fell = {("a0", "b0"): [GOOD] * 6 + [BAD] * 6}
-    for since, outcome in ((0, Outcome.UNSTABLE), (6, Outcome.CONFIRMED)):
+    for since, outcome in ((0, RetestOutcome.UNSTABLE), (6, RetestOutcome.CONFIRMED)):
         look = SecondLook(
             by_run({**fell, **CONTROLS}),
             lambda _, run: math.log(run / GOOD),
@@ -200,4 +200,4 @@ def test_a_part_is_compared_with_the_controls_of_its_own_minutes() -> None:
     late = {("a0", "b0"): dict.fromkeys(range(6, 12), BAD)}
     controls = by_run({pair: [GOOD] * 6 + [BAD] * 6 for pair in CONTROLS})
     look = SecondLook({**late, **controls}, lambda _, run: math.log(run / GOOD), set(late), 0.03, 0.001)
-    assert look.of(late).outcome is not Outcome.CONFIRMED
+    assert look.of(late).outcome is not RetestOutcome.CONFIRMED

@@ -13,7 +13,7 @@ from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import ChangedFile
 from seatrial.cli.compare import time_of_run
 from seatrial.commands.compare import prove
-from seatrial.commands.compare.prove import Request
+from seatrial.commands.compare.prove import ProofRequest
 from seatrial.commands.compare.toggle import Toggle, held_nodes, toggle_of, toggle_settings
 from seatrial.driver.custody import Custody
 from seatrial.driver.left_settings import changes_folder
@@ -217,8 +217,8 @@ def test_a_benchmark_of_ours_measures_in_the_job_as_if_it_had_made_it(
     assert not log.exists(), "nothing was asked for, and nothing cancelled"
 
 
-def proving(*benchmark: str) -> tuple[Request, Reversal, RunInfo]:
-    request = Request(
+def proving(*benchmark: str) -> tuple[ProofRequest, Reversal, RunInfo]:
+    request = ProofRequest(
         archive=Path(), first="a", second="b", benchmark=benchmark, blocks=1, dry_run=False,
         site=SiteSettings(archive=Path()),
     )  # fmt: skip

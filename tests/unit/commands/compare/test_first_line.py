@@ -15,12 +15,12 @@ from seatrial.judgement.comparison.judge import RunSet, compare
 from seatrial.judgement.comparison.records import Comparison
 from seatrial.model.imported import Sense
 from seatrial.model.measurement import Kernel, Phase
-from seatrial.model.run_values import Metric, MetricTable
-from seatrial.model.verdict import Outcome
+from seatrial.model.run_values import MetricTable, RunMetric
+from seatrial.model.verdict import ComparisonOutcome
 from seatrial.render.json import json_text
 from tests.support.run_tables import LATENCY, summaries, table, table_of
 
-TRIAD = Metric(phase=Phase.SURVEY, variant="triad [B/s]", kernel=Sense.HIGHER, message_bytes=0, window_messages=0)
+TRIAD = RunMetric(phase=Phase.SURVEY, variant="triad [B/s]", kernel=Sense.HIGHER, message_bytes=0, window_messages=0)
 ALL = ("n1", "n2", "n3", "n4")
 
 
@@ -51,14 +51,14 @@ def compared(tables: list[MetricTable], nodes: Sequence[str] = ALL, runs: int = 
 )
 def test_same_says_what_was_compared(tables: list[MetricTable], words: str) -> None:
     found = compared(tables)
-    assert found.outcome is Outcome.SAME
+    assert found.outcome is ComparisonOutcome.SAME
     assert sentence(found).startswith(words)
 
 
 def test_same_names_the_undecided_node_that_lost_most() -> None:
     rows = [[100.0, 100.1, 100.0, 99.9]] * 3 + [[100.0, 100.0, 100.0, 100.0]] * 2
     found = compared([of_nodes([*rows[:2], *rows[3:4], [100.0, 100.0, 55.0, 100.0]])], runs=2)
-    assert found.outcome is Outcome.SAME
+    assert found.outcome is ComparisonOutcome.SAME
     assert "not decided for 1 of 4 nodes, worst n3: triad [B/s] 25.8 % lower (95 % CI -" in sentence(found)
     report = comparison_report(found)
     data = json.loads(json_text(report.payload()))
@@ -87,13 +87,13 @@ def test_a_node_that_is_gone_is_named_beside_a_good_outcome(change: float) -> No
     rows = np.full((6, 4), 100.0) * np.array([[1.0]] * 3 + [[change]] * 3)
     rows[3:, 2] = np.nan
     found = compared([of_nodes(rows)], nodes=("n1", "n2", "n4"))
-    assert found.outcome is (Outcome.SAME if change == 1 else Outcome.FASTER)
+    assert found.outcome is (ComparisonOutcome.SAME if change == 1 else ComparisonOutcome.FASTER)
     assert "; not measured again: n3; " in sentence(found)
     assert in_one_text(found.metrics[0]) == "triad [B/s]: 3 in both, 1 in one of them alone"
 
 
 def of_curve(size: int, change: float, kernel: Kernel = Kernel.ONEWAY, of_runs: float = 0.003) -> MetricTable:
-    metric = Metric(phase=Phase.CURVE, variant="", kernel=kernel, message_bytes=size, window_messages=1)
+    metric = RunMetric(phase=Phase.CURVE, variant="", kernel=kernel, message_bytes=size, window_messages=1)
     values = np.random.default_rng(size).normal(1, of_runs, (6, 1)) * np.array([[1.0]] * 3 + [[change]] * 3)
     return table_of(metric, (("n1", "n2"),), values)
 
@@ -101,7 +101,7 @@ def of_curve(size: int, change: float, kernel: Kernel = Kernel.ONEWAY, of_runs: 
 def test_a_curve_is_named_by_the_bandwidth_at_its_largest_size_and_the_sizes_that_gain() -> None:
     rates = [of_curve(size, change) for size, change in ((64, 1.0), (4096, 2.2), (1 << 16, 1.9), (1 << 20, 2.0))]
     found = compared([*rates, of_curve(16, 0.02, Kernel.PINGPONG)], nodes=ALL)
-    assert found.outcome is Outcome.FASTER
+    assert found.outcome is ComparisonOutcome.FASTER
     said = sentence(found)
     assert said.startswith("n1>n2: bandwidth 1 MiB, curve 100.8 % higher")
     assert "); faster at 3 of 4 sizes, 4 KiB to 1 MiB; " in said

@@ -14,7 +14,7 @@ from seatrial.model.node_trials import Measure
 from seatrial.model.run import Ending
 from seatrial.model.settings import Trial
 from seatrial.model.subject import node
-from seatrial.model.verdict import Outcome
+from seatrial.model.verdict import ComparisonOutcome
 from tests.support.node_series import CORE_FLOPS_PER_S, CORES, GOOD, recorded
 
 NAMES = ("n1", "n2", "n3")
@@ -51,7 +51,11 @@ def test_a_node_that_is_stopped_for_half_of_the_time_lost_half(tmp_path: Path) -
     comparison = compared(tmp_path, "n2")
     (metric,) = (each for each in comparison.metrics if each.metric.kernel is Measure.FMA)
     (row,) = metric.changed
-    assert (comparison.outcome, row.subject, row.outcome) == (Outcome.SLOWER, node("n2"), Outcome.SLOWER)
+    assert (comparison.outcome, row.subject, row.outcome) == (
+        ComparisonOutcome.SLOWER,
+        node("n2"),
+        ComparisonOutcome.SLOWER,
+    )
     assert row.ratio.low < 0.5 < row.ratio.high
     assert row.ratio.high - row.ratio.low < 0.05
     assert row.before == pytest.approx(CORES * CORE_FLOPS_PER_S, rel=0.02)
@@ -59,4 +63,4 @@ def test_a_node_that_is_stopped_for_half_of_the_time_lost_half(tmp_path: Path) -
 
 
 def test_runs_without_a_change_are_not_changed(tmp_path: Path) -> None:
-    assert compared(tmp_path, "").outcome is Outcome.SAME
+    assert compared(tmp_path, "").outcome is ComparisonOutcome.SAME

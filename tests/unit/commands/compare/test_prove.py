@@ -8,7 +8,7 @@ import pytest
 
 from seatrial.archive.changed_settings import ChangedByCommand
 from seatrial.archive.run_sets import find_runs, load_tables
-from seatrial.commands.compare.prove import Proved, Request, plan_text, prove_suspects
+from seatrial.commands.compare.prove import ProofRequest, Proved, plan_text, prove_suspects
 from seatrial.commands.compare.repetition import benchmark_of
 from seatrial.commands.compare.toggle import Toggle, toggle_settings
 from seatrial.commands.compare.view import comparison_report
@@ -73,9 +73,9 @@ class Node:
         return prove_suspects(request, comparison, (with_mtu(BEFORE), with_mtu(AFTER)), info(), Silent())
 
 
-def request_of(archive: Path, benchmark: tuple[str, ...], *, dry_run: bool = False) -> Request:
+def request_of(archive: Path, benchmark: tuple[str, ...], *, dry_run: bool = False) -> ProofRequest:
     site = SiteSettings(archive=archive)
-    return Request(
+    return ProofRequest(
         archive=archive, first="a", second="b", benchmark=benchmark, blocks=1, dry_run=dry_run, site=site
     )  # fmt: skip
 

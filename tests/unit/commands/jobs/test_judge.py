@@ -6,14 +6,14 @@ from datetime import date
 import pytest
 from msgspec.structs import replace
 
-from seatrial.commands.jobs.families import Names, StandIns, normalised
+from seatrial.commands.jobs.families import JobStandIns, Names, normalised
 from seatrial.commands.jobs.job_table import JobTable, job_table
 from seatrial.commands.jobs.joint_nodes import JointModel
 from seatrial.commands.jobs.judge import JobsResult, judge_jobs
 from seatrial.commands.jobs.single_family import family_named, family_times, job_numbered
 from seatrial.importers.accounting import read_accounting
 from seatrial.model.errors import ExitCode, UsageError
-from seatrial.model.verdict import FindingKind, Outcome, Verdict
+from seatrial.model.verdict import ComparisonOutcome, FindingKind, Verdict
 from tests.support.job_histories import HEADER, RECORDED, History, recorded_spreads, sacct_text
 
 SMALL = History(nodes=24, families=8, jobs=1500)
@@ -94,7 +94,7 @@ def test_families_that_became_slower_are_named_with_their_size() -> None:
     often = replace(SMALL, families=6, jobs=4000, nodes=60)
     result = judged(replace(often, slow_families={1: 2.0, 4: 4.0}), CHANGED)
     assert result.change
-    slower = result.change.changed(Outcome.SLOWER)
+    slower = result.change.changed(ComparisonOutcome.SLOWER)
     assert {each.family[:11] for each in slower} == {"user1/codeb", "user4/codee"}
     factors = {"user1/codeb": 2.0, "user4/codee": 4.0}
     assert all(each.low < factors[each.family[:11]] < each.high for each in slower)
@@ -111,7 +111,7 @@ def test_the_day_is_found_where_all_jobs_become_slower() -> None:
 def test_a_day_without_a_change_is_a_pass_or_undecided_but_never_slow() -> None:
     result = judged(SMALL, CHANGED)
     assert result.verdict in (Verdict.PASS, Verdict.INCONCLUSIVE)
-    assert result.change and result.change.changed(Outcome.SLOWER) == ()
+    assert result.change and result.change.changed(ComparisonOutcome.SLOWER) == ()
 
 
 def test_no_records_are_no_pass() -> None:
@@ -126,7 +126,7 @@ def test_every_record_is_used_or_counted() -> None:
 
 
 def test_stand_ins_are_the_same_for_the_same_name() -> None:
-    table, scrubbed = table_of(SMALL), table_of(SMALL, StandIns())
+    table, scrubbed = table_of(SMALL), table_of(SMALL, JobStandIns())
     assert {family.user for family in scrubbed.families} == {f"user{number}" for number in range(1, 8)}
     assert all(family.name.startswith("job") for family in scrubbed.families)
     assert all(name.startswith("node") for name in scrubbed.nodes)

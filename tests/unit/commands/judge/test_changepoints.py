@@ -9,7 +9,7 @@ import pytest
 from seatrial.commands.judge.series_view import changes_report
 from seatrial.frame.command_line import run
 from seatrial.importers.series import ValueSeries
-from seatrial.judgement.series_changes import Better, judge_series
+from seatrial.judgement.series_changes import SeriesSense, judge_series
 from seatrial.model.verdict import Verdict
 from tests.support.command_line import Seatrial
 
@@ -23,23 +23,23 @@ def series(*levels: float, each: int = 40, name: str = "rate") -> ValueSeries:
 @pytest.mark.parametrize(
     ("levels", "better", "verdict"),
     [
-        ((100.0,), Better.HIGHER, Verdict.PASS),
-        ((100.0, 90.0), Better.UNKNOWN, Verdict.NOTE),
-        ((100.0, 90.0), Better.HIGHER, Verdict.SLOW),
-        ((100.0, 90.0), Better.LOWER, Verdict.NOTE),
-        ((90.0, 100.0), Better.LOWER, Verdict.SLOW),
-        ((100.0, 80.0, 100.2), Better.HIGHER, Verdict.NOTE),
-        ((90.0, 100.0, 95.0), Better.HIGHER, Verdict.SLOW),
+        ((100.0,), SeriesSense.HIGHER, Verdict.PASS),
+        ((100.0, 90.0), SeriesSense.UNKNOWN, Verdict.NOTE),
+        ((100.0, 90.0), SeriesSense.HIGHER, Verdict.SLOW),
+        ((100.0, 90.0), SeriesSense.LOWER, Verdict.NOTE),
+        ((90.0, 100.0), SeriesSense.LOWER, Verdict.SLOW),
+        ((100.0, 80.0, 100.2), SeriesSense.HIGHER, Verdict.NOTE),
+        ((90.0, 100.0, 95.0), SeriesSense.HIGHER, Verdict.SLOW),
     ],
 )
 def test_a_series_is_slow_if_it_is_worse_than_it_was(
-    levels: tuple[float, ...], better: Better, verdict: Verdict
+    levels: tuple[float, ...], better: SeriesSense, verdict: Verdict
 ) -> None:
     assert judge_series([series(*levels)], better=better, effect=0.01).verdict is verdict
 
 
 def test_changes_below_the_effect_are_only_counted() -> None:
-    judged = judge_series([series(100.0, 95.0)], better=Better.HIGHER, effect=0.1)
+    judged = judge_series([series(100.0, 95.0)], better=SeriesSense.HIGHER, effect=0.1)
     assert (judged.verdict, judged.series[0].changes, judged.series[0].small) == (Verdict.PASS, (), 1)
 
 
@@ -61,13 +61,13 @@ def test_a_short_series_is_inconclusive() -> None:
     ],
 )
 def test_a_series_without_a_change_that_shows_nothing_is_inconclusive(values: list[float], why: str) -> None:
-    judged = judge_series([ValueSeries(name="rate", values=tuple(values))], better=Better.HIGHER)
+    judged = judge_series([ValueSeries(name="rate", values=tuple(values))], better=SeriesSense.HIGHER)
     assert (judged.verdict, int(judged.exit_code)) == (Verdict.INCONCLUSIVE, 2)
     assert changes_report(judged).sentence == f"{why}: rate"
 
 
-@pytest.mark.parametrize("better", [Better.UNKNOWN, Better.LOWER])
-def test_a_dead_value_is_no_pass_whichever_values_are_good(better: Better) -> None:
+@pytest.mark.parametrize("better", [SeriesSense.UNKNOWN, SeriesSense.LOWER])
+def test_a_dead_value_is_no_pass_whichever_values_are_good(better: SeriesSense) -> None:
     dead = judge_series([ValueSeries(name="rate", values=(*[100.0] * 29, 0.0))], better=better)
     assert (dead.verdict, dead.series[0].undecided) == (Verdict.INCONCLUSIVE, "1 of 30 values is 0")
     counts = judge_series([ValueSeries(name="errors", values=(0.0, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0) * 9)], better=better)
@@ -100,7 +100,7 @@ def test_each_series_is_a_test_case(tmp_path: Path) -> None:
 
 
 def test_a_headline_names_the_series_the_size_and_the_place() -> None:
-    judged = judge_series([series(100.0, 90.0), series(100.0, name="b")], better=Better.HIGHER)
+    judged = judge_series([series(100.0, 90.0), series(100.0, name="b")], better=SeriesSense.HIGHER)
     assert changes_report(judged).headline == "SLOW  rate: -9.6 % since value 40, among 2 series"
     assert "a change of" in changes_report(judge_series([series(100.0)])).sentence
 

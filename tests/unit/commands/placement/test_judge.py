@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from seatrial.commands.check.judge import judge
-from seatrial.commands.placement.gain import ADVISED, ASKED, Fix, Gain, Outcome, gains_of
+from seatrial.commands.placement.gain import ADVISED, ASKED, Fix, Gain, GainOutcome, gains_of
 from seatrial.commands.placement.judge import Placement, judge_placement
 from seatrial.commands.placement.view import placement_fields
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
-from seatrial.model.placement import RankPlace, Start
+from seatrial.model.placement import ProbeStart, RankPlace
 from seatrial.model.run import Design, RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import FindingKind, Verdict
@@ -72,9 +72,9 @@ def run_of(
         for one in measured(variant, repetition, factor)
     ]
     ranks = {ASKED: two_nodes(masks), ADVISED: two_nodes(advised_masks)}
-    all_starts = [Start(session=1, ranks=ranks[ASKED])]
+    all_starts = [ProbeStart(session=1, ranks=ranks[ASKED])]
     all_starts += [
-        Start(session=2 + number, ranks=ranks[variant], variant=variant)
+        ProbeStart(session=2 + number, ranks=ranks[variant], variant=variant)
         for number, (_, variant) in enumerate(abba((ASKED, ADVISED), starts))
     ]
     design = Design(
@@ -161,7 +161,7 @@ def test_a_line_that_measured_worse_is_never_recommended(masks: tuple[tuple[int,
         assert "Recommended launch line" not in placement_text(found)
         assert "map_cpu:8" not in text_of(found)
     better = worse_latency(run_of(masks, speed=1.3))
-    assert [gain.outcome for gain in gains_of(better.measurements)] == [Outcome.BETTER, Outcome.NO_DIFFERENCE]
+    assert [gain.outcome for gain in gains_of(better.measurements)] == [GainOutcome.BETTER, GainOutcome.NO_DIFFERENCE]
 
 
 def test_a_launcher_that_does_not_do_as_told_proves_nothing() -> None:
@@ -172,7 +172,7 @@ def test_a_launcher_that_does_not_do_as_told_proves_nothing() -> None:
 
 def test_a_line_that_does_not_start_as_advised_is_not_printed() -> None:
     recorded = run_of(((0,), (0,)), starts=0)
-    failed = Start(session=0, ranks=(), variant=ADVISED, failure="The probe did not start: no such component.")
+    failed = ProbeStart(session=0, ranks=(), variant=ADVISED, failure="The probe did not start: no such component.")
     found = judge_placement(msgspec.structs.replace(recorded, starts=(*recorded.starts, failed)))
     assert (found.fix, found.advised_line) == (Fix.WITHDRAWN, ())
     assert found.why == "the line does not start with it: The probe did not start: no such component."
@@ -262,7 +262,7 @@ def test_gains_pair_launches_that_followed_one_another() -> None:
     ]
     for gain in gains_of(drift):
         assert gain.ratio.value == pytest.approx(1.1)
-        assert (gain.outcome, gain.enough) == (Outcome.BETTER, True)
+        assert (gain.outcome, gain.enough) == (GainOutcome.BETTER, True)
     assert gains_of(measured(ASKED, 0, 1.0)) == ()
 
 
@@ -292,11 +292,11 @@ def test_who_measures_with_whom() -> None:
 def test_a_check_judges_the_masks_of_its_ranks() -> None:
     healthy = sail(Cluster(nodes=names(2)))
     facts = {node: msgspec.structs.replace(known, hostname=node) for node, known in cluster(2).items()}
-    start = Start(session=1, ranks=(*ranks_on("n1", (0,)), *ranks_on("n2", (8,), first=1)))
+    start = ProbeStart(session=1, ranks=(*ranks_on("n1", (0,)), *ranks_on("n2", (8,), first=1)))
     recorded = msgspec.structs.replace(healthy, facts=facts, facts_after={}, starts=(start,))
     kinds = {finding.kind: finding for finding in judge(recorded).findings}
     assert kinds[FindingKind.NIC_FAR_FROM_RANKS].subject.name == "n1"
-    loose = Start(session=1, ranks=(*ranks_on("n1", EVERYWHERE), *ranks_on("n2", EVERYWHERE, first=1)))
+    loose = ProbeStart(session=1, ranks=(*ranks_on("n1", EVERYWHERE), *ranks_on("n2", EVERYWHERE, first=1)))
     judged = judge(msgspec.structs.replace(recorded, starts=(loose,)))
     assert any("was not bound and may have run on any socket" in note for note in judged.notes)
     assert FindingKind.RANKS_UNBOUND not in {finding.kind for finding in judged.findings}

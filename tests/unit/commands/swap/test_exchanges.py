@@ -7,13 +7,13 @@ import pytest
 from seatrial.commands.swap.exchanges import carried_out, possible, ranked
 from seatrial.commands.swap.hypotheses import Cause, Hypothesis, hypotheses, weigh
 from seatrial.commands.swap.judge import judge
-from seatrial.model.part_swap import Step, SwapHistory
+from seatrial.model.part_swap import SwapHistory, SwapStep
 from seatrial.model.verdict import Verdict
 from tests.support import swap_search
 
 
 def measured(history: SwapHistory, results: dict[str, bool]) -> SwapHistory:
-    return swap_search.with_step(history, Step(places=history.steps[-1].places, results=results))
+    return swap_search.with_step(history, SwapStep(places=history.steps[-1].places, results=results))
 
 
 def one_bad(places: int, movable: int) -> SwapHistory:
@@ -63,7 +63,9 @@ def test_a_pair_is_named_when_it_is_bad_again_where_it_was() -> None:
     exchange = next(each for each in possible(history) if each.kinds)
     for good in (True, False, True, False):
         after = carried_out(history, history.steps[-1], exchange)
-        history = swap_search.with_step(history, Step(places=after.places, results={"node-0": good, "node-1": True}))
+        history = swap_search.with_step(
+            history, SwapStep(places=after.places, results={"node-0": good, "node-1": True})
+        )
     assert judge(history).named[0].hypothesis == pair_fault(history)
     assert judge(history).verdict is Verdict.SLOW
 
@@ -73,7 +75,9 @@ def test_a_contact_that_moving_mended_is_a_note() -> None:
     exchange = next(each for each in possible(history) if each.kinds)
     for _ in range(4):
         after = carried_out(history, history.steps[-1], exchange)
-        history = swap_search.with_step(history, Step(places=after.places, results={"node-0": True, "node-1": True}))
+        history = swap_search.with_step(
+            history, SwapStep(places=after.places, results={"node-0": True, "node-1": True})
+        )
     assert judge(history).named[0].hypothesis.cause is Cause.SEAT
     assert judge(history).verdict is Verdict.NOTE
 
@@ -89,7 +93,7 @@ def test_healthy_parts_are_not_blamed() -> None:
     history = swap_search.search(2, 2, miss=0.05, false_alarm=0.01)
     for _ in range(3):
         history = swap_search.with_step(
-            history, Step(places=history.steps[-1].places, results={"node-0": True, "node-1": True})
+            history, SwapStep(places=history.steps[-1].places, results={"node-0": True, "node-1": True})
         )
     assert judge(history).verdict is Verdict.PASS
 

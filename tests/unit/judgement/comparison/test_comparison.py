@@ -11,8 +11,8 @@ from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
 from seatrial.model.measurement import Phase
-from seatrial.model.run_values import Compared, Metric, MetricTable
-from seatrial.model.verdict import Outcome
+from seatrial.model.run_values import MetricTable, RunMetric, VerifiedData
+from seatrial.model.verdict import ComparisonOutcome
 from tests.support.builders import names
 from tests.support.facts_examples import server
 from tests.support.limits_examples import hca, intel
@@ -25,13 +25,13 @@ def compared(tables: list[MetricTable], runs: tuple[int, int] = (5, 5), **option
     return compare(first, second, tables, **options)  # type: ignore[arg-type]
 
 
-def named(found: Comparison, outcome: Outcome = Outcome.SLOWER) -> set[str]:
+def named(found: Comparison, outcome: ComparisonOutcome = ComparisonOutcome.SLOWER) -> set[str]:
     return {row.subject.text for metric in found.metrics for row in metric.changed if row.outcome is outcome}
 
 
 def test_a_slow_node_is_named_with_an_interval_that_holds_its_loss() -> None:
     found = compared([table((5, 5), slow={"n3": 0.9})])
-    assert found.outcome is Outcome.SLOWER
+    assert found.outcome is ComparisonOutcome.SLOWER
     assert found.worst is not None and found.worst.subject.text == "node:n3"
     assert found.worst.ratio.low < 0.9 < found.worst.ratio.high
     assert named(found) == {"node:n3"}
@@ -40,35 +40,35 @@ def test_a_slow_node_is_named_with_an_interval_that_holds_its_loss() -> None:
 
 def test_all_pairs_slower_are_one_row_and_not_one_for_each() -> None:
     found = compared([table((5, 5), everything=0.95)])
-    assert found.outcome is Outcome.SLOWER
+    assert found.outcome is ComparisonOutcome.SLOWER
     assert found.worst is not None and found.worst.subject.text == "fabric:all"
     assert found.worst.ratio.low < 0.95 < found.worst.ratio.high
     assert found.metrics[0].changed == ()
 
 
 def test_a_higher_latency_is_slower_and_a_lower_one_faster() -> None:
-    assert compared([table((5, 5), metric=LATENCY, everything=1.1)]).outcome is Outcome.SLOWER
-    assert compared([table((5, 5), metric=LATENCY, everything=0.9)]).outcome is Outcome.FASTER
+    assert compared([table((5, 5), metric=LATENCY, everything=1.1)]).outcome is ComparisonOutcome.SLOWER
+    assert compared([table((5, 5), metric=LATENCY, everything=0.9)]).outcome is ComparisonOutcome.FASTER
     worse = compared([table((5, 5), metric=LATENCY, everything=1.25)]).worst
     assert worse is not None and worse.loss == pytest.approx(0.2, abs=0.01)
 
 
 def test_no_change_is_shown_to_be_none_with_enough_runs_and_open_with_few() -> None:
-    assert compared([table((5, 5))]).outcome is Outcome.SAME
+    assert compared([table((5, 5))]).outcome is ComparisonOutcome.SAME
     few = compared([table((2, 2), of_runs=0.02)], (2, 2))
-    assert few.outcome is Outcome.INCONCLUSIVE
+    assert few.outcome is ComparisonOutcome.INCONCLUSIVE
     assert few.worst is not None and few.worst.more_runs is not None and few.worst.more_runs >= 1
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_with_no_change_planted_nothing_is_slower_or_faster(seed: int) -> None:
     tables = [table((3, 3), nodes=5, seed=seed), table((3, 3), nodes=5, metric=LATENCY, seed=100 + seed)]
-    assert compared(tables, (3, 3)).outcome in (Outcome.SAME, Outcome.INCONCLUSIVE)
+    assert compared(tables, (3, 3)).outcome in (ComparisonOutcome.SAME, ComparisonOutcome.INCONCLUSIVE)
 
 
 def test_one_run_each_decides_nothing_and_names_who_changed_otherwise() -> None:
     found = compared([table((1, 1), slow={"n3": 0.8})], (1, 1))
-    assert found.outcome is Outcome.INCONCLUSIVE
+    assert found.outcome is ComparisonOutcome.INCONCLUSIVE
     assert found.worst is not None and found.worst.subject.text == "node:n3"
     assert found.worst.deviates and (found.worst.more_runs or 0) >= 1
     assert any("One run each" in note for note in found.notes)
@@ -99,7 +99,7 @@ def test_a_single_pair_is_its_own_subject() -> None:
     values = 1e9 * np.exp(np.random.default_rng(1).normal(0, 0.003, (8, 1)))
     values[4:] *= 0.8
     found = compared([table_of(BANDWIDTH, (("n1", "n2"),), values)], (4, 4))
-    assert found.outcome is Outcome.SLOWER
+    assert found.outcome is ComparisonOutcome.SLOWER
     assert found.worst is not None and found.worst.subject.text == "pair:n1>n2"
 
 
@@ -139,7 +139,10 @@ def refused(changed: MetricTable, condition: str) -> None:
 def test_conditions_of_the_measurements_are_refused_by_name() -> None:
     whole = table((2, 2))
     change = msgspec.structs.replace
-    refused(change(whole, compared=(Compared.ENDS, Compared.ENDS, Compared.ALL, Compared.ALL)), "verification")
+    refused(
+        change(whole, compared=(VerifiedData.ENDS, VerifiedData.ENDS, VerifiedData.ALL, VerifiedData.ALL)),
+        "verification",
+    )
     refused(change(whole, pairs_at_once=np.array([1.0, 1.0, 4.0, 4.0])), "pairs-at-once: 1 and 4")
     values = whole.values.copy()
     values[:2, : len(whole.pairs) // 2] = np.nan
@@ -154,8 +157,8 @@ def test_conditions_of_the_measurements_are_refused_by_name() -> None:
 def test_other_message_sizes_are_refused_and_shown() -> None:
     small, large = table((2, 2)), table((2, 2))
     other = msgspec.structs.replace(BANDWIDTH, message_bytes=4096)
-    before = msgspec.structs.replace(small, compared=(Compared.ENDS, Compared.ENDS, None, None))
-    after = msgspec.structs.replace(large, metric=other, compared=(None, None, Compared.ENDS, Compared.ENDS))
+    before = msgspec.structs.replace(small, compared=(VerifiedData.ENDS, VerifiedData.ENDS, None, None))
+    after = msgspec.structs.replace(large, metric=other, compared=(None, None, VerifiedData.ENDS, VerifiedData.ENDS))
     with pytest.raises(UsageError, match="messages: oneway of 4 x 1 MiB and oneway of 4 x 4 KiB"):
         compared([before, after], (2, 2))
 
@@ -178,7 +181,7 @@ def test_nodes_of_sparse_designs_are_compared_by_distance_if_leaves_are_known() 
     second = RunSet(name="B", runs=summaries(4, 3, leaf_of=leaf_of))
     for each in tables:
         found = compare(first, second, [each])
-        assert named(found) | named(found, Outcome.FASTER) == set()
+        assert named(found) | named(found, ComparisonOutcome.FASTER) == set()
         assert found.metrics[0].nodes.same >= 8
     unknown = compared([tables[0]], (3, 3))
     assert unknown.metrics[0].nodes == type(unknown.metrics[0].nodes)()
@@ -211,8 +214,8 @@ def test_one_wild_value_in_each_of_a_nodes_pairs_does_not_make_the_node_faster()
         [16.482, 13.144, 13.142, 13.202, 13.317, 10.473],
     ]
     found = compared([microseconds(rows)], (2, 2))
-    assert found.outcome is Outcome.INCONCLUSIVE
-    assert named(found, Outcome.FASTER) == set()
+    assert found.outcome is ComparisonOutcome.INCONCLUSIVE
+    assert named(found, ComparisonOutcome.FASTER) == set()
 
 
 def test_two_modes_of_a_latency_are_no_change_of_a_node() -> None:
@@ -224,7 +227,7 @@ def test_two_modes_of_a_latency_are_no_change_of_a_node() -> None:
         [10.037, 13.367, 13.09, 19.787, 13.222, 16.695],
     ]
     found = compared([microseconds(rows)], (2, 2))
-    assert found.outcome is Outcome.INCONCLUSIVE
+    assert found.outcome is ComparisonOutcome.INCONCLUSIVE
     assert named(found) == set()
 
 
@@ -234,7 +237,9 @@ def with_clocks(facts: NodeFacts) -> NodeFacts:
 
 
 def test_forty_ranks_on_two_and_on_four_nodes_have_unlike_shares_of_memory_and_link() -> None:
-    rate = Metric(phase=Phase.MAIN, variant="hpl r [flop/s]", kernel=Sense.HIGHER, message_bytes=0, window_messages=0)
+    rate = RunMetric(
+        phase=Phase.MAIN, variant="hpl r [flop/s]", kernel=Sense.HIGHER, message_bytes=0, window_messages=0
+    )
     values = table_of(rate, (("all", "all"),), np.array([[1.0], [1.01], [1.02], [1.3], [1.31], [1.32]]) * 1e12)
     two, four = (
         RunSet(

@@ -10,8 +10,8 @@ from seatrial.judgement.comparison.proof import MOST_BLOCKS, blocks_to_decide, j
 from seatrial.judgement.comparison.records import Comparison, Proof, ProofOutcome
 from seatrial.model.imported import Sense
 from seatrial.model.measurement import Estimate, Phase
-from seatrial.model.run_values import Metric, MetricTable
-from seatrial.model.verdict import Outcome
+from seatrial.model.run_values import MetricTable, RunMetric
+from seatrial.model.verdict import ComparisonOutcome
 from tests.support.run_tables import BANDWIDTH, JUMPING_PAIRS, LATENCY, complete_pairs, summaries, table, table_of
 
 
@@ -40,7 +40,7 @@ def test_a_smaller_loss_that_is_surer_is_measured_again_before_a_greater_one() -
     steady = table((4, 4), nodes=4, metric=BANDWIDTH, everything=0.88, of_runs=0.001)
     found = compared([unsteady, steady], 4)
     both = [metric.together for metric in found.metrics]
-    assert [row.outcome for row in both] == [Outcome.SLOWER, Outcome.SLOWER]
+    assert [row.outcome for row in both] == [ComparisonOutcome.SLOWER, ComparisonOutcome.SLOWER]
     greatest, surest = sorted(both, key=lambda row: -row.loss)
     assert greatest.metric.name == small.name, "the case is about a greater loss that is less sure"
     assert greatest.ratio.low < 1 / surest.ratio.high
@@ -61,7 +61,7 @@ def test_where_nothing_is_shown_to_be_slower_the_surest_loss_is_measured_again_n
     steady = table((3, 3), nodes=4, metric=BANDWIDTH, everything=0.98, of_runs=0.008)
     found = compared([*with_sizes(1, 2, 4, 8, 16), steady], 3)
     rows = [row for metric in found.metrics for row in (metric.together, *metric.changed)]
-    slower = {row.metric.name for row in rows if row.outcome is Outcome.SLOWER}
+    slower = {row.metric.name for row in rows if row.outcome is ComparisonOutcome.SLOWER}
     assert not slower, "the case is about losses that are not shown"
     greatest = max(rows, key=lambda row: row.loss)
     row = lost_row(found)
@@ -94,14 +94,14 @@ def test_a_proof_is_no_surer_than_the_jumps_of_its_pairs_permit() -> None:
 
 def test_a_confirmed_proof_decides_what_the_compared_runs_left_open() -> None:
     found = compared([table((1, 1), nodes=4, everything=0.9)], 1)
-    assert found.outcome is Outcome.INCONCLUSIVE, "the case is about too few runs"
+    assert found.outcome is ComparisonOutcome.INCONCLUSIVE, "the case is about too few runs"
     ratio = Estimate(value=0.9, low=0.88, high=0.92, confidence=0.95, runs=12, method="")
     lost = lost_row(found)
     assert lost is not None
     proof = Proof(facts=(), nodes=("n2",), outcome=ProofOutcome.CONFIRMED, statement="", subject=lost.subject,
                   metric=lost.metric, ratio=ratio)  # fmt: skip
     proved = with_proofs(found, [proof])
-    assert (proved.outcome, proved.proofs) == (Outcome.SLOWER, (proof,))
+    assert (proved.outcome, proved.proofs) == (ComparisonOutcome.SLOWER, (proof,))
     assert proved.worst is not None
     assert (proved.worst.subject, proved.worst.ratio) == (lost.subject, ratio)
     said = sentence(proved)
@@ -109,11 +109,11 @@ def test_a_confirmed_proof_decides_what_the_compared_runs_left_open() -> None:
     assert "confirmed: " in said
     assert "more run" not in said
     open_still = msgspec.structs.replace(proof, outcome=ProofOutcome.UNTESTABLE)
-    assert with_proofs(found, [open_still]).outcome is Outcome.INCONCLUSIVE
+    assert with_proofs(found, [open_still]).outcome is ComparisonOutcome.INCONCLUSIVE
 
 
 def printed(phase: Phase, before: list[float], after: list[float]) -> MetricTable:
-    rate = Metric(phase=phase, variant="hpl", kernel=Sense.HIGHER, message_bytes=0, window_messages=0)
+    rate = RunMetric(phase=phase, variant="hpl", kernel=Sense.HIGHER, message_bytes=0, window_messages=0)
     return table_of(rate, (("all", "all"),), np.array([[value] for value in (*before, *after)]))
 
 

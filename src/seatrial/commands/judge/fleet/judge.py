@@ -87,7 +87,7 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def node_verdict(node: NodeRuns) -> Verdict:
-    """Of one node."""
+    """The verdict of one node."""
     if node.slow:
         return Verdict.SLOW
     if node.bad_runs:

@@ -7,7 +7,7 @@ from seatrial.benchmarks.catalogue import detected
 from seatrial.commands.judge.fleet import judge, outputs, strata
 from seatrial.commands.judge.fleet.strata_view import strata_report
 from seatrial.commands.judge.fleet.view import fleet_report
-from seatrial.commands.judge.kinds import Wanted
+from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.sources import Sources
 from seatrial.driver import facts_reading
 from seatrial.importers.fleets import FleetTable, aligned, one_stratum, read_fleet_table, read_outputs
@@ -22,7 +22,7 @@ EFFECT = 0.02
 """Smallest loss of a node that matters, where the command line does not say."""
 
 
-def fleet_judged(sources: Sources, wanted: Wanted) -> Report:
+def fleet_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     """Which nodes are slow or had single bad runs. Raises UsageError."""
     if len(wanted.column) > 1:
         raise UsageError("Nodes are compared in one column of values.", "Give --column once.")
@@ -50,14 +50,14 @@ def fleet_judged(sources: Sources, wanted: Wanted) -> Report:
     return fleet_report(judge.with_facts(judged, facts_of) if facts_of else judged, tables)
 
 
-def _facts(wanted: Wanted) -> Mapping[str, NodeFacts]:
+def _facts(wanted: JudgeOptions) -> Mapping[str, NodeFacts]:
     """Facts of the run or recording that is named, or of the newest run that has any. Raises UsageError."""
     if wanted.facts:
         return facts_reading.read_named(wanted.facts, wanted.archive).facts
     return run_sets.find_runs(wanted.archive, wanted.runs).parsed_facts() if wanted.runs else {}
 
 
-def _of_runs(sources: Sources, wanted: Wanted, column: str) -> FleetTable:
+def _of_runs(sources: Sources, wanted: JudgeOptions, column: str) -> FleetTable:
     """The values of the nodes in runs of the archive."""
     chosen = run_sets.find_runs(wanted.archive, wanted.runs)
     table = node_values.metric_named(run_sets.load_tables([chosen], note=sources.waiting), column)

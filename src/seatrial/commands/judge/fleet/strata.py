@@ -68,7 +68,7 @@ class StrataJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """Columns that distinguish conditions."""
     parts: tuple[str, ...]
     node_of: dict[str, str]
-    """Of each part of a node its node."""
+    """Part of a node -> its node."""
     rare_parts: tuple[str, ...]
     """Parts that a third of the nodes or more lack: these are nodes of another kind."""
     subjects: int
@@ -88,7 +88,7 @@ class StrataJudgement(msgspec.Struct, frozen=True, kw_only=True):
         }.get(self.verdict, ExitCode.INCOMPLETE)  # fmt: skip
 
     def of(self, verdict: Verdict) -> tuple[Named, ...]:
-        """Those with this verdict, the farthest from their peers first."""
+        """The named nodes or parts with this verdict, the farthest from their peers first."""
         return tuple(sorted((each for each in self.named if each.verdict is verdict), key=lambda each: -each.loss))
 
 

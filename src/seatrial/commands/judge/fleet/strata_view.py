@@ -100,7 +100,7 @@ def _missing(stratum: JudgedStratum) -> tuple[str, ...]:
 
 
 def _in_conditions(texts: Sequence[str]) -> str:
-    """Where something holds, for a sentence; empty for all conditions together, and for the only one."""
+    """The conditions of a statement, for a sentence; empty for all conditions together, and for the only one."""
     return f" in {some(texts, 1)}" if any(texts) else ""
 
 
@@ -174,7 +174,7 @@ def _subjects(judged: StrataJudgement) -> str:
 
 
 def _unnamed(judged: StrataJudgement) -> Iterator[str]:
-    """Where nobody is named."""
+    """Texts for a result in which nobody is named."""
     results = [stratum.judged.result for stratum in judged.strata]
     many = f" under {count(len(judged.strata), 'condition')}" if len(judged.strata) > 1 else ""
     if not any(results):

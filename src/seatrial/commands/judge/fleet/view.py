@@ -264,7 +264,7 @@ def _verdict_text(judged: FleetJudgement, names: int, *, short: bool) -> str:
 
 
 def _unnamed(judged: FleetJudgement, result: FleetResult, names: int, *, short: bool) -> str:
-    """Where no node is slow or unstable: what is undecided, or what would have been found."""
+    """Text for a result without a slow or unstable node: what is undecided, or what would have been found."""
     nodes = count(len(result.nodes), "node")
     if judged.suspected:
         listed = some([f"{node.node} {share(node.loss)}" for node in judged.suspected], names)

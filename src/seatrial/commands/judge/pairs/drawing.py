@@ -80,7 +80,7 @@ def _map(
 
 
 def _shown(nodes: Sequence[str], group_of: dict[str, str], quality: Reals) -> list[str]:
-    """By group and name; where nodes are too many, those with the worst pairs."""
+    """The nodes by group and name; if they are too many, those with the worst pairs."""
     kept = list(nodes)
     if len(nodes) > MOST_ROWS:
         worst = np.fmin(np.nanmin(quality, axis=1, initial=np.inf), np.nanmin(quality, axis=0, initial=np.inf))

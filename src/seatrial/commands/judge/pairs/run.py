@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from seatrial.commands.judge.kinds import Wanted
+from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.pairs.view import located_report
 from seatrial.commands.judge.sources import Sources
 from seatrial.fabric import forwarding, ibnetdiscover, slurm_topology
@@ -25,7 +25,7 @@ EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS}
 """Any other verdict names nothing and is not a PASS."""
 
 
-def pairs_judged(sources: Sources, wanted: Wanted) -> Report:
+def pairs_judged(sources: Sources, wanted: JudgeOptions) -> Report:
     """The slow and late nodes, uplinks and cables in the table of a file or folder. Raises UsageError."""
     file = sources.only("A table of pairs is read from one file or folder.")
     shares = {BANDWIDTH: wanted.effect, LATENCY: wanted.latency_effect}

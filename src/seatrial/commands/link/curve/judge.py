@@ -17,7 +17,7 @@ from seatrial.commands.link.curve.points import (
 )
 from seatrial.commands.link.curve.rank_places import CurvePlaces, curve_places
 from seatrial.judgement.corrupt_data import sound
-from seatrial.judgement.outcome import Outcome, pair_of
+from seatrial.judgement.outcome import RecordOutcome, pair_of
 from seatrial.judgement.pair_limit import limit_of_flow
 from seatrial.judgement.pair_rate import judge_rate
 from seatrial.judgement.rank_deaths import run_notes
@@ -44,7 +44,7 @@ class Plateau(msgspec.Struct, frozen=True, kw_only=True):
     """n½ of one message at a time, from the latency."""
 
 
-class Curve(Outcome, frozen=True, kw_only=True):
+class LinkCurve(RecordOutcome, frozen=True, kw_only=True):
     """All that is derived from the samples of one ordered pair."""
 
     points: tuple[CurvePoint, ...]
@@ -52,7 +52,7 @@ class Curve(Outcome, frozen=True, kw_only=True):
     plateau: Plateau | None
     limit: Limit | NoLimit
     places: CurvePlaces | None
-    """Where its ranks ran; None where they did not report it."""
+    """The places of its ranks; None if the ranks did not report them."""
     clock: ClockReading | None
     """Whether the clock is fine enough; None where it is unknown."""
 
@@ -65,7 +65,7 @@ def fit_latency(
     return segment(runs, resamples=resamples, seed=seed) if len(runs) >= FEWEST_SIZES else None
 
 
-def judge_curve(recorded: RecordedRun) -> Curve:
+def judge_curve(recorded: RecordedRun) -> LinkCurve:
     """The judgement, computed from the samples alone; the same run gives the same curve."""
     pair, delivered = pair_of(recorded), recorded
     recorded = sound(recorded)
@@ -77,7 +77,7 @@ def judge_curve(recorded: RecordedRun) -> Curve:
     judged = judge_rate(delivered, pair, measured, limit)
     points = points_of(recorded.measurements, pair)
     sender = next((rank for start in recorded.starts for rank in start.ranks if rank.place == pair[0]), None)
-    return Curve(
+    return LinkCurve(
         pair=pair,
         points=points,
         places=curve_places(recorded, pair),

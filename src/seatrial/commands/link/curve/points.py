@@ -15,7 +15,7 @@ from seatrial.statistics.estimates import mean_estimate, median_estimate, p99_es
 FEW_TICKS = 100
 """The duration of an iteration with fewer clock ticks is uncertain by more than 1 %."""
 OVERHEAD_SHARE = 0.01
-"""From this share of an iteration, the time to read the clock is reported."""
+"""The share of an iteration from which the time to read the clock is reported."""
 
 Runs = Mapping[int, tuple[float, ...]]
 """One value a repetition, by message size in bytes; NaN where a repetition has none."""
@@ -50,7 +50,7 @@ class ClockReading(msgspec.Struct, frozen=True, kw_only=True):
     coarse_up_to_bytes: int | None
     """Round trips up to this size last fewer than 100 of the smallest steps; None: of no size."""
     overhead_share: float
-    """Of the shortest round trip."""
+    """Share of the shortest round trip."""
 
 
 def runs_by_size(
@@ -148,6 +148,6 @@ def _iterations(
 
 
 def _rate(s_per_byte: Estimate) -> Estimate:
-    """From seconds per byte to bytes per second; the ends of the interval change places."""
+    """Convert seconds per byte to bytes per second; the ends of the interval change places."""
     value, low, high = (1 / max(each, SHORTEST_S) for each in (s_per_byte.value, s_per_byte.high, s_per_byte.low))
     return msgspec.structs.replace(s_per_byte, value=value, low=low, high=high)

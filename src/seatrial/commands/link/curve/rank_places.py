@@ -1,4 +1,4 @@
-"""Where the two ranks of a curve ran, and where the MPI's own launcher would have put them."""
+"""The places of the two ranks of a curve, and those that the MPI's own launcher would have chosen."""
 
 from collections.abc import Mapping, Sequence
 
@@ -35,7 +35,7 @@ class Spots(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CurvePlaces(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the ranks ran that were measured, and where the default would have put them (None: not checked)."""
+    """The places of the ranks that were measured, and those that the default would have chosen (None: not checked)."""
 
     measured: Spots
     default: Spots | None
@@ -54,7 +54,7 @@ LAUNCHED_BY = {"slurm": "srun", "local": "mpirun --oversubscribe", "ssh": "mpiru
 
 
 def curve_places(recorded: RecordedRun, pair: Pair) -> CurvePlaces | None:
-    """Where the ranks reported to be; None where they did not report it, as in older recordings."""
+    """The places that the ranks reported; None if they did not report any, as in older recordings."""
     if not recorded.starts:
         return None
     measured = _of_pair(recorded.starts[0].ranks, pair)

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from seatrial.commands.link.curve.judge import Curve, fit_latency, judge_curve
+from seatrial.commands.link.curve.judge import LinkCurve, fit_latency, judge_curve
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
@@ -22,7 +22,7 @@ from seatrial.pairs.sizes import (
 )
 
 GRID_SHARE = 0.7
-"""Of the budget; the rest is for the closer look."""
+"""Share of the budget; the rest is for the closer look."""
 MOST_STEPS = 10
 """Halvings of the gap around a switch; from half an octave to 2 % it takes 5."""
 PILOT_BYTES = 8
@@ -32,7 +32,7 @@ class CurveOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The run and what it says."""
 
     outcome: TwoNodesOutcome
-    curve: Curve
+    curve: LinkCurve
 
 
 def run_curve(settings: CurveSettings, progress: Progress | None = None) -> CurveOutcome:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from seatrial.commands.link.curve.judge import Curve, Plateau
+from seatrial.commands.link.curve.judge import LinkCurve, Plateau
 from seatrial.commands.link.curve.points import FEW_TICKS, OVERHEAD_SHARE, ClockReading, CurvePoint
 from seatrial.commands.link.curve.rank_places import CurvePlaces, Spots
 from seatrial.model import units
@@ -77,7 +77,7 @@ class CurveFields(PairOutcome, frozen=True, kw_only=True):
     clock: ClockReading | None
 
 
-def curve_report(run: RunInfo, curve: Curve) -> Report:
+def curve_report(run: RunInfo, curve: LinkCurve) -> Report:
     """The whole report."""
     return Report(
         word=curve.word,
@@ -118,7 +118,7 @@ def _break(gap: Break) -> SizeBreak:
     )
 
 
-def _terminal(curve: Curve, width: int) -> Iterator[Block]:
+def _terminal(curve: LinkCurve, width: int) -> Iterator[Block]:
     if curve.findings:
         yield Findings(findings=curve.findings)
     yield Lines(rows=tuple(summary(curve)))
@@ -136,7 +136,7 @@ def _terminal(curve: Curve, width: int) -> Iterator[Block]:
         yield Table(columns=PIECES_HEAD, rows=found, tight=True)
 
 
-def _page(run: RunInfo, curve: Curve) -> Iterator[Block]:
+def _page(run: RunInfo, curve: LinkCurve) -> Iterator[Block]:
     if curve.findings:
         yield Findings(findings=curve.findings)
     yield Lines(title="What was found", rows=tuple(summary(curve)))
@@ -184,14 +184,14 @@ def sizes_plot(
     )
 
 
-def _sentence(curve: Curve) -> str:
+def _sentence(curve: LinkCurve) -> str:
     way = f"{curve.pair[0]} to {curve.pair[1]}"
     if curve.plateau is None:
         return f"{way}: {curve.reason}"
     return f"{way}: {units.estimate(curve.plateau.bandwidth_bytes_per_s, units.BANDWIDTH)}: {curve.reason}"
 
 
-def summary(curve: Curve) -> list[tuple[str, str]]:
+def summary(curve: LinkCurve) -> list[tuple[str, str]]:
     """Label and text of each line."""
     rows = []
     if isinstance(curve.limit, Limit):
@@ -220,7 +220,7 @@ def _iterations(point: CurvePoint) -> list[tuple[str, str]]:
 
 
 def ranks(places: CurvePlaces) -> str:
-    """Where the ranks ran, and where the MPI's own launcher would have put them."""
+    """The places of the ranks, and those that the MPI's own launcher would have chosen."""
     here = "; both nodes are one machine" if places.one_machine else ""
     waits = "; they share a core, so each waits for the other" if places.measured.share else ""
     said = f"{_spots(places.measured)}, started by {places.measured.line}{here}{waits}"
@@ -245,7 +245,7 @@ def _spots(spots: Spots) -> str:
 
 
 def clock_lines(clock: ClockReading | None) -> list[str]:
-    """Where the clock is too coarse for percentiles, or too slow to read; nothing where it suffices."""
+    """Lines on a clock that is too coarse for percentiles, or too slow to read; empty if it suffices."""
     if clock is None:
         return []
     lines = []
@@ -263,7 +263,7 @@ def clock_lines(clock: ClockReading | None) -> list[str]:
     return lines
 
 
-def switches(curve: Curve) -> list[tuple[str, str]]:
+def switches(curve: LinkCurve) -> list[tuple[str, str]]:
     """Label and text of each protocol switch; of none, and of steps that resampling did not confirm, that."""
     if curve.latency is None:
         return []
@@ -297,7 +297,7 @@ def _jump(one: Break) -> str:
     return f"{one.jump * 100:+.0f} %"
 
 
-def pieces(curve: Curve) -> list[Row]:
+def pieces(curve: LinkCurve) -> list[Row]:
     """One row a piece of the latency, under `PIECES_HEAD`."""
     return [_piece(one) for one in (curve.latency.segments if curve.latency else ())]
 
@@ -343,7 +343,7 @@ def _point_row(point: CurvePoint) -> Row:
     )
 
 
-def tool_rows(curve: Curve) -> list[Row]:
+def tool_rows(curve: LinkCurve) -> list[Row]:
     """One row for each power of two, under `TOOLS_HEAD`: the sizes that other tools measure."""
     return [
         (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from seatrial.judgement.corrupt_data import sound
-from seatrial.judgement.outcome import Outcome, pair_of
+from seatrial.judgement.outcome import RecordOutcome, pair_of
 from seatrial.judgement.pair_limit import limit_of_flow
 from seatrial.judgement.pair_rate import judge_rate
 from seatrial.judgement.rank_deaths import run_notes
@@ -47,7 +47,7 @@ class AtSize(msgspec.Struct, frozen=True, kw_only=True):
     bandwidth_bytes_per_s: Estimate
 
 
-class Saturation(Outcome, frozen=True, kw_only=True):
+class Saturation(RecordOutcome, frozen=True, kw_only=True):
     """All that is derived from the samples of one pair of nodes."""
 
     message_bytes: int
@@ -58,7 +58,7 @@ class Saturation(Outcome, frozen=True, kw_only=True):
     ranks_needed: int | None
     """The least number measured that drives the port (`ENOUGH`)."""
     one_rank_share: Estimate | None
-    """Of the most that any number of ranks carried."""
+    """Share of the most that any number of ranks carried."""
     limit: Limit | NoLimit
 
 
@@ -106,7 +106,7 @@ def judge_saturation(recorded: RecordedRun) -> Saturation:
 
 
 Rounds = Mapping[tuple[Kernel, int, int, int], list[Measurement]]
-"""By kernel, message size, ranks a node and repetition; only rounds of which every pair delivered."""
+"""(Kernel, message size, ranks a node, repetition) -> measurements; only rounds of which every pair delivered."""
 
 
 def _rounds(measurements: Iterable[Measurement]) -> Rounds:

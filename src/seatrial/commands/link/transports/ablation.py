@@ -35,7 +35,7 @@ TRIES = 2
 DESIGN = "transports"
 DEFAULT = "default"
 FAILURES = (LaunchError, ProbeLost, RoundRefused)
-"""Of one start, which others survive."""
+"""Failures of one start, which the other starts survive."""
 
 
 class Part(msgspec.Struct, kw_only=True):
@@ -155,7 +155,9 @@ class Ablation(TwoNodes):
         self._note(VariantNote(variant=part.variants[0], block=-1, declared=declared))
 
     def _declared(self, part: Part) -> Declared | None:
-        """Where it does not start talking it is started once more without: its last output then says what is wrong."""
+        """What the MPI declares. If it does not start with VERBOSE, it starts without: its last output says what is
+        wrong.
+        """
         plain = StartManner(environment=part.held, ranks_per_node=self._each)
         try:
             self.measurer.begin(msgspec.structs.replace(plain, environment={**VERBOSE, **part.held}), starts=TRIES)

@@ -1,4 +1,4 @@
-"""For each carrier: the effect of excluding it or slowing it down, and what that proves."""
+"""The effect of excluding or slowing down each carrier, and what that proves."""
 
 import math
 from collections import defaultdict
@@ -199,7 +199,7 @@ def _open(rail: str, why: str) -> Stray:
 
 
 def _shares(name: str, note: VariantNote) -> tuple[float, ...]:
-    """Of the bytes sent, node by node; 0 at one without such a device."""
+    """Shares of the bytes sent, node by node; 0 for a node without such a device."""
     by_node: defaultdict[str, int] = defaultdict(int)
     for one in note.counted:
         by_node[one.node] += one.counted_bytes if one.device == name else 0

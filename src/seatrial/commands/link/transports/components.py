@@ -25,7 +25,7 @@ class MpiFamily(enum.StrEnum):
     MPICH_UCX = "MPICH (UCX)"
     MPICH_OFI = "MPICH (OFI)"
     MPICH_CH3 = "MPICH (ch3)"
-    """Its own TCP and shared memory, of MPICH 3 and before."""
+    """MPICH 3 and before, with TCP and shared memory of its own."""
     INTEL_MPI = "Intel MPI"
     UNKNOWN = "unknown"
 
@@ -51,7 +51,7 @@ MPICH_DEVICES = {"ch4:ofi": MpiFamily.MPICH_OFI, "ch4": MpiFamily.MPICH_UCX, "ch
 
 
 def family_of(mpi_library: str, libraries: Iterable[Library]) -> MpiFamily:
-    """From what MPI_Get_library_version says; whether an MPICH sits on UCX or OFI is in the same text or the facts."""
+    """The family by MPI_Get_library_version; whether an MPICH sits on UCX or OFI is in this text or the facts."""
     if "Open MPI" in mpi_library:
         return MpiFamily.OPEN_MPI
     if "Intel" in mpi_library:

@@ -22,7 +22,7 @@ INTEL_PROVIDERS = {
     "psm2": Carrier.PSM2,
     "mlx": Carrier.UCX,
 }
-"""By the part before ";ofi_rxm"; other providers are OFI's own."""
+"""Part of the provider's name before ";ofi_rxm" -> carrier; other providers are OFI's own."""
 BTLS = {
     "tcp": Carrier.TCP,
     "vader": Carrier.SHARED_MEMORY,

@@ -13,7 +13,7 @@ from seatrial.statistics.estimates import median_estimate, paired_ratio
 COMPARED = 0.99
 """Confidence of each comparison with the default; about ten are made in a run."""
 TRACED = 0.95
-"""... of whether a carrier that was hobbled became slower, which is asked with a line far from 1."""
+"""Confidence with which a carrier that was hobbled became slower, which is tested with a line far from 1."""
 BANDWIDTH_MATTERS = 1.05
 LATENCY_MATTERS = 1.10
 """Practical thresholds: starts of one and the same setting differ by as much on a quiet cluster."""
@@ -67,17 +67,17 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hobble_times(self) -> Estimate | None:
-        """In the metric in which hobbling this carrier shows."""
+        """The ratio of times in the metric in which hobbling this carrier shows."""
         return self.latency_times if self.variant.slows is Kernel.PINGPONG else self.bandwidth_times
 
     @property
     def slower(self) -> bool:
-        """By more than the threshold, in either metric, with all of the interval."""
+        """Whether it is slower by more than the threshold, in either metric, with all of the interval."""
         return beyond(self.latency_times, LATENCY_MATTERS) or beyond(self.bandwidth_times, BANDWIDTH_MATTERS)
 
     @property
     def faster(self) -> bool:
-        """The same the other way."""
+        """Whether it is faster by more than the threshold, in either metric, with all of the interval."""
         return within(self.latency_times, 1 / LATENCY_MATTERS) or within(self.bandwidth_times, 1 / BANDWIDTH_MATTERS)
 
     @property
@@ -106,7 +106,7 @@ def times_text(times: float) -> str:
 
 
 def values_of(measurements: Iterable[Measurement]) -> dict[str, dict[int, Value]]:
-    """By variant and block, where both kernels delivered."""
+    """Variant -> block -> values, if both kernels delivered."""
     rounds: defaultdict[tuple[str, int, Kernel], list[float]] = defaultdict(list)
     for one in measurements:
         if one.phase is Phase.VARIANT and one.times_s:
@@ -170,7 +170,7 @@ def passed(counted: Iterable[Counted], sent_bytes: int) -> tuple[str, ...]:
 
 
 def wire_share(counted: Iterable[Counted], sent_bytes: int) -> float:
-    """Of the node that counted most; 0 where no device carried them."""
+    """Share of the bytes that the node which counted most saw; 0 if no device carried them."""
     by_node: defaultdict[str, int] = defaultdict(int)
     for one in counted:
         if one.counted_bytes >= PASSED * sent_bytes:

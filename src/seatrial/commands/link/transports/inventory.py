@@ -29,7 +29,7 @@ COMPONENT = {
     Carrier.OFI: ("mtl", "ofi"),
 }
 WITHOUT_UCX = {**COMPONENT, Carrier.VERBS: ("btl", "openib")}
-"""Of devices that UCX does not drive, where Open MPI's own driver will do."""
+"""Components for devices that UCX does not drive, if Open MPI's own driver does."""
 CRAY = 0x17DB
 """PCI vendor of Slingshot's Cassini, which the kernel shows as Ethernet and libfabric drives by its provider cxi."""
 MAKERS = {"mlx4_core": "Mellanox", "mlx5_core": "Mellanox", "mlx4_ib": "Mellanox", "mlx5_ib": "Mellanox"}
@@ -45,7 +45,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def offers(facts: Mapping[str, NodeFacts], *, within: bool) -> tuple[Offer, ...]:
-    """By node; a mixed cluster has several answers."""
+    """The offers of each node; a mixed cluster has several answers."""
     return tuple(
         Offer(node=name, devices=devices(one), libraries=libraries_of(one), expected=expected(one, within=within))
         for name, one in facts.items()

@@ -18,7 +18,7 @@ from seatrial.commands.link.transports.components import stock_of
 from seatrial.commands.link.transports.effects import Effect, effects_of
 from seatrial.commands.link.transports.inventory import Offer, missing_drivers, offers
 from seatrial.judgement.corrupt_data import corrupted_pair, corruption_reason, sound
-from seatrial.judgement.outcome import Outcome, failure_of, pair_of
+from seatrial.judgement.outcome import RecordOutcome, failure_of, pair_of
 from seatrial.judgement.pair_limit import limit_between
 from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.references import above_gate_text, against_gate
@@ -31,7 +31,7 @@ from seatrial.model.verdict import Finding, Verdict, worst
 LEAST_STARTS = 3
 
 
-class Ablated(Outcome, frozen=True, kw_only=True):
+class Ablated(RecordOutcome, frozen=True, kw_only=True):
     """The result of an ablation over one rail or several; a transport that is not proved is not a finding."""
 
     verdict: Verdict
@@ -57,7 +57,7 @@ class Transports(Ablated, frozen=True, kw_only=True):
     rail: str = ""
     """The one rail that the MPI was restricted to; empty: it could choose."""
     held: dict[str, str] = msgspec.field(default_factory=dict)
-    """By which settings."""
+    """The settings by which the MPI was restricted to `rail`."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ def judge_transports(recorded: RecordedRun, notes: Sequence[VariantNote], rail: 
 
 
 def _limit(facts: Mapping[str, NodeFacts], pair: tuple[str, str], default: Effect, rail: str) -> Limit | NoLimit:
-    """Of the rail, where one is named. None within a node, nor where nodes of one kernel use its memory."""
+    """The limit of the rail, if one is named, else of the path. NoLimit within a node or a kernel's memory."""
     path = f"{pair[0]}>{pair[1]}"
     if is_within(pair):
         return NoLimit(path=path, reason="both ranks are on one node")

@@ -120,7 +120,7 @@ def hobbled(one: Carrier) -> Variant:
 
 
 def forced(one: Carrier, stock: Stock) -> dict[str, str]:
-    """That carrier alone, apart from a rank's messages to itself."""
+    """The settings for a carrier alone, apart from a rank's messages to itself."""
     shared = "vader" if "vader" in stock.compiled.get("btl", ("vader",)) else "sm"
     return {
         Carrier.OFI: {"pml": "cm", "mtl": "ofi"},

@@ -35,7 +35,7 @@ LEAST_SPAN = 2.0
 MOST_SPAN = 64.0
 """Values beyond are drawn at the end of the axis; the numbers are beside it."""
 ORDER = tuple(Role)
-"""As in docs/transports.md."""
+"""The order of docs/transports.md."""
 SHOWN = ("pml", "mtl", "btl", "device", "transports", "devices", "providers")
 """Frameworks and lists that show how messages can travel; the others would only fill the page."""
 READING = (
@@ -218,7 +218,7 @@ def _farthest(times: Estimate) -> float:
 
 
 def place(times: float, span: float) -> float:
-    """Where a multiple of the default's time lies on an axis from 1/span to span, in per cent of its width."""
+    """Place of a multiple of the default's time on an axis from 1/span to span, in per cent of its width."""
     if not times > 0:
         return 0.0
     if not math.isfinite(times):
@@ -261,7 +261,7 @@ def _variants(effects: Iterable[Effect], rail: str) -> Iterator[tuple[str, str]]
 
 
 def variant_name(one: Effect, rail: str) -> str:
-    """Without the rail that its part of the report is about."""
+    """The variant's name without the rail that its part of the report is about."""
     return one.variant.name.removesuffix(f" over {rail}")
 
 

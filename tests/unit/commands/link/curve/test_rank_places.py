@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from seatrial.commands.link.curve.rank_places import CurvePlaces, curve_places
 from seatrial.commands.link.curve.view import ranks
-from seatrial.model.placement import DefaultStart, Start
+from seatrial.model.placement import DefaultStart, ProbeStart
 from seatrial.model.run import RecordedRun
 from seatrial.node.node import parse_facts
 from seatrial.node.rank_places import rank_places
@@ -28,7 +28,7 @@ def run_with(masks: tuple[str, ...], default: DefaultStart | None = None, *, boo
         facts={node: parse_facts(cluster.facts_text(node)) for node in PAIR},
         facts_after={},
         measurements=(),
-        starts=(Start(session=1, ranks=rank_places(PAIR, said(*masks), PAIR)),),
+        starts=(ProbeStart(session=1, ranks=rank_places(PAIR, said(*masks), PAIR)),),
         default_start=default,
     )
 

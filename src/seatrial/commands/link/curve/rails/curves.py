@@ -26,7 +26,7 @@ class RailCurve(msgspec.Struct, frozen=True, kw_only=True):
     points: tuple[CurvePoint, ...]
     plateau: Plateau | None
     latency_s: Estimate | None
-    """Of the smallest message."""
+    """Latency of the smallest message."""
     limit: Limit | NoLimit
     verdict: Verdict
     """MEASURED where there is no limit to compare the plateau with."""
@@ -53,7 +53,7 @@ class RailRatio(msgspec.Struct, frozen=True, kw_only=True):
     beside: str
     ratio: Estimate
     permitted: float | None
-    """The same ratio of their limits; None where one of them is not known."""
+    """The ratio of the variants' limits; None if one of them is unknown."""
 
 
 def rail_curve(recorded: RecordedRun, pair: Pair, variant: str) -> RailCurve:
@@ -83,7 +83,7 @@ def rail_curve(recorded: RecordedRun, pair: Pair, variant: str) -> RailCurve:
 
 
 def _verdict(plateau: Plateau | None, limit: Limit | NoLimit, rails: Sequence[str]) -> tuple[Verdict, str]:
-    """As of a curve's plateau; too few runs decide nothing, and a rate above the limit used other rails."""
+    """The verdict of a curve's plateau; too few runs decide nothing, and a rate above the limit used other rails."""
     measured = plateau.bandwidth_bytes_per_s if plateau else None
     verdict, reason = against_limit(measured, limit)
     if verdict is Verdict.INVALID:
@@ -105,7 +105,7 @@ def strength(curve: RailCurve) -> float:
 
 
 def ratio_of(one: RailCurve, beside: RailCurve) -> RailRatio | None:
-    """Of the plateaus; None where no repetition has both."""
+    """The ratio of the plateaus; None if no repetition has both."""
     found = paired(one.bandwidth_runs, beside.bandwidth_runs)
     limits = [each.limit.limit_bytes_per_s for each in (one, beside) if isinstance(each.limit, Limit)]
     if found is None:

@@ -12,7 +12,7 @@ from seatrial.commands.link.curve.rails.curves import (
 )
 from seatrial.commands.link.curve.rails.findings import floor_of, held_back, late_rail, slow_rail
 from seatrial.judgement.corrupt_data import corrupted_pair, sound
-from seatrial.judgement.outcome import Outcome, pair_of
+from seatrial.judgement.outcome import RecordOutcome, pair_of
 from seatrial.judgement.pair_rate import after_run
 from seatrial.judgement.rank_deaths import run_notes
 from seatrial.locate.evidence import Pair
@@ -25,7 +25,7 @@ from seatrial.pairs.sizes import REPETITIONS
 from seatrial.statistics.estimates import too_few
 
 
-class RailComparison(Outcome, frozen=True, kw_only=True):
+class RailComparison(RecordOutcome, frozen=True, kw_only=True):
     """All that is derived from the samples of one ordered pair over its rails."""
 
     curves: tuple[RailCurve, ...]
