@@ -1,6 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test idle-checks lint unit core properties lab-test lab-beside lab-alone campaign restorations series hidden proofs
-.PHONY: accounted monitored qualified job-histories probe bench stories
+.PHONY: accounted monitored operation qualified job-histories probe bench stories
 .PHONY: simulate-series simulate-year other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
@@ -66,6 +66,10 @@ accounted: setup-test
 # 100 jobs of three users while `seatrial metrics` is called every 5 s: do Prometheus and Graphite have what Slurm says?
 monitored: setup-test
 	.venv/bin/python -m tests.monitored
+
+# 50 drains by a person at random moments beside those of the gate, and 20 switches of modes, six of them wrong; as root.
+operation: setup-test
+	GATE_INTERLEAVINGS=50 SWITCH_ROUNDS=10 $(PYTEST) tests/lab/test_gate.py tests/lab/test_requalify.py
 
 # 50 jobs on six nodes, without and beside `seatrial qualify` without a pause: is one delayed by more than 5 s? As root.
 qualified: setup-test

@@ -24,7 +24,8 @@ from tests.support.json_objects import parsed
 pytestmark = pytest.mark.lab
 SITE = '[gate]\nfolder = "{}"\nshare = "99%"\nper-hour = 1000\n'
 PAIRS = (("n1", "n2"), ("n3", "n4"), ("n5", "n6"))
-ROUNDS = 10
+ROUNDS = int(os.environ.get("SWITCH_ROUNDS", "3"))
+"""Of two switches each; `make operation` has ten, and so all that go wrong."""
 STUCK = {(1, "n3"), (4, "n4"), (8, "n5")}
 """Switches, by round and node, after which the node has its old mode, and Slurm believes that it has the new one."""
 SLOW = {(2, "n6"), (5, "n5"), (9, "n2")}
@@ -147,6 +148,5 @@ def test_switches_that_went_wrong_are_named_and_no_others(lab: LabPlan, tmp_path
             if verdict != "good":
                 repaired(lab, name, mode)
         wait_until_idle(lab)
-    assert {switch for switch, verdict in verdicts.items() if verdict == "bad"} == STUCK | SLOW, sorted(
-        verdicts.items()
-    )
+    wrong = {switch for switch in STUCK | SLOW if switch[0] < ROUNDS}
+    assert {switch for switch, verdict in verdicts.items() if verdict == "bad"} == wrong, sorted(verdicts.items())

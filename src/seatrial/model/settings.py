@@ -145,8 +145,8 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     baseline: str = ""
     """Runs or a baseline that the nodes are compared with, as `seatrial compare` takes them; empty: none."""
     threshold: float = 0.0
-    """Of a slice of `seatrial qualify`: the score from which on findings of separate slices make a node bad. 0: a check
-    whose findings count by themselves."""
+    """The score from which on findings of separate slices of `seatrial qualify` make a node bad; 0: a check whose
+    findings count by themselves."""
     html: Path | None = None
     """The file to which a detached check writes its page when it ends."""
     markdown: Path | None = None

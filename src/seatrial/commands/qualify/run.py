@@ -32,10 +32,10 @@ from seatrial.slurm.waiting_jobs import WaitingJob, job_in_need
 SLICE_S = 60.0
 """A slice is stopped after this time, however much is left to be measured."""
 BUDGET_S = 40.0
-"""Of that time, for measuring; the rest is for being granted the nodes, starting, and reading facts. On four virtual
-nodes a slow link is found within 25 s, and not within 15 s."""
+"""The part of that time for measuring; the rest is for being granted the nodes, starting, and reading facts. On four
+virtual nodes a slow link is found within 25 s, and not within 15 s."""
 SIGNAL = signal.SIGUSR1
-"""Of the watcher. A shell that starts a command in the background lets it ignore SIGINT."""
+"""The watcher sends it. A shell that starts a command in the background lets it ignore SIGINT."""
 ASK_S = 1.0
 """Between two looks at the queue."""
 OURS = "seatrial: "
