@@ -82,26 +82,6 @@ def slice_begun(timer: Timer) -> "Iterator[Callable[[], subprocess.Popen[str]]]"
         process.wait(60)
 
 
-def test_a_link_that_was_slowed_is_found_after_some_slices_and_its_node_drained_and_no_other(timer: Timer) -> None:
-    timer.says(f"{POLICY}drain = true\n")
-    assert not [node for node in timer.call()["nodes"] if node["bad"]]
-    planting.plant(timer.lab.name, "link-rate", "n3", HALF)
-    found: dict[str, Any] = {}
-    try:
-        for _ in range(MOST_SLICES):
-            found = timer.call()
-            if any(node["bad"] for node in found["nodes"]):
-                break
-        (bad,) = [node for node in found["nodes"] if node["bad"]]
-        assert (bad["node"], bad["verdict"], bad["findings"] >= 3) == ("n3", "SLOW", True)
-        assert list(found["drains"]) == ["n3"]
-        states = timer.slurm("sinfo", "--noheader", "--Node", "--partition=main", "--format=%N %T %E").stdout
-        drained = [line for line in states.splitlines() if "drain" in line]
-        assert len(drained) == 1 and drained[0].startswith("n3 drained seatrial: ")
-    finally:
-        timer.slurm("scontrol", "update", "NodeName=n3", "State=UNDRAIN")
-
-
 def test_a_users_job_gets_the_nodes_within_seconds(
     timer: Timer, slice_begun: "Callable[[], subprocess.Popen[str]]"
 ) -> None:
@@ -157,3 +137,23 @@ def test_a_killed_call_leaves_no_allocation_and_the_next_one_goes_on(
     assert eventually(lambda: timer.queue() == ""), timer.queue()
     found = timer.call()
     assert found["slice"]["nodes"] == ["n1", "n2", "n3", "n4"]
+
+
+def test_a_link_that_was_slowed_is_found_after_some_slices_and_its_node_drained_and_no_other(timer: Timer) -> None:
+    timer.says(f"{POLICY}drain = true\n")
+    assert not [node for node in timer.call()["nodes"] if node["bad"]]
+    planting.plant(timer.lab.name, "link-rate", "n3", HALF)
+    found: dict[str, Any] = {}
+    try:
+        for _ in range(MOST_SLICES):
+            found = timer.call()
+            if any(node["bad"] for node in found["nodes"]):
+                break
+        (bad,) = [node for node in found["nodes"] if node["bad"]]
+        assert (bad["node"], bad["verdict"], bad["findings"] >= 3) == ("n3", "SLOW", True)
+        assert list(found["drains"]) == ["n3"]
+        states = timer.slurm("sinfo", "--noheader", "--Node", "--partition=main", "--format=%N %T %E").stdout
+        drained = [line for line in states.splitlines() if "drain" in line]
+        assert len(drained) == 1 and drained[0].startswith("n3 drained seatrial: ")
+    finally:
+        timer.slurm("scontrol", "update", "NodeName=n3", "State=UNDRAIN")
