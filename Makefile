@@ -53,7 +53,7 @@ lab-test: lab-beside lab-alone
 # Lab tests that mostly wait for Slurm: several labs at once, the longest files first (tests/lab/conftest.py).
 LANES ?= 3
 lab-beside: setup-test
-	$(PYTEST) tests/lab -m "not alone" -n $(LANES) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) tests/lab -m "not alone and not series" -n $(LANES) --dist loadfile --no-loadscope-reorder
 
 # Tests that judge what they measured: nothing else may take the cores. One of them needs no lab.
 lab-alone: setup-test
@@ -67,9 +67,10 @@ accounted: setup-test
 monitored: setup-test
 	.venv/bin/python -m tests.monitored
 
-# 50 drains by a person at random moments beside those of the gate, and 20 switches of modes, six of them wrong; as root.
+# 50 drains by a person at random moments beside those of the gate, 20 switches of modes, six of them wrong, and slices
+# of qualify until a slowed link is named; a quarter of an hour, as root.
 operation: setup-test
-	GATE_INTERLEAVINGS=50 SWITCH_ROUNDS=10 $(PYTEST) tests/lab/test_gate.py tests/lab/test_requalify.py
+	$(PYTEST) tests/lab -m series
 
 # 50 jobs on six nodes, without and beside `seatrial qualify` without a pause: is one delayed by more than 5 s? As root.
 qualified: setup-test

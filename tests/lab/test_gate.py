@@ -35,7 +35,6 @@ pytestmark = [
 ]
 SLOW = Fault(kind="slow-link", verdict=Verdict.SLOW, text="link at 60 % of its limit")
 REASON = "seatrial: link at 60 % of its limit, run r1"
-INTERLEAVINGS = int(os.environ.get("GATE_INTERLEAVINGS", "6"))
 
 
 class Site:
@@ -135,10 +134,11 @@ def test_a_node_with_a_job_is_drained_when_it_is_over(site: Site) -> None:
     assert site.gate("n3").endswith("; drained")
 
 
-def test_the_drain_of_an_administrator_is_never_undone(site: Site) -> None:
+@pytest.mark.parametrize("times", [6, pytest.param(50, marks=pytest.mark.series)])
+def test_the_drain_of_an_administrator_is_never_undone(site: Site, times: int) -> None:
     """He drains the node at any moment while the gate drains and resumes it."""
     dice = random.Random(7)
-    for _ in range(INTERLEAVINGS):
+    for _ in range(times):
         # Not at the very beginning of a second, in which the gate's own drain comes: see docs/gate.md.
         now = time.time() + dice.uniform(0, 2.0)
         after_s = int(now) + dice.uniform(0.2, 0.7) - time.time() + 1

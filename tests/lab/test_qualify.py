@@ -112,7 +112,8 @@ def test_a_controller_that_dies_during_a_slice_leaves_no_allocation(
     wait_for_controller(timer.lab)
     process.communicate(timeout=150)
     assert process.returncode in (0, 1, 2)
-    assert eventually(lambda: timer.queue() == ""), timer.queue()
+    # A controller that had not saved the end of the job yet has it running again, until its time limit.
+    assert eventually(lambda: timer.queue() == "", timeout_s=200), timer.queue()
     assert timer.call()["slice"]["nodes"] == ["n1", "n2", "n3", "n4"]
 
 
@@ -142,6 +143,7 @@ def test_a_killed_call_leaves_no_allocation_and_the_next_one_goes_on(
     assert found["slice"]["nodes"] == ["n1", "n2", "n3", "n4"]
 
 
+@pytest.mark.series
 def test_a_link_that_was_slowed_is_found_after_some_slices_and_its_node_drained_and_no_other(timer: Timer) -> None:
     timer.says(f"{POLICY}drain = true\n")
     assert not [node for node in timer.call()["nodes"] if node["bad"]]

@@ -24,8 +24,6 @@ from tests.support.json_objects import parsed
 pytestmark = pytest.mark.lab
 SITE = '[gate]\nfolder = "{}"\nshare = "99%"\nper-hour = 1000\n'
 PAIRS = (("n1", "n2"), ("n3", "n4"), ("n5", "n6"))
-ROUNDS = int(os.environ.get("SWITCH_ROUNDS", "3"))
-"""Of two switches each; `make operation` has ten, and so all that go wrong."""
 STUCK = {(1, "n3"), (4, "n4"), (8, "n5")}
 """Switches, by round and node, after which the node has its old mode, and Slurm believes that it has the new one."""
 SLOW = {(2, "n6"), (5, "n5"), (9, "n2")}
@@ -129,9 +127,11 @@ def repaired(lab: LabPlan, node: str, mode: str) -> None:
 
 
 @pytest.mark.timeout(2400)
-def test_switches_that_went_wrong_are_named_and_no_others(lab: LabPlan, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rounds", [3, pytest.param(10, marks=pytest.mark.series)])
+def test_switches_that_went_wrong_are_named_and_no_others(lab: LabPlan, tmp_path: Path, rounds: int) -> None:
+    """Each round has two switches."""
     verdicts: dict[tuple[int, str], str] = {}
-    for number in range(ROUNDS):
+    for number in range(rounds):
         names, mode = PAIRS[number % len(PAIRS)], MODES[(number // len(PAIRS) + 1) % 2]
         for node in names:
             if (number, node) in STUCK:
@@ -148,5 +148,5 @@ def test_switches_that_went_wrong_are_named_and_no_others(lab: LabPlan, tmp_path
             if verdict != "good":
                 repaired(lab, name, mode)
         wait_until_idle(lab)
-    wrong = {switch for switch in STUCK | SLOW if switch[0] < ROUNDS}
+    wrong = {switch for switch in STUCK | SLOW if switch[0] < rounds}
     assert {switch for switch, verdict in verdicts.items() if verdict == "bad"} == wrong, sorted(verdicts.items())
