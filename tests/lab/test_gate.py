@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from seatrial.archive.gate import leave_verdicts
@@ -63,6 +64,16 @@ class Site:
         nodes += [NodeStanding(node=node, verdict=Verdict.PASS, run="r1", judged=judged) for node in good]
         leave_verdicts(self.policy, nodes)
 
+    def drain(self, node: str) -> None:
+        """Ask until the gate has drained the node: on a busy machine others may not respond, which counts."""
+        answers: list[str] = []
+
+        def drained() -> bool:
+            answers.append(self.gate(node))
+            return answers[-1].endswith("; drained")
+
+        assert eventually(drained), answers
+
     def reasons(self) -> dict[str, str]:
         """Drained node -> reason."""
         lines = self.slurm("sinfo", "--noheader", "--Node", "--states=drain", "--format=%N|%E").stdout.splitlines()
@@ -86,6 +97,8 @@ def site(running: Site, tmp_path: Path) -> Iterator[Site]:
     folder = tmp_path / "gate"
     folder.mkdir(mode=0o755)
     running.policy = GatePolicy(folder=folder, age_s=3600, share=0.5, per_hour=1000)
+    wait_until_idle(running.lab)
+    time.sleep(1.1)  # what happened in the second of its look counts for the gate as after it
     yield running
     for node in running.reasons():
         running.slurm("scontrol", "update", f"NodeName={node}", "State=UNDRAIN")
@@ -99,7 +112,7 @@ def test_a_bad_node_is_drained_and_comes_back_when_it_is_good(site: Site) -> Non
     assert site.gate("n2", "comment").startswith("bad n2: ")
     assert f"Comment={REASON}" in site.slurm("scontrol", "show", "node", "n2").stdout
     assert site.reasons() == {}
-    assert site.gate("n2").endswith("; drained")
+    site.drain("n2")
     assert site.reasons() == {"n2": REASON}
     site.leave(good=("n2",))
     assert site.gate("n2") == "good n2: run r1; resumed"
@@ -109,9 +122,15 @@ def test_a_bad_node_is_drained_and_comes_back_when_it_is_good(site: Site) -> Non
 
 def test_the_share_and_the_number_of_an_hour_are_kept(site: Site) -> None:
     site.leave("n1", "n2", "n3", "n4")
-    answers = [site.gate(f"n{place}") for place in (4, 3, 2, 1, 4)]
-    assert "1 of 1 nodes of debug" in answers[3]
-    assert sorted(site.reasons()) == ["n2", "n3"], answers
+    assert "1 of 1 nodes of debug" in site.gate("n1")
+
+    def two() -> bool:
+        answers.extend(map(site.gate, ("n4", "n3", "n2", "n1", "n4")))
+        return sorted(site.reasons()) == ["n2", "n3"]
+
+    answers: list[str] = []
+    assert eventually(two), answers
+    assert "nodes of main would be out of service" in site.gate("n4")
     site.leave(good=("n2", "n3", "n4"))
     assert [site.gate(node).endswith("; resumed") for node in ("n2", "n3", "n4")] == [True, True, False]
     # slurmdbd knows of drains that are over.
@@ -131,7 +150,7 @@ def test_a_node_with_a_job_is_drained_when_it_is_over(site: Site) -> None:
     finally:
         site.slurm("scancel", "--user=root")
     wait_until_idle(site.lab)
-    assert site.gate("n3").endswith("; drained")
+    site.drain("n3")
 
 
 @pytest.mark.parametrize("times", [6, pytest.param(50, marks=pytest.mark.series)])
@@ -161,9 +180,10 @@ def test_the_drain_of_an_administrator_is_never_undone(site: Site, times: int) -
 
 @pytest.mark.parametrize("word", ["good", "bad"])
 def test_a_drain_between_the_look_and_the_change_is_not_lost(site: Site, word: str) -> None:
+    site.policy = msgspec.structs.replace(site.policy, share=0.99)  # on a busy machine others may not respond
     site.leave("n2")
     if word == "good":
-        site.gate("n2")
+        site.drain("n2")
         site.leave(good=("n2",))
     real = shutil.which("scontrol")
     drain = f"{real} update NodeName=n2 State=DRAIN Reason='fan broken'"
