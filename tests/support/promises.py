@@ -13,7 +13,7 @@ ELSEWHERE = ("--hosts", "run hpcc", "doctor --from")
 """test_hosts.py runs what needs an sshd, tests/applications what needs a benchmark's package, and the tests of doctor
 what needs a job that failed."""
 ON_A_CLUSTER = re.compile(
-    r"seatrial (doctor|check(?! --launcher local)|requalify|limits|facts --scrub|runs collect|link|nodes --for"
+    r"seatrial (doctor|check(?! --launcher local)|requalify|qualify|limits|facts --scrub|runs collect|link|nodes --for"
     r"|placement)\b| n\[| --from cluster"
 )
 """What measures or reads nodes, and what reads their recording."""
@@ -41,6 +41,7 @@ NAMED_FILES = {
     "hpl.csv": "time,value\n" + "".join(f"{2000 + k},{100 + k * 7 % 5}\n" for k in range(40)),
     "sacct.txt": sacct_text(History(jobs=4000, families=6)),
     "history.csv": "time,value\n" + "".join(f"{2000 + k},{100 + k * 7 % 5}\n" for k in range(40)),
+    "policy.toml": "minutes = 5\n",
     "slurm-4711.out": benchmark_outputs.osu(),
     "results_QDR.txt": benchmark_outputs.osu(),
     "results_FDR.txt": benchmark_outputs.osu(),

@@ -19,7 +19,7 @@ from seatrial.cli.site_file import GATE_EXAMPLE, site_gate
 from seatrial.commands.check import run as check_run
 from seatrial.commands.qualify import run as qualify_run
 from seatrial.commands.qualify import view as qualify_view
-from seatrial.driver.clock import new_run_name
+from seatrial.driver import clock
 from seatrial.files.inputs import SCENARIO_BYTES
 from seatrial.judgement.qualification import coverage, scores_after, threshold
 from seatrial.judgement.standings import Judged
@@ -53,7 +53,7 @@ def qualify(site: SiteSettings, policy_file: Path, report_only: bool, output: Ou
     why = "--report-only" if report_only else _too_soon(runs, policy)
     taken = QualifySlice(why=why) if why else qualify_run.next_slice(state, scores_after(runs), policy)
     if taken.nodes:
-        taken = replace(taken, run=new_run_name("qualify"))
+        taken = replace(taken, run=clock.new_run_name("qualify"))
         taken = replace(taken, why=_measure(site, taken, threshold(policy)))
         runs, unread = judged_runs(site.archive)
     scores = scores_after(runs)

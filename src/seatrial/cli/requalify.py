@@ -16,7 +16,7 @@ from seatrial.cli.site import SiteCommand, site_options
 from seatrial.cli.site_file import site_gate
 from seatrial.commands.check import requalified
 from seatrial.commands.check import run as check_run
-from seatrial.driver.requalification import acts, administrators, ask, node_states, waiting_nodes
+from seatrial.driver import requalification
 from seatrial.model.settings import CheckSettings, SiteSettings
 
 
@@ -51,10 +51,10 @@ def requalify(
     ask_for_paths(path)
     if not returning:
         judged = {name: node.judged for name, node in cluster(site.archive).nodes.items()}
-        returning = waiting_nodes(judged)
+        returning = requalification.waiting_nodes(judged)
     over_ssh = bool(site.hosts) or site.launcher == "ssh"
-    before = {} if site.hosts or not returning else node_states(returning)
-    kept = {} if over_ssh else administrators(before)
+    before = {} if site.hosts or not returning else requalification.node_states(returning)
+    kept = {} if over_ssh else requalification.administrators(before)
     measured = tuple(name for name in returning if name not in kept)
     if not measured:
         return output.show(requalified.requalified_report(None, {}, {}, kept))
@@ -69,6 +69,6 @@ def requalify(
         report = requalified.requalified_report(outcome, {}, {}, {})
         keep_report(outcome.folder, report)
         leave = partial(leave_verdicts, [outcome.folder])
-        answers = ask(policy, requalified.decided(outcome), leave)
-    changed = acts(before, node_states(measured)) if policy else {}
+        answers = requalification.ask(policy, requalified.decided(outcome), leave)
+    changed = requalification.acts(before, requalification.node_states(measured)) if policy else {}
     return output.show(requalified.requalified_report(outcome, changed, answers, kept), outcome.folder)

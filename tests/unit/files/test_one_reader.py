@@ -66,6 +66,7 @@ ELSEWHERE = {
     "benchmarks/generic.py": TEXT,
     "benchmarks/reading.py": TEXT,
     "cli/site_file.py": "of the door, up to DESCRIPTION_BYTES",
+    "model/qualification.py": "a text of the door, up to SCENARIO_BYTES",
     "commands/acceptance/spec.py": TEXT,
     "commands/facts/detached.py": NAMES,
     "driver/benchmark/run.py": NAMES,
