@@ -9,7 +9,7 @@ import click
 from msgspec.structs import asdict, replace
 
 from seatrial.archive.gate import ask_gate, leave_verdicts
-from seatrial.cli.operation import cluster, judged_runs
+from seatrial.cli.operation import judged_runs
 from seatrial.cli.options import PATH, read_text
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import argument, option
@@ -21,8 +21,8 @@ from seatrial.commands.qualify import run as qualify_run
 from seatrial.commands.qualify import view as qualify_view
 from seatrial.driver import clock
 from seatrial.files.inputs import SCENARIO_BYTES
-from seatrial.judgement.qualification import coverage, scores_after, threshold
-from seatrial.judgement.standings import Judged
+from seatrial.judgement.qualification import confirmed, coverage, scores_after, threshold
+from seatrial.judgement.standings import Judged, standings_after
 from seatrial.model.errors import UsageError
 from seatrial.model.gate import Step
 from seatrial.model.qualification import QualifyPolicy, QualifySlice, parse_policy
@@ -57,9 +57,10 @@ def qualify(site: SiteSettings, policy_file: Path, report_only: bool, output: Ou
         taken = replace(taken, why=_measure(site, taken, threshold(policy)))
         runs, unread = judged_runs(site.archive)
     scores = scores_after(runs)
+    standing = standings_after(confirmed(runs)).values()
     drains = {}
     if gate is not None and not report_only:
-        leave_verdicts(gate, cluster(site.archive).nodes.values())
+        leave_verdicts(gate, standing)
         concerned = {node for node, score in scores.items() if score.bad} | state.drained
         drains = {node: ask_gate(gate, node, Step.DRAIN).text for node in natural_sorted(concerned)}
     week = (datetime.now(UTC) - WEEK).isoformat()
@@ -71,7 +72,7 @@ def qualify(site: SiteSettings, policy_file: Path, report_only: bool, output: Ou
         drains=drains,
         unread=unread,
     )
-    return output.show(qualify_view.qualify_report(fields))
+    return output.show(qualify_view.qualify_report(fields, standing))
 
 
 def _too_soon(runs: Sequence[Judged], policy: QualifyPolicy) -> str:

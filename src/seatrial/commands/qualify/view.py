@@ -1,10 +1,11 @@
 """What qualify reports: nodes that separate slices found bad, suspects, the coverage, and the slice of this call."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from seatrial.model.errors import ExitCode
+from seatrial.model.monitoring import NodeStanding
 from seatrial.model.node_list import node_list
 from seatrial.model.qualification import Coverage, NodeScore, QualifySlice
 from seatrial.model.verdict import Verdict
@@ -27,11 +28,17 @@ class QualifyFields(msgspec.Struct, frozen=True, kw_only=True):
     unread: int
 
 
-def qualify_report(fields: QualifyFields) -> Report:
-    """The report. Nodes are in the order in which it names them."""
+def qualify_report(fields: QualifyFields, standing: Iterable[NodeStanding] = ()) -> Report:
+    """The report. Nodes are in the order in which it names them. `standing`: all parts, whose open findings count."""
     bad = [node for node in fields.nodes if node.bad]
     suspects = [node for node in fields.nodes if node.findings and not node.bad]
+    named = {node.node for node in (*bad, *suspects)}
+    opened = [part for part in standing if part.faults and part.node not in named]
     verdict, sentence = _answer(bad, suspects, fields.coverage)
+    if verdict is Verdict.PASS and (opened or fields.unread):
+        verdict = Verdict.NOTE
+        why = [f"{part.node}: {part.faults[0].fault.text}" for part in opened]
+        sentence = f"open: {some(why, MOST_NAMED)}" if opened else f"{count(fields.unread, 'run')} cannot be read"
     return Report(
         word=verdict.value,
         sentence=sentence,
