@@ -31,7 +31,7 @@ PROGRAM = "seatrial-gate"
 POLICY, NODES, ANSWERS = "policy", "nodes", "answers"
 LINE_BYTES = 4096
 GATE_S = 60.0
-"""Its questions to Slurm have 10 s each."""
+"""The time for one call of the gate, whose questions to Slurm have 10 s each."""
 NO_ANSWER = GateAnswer(outcome=Outcome.ERROR, text="the gate gave no answer")
 
 

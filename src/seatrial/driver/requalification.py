@@ -1,23 +1,19 @@
 """Nodes to requalify: which wait for it, which an administrator keeps out, and what has become of them."""
 
 import enum
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from seatrial.archive.gate import ask_gate
 from seatrial.driver.returning import WAITING
-from seatrial.model.gate import FOREIGN_CHARACTER, MOST_TEXT, GatePolicy, Step
+from seatrial.model.gate import FOREIGN_CHARACTER, MOST_TEXT, OURS, GatePolicy, Step
 from seatrial.model.words import natural_sorted
 from seatrial.process.process import run
 from seatrial.slurm import argv, text
 from seatrial.slurm.census import EPOCH
 from seatrial.slurm.presence import COMMAND_TIMEOUT_S, answer, asked, is_here
 from seatrial.slurm.text import NodeLine
-
-OURS = "seatrial: "
-"""Reasons begin with it with which the gate takes a node out of service; it resumes no other node."""
-BOOTED = re.compile(r" BootTime=(\d{1,12}) ")
+from seatrial.slurm.waiting_jobs import parse_boots
 
 
 class Act(enum.StrEnum):
@@ -83,8 +79,7 @@ def waiting_nodes(judged: Mapping[str, str]) -> tuple[str, ...]:
     names = {line.node for line in lines if _waits(line)}
     able = {line.node for line in lines if line.idle or (line.out_of_service and line.reason.startswith(OURS))}
     shown = run(argv.SHOW_NODES, timeout_s=COMMAND_TIMEOUT_S, extra_environment=EPOCH)
-    for line in answer(shown).splitlines():
-        name, booted = line.partition(" ")[0].removeprefix("NodeName="), BOOTED.search(line)
-        if booted and name in able & judged.keys():
-            names |= {name} if int(booted[1]) > datetime.fromisoformat(judged[name]).timestamp() else set()
+    for name, booted_s in parse_boots(answer(shown)).items():
+        if name in able & judged.keys() and booted_s > datetime.fromisoformat(judged[name]).timestamp():
+            names.add(name)
     return tuple(natural_sorted(names))

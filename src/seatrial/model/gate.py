@@ -12,6 +12,8 @@ import msgspec
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.verdict import GOOD
 
+OURS = "seatrial: "
+"""The beginning of all reasons with which the gate drains a node; it resumes no other node."""
 NODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
 """Names that the gate takes; others are left out."""
 FOREIGN_CHARACTER = re.compile(r"[^A-Za-z0-9 .,:%+/>_-]")

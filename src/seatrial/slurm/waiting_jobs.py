@@ -13,7 +13,6 @@ COMMENT = "seatrial-qualify"
 WAITING = ("squeue", "--all", "--noheader", "--states=PENDING", "--format=%D|%P|%r|%k")
 STARTABLE = ("", "None", "Resources", "Priority")
 """Reasons of jobs that begin as soon as there are nodes for them; a job that was just submitted has none yet."""
-NODES = ("scontrol", "--oneliner", "show", "nodes")
 BOOT = re.compile(r"^NodeName=(\S+) .*?\bBootTime=(\d{1,12})\b", re.MULTILINE)
 FAILED = (
     "sacct", "--allusers", "--allocations", "--noheader", "--parsable2", "--state=NODE_FAIL", "--starttime=now-7days",
@@ -49,7 +48,7 @@ def job_in_need(jobs: Sequence[WaitingJob], lines: Sequence[NodeLine], ours: Col
 
 
 def parse_boots(text: str) -> Mapping[str, float]:
-    """Node -> when it booted, in seconds since 1970 (SLURM_TIME_FORMAT=%s), from the output of NODES."""
+    """Node -> when it booted, in seconds since 1970 (SLURM_TIME_FORMAT=%s), from `scontrol --oneliner show nodes`."""
     return {node: float(time_s) for node, time_s in BOOT.findall(text)}
 
 

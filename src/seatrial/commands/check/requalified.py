@@ -44,7 +44,7 @@ class ModeCount(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     mode: str
-    """Its active features, separated by commas."""
+    """The active features of the node, separated by commas."""
     times: int
     failed: int
 

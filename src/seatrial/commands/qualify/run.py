@@ -18,6 +18,7 @@ import msgspec
 from seatrial.fabric.slurm_topology import parse_topology
 from seatrial.judgement.qualification import Candidate, choose
 from seatrial.model.errors import LaunchError
+from seatrial.model.gate import OURS
 from seatrial.model.node_list import expand
 from seatrial.model.qualification import NodeScore, QualifyPolicy, QualifySlice
 from seatrial.model.settings import SlurmRequest
@@ -38,8 +39,6 @@ SIGNAL = signal.SIGUSR1
 """The watcher sends it. A shell that starts a command in the background lets it ignore SIGINT."""
 ASK_S = 1.0
 """Between two looks at the queue."""
-OURS = "seatrial: "
-"""Begins the reasons of the gate."""
 NICE = 10_000
 """The job comes after all others of its user's that wait."""
 
@@ -65,7 +64,7 @@ def ask_slurm(partition: str, exclude: Collection[str] = ()) -> ClusterState:
     mine = dict.fromkeys(line.node for line in partition_lines(lines, partition) if line.node not in exclude)
     if not mine:
         raise LaunchError(f"The partition {partition} has no nodes.", "sinfo lists those that do.")
-    happened_s = dict(waiting_jobs.parse_boots(_printed(waiting_jobs.NODES)))
+    happened_s = dict(waiting_jobs.parse_boots(_printed(argv.SHOW_NODES)))
     for ended_s, nodes in waiting_jobs.parse_failed(_printed(waiting_jobs.FAILED)):
         with suppress(ValueError):
             happened_s |= {node: max(happened_s.get(node, 0.0), ended_s) for node in expand(nodes)}
