@@ -12,7 +12,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent.parent / "contrib" / "grafana"
 SCHEMA = 38
-"""Of Grafana 10; later versions convert it when they load a dashboard."""
+"""The schema of Grafana 10; later versions convert it when they load a dashboard."""
 COLUMNS = 24
 HEIGHTS = {"stat": 4, "bargauge": 8, "table": 8, "timeseries": 8}
 

@@ -34,7 +34,7 @@ from tests.support.stores import MISSING, graphite, prometheus
 NODES, JOBS, RUNNING, HELD, EVERY_S, STOPPED_S = 4, 100, 5, 9, 5.0, 20.0
 USERS = ("daemon", "games", "mail")
 MOST_S = 16.0
-"""Of a call while slurmctld is stopped: the time limit of one command, and what the program takes to start and end."""
+"""The longest call while slurmctld is stopped: the time limit of one command, and the start and end of the program."""
 SUBMIT = """cd /
 i=0
 while [ $i -lt {jobs} ]; do

@@ -17,7 +17,7 @@ from tests.support.stores import Graphite, Prometheus
 
 Key = TypeVar("Key", str, tuple[str, ...])
 Numbers = Mapping[tuple[str, ...], float]
-"""By name and label values."""
+"""The numbers by name and label values."""
 
 COMMANDS = ("sinfo", "squeue", "sdiag", "sshare", "scontrol")
 RECORD = '#!/bin/sh\n{real} "$@" >{folder}/{name}.txt; status=$?; cat {folder}/{name}.txt; exit $status\n'
@@ -72,7 +72,7 @@ def numbers(text: str) -> Numbers:
 
 
 def scraped(prometheus: Prometheus) -> Numbers:
-    """The same, of the store."""
+    """The numbers that the store has."""
     return {
         (str(name), *(pair[1] for pair in labels)): value for (name, *labels), value in prometheus.numbers().items()
     }

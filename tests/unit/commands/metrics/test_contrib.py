@@ -28,7 +28,7 @@ from tests.unit.commands.metrics.test_stores import all_figures
 
 CONTRIB = ROOT / "contrib"
 NOTHING = [*node_figures({}, 0, 0, datetime(2026, 11, 27, tzinfo=UTC))]
-"""Of an archive without runs, where Slurm was not asked."""
+"""The numbers of an archive without runs, where Slurm was not asked."""
 
 
 def dashboard(name: str) -> dict[str, Any]:
