@@ -28,6 +28,8 @@ STUCK = {(1, "n3"), (4, "n4"), (8, "n5")}
 """Switches, by round and node, after which the node has its old mode, and Slurm believes that it has the new one."""
 SLOW = {(2, "n6"), (5, "n5"), (9, "n2")}
 """Switches after which the link of the node is slow."""
+RIGHT = {(True, False): {"bad"}, (False, True): {"bad", "unknown"}, (False, False): {"good", "unknown"}}
+"""What may be said of a switch, by whether it is stuck or slow: a speed may stay unknown on a busy machine."""
 LEFT = {"good": "idle|none", "bad": "drained|seatrial: ", "unknown": "drained|requalify"}
 """How Slurm has a node after each verdict; on a busy machine some stay unknown."""
 
@@ -148,5 +150,6 @@ def test_switches_that_went_wrong_are_named_and_no_others(lab: LabPlan, tmp_path
             if verdict != "good":
                 repaired(lab, name, mode)
         wait_until_idle(lab)
-    wrong = {switch for switch in STUCK | SLOW if switch[0] < rounds}
-    assert {switch for switch, verdict in verdicts.items() if verdict == "bad"} == wrong, sorted(verdicts.items())
+    assert len(verdicts) == 2 * rounds
+    for switch, verdict in verdicts.items():
+        assert verdict in RIGHT[switch in STUCK, switch in SLOW], (switch, sorted(verdicts.items()))
