@@ -1,6 +1,6 @@
 """Carries out the trials of nodes: all of them a few times, then those out of line again beside good ones."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from seatrial.drift.peer_groups import hardware_groups, one_kernel
@@ -109,11 +109,8 @@ class NodeTrialRounds:
             frame.progress.advance()
         return len(rounds)
 
-    def retest(self, repetitions: int, deadline: Callable[[int], float]) -> bool:
-        """Measure nodes that are out of line after `repetitions` again; False where there was no time.
-
-        `deadline`: until when, for that number of nodes.
-        """
+    def retest(self, repetitions: int, deadline: float) -> bool:
+        """Measure nodes that are out of line after `repetitions` again; False where `deadline` (monotonic_s) came."""
         frame = self._frame
         suspected = suspects(frame.measurer.group_measurements, frame.facts)[:MOST_SUSPECTS]
         if not suspected:
@@ -123,7 +120,7 @@ class NodeTrialRounds:
         again = suspected_trials(frame.measurer.group_measurements, frame.facts)
         trials = [trial for trial in self._trials if trial in again]
         rounds = self.rounds(range(repetitions, repetitions + RETESTS), nodes, trials)
-        return self.carry_out(rounds, deadline(len(nodes))) == len(rounds)
+        return self.carry_out(rounds, deadline) == len(rounds)
 
     def _controls(self, suspected: Sequence[str]) -> tuple[str, ...]:
         """Other nodes of the suspects' groups."""

@@ -13,11 +13,9 @@ from seatrial.pairs.node_rounds import QUICK, QUICK_TRIALS, SHORT
 
 REPETITIONS, REPETITIONS_OF_SHARED = 3, 2
 AT_ONCE_S = 15.0
-"""Longest time for the trials of all nodes at once, and again for those out of line."""
+"""Longest time for the trials of all nodes at once."""
 ONE_NODE_S, LEAST_S = 2.5, 10.0
 """Time for each node if nodes share cores and are measured one after the other, and the least time for all."""
-AGAIN_S = 4.0
-"""Time for each node that is measured again, or beside those: six repetitions."""
 
 
 def try_nodes(frame: Run, settings: CheckSettings, deadline: float) -> None:
@@ -52,8 +50,7 @@ def try_nodes(frame: Run, settings: CheckSettings, deadline: float) -> None:
             f"The trials of the nodes themselves were cut off after {done} of {count(len(rounds), 'round')}, to save "
             "time: `seatrial nodes` does all of them."
         )
-    again_s = AGAIN_S if trials.shared else 0.0
-    if not trials.retest(repetitions, lambda number: min(monotonic_s() + max(AT_ONCE_S, again_s * number), deadline)):
+    if not trials.retest(repetitions, deadline):  # a suspicion withholds PASS: what is left of the budget decides it
         remarks.append("Not all nodes out of line could be tried again: `seatrial nodes` has more time.")
 
 

@@ -79,7 +79,7 @@ class NodesRun:
         done = self._rounds.carry_out(rounds, deadline)
         if done < len(rounds):
             return f"The budget of {budget_s:.0f} s was spent after {done} of {count(len(rounds), 'round')}."
-        if repetitions > 1 and not self._rounds.retest(repetitions, lambda _nodes: deadline):
+        if repetitions > 1 and not self._rounds.retest(repetitions, deadline):
             return f"The budget of {budget_s:.0f} s was spent before nodes out of line were measured again."
         return ""
 
