@@ -2,6 +2,7 @@
 
 import enum
 import io
+import os
 import secrets
 import tarfile
 from collections.abc import Iterator, Mapping
@@ -44,6 +45,7 @@ EXPECTED = (
     "A recording is a folder or tar archive of NODE.facts streams or of a machine's sys and proc, one such stream, "
     "a ttar archive, hwloc's XML, a text of lscpu, dmidecode or lstopo, a folder of these, or a sysinfo JSON file."
 )
+LIVE = "seatrial facts --output FILE records this machine."
 
 
 class Form(enum.Enum):
@@ -195,8 +197,18 @@ def _own_contents(folder: Path, top: Path, together: Allowance) -> FolderContent
             after = _streams(place, f".{layout.AFTER}.txt", top, together)
             return FolderContents(streams=before, after=after, features=_features(folder))
     if any((folder / part).is_dir() for part in ("sys", "proc")):
+        if _is_running(folder):
+            raise UsageError(f"{folder} is this machine itself, not a recording of one.", LIVE)
         return FolderContents(trees={folder.name: folder})
     return FolderContents(files=machine_files(folder, top))
+
+
+def _is_running(folder: Path) -> bool:
+    """Whether its proc is the kernel's, so that a copy would take every file that this machine has."""
+    try:
+        return (folder / "proc" / "self").readlink() == Path(str(os.getpid()))
+    except OSError:
+        return False
 
 
 def _description(path: Path, kind: type[_Record]) -> _Record:

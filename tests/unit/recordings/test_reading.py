@@ -159,6 +159,11 @@ def test_an_empty_folder_holds_no_recording(tmp_path: Path) -> None:
         read_recording(tmp_path)
 
 
+def test_the_running_machine_is_no_recording() -> None:
+    with pytest.raises(UsageError, match="/ is this machine itself"):
+        read_recording(Path("/"))
+
+
 def test_a_tree_is_read_in_place_and_from_every_kind_of_tar(tmp_path: Path) -> None:
     folder = tree(tmp_path / "machine", "n7")
     found = [read_recording(folder)]
