@@ -70,6 +70,7 @@ def qualify(site: SiteSettings, policy_file: Path, report_only: bool, output: Ou
         nodes=tuple(sorted(scores.values(), key=lambda node: (-node.score, natural_key(node.node)))),
         threshold=threshold(policy),
         drains=drains,
+        out_of_service=state.out_of_service,
         unread=unread,
     )
     return output.show(qualify_view.qualify_report(fields, standing))

@@ -22,7 +22,7 @@ from seatrial.model.gate import OURS
 from seatrial.model.node_list import expand
 from seatrial.model.qualification import NodeScore, QualifyPolicy, QualifySlice
 from seatrial.model.settings import SlurmRequest
-from seatrial.model.words import count
+from seatrial.model.words import count, natural_sorted
 from seatrial.process.process import run
 from seatrial.slurm import argv, waiting_jobs
 from seatrial.slurm.census import EPOCH
@@ -53,6 +53,11 @@ class ClusterState(msgspec.Struct, frozen=True, kw_only=True):
     drained: frozenset[str]
     """Nodes that the gate drained."""
     leaf_of: Mapping[str, str]
+
+    @property
+    def out_of_service(self) -> tuple[str, ...]:
+        """Nodes of the partition that take no job: drained, down, or without an answer."""
+        return tuple(natural_sorted({line.node for line in self.lines if line.out_of_service} & {*self.mine}))
 
 
 def ask_slurm(partition: str, exclude: Collection[str] = ()) -> ClusterState:

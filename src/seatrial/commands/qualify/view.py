@@ -25,6 +25,7 @@ class QualifyFields(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[NodeScore, ...]
     threshold: float
     drains: dict[str, str]
+    out_of_service: tuple[str, ...] = ()
     unread: int
 
 
@@ -35,10 +36,14 @@ def qualify_report(fields: QualifyFields, standing: Iterable[NodeStanding] = ())
     named = {node.node for node in (*bad, *suspects)}
     opened = [part for part in standing if part.faults and part.node not in named]
     verdict, sentence = _answer(bad, suspects, fields.coverage)
-    if verdict is Verdict.PASS and (opened or fields.unread):
+    if verdict is Verdict.PASS and (opened or fields.out_of_service or fields.unread):
         verdict = Verdict.NOTE
-        why = [f"{part.node}: {part.faults[0].fault.text}" for part in opened]
-        sentence = f"open: {some(why, MOST_NAMED)}" if opened else f"{count(fields.unread, 'run')} cannot be read"
+        if opened:
+            sentence = f"open: {some([f'{part.node}: {part.faults[0].fault.text}' for part in opened], MOST_NAMED)}"
+        elif fields.out_of_service:
+            sentence = f"{node_list(fields.out_of_service)} out of service; {sentence}"
+        else:
+            sentence = f"{count(fields.unread, 'run')} cannot be read"
     return Report(
         word=verdict.value,
         sentence=sentence,
@@ -83,6 +88,7 @@ def _blocks(named: Sequence[NodeScore], fields: QualifyFields) -> Iterator[Block
         ),
         ("threshold", f"a node is bad from a score of {fields.threshold:.1f} on"),
         *((f"drain {node}", text) for node, text in fields.drains.items()),
+        ("out of service", node_list(fields.out_of_service) if fields.out_of_service else ""),
         ("unread", f"{count(unread, 'run')}; `seatrial runs list` says why" if unread else ""),
     ]
     yield Lines(rows=tuple((label, text) for label, text in lines if text))

@@ -38,6 +38,11 @@ def test_a_run_that_cannot_be_read_withholds_pass() -> None:
     assert first_line(replace(GOOD, unread=2))[:2] == ("NOTE", "2 runs cannot be read")
 
 
+def test_a_node_that_died_after_it_was_judged_withholds_pass() -> None:
+    line = first_line(replace(GOOD, out_of_service=("n4",)), standing("n4"))
+    assert line == ("NOTE", "n4 out of service; 4 of 4 nodes judged within a week, none found bad", 0)
+
+
 def test_a_bad_node_comes_first() -> None:
     bad = NodeScore(node="n3", score=12.0, bad=True, findings=3, verdict=Verdict.SLOW, text="link slow", run="r1")
     line = first_line(replace(GOOD, nodes=(bad,)), standing("uplink:leaf1", SLOW))
