@@ -1,5 +1,5 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
-.PHONY: demo test idle-checks lint unit core properties lab-test lab-beside lab-alone campaign restorations series hidden proofs
+.PHONY: demo test idle-checks lint unit core simulated properties lab-test lab-beside lab-alone campaign restorations series hidden proofs
 .PHONY: accounted monitored operation qualified job-histories probe bench stories
 .PHONY: simulate-series simulate-year other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
@@ -34,12 +34,16 @@ probe: setup-test
 # of its own, so that what the tests of a file share is made once, and takes tests of others when it has done its part.
 WORKERS ?= $(shell expr $$(nproc) \* 3 / 2)
 unit: setup-test
-	sh scripts/in_memory.sh $(PYTEST) tests/unit $(LEFT_OUT) -m "not alone" -n $(WORKERS) --dist worksteal
+	sh scripts/in_memory.sh $(PYTEST) tests/unit $(LEFT_OUT) -m "not alone and not series" -n $(WORKERS) --dist worksteal
 
 # Pure rooms whose tests only compute, and judge no clock: they may be slowed down at will.
 CORE = $(addprefix tests/unit/,benchmarks drift importers judgement limits locate model pairs render rules statistics)
 core: compiled
 	sh scripts/in_memory.sh $(PYTEST) $(CORE) -n $$(nproc) --dist worksteal
+
+# Simulated clusters that are too large for every run; a minute.
+simulated: compiled
+	$(PYTEST) tests/unit -m series -n $$(nproc) --dist worksteal
 
 # Property tests with inputs that nobody has seen.
 properties: compiled
