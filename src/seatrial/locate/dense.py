@@ -7,7 +7,16 @@ import numpy as np
 
 from seatrial.locate.group_test import group_name, group_test
 from seatrial.locate.metric_result import MetricResult, evidence, fault_of, names_of, pair_findings
-from seatrial.locate.nodes import BOTH, FEWEST_CELLS, IN, OUT, NodeEffects, direction_of, node_effects
+from seatrial.locate.nodes import (
+    BOTH,
+    FEWEST_CELLS,
+    IN,
+    OUT,
+    NodeEffects,
+    cleared_by_partners,
+    direction_of,
+    node_effects,
+)
 from seatrial.locate.populations import Split, level_again, level_distances, levelled, split
 from seatrial.locate.rows import Rows, group_numbers, matrix_of
 from seatrial.locate.significance import adjusted_p, resolution
@@ -60,6 +69,8 @@ def judge_dense(
     if halves is not None:
         y = levelled(y, halves)
         node_fit = node_effects(y, effects, floor, error_rate * NODE_SHARE, mirrored=mirrored)
+    if mirrored:
+        node_fit = cleared_by_partners(y, node_fit)
     faults += _node_faults(nodes, y, node_fit, metric, mirrored=mirrored)
     residual = _residuals(y, rows, node_fit)
     pairs = pair_findings(nodes, rows, residual, node_fit.fit.scale, node_fit.fit.degrees, effects)

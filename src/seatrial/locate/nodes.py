@@ -7,6 +7,7 @@ import numpy as np
 
 from seatrial.locate.additive import EFFICIENCY, AdditiveFit, additive_fit, medians
 from seatrial.locate.significance import critical_value, detectable
+from seatrial.locate.single_pairs import NODE_PAIRS, NODE_SHARE
 from seatrial.locate.thresholds import Effects
 from seatrial.model.pair_table import Flags, Indices, Reals
 from seatrial.statistics.estimates import MAD_TO_DEVIATION, array_median, robust_scale
@@ -129,6 +130,29 @@ def _judged(
         detectable_one_way=detectable(max(lines[OUT], critical * blurred[:BOTH].max()), float(unsure[:BOTH].max())),
         hidden=detectable(critical * float(blurred[BOTH]), float(unsure[BOTH])),
     )
+
+
+def cleared_by_partners(y: Reals, judged: NodeEffects) -> NodeEffects:
+    """In a table that has each pair once: without the slow nodes that some of their partners clear.
+
+    A slow link is slow with all of them, and nothing was measured twice. Of such a node's pairs with nodes that are not
+    slow, at least as many are nearer to the speed of their peers as make a node unstable. Its effect becomes zero, so
+    that its bad pairs are left to be judged by themselves.
+    """
+    fit = judged.fit
+    partners = ~judged.slow.any(axis=0)
+    out, into, slow, clear = fit.out.copy(), fit.into.copy(), judged.slow.copy(), judged.clear.copy()
+    level_into = np.nan_to_num(fit.into)
+    for place in np.flatnonzero(slow.any(axis=0)).tolist():
+        effect = float(judged.effect[BOTH, place])
+        losses = (fit.level + level_into - y[place])[partners]
+        losses = losses[np.isfinite(losses)]
+        good = int(np.count_nonzero(losses < effect / 2))
+        if effect / 2 > judged.critical * fit.scale and good >= max(NODE_PAIRS, NODE_SHARE * len(losses)):
+            out[place] = into[place] = 0.0
+            slow[:, place] = clear[:, place] = False
+    fit = msgspec.structs.replace(fit, out=out, into=into)
+    return msgspec.structs.replace(judged, fit=fit, slow=slow, clear=clear)
 
 
 def _scores(effect: Reals, error: Reals, natural: Reals) -> Reals:

@@ -199,7 +199,7 @@ def _with_verdict(located: Located) -> Located:
     """SLOW if anything is named; PASS only if the table is complete, agrees with itself and could have shown 10 %."""
     if located.faults:
         verdict = Verdict.SLOW
-    elif any(one.gross for one in located.unstable) and not located.populations:
+    elif any(one.gross and (one.of_node or not located.populations) for one in located.unstable):
         verdict = Verdict.UNSTABLE
     elif (
         located.ambiguous

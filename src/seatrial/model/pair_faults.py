@@ -4,7 +4,7 @@ import enum
 
 import msgspec
 
-from seatrial.model.subject import Direction, Subject
+from seatrial.model.subject import Direction, Subject, SubjectKind
 from seatrial.model.verdict import Verdict
 
 
@@ -72,6 +72,11 @@ class Unstable(msgspec.Struct, frozen=True, kw_only=True):
     """Beyond the tail of all values of the table: it withholds a PASS even if it was seen only once."""
     pairs: int
     evidence: tuple[str, ...]
+
+    @property
+    def of_node(self) -> bool:
+        """Whether it is a node with several bad pairs, and not a single pair."""
+        return self.subject.kind is SubjectKind.NODE
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):

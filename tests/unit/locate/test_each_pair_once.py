@@ -49,6 +49,25 @@ def test_two_slow_pairs_of_sixteen_are_two_pairs() -> None:
     assert (one.measured_pairs, one.expected_pairs, one.complete) == (136, 136, True)
 
 
+@pytest.mark.parametrize("good", [2, 4, 8])
+def test_a_node_that_is_slow_with_most_partners_has_no_slow_link_if_others_clear_it(good: int) -> None:
+    """A slow link is slow with all partners; a value or two in which it is not may be the disturbed ones."""
+    found = judged(once(slow={(one, "n17"): 0.1 for one in NAMES[good:-1]}))
+    if good < 3:
+        assert [fault.subject.text for fault in found.faults] == ["node:n17"]
+    else:
+        assert (found.faults, found.verdict) == ((), Verdict.UNSTABLE)
+        (node,) = found.unstable
+        assert (node.subject.text, node.cause, node.pairs) == ("node:n17", Instability.SOME_PARTNERS, 16 - good)
+
+
+def test_a_node_that_is_slow_with_most_partners_is_named_beside_two_populations() -> None:
+    half = dict.fromkeys(((a, b) for a in NAMES[:8] for b in NAMES if a < b or b not in NAMES[:8]), 0.9)
+    found = judged(once(slow=half | {(one, "n17"): 0.1 for one in NAMES[4:16]}))
+    assert (found.faults, found.verdict, len(found.populations)) == ((), Verdict.UNSTABLE, 2)
+    assert found.unstable[0].subject.text == "node:n17"
+
+
 @pytest.mark.parametrize("order", ["shuffled", "from the last", "names in odd order", "either node first"])
 def test_the_order_of_rows_and_names_changes_nothing(order: str) -> None:
     draw = np.random.default_rng(8)

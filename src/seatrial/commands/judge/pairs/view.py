@@ -34,6 +34,11 @@ CAUSES = {
     Instability.SINGLE: "{} worse than its nodes' other pairs, seen in one value only: measure it again",
     Instability.SOME_PARTNERS: "up to {} worse with some of its partners ({} pairs), and not with the others",
 }
+WHY_AGAIN = {
+    Instability.REPETITIONS: "its numbers disagree",
+    Instability.SINGLE: "out of line once",
+    Instability.SOME_PARTNERS: "only with some partners",
+}
 
 
 class LocatedFaultFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,13 +207,15 @@ def _headline(table: PairTable, located: Located) -> str:
 
 
 def _measure_again(located: Located) -> str:
-    """The worst of what withholds a PASS, by name: two, or one of many."""
-    gross = sorted((one for one in located.unstable if one.gross), key=lambda one: -one.loss_ratio)
+    """The worst of what withholds a PASS, by name: two, or one of many; nodes before pairs, by their bad pairs."""
+    gross = [one for one in located.unstable if one.gross]
+    gross.sort(key=lambda one: (not one.of_node, -one.pairs if one.of_node else 0, -one.loss_ratio))
     named = gross if len(gross) <= 2 else gross[:1]
     shown = ", ".join(f"{one.subject.name} ({share(one.loss_ratio)})" for one in named)
     more = f" and {len(gross) - 1} more" if len(named) < len(gross) else ""
-    once = all(one.cause is Instability.SINGLE for one in gross)
-    return f"measure again: {shown}{more}; {'out of line once' if once else 'its numbers disagree'}"
+    causes = {one.cause for one in named}
+    why = WHY_AGAIN[causes.pop()] if len(causes) == 1 else "numbers disagree"
+    return f"measure again: {shown}{more}; {why}"
 
 
 def _undecided(located: Located) -> str:
