@@ -211,6 +211,12 @@ class FindingKind(enum.StrEnum):
     OUTPUT_TRUNCATED = "output-truncated", INVALID, "is cut off", "benchmarks"
     MESH_DIFFERS = "mesh-differs", INVALID, "has another mesh or decomposition", "benchmarks"
     WORK_DIFFERS = "work-differs", INVALID, "did other work than the rest of the curve", "benchmarks"
+    GPU_BELOW_PEERS = (
+        "gpu-below-peers", Verdict.INCONCLUSIVE, "has a GPU that is slower than its others, in one run", "benchmarks"
+    )  # fmt: skip
+    DIAGNOSTIC_FAILED = "diagnostic-failed", DOWN, "has a GPU that fails its diagnostic", "benchmarks"
+    DIAGNOSTIC_SETTING = "diagnostic-setting", FACT, "has a setting that the diagnostic rejects", "benchmarks"
+    DIAGNOSTIC_SKIPPED = "diagnostic-skipped", Verdict.INCONCLUSIVE, "left out tests of the diagnostic", "benchmarks"
     FAR_BELOW_LIMIT = "far-below-limit", SLOW, "is far below its limit", "benchmarks"
     BIMODAL = "bimodal-point", UNSTABLE, "has runs of two kinds", "benchmarks"
     SLOWER_WITH_MORE = "slower-with-more", SLOW, "is slower than a smaller size", "benchmarks"
