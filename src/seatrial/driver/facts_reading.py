@@ -298,6 +298,6 @@ def _some(read: FactsRead, label: Path) -> None:
 def _plain(path: Path) -> str:
     """n3.tar.gz -> n3; a folder's name as it is."""
     name = path.resolve().name
-    for ending in (".gz", ".bz2", ".xz", ".tar", ".ttar", ".tgz", ".xml"):
+    for ending in (".gz", ".bz2", ".xz", ".tar", ".ttar", ".tgz", ".xml", ".json"):
         name = name.removesuffix(ending) or name
     return name or "machine"

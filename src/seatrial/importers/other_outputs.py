@@ -142,9 +142,7 @@ OUTPUTS = (
         "seatrial facts --from reads that of nvidia-smi -q -x, and seatrial facts collects the other forms itself.",
     ),
     _output(r"^\[[^\]\n]{1,60}\] NVRM: |\bNVRM: Xid \(", "the log of a kernel", "seatrial facts reads it on the node."),
-    _output(
-        r"<system version=\"\d", "a topology file of NCCL", "seatrial does not read it; seatrial facts reads the node."
-    ),
+    _output(r"<system version=\"\d", "a topology file of NCCL", FACTS),
     _output(r'"card0"\s*:\s*\{', "the output of rocm-smi --json", FACTS),
     _output(r"^available: \d{1,18} nodes|^node distances:", "the output of numactl"),
     _output(r"^(?:SwitchName|BlockName)=", "a topology.conf of Slurm", "seatrial judge TABLE --topology reads it."),

@@ -171,18 +171,12 @@ def switched_adapters(facts: NodeFacts) -> dict[str, tuple[str, ...]]:
 
     Empty where the node has no GPU or no adapter.
     """
-    adapters = {device.address: device for device in facts.pci if device.kind is PciKind.NETWORK}
+    paths = {device.address: {hop.address for hop in device.path[:-1]} for device in facts.pci}
     hcas = {hca.name for hca in facts.hcas}
-    names = {address: next((name for name in device.names if name in hcas), "") for address, device in adapters.items()}
     below: dict[str, tuple[str, ...]] = {}
     for gpu in facts.gpus:
-        path = next((device.path for device in facts.pci if device.address == gpu.address), ())
-        above = {hop.address for hop in path[:-1]}
-        near = {
-            names[address]
-            for address, adapter in adapters.items()
-            if names[address] and above & {hop.address for hop in adapter.path[:-1]}
-        }
+        above = paths.get(gpu.address, set())
+        near = {hca.name for hca in facts.hcas if above & paths.get(hca.pci_address, set())}
         near |= {name for name, kind in gpu.paths.items() if name in hcas and kind in SWITCHED}
         below[gpu.label] = tuple(sorted(near))
     return below if hcas else {}
