@@ -222,6 +222,20 @@ def transferbench_matrix() -> str:
     )
 
 
+def transferbench_all() -> str:
+    """TransferBench a2a: all GPUs to all others at once."""
+    return (
+        "TransferBench v1.50\nGPU-GFX All-To-All benchmark:\n==========================\n"
+        "SRC\\DST   GPU 00    GPU 01    GPU 02       STotal      Actual\n"
+        "GPU 00      N/A     51.126    51.041      102.167     102.082\n"
+        "GPU 01   51.277        N/A    51.099      102.376     102.198\n"
+        "GPU 02   51.145    51.263        N/A      102.408     102.290\n\n"
+        "RTotal  102.422   102.389    102.140      306.951     102.082     102.290\n\n"
+        "Average   bandwidth (GPU Timed):   51.158 GB/s\nAggregate bandwidth (GPU Timed):  306.951 GB/s\n"
+        "Aggregate bandwidth (CPU Timed):  300.564 GB/s\n"
+    )
+
+
 def diagnostic(version: int = 4, status: str = "Pass", severity: int = 2) -> str:
     """`dcgmi diag -j` on two GPUs; `status`: that of the memory test on GPU 1, with a warning unless it passed."""
     text = "GPU 1 has pending page retirements."
@@ -246,7 +260,7 @@ GPU_OUTPUTS = {
     "hip-bus-bandwidth": (hip_bandwidth,),
     "gpu-copy": (gpu_copy,),
     "rocm-bandwidth-test": (rocm_bandwidth,),
-    "transferbench": (transferbench, transferbench_matrix),
+    "transferbench": (transferbench, transferbench_matrix, transferbench_all),
     "dcgm-diagnostic": (diagnostic, lambda: diagnostic(3)),
 }
 """Name of the benchmark -> complete outputs that pass all gates."""

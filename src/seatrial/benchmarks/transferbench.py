@@ -84,16 +84,18 @@ def _line(reading: Reading, state: TransferState, line: OutputLine) -> None:
     elif transfer := TRANSFER.match(text):
         _transfer(reading, state, line, transfer)
     elif AGGREGATE.match(text) or CPU_TIMED.match(text):
+        state.ways = ""
         state.open_head, state.columns, state.closed = None, (), state.closed + 1
     elif matrix := MATRIX.match(text):
         state.open_head, state.columns, state.ways = line, (), matrix["ways"]
     elif AVERAGES.match(text):
         state.unidirectional += state.ways == "Uni"
         state.bidirectional += state.ways == "Bi"
+        state.ways = ""
         state.open_head, state.columns, state.closed = None, (), state.closed + 1
     elif heading := HEADING.match(text):
         state.columns = tuple(re.findall(r"[CG]PU \d{1,4}", heading["columns"]))
-        state.ways = state.ways if state.open_head else "All"
+        state.ways = state.ways or "All"
         state.open_head = state.open_head or line
     elif state.columns and (row := ROW.match(text)):
         _row(reading, state, line, row)

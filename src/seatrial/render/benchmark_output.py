@@ -8,6 +8,8 @@ import msgspec
 
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.gpu_peers import PEERS
+from seatrial.benchmarks.gpu_rates import GPU
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
 from seatrial.model import units
 from seatrial.model.benchmark import Better, Evidence, Label, Output, Result
@@ -99,7 +101,9 @@ def output_sentence(
     number = main_number(benchmark, output) if benchmark else ""
     of = main_share(benchmark, output, limits or {}) if benchmark else ""
     nothing = "" if output.references else NOTHING
-    return f"{title} {number or count(len(output.results), 'number')}{of}{nothing}"
+    gpus = {result.labels[GPU] for result in output.results if GPU in result.labels}
+    alike = f"; {count(len(gpus), 'GPU')} alike" if PEERS in output.references else ""
+    return f"{title} {number or count(len(output.results), 'number')}{of}{alike}{nothing}"
 
 
 def main_number(benchmark: Benchmark, output: Output) -> str:

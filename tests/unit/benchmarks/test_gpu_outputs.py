@@ -207,6 +207,15 @@ class TestNvbandwidth:
         assert "nothing shows that such an output is whole" in judged(text).missing[0]
 
 
+def test_rows_of_an_all_to_all_are_between_their_gpus() -> None:
+    output = judged(outputs.transferbench_all())
+    assert {(each.labels["from"], each.labels["to"], each.value) for each in output.results} >= {
+        ("GPU 0", "GPU 1", 51.126e9), ("GPU 2", "GPU 0", 51.145e9)
+    }  # fmt: skip
+    assert {each.labels["ways"] for each in output.results} == {"all to all"}
+    assert len(output.results) == 6
+
+
 class TestDiagnostic:
     @pytest.mark.parametrize(
         ("version", "status", "severity", "word", "kind"),

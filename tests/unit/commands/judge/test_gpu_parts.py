@@ -52,7 +52,7 @@ def test_one_file_is_judged_gpu_by_gpu(tmp_path: Path, seatrial: Seatrial) -> No
     assert "GPU 1 is 30 % worse" in report.out
     (tmp_path / "good.log").write_text(gpu_burn(gpus=8))
     good = seatrial("judge", str(tmp_path / "good.log"))
-    assert good.out.startswith("PASS  good.log: gpu-burn ")
+    assert good.out.startswith("PASS  good.log: gpu-burn 17.0 Tflop/s; 8 GPUs alike\n")
     assert "Detectable: a GPU that is" in good.out
 
 
