@@ -207,8 +207,8 @@ hex() { # PATH COUNT: the first COUNT bytes of a binary file
   fi
 }
 
-limited() { # COMMAND ARGUMENT...: five seconds, where that can be had
-  if command -v timeout >/dev/null 2>&1; then timeout 5 "$@"; else "$@"; fi
+limited() { # COMMAND ARGUMENT...: five seconds, or $patience_s, where that can be had
+  if command -v timeout >/dev/null 2>&1; then timeout "${patience_s:-5}" "$@"; else "$@"; fi
 }
 
 can_run() { # COMMAND ARGUMENT...: whether the machine may be asked and has the command; else says why not
@@ -255,6 +255,7 @@ main() {
   interfaces
   hcas
   pci
+  gpus
   lines /proc/vmstat 'oom_kill *' 1
   lines /proc/net/snmp 'Tcp:*' 2
   lines /proc/net/netstat 'TcpExt:*' 2

@@ -5,7 +5,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from tests.support import benchmark_outputs, format_variants, machines, matrices
+from tests.support import benchmark_outputs, format_variants, gpu_outputs, machines, matrices
 from tests.support.collecting import collected_text
 from tests.support.machine_forms import hwloc_xml, sysinfo
 from tests.support.paths import DATA
@@ -71,7 +71,7 @@ def _files(folder: str) -> tuple[bytes, ...]:
 @cache
 def _outputs() -> dict[str, tuple[bytes, ...]]:
     """By benchmark."""
-    tables = (benchmark_outputs.OUTPUTS, format_variants.VARIANTS)
+    tables = (benchmark_outputs.OUTPUTS, format_variants.VARIANTS, gpu_outputs.GPU_OUTPUTS)
     names = sorted({name for table in tables for name in table})
     return {name: tuple(made().encode() for table in tables for made in table.get(name, ())) for name in names}
 

@@ -28,6 +28,7 @@ from tests.support.facts_examples import (
     settings,
     system,
 )
+from tests.support.gpu_machines import GPU_FIRING, GPU_SILENT
 
 BRIDGE = "0000:40:01.0"
 FIRMWARE = server().system.firmware
@@ -110,7 +111,7 @@ NEAR = ((8,), (9,))
 EVERYWHERE = tuple(range(16))
 
 
-FIRING: dict[str, Readings] = {
+FIRING: dict[str, Readings] = GPU_FIRING | {
     FindingKind.RANKS_SHARE_CORE: placed(NEAR, ((8,), (8,))),
     FindingKind.SMT_SIBLINGS_USED: placed(NEAR, ((8,), (24,)), topology=smt(), processors=32),
     FindingKind.RANKS_UNBOUND: placed(NEAR, (EVERYWHERE, EVERYWHERE)),
@@ -205,7 +206,7 @@ FIRING: dict[str, Readings] = {
     ),
 }
 
-SILENT: dict[str, Readings] = {
+SILENT: dict[str, Readings] = GPU_SILENT | {
     FindingKind.RANKS_SHARE_CORE: placed(((8, 9), (8, 9)), ((8,), (8, 9))),
     # as many ranks as threads: no core is free
     FindingKind.SMT_SIBLINGS_USED: placed(

@@ -8,9 +8,14 @@ import msgspec
 
 from seatrial.benchmarks import (
     babelstream,
+    cuda_bandwidth,
+    dcgm_diagnostic,
     espresso,
     fio,
+    gpu_burn,
+    gpu_copy,
     gromacs,
+    hip_bandwidth,
     hpcc,
     hpcg,
     hpl,
@@ -19,11 +24,15 @@ from seatrial.benchmarks import (
     ior,
     lammps,
     mdtest,
+    nccl_tests,
     netpipe,
+    nvbandwidth,
     openfoam,
     osu,
     perftest,
+    rocm_bandwidth,
     stream,
+    transferbench,
 )
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
@@ -33,6 +42,7 @@ from seatrial.importers.other_outputs import recognised
 from seatrial.model.benchmark import Label, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source
+from seatrial.model.verdict import Verdict
 
 BENCHMARKS: dict[str, Benchmark] = {
     module.BENCHMARK.name: module.BENCHMARK
@@ -50,6 +60,15 @@ BENCHMARKS: dict[str, Benchmark] = {
         fio,
         netpipe,
         perftest,
+        nccl_tests,
+        nvbandwidth,
+        gpu_burn,
+        cuda_bandwidth,
+        hip_bandwidth,
+        gpu_copy,
+        transferbench,
+        rocm_bandwidth,
+        dcgm_diagnostic,
         openfoam,
         lammps,
         gromacs,
@@ -204,8 +223,9 @@ def output_batch(source: Source, text: str) -> Batch:
         why = output.missing[0] if output.missing else "it is not the output of a known benchmark"
         raise UsageError(f"The output is not complete: {why}.", "Leave this file out, or run the benchmark again.")
     output = judge(benchmark, output)
-    if output.breaches:
-        raise UsageError(f"The output is not valid: {output.breaches[0].reason}.", "Leave this file out.")
+    if not output.valid:
+        invalid = next(breach for breach in output.breaches if breach.kind.verdict is Verdict.INVALID)
+        raise UsageError(f"The output is not valid: {invalid.reason}.", "Leave this file out.")
     match = OUTPUT_NAME.fullmatch(source.file.rpartition("/")[2])
     conditions = {name: str(output.work(name)) for name in CONDITIONS if output.work(name) is not None}
     if output.version:

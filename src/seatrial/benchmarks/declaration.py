@@ -89,6 +89,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Validity gates of its own; those of every benchmark are in `gates.EVERY`."""
     complete: str
     """What shows that an output is complete."""
+    own_limits: bool = False
+    """Whether the program compares its numbers with limits of its own, so that an output without breaches passes."""
     scaling: Scaling = Scaling.NONE
     launch: Launch | None = None
     """None: its outputs are only read."""

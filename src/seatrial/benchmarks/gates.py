@@ -1,10 +1,11 @@
-"""Validity gates of every benchmark: finite numbers, no zero, no number beyond a limit, the requested work."""
+"""Validity gates of every benchmark: finite numbers, no zero, none beyond a limit, the requested work, GPUs alike."""
 
 import math
 from collections.abc import Mapping
 
 import msgspec
 
+from seatrial.benchmarks import gpu_peers
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.locate.thresholds import GATE_TOLERANCE
 from seatrial.model import units
@@ -21,12 +22,13 @@ EVERY = (
     FindingKind.RANKS_DIFFER,
     FindingKind.MESH_DIFFERS,
     FindingKind.WORK_DIFFERS,
+    FindingKind.GPU_BELOW_PEERS,
 )
-"""Kinds that each output is examined for. The last four need expectations of the command line."""
+"""Kinds that each output is examined for. Kinds that differ need expectations of the command line."""
 LEAST_BYTES = 1024
 """Below this message size a rate of 0 may be the rounding of two decimals."""
 MOST_OF_A_KIND = 10
-LIMIT, REQUESTED = "limit", "requested work"
+LIMIT, REQUESTED, OWN_LIMITS = "limit", "requested work", "limits of the program"
 """What an output is compared with."""
 BOTH_WAYS = ("bi-directional", "bibw", "biband", "exchange", "sendrecv", "bidir")
 """Words in the names of tests (OSU, IMB) that count what flows in both directions."""
@@ -67,13 +69,21 @@ def judge(
             kept.append(breach)
     unmet = [_of_work(output, name, value) for name, value in (expected or {}).items()]
     kept = [*(breach for breach in unmet if breach), *kept, *_of_best(benchmark, output, bounds)]
-    references = [name for name, given in ((LIMIT, bounds), (REQUESTED, expected)) if given]
-    return msgspec.structs.replace(output, breaches=(*output.breaches, *kept), references=tuple(references))
+    below, detectable, enough = gpu_peers.compared(benchmark, output)
+    given = {LIMIT: bounds, REQUESTED: expected, gpu_peers.PEERS: enough, OWN_LIMITS: benchmark.own_limits}
+    return msgspec.structs.replace(
+        output,
+        breaches=(*output.breaches, *kept, *below),
+        references=tuple(name for name, value in given.items() if value),
+        notes=(*output.notes, *filter(None, [detectable])),
+    )
 
 
 def bound(result: Result, metric: Metric, bounds: Mapping[str, float]) -> float | None:
     """The limit of one number. What flows both ways at once may be twice the limit of a path in one direction."""
     limit = bounds.get(metric.name)
+    if limit is not None and metric.most is not None:
+        return metric.most(result.labels, limit)
     test = str(result.labels.get("test", "")).lower()
     both_ways = metric.of_path and any(word in test for word in BOTH_WAYS)
     return 2 * limit if limit is not None and both_ways else limit

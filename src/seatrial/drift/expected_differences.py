@@ -42,6 +42,10 @@ EXCUSES = (
     Excuse(pattern=r"memory\.(un)?corrected_errors", reason="EDAC counts since boot: only its growth matters"),
     Excuse(pattern=r"processor\.throttle_events", reason="counts since boot: only its growth matters"),
     Excuse(pattern=r"processor\.allowed", reason="assigned to the job by the scheduler"),
+    Excuse(
+        pattern=r"gpus\..*\.(corrected_errors|link_generation|state|use|slowdowns|temperature_celsius|nvlink_errors\..*)",
+        reason="they follow the load, or count since the driver was loaded: rules judge them",
+    ),
     Excuse(pattern=r"pci\..*\.errors\..*", reason="counts since boot: only its growth matters"),
     Excuse(pattern=r"system\.kernel_log(_last)?\..*", reason="lines since boot: only their growth matters"),
     Excuse(pattern=r"system\.alarms\..*", reason="momentary states of sensors, which rules judge"),

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.gpu import Gpu
 from seatrial.model.hardware import (
     Cache,
     Core,
@@ -228,6 +229,7 @@ KEYS: dict[type[msgspec.Struct], RecordKey] = {
     Port: RecordKey(lambda each: str(each.number), ("number",)),
     PciDevice: RecordKey(lambda each: each.address, ("address",)),
     PciHop: RecordKey(lambda each: each.address, ("address",)),
+    Gpu: RecordKey(lambda each: each.address, ("address",)),
     NumaNode: RecordKey(lambda each: str(each.index), ("index",)),
     Cache: RecordKey(lambda each: f"L{each.level} {each.kind}", ("level", "kind")),
     Dimm: RecordKey(lambda each: each.locator, ("locator",)),
@@ -270,6 +272,18 @@ UNSTEADY: frozenset[Field] = frozenset(
         (Port, "counters"),
         (NetworkInterface, "errors"),
         (PciHop, "errors"),
+        *(
+            (Gpu, name)
+            for name in (
+                "corrected_errors",
+                "link_generation",
+                "state",
+                "use",
+                "slowdowns",
+                "temperature_celsius",
+                "nvlink_errors",
+            )
+        ),
         (SystemFacts, "sensors"),
         (SystemFacts, "alarms"),
         (SystemFacts, "kernel_log"),

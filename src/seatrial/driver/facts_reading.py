@@ -24,6 +24,8 @@ from seatrial.model.run import NodeState, with_kinds
 from seatrial.model.settings import SiteSettings
 from seatrial.model.words import count
 from seatrial.node import hwloc_machine as hwloc_xml
+from seatrial.node.amd_gpus import amd_gpus
+from seatrial.node.gpus import facts_of_gpus
 from seatrial.node.node import parse_facts
 from seatrial.process.process import run
 from seatrial.recordings.command_text import facts_from_text
@@ -163,7 +165,8 @@ def read_recording(path: Path, progress: Progress | None = None) -> FactsRead:
         name = stream_node(path) or facts.hostname
         return FactsRead(facts={name: facts}, texts={name: text})
     if form is Form.JSON:
-        return FactsRead(facts=facts_from_sysinfo(text))
+        gpus, name = amd_gpus("", "", text), _plain(path)
+        return FactsRead(facts={name: facts_of_gpus(gpus, name)} if gpus else facts_from_sysinfo(text))
     if form is Form.TEXT:
         name = node_of(path) or "machine"
         return FactsRead(facts={name: facts_from_text(text, name)})
@@ -295,6 +298,6 @@ def _some(read: FactsRead, label: Path) -> None:
 def _plain(path: Path) -> str:
     """n3.tar.gz -> n3; a folder's name as it is."""
     name = path.resolve().name
-    for ending in (".gz", ".bz2", ".xz", ".tar", ".ttar", ".tgz", ".xml"):
+    for ending in (".gz", ".bz2", ".xz", ".tar", ".ttar", ".tgz", ".xml", ".json"):
         name = name.removesuffix(ending) or name
     return name or "machine"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from seatrial.importers.fields import Source, pieces, whole_text
 from seatrial.importers.linktest import LIST, is_linktest, parse_linktest, parse_linktest_files
 from seatrial.importers.mpigraph import parse_mpigraph
+from seatrial.importers.nccl_tests import is_nccl_folder, parse_nccl_files
 from seatrial.importers.osu import parse_osu, parse_osu_files
 from seatrial.importers.other_outputs import UTF8_MARK, refusal, refusal_of_folder, refuse_unread
 from seatrial.importers.pair_evidence import NotPairs
@@ -31,6 +32,12 @@ class Importer(NamedTuple):
 
 FORMATS = {
     "mpigraph": Importer(lambda text: "START mpiGraph" in text or "\nRecv\t" in text, parse_mpigraph),
+    "nccl": Importer(
+        lambda text: is_nccl_folder({"the file": text}),
+        lambda text: parse_nccl_files({"the file": whole_text(text, "nccl")}),
+        is_nccl_folder,
+        parse_nccl_files,
+    ),
     "osu": Importer(
         lambda text: bool(re.search(r"#\s*OSU\s", text)),
         lambda text: parse_osu(whole_text(text, "osu")),

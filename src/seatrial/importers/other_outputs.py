@@ -15,6 +15,8 @@ LOOKED_AT = 1 << 18
 CHECK = "seatrial check measures all pairs itself."
 FORMATS = "Formats of tables of pairs: docs/judge-pairs.md."
 NONE = f"No seatrial command reads it. {FORMATS}"
+JSON_TEXT = "JSON"
+"""Name of a text of which no more is known."""
 FACTS = "seatrial facts --from reads recordings of machines."
 
 
@@ -95,8 +97,26 @@ OUTPUTS = (
     _output(
         r"nccl-tests|^#\s+nThread|out-of-place\s+in-place",
         "the output of nccl-tests or rccl-tests",
-        "seatrial does not read it. Give its numbers as a table: node,run,value (bus bandwidth), or "
-        "source,target,bandwidth_gb_s for each pair.",
+        "seatrial judge --as output --benchmark nccl-tests reads one output; a folder of complete ones, each between "
+        "two nodes, is a table of pairs.",
+    ),
+    _parsed(r'^nvbandwidth Version|"nvbandwidth"\s*:', "the output of nvbandwidth", "nvbandwidth"),
+    _parsed(r"%\s{1,8}proc'd: ", "the output of gpu-burn", "gpu-burn"),
+    _parsed(r"^\[CUDA Bandwidth Test\]", "the output of CUDA's bandwidthTest", "cuda-bandwidth-test"),
+    _parsed(r"\bMallocMode=\w", "the output of hipBusBandwidth", "hip-bus-bandwidth"),
+    _parsed(r"^cpu_(?:to|and)_gpu\d{1,4}_by_", "the output of SuperBench's gpu_copy", "gpu-copy"),
+    _parsed(r"\bRocmBandwidthTest Version", "the output of rocm_bandwidth_test", "rocm-bandwidth-test"),
+    _parsed(r"^TransferBench v", "the output of TransferBench", "transferbench"),
+    _parsed(r'"DCGM (?:GPU )?Diagnostic"\s*:', "the output of dcgmi diag -j", "dcgm-diagnostic"),
+    _output(
+        r"^Successfully ran diagnostic for group|^\|\s+Deployment\s+[|-]",
+        "the table of dcgmi diag",
+        "Run it with -j: seatrial judge reads its JSON, which has each test of each GPU.",
+    ),
+    _output(
+        r"^Communicators\.\.\. \(|\"communicators_count\"\s*:",
+        "the state of a job from NCCL's or RCCL's RAS",
+        "seatrial does not read it: it has no measurement.",
     ),
     _output(
         r"^[ \t]*+\d{1,9}[ \t]++\d{1,4}\[[ \t]*+\]?[ \t]*+==\(|"
@@ -115,7 +135,15 @@ OUTPUTS = (
         "a description of a machine (lscpu or dmidecode)",
         FACTS,
     ),
-    _output(r"NVIDIA-SMI|^[ \t]*+GPU0\s+GPU1", "the output of nvidia-smi"),
+    _output(r"<nvidia_smi_log", "the output of nvidia-smi -q -x", FACTS),
+    _output(
+        r"NVIDIA-SMI|^[ \t]*+GPU0\s+GPU1|^GPU \d{1,4}: .{1,120}\(UUID: ",
+        "the output of nvidia-smi",
+        "seatrial facts --from reads that of nvidia-smi -q -x, and seatrial facts collects the other forms itself.",
+    ),
+    _output(r"^\[[^\]\n]{1,60}\] NVRM: |\bNVRM: Xid \(", "the log of a kernel", "seatrial facts reads it on the node."),
+    _output(r"<system version=\"\d", "a topology file of NCCL", FACTS),
+    _output(r'"card0"\s*:\s*\{', "the output of rocm-smi --json", FACTS),
     _output(r"^available: \d{1,18} nodes|^node distances:", "the output of numactl"),
     _output(r"^(?:SwitchName|BlockName)=", "a topology.conf of Slurm", "seatrial judge TABLE --topology reads it."),
     _output(r"^- topology:\s", "a topology.yaml of Slurm", "seatrial judge TABLE --topology reads it."),
@@ -130,7 +158,7 @@ OUTPUTS = (
         "JSON of seatrial",
         "seatrial report shows a run of the archive.",
     ),
-    _output(r"\A\s*(?:\{\s*[\"}]|\[\s*[\[{\"])", "JSON"),
+    _output(r"\A\s*(?:\{\s*[\"}]|\[\s*[\[{\"])", JSON_TEXT),
     _output(r"\A\s*(?:<\?xml|<html|<!DOCTYPE|<svg)", "XML or HTML"),
 )
 """The first whose mark occurs in the text counts."""

@@ -9,7 +9,10 @@ INCOMPLETE = "INCOMPLETE"
 CODES = {
     INCOMPLETE: ExitCode.INCOMPLETE,
     Verdict.INVALID.value: ExitCode.FINDINGS,
+    Verdict.DOWN.value: ExitCode.FINDINGS,
     Verdict.SLOW.value: ExitCode.FINDINGS,
+    Verdict.MISCONFIGURED.value: ExitCode.FINDINGS,
+    Verdict.INCONCLUSIVE.value: ExitCode.INCOMPLETE,
     Verdict.MEASURED.value: ExitCode.PASS,
     Verdict.PASS.value: ExitCode.PASS,
 }
@@ -21,6 +24,14 @@ REMEDIES = {
     FindingKind.ABOVE_LIMIT: "Check the unit, the amount of work and the clock; the limit itself is yours.",
     FindingKind.FAR_BELOW_LIMIT: "Give it enough work first (a larger problem); then look at the placement of "
     "ranks, the library, clocks and transport: seatrial placement, nodes and link --transports.",
+    FindingKind.GPU_BELOW_PEERS: "Run it three times on this node, and judge the outputs together (seatrial judge "
+    "FILE...): only a low number that returns is a finding. Then look at its clocks, power and link (nvidia-smi -q).",
+    FindingKind.DIAGNOSTIC_FAILED: "Drain the node, and follow the text of the diagnostic; keep its output for the "
+    "vendor (nvidia-bug-report.sh).",
+    FindingKind.DIAGNOSTIC_SETTING: "Correct the setting that the text names, and run the diagnostic again: the "
+    "hardware is not at fault.",
+    FindingKind.DIAGNOSTIC_SKIPPED: "Find out why they were skipped (the text of the diagnostic, other programs on the "
+    "GPU, an unsupported model), and run it again: a test that did not run shows nothing.",
     FindingKind.RESIDUAL_FAILED: "The result is wrong: look for faulty memory or processors (run it on each node "
     "alone), and for an unsuitable build of the libraries.",
     FindingKind.RESIDUAL_MISSING: "Run it again with its own check enabled.",

@@ -8,6 +8,8 @@ import msgspec
 from seatrial.benchmarks import gates, generic
 from seatrial.benchmarks.catalogue import BENCHMARKS, benchmark_named, detected, values_of
 from seatrial.benchmarks.declaration import PAIR, Benchmark
+from seatrial.benchmarks.gpu_rates import HOST, PEER
+from seatrial.benchmarks.nccl_tests import BUS
 from seatrial.benchmarks.reading import plain
 from seatrial.failures.start_failure import explain
 from seatrial.judgement.benchmark_findings import CODES, INCOMPLETE, breach_finding, word_of_output
@@ -15,6 +17,7 @@ from seatrial.judgement.job import Job, job_of, with_carrying_ports
 from seatrial.judgement.outcome import failure_of
 from seatrial.judgement.past import past_of_figure, slower_benchmark
 from seatrial.judgement.rank_notes import first_ranks
+from seatrial.limits.gpus import host_term, peer_term
 from seatrial.limits.path import path_limit
 from seatrial.limits.peak import compute_peaks
 from seatrial.model import subject
@@ -196,7 +199,7 @@ def _given(recorded: RecordedRun) -> dict[str, float]:
 
 def limits_of_nodes(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
     """Metric -> the most that these nodes together can do, in base units; empty if that is unknown."""
-    return {**_peak(benchmark, facts), **_path(benchmark, facts)}
+    return {**_peak(benchmark, facts), **_path(benchmark, facts), **_gpus(benchmark, facts)}
 
 
 def _peak(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
@@ -218,6 +221,27 @@ def _path(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, flo
     limit = path_limit(*facts.values()) if names and len(facts) == PAIR else None
     finite = isinstance(limit, Limit) and math.isfinite(limit.gate_bytes_per_s)
     return dict.fromkeys(names, limit.gate_bytes_per_s) if finite and isinstance(limit, Limit) else {}
+
+
+def _gpus(benchmark: Benchmark, facts: Mapping[str, NodeFacts]) -> dict[str, float]:
+    """Bytes per second of the best GPU's PCIe link and of its NVLinks; nothing where those of one GPU are not known.
+
+    Of collectives between the GPUs of one node the NVLinks are the links; between two nodes their ports are.
+    """
+    metrics = {metric.name for metric in benchmark.metrics}
+    every = [(gpu, node) for node, known in facts.items() for gpu in known.gpus]
+    host = [host_term(gpu, node) for gpu, node in every]
+    peer = [peer_term(gpu, node) for gpu, node in every]
+    limits = {
+        name: max(term.bytes_per_s for term in terms if term)
+        for name, terms in ((HOST, host), (PEER, peer), (BUS, peer if len(facts) == 1 else []))
+        if name in metrics and terms and all(terms)
+    }
+    if BUS in metrics and len(facts) == PAIR:
+        limit = path_limit(*facts.values())
+        if isinstance(limit, Limit) and math.isfinite(limit.gate_bytes_per_s):
+            limits[BUS] = limit.gate_bytes_per_s
+    return limits
 
 
 def _at_maximum(peak: ComputePeak | NoLimit) -> float:

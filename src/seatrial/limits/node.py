@@ -1,6 +1,7 @@
 """Every limit inside one node: memory, sockets, the PCIe links and ports of each device, all rails together."""
 
 from seatrial.limits.ethernet import tcp_payload_term
+from seatrial.limits.gpus import gpu_limits
 from seatrial.limits.memory import memory_limits, socket_limits
 from seatrial.limits.pcie_path import MemoryAccess, link_rates, pcie_terms
 from seatrial.limits.peak import compute_peaks
@@ -81,7 +82,7 @@ MEASURED = (PciKind.NETWORK, PciKind.GPU, PciKind.NVME)
 
 
 def node_limits(facts: NodeFacts) -> tuple[Limit | NoLimit | ComputePeak, ...]:
-    """Memory of each package, socket to socket, each device to the root, all rails together, floating point.
+    """Memory of each package, socket to socket, each device to the root, all rails together, GPUs, floating point.
 
     Bytes per second and one direction, memory's aside, which is both together.
     """
@@ -92,6 +93,7 @@ def node_limits(facts: NodeFacts) -> tuple[Limit | NoLimit | ComputePeak, ...]:
         *socket_limits(facts),
         *(device_limit(device, of) for device in devices),
         *_rails(devices, of),
+        *gpu_limits(facts),
         *compute_peaks(facts),
     )
 

@@ -1,6 +1,7 @@
 """What a benchmark's output says: numbers with their lines, evidence of work, what is missing, and what is wrong."""
 
 import enum
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -34,6 +35,8 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """Describes the result, such as a residual, which gates check: a change of it is not a change of speed."""
     of_path: bool = False
     """A rate in one direction of a path between two nodes, so the limit of that path is its limit."""
+    most: Callable[[Mapping[str, Label], float], float | None] | None = None
+    """The limit of a number with these labels, from the rate of the links of a node; None: that rate is the limit."""
     least_share: float = 0.0
     """Share of its limit below which the best value is SLOW; 0: a small one shows no fault."""
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from seatrial.model.gpu import Gpu
 from seatrial.model.hardware import MemoryFacts, PciDevice, ProcessorFacts, Topology
 from seatrial.model.hca import Hca
 from seatrial.model.system import KernelFacts, SoftwareFacts, SystemFacts
@@ -68,6 +69,8 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     """InfiniBand, Omni-Path and RoCE devices, sorted by name."""
     pci: tuple[PciDevice, ...] = ()
     """Network, GPU and NVMe devices, sorted by address."""
+    gpus: tuple[Gpu, ...] = ()
+    """GPUs as their drivers' programs describe them, sorted by address."""
     topology: Topology = Topology()
     processor: ProcessorFacts = ProcessorFacts()
     memory: MemoryFacts = MemoryFacts()

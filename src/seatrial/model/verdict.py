@@ -168,7 +168,19 @@ class FindingKind(enum.StrEnum):
     MPI_BUILD_DIFFERS = "mpi-build-differs", FACT, "MPI build differs"
     MPI_SETTINGS_DIFFER = "mpi-settings-differ", FACT, "MPI settings differ"
 
+    GPU_FAULT = "gpu-fault", FACT, "a GPU reports a fault"
+    GPU_MISSING = "gpu-missing", FACT, "a GPU is missing"
+    GPU_LINK_DEGRADED = "gpu-link-degraded", FACT, "PCIe link of a GPU is below its capability under load"
+    NVLINK_DOWN = "nvlink-down", FACT, "NVLinks are inactive"
+    GPU_SLOWED = "gpu-slowed", FACT, "heat or hardware lowers the clock of a GPU"
+    GPU_PATH_DIFFERS = "gpu-path-differs", FACT, "GPU and adapter are elsewhere than on its peers"
+    GPU_PERSISTENCE_OFF = "gpu-persistence-off", FACT, "persistence mode of GPUs is off"
+    GPU_SETTINGS_DIFFER = "gpu-settings-differ", FACT, "settings of GPUs differ"
+    GPU_SOFTWARE_DIFFERS = "gpu-software-differs", FACT, "driver or firmware of GPUs differs"
+
     # Worth knowing of facts, and no fault.
+    GPU_ADAPTER_APART = "gpu-adapter-apart", Verdict.NOTE, "GPUs and adapters are not below one switch"
+    IOMMU_TRANSLATES = "iommu-translates", Verdict.NOTE, "the IOMMU translates what GPUs and adapters exchange"
     SOCKETS_DIFFER = "sockets-differ", Verdict.NOTE, "one processor is hotter than the other"
     FAN_SILENT = "fan-silent", Verdict.NOTE, "a fan does not turn or is not connected"
     TURBO_DISABLED = "turbo-disabled", Verdict.NOTE, "turbo is off, and no peer has it"
@@ -211,6 +223,12 @@ class FindingKind(enum.StrEnum):
     OUTPUT_TRUNCATED = "output-truncated", INVALID, "is cut off", "benchmarks"
     MESH_DIFFERS = "mesh-differs", INVALID, "has another mesh or decomposition", "benchmarks"
     WORK_DIFFERS = "work-differs", INVALID, "did other work than the rest of the curve", "benchmarks"
+    GPU_BELOW_PEERS = (
+        "gpu-below-peers", Verdict.INCONCLUSIVE, "has a GPU that is slower than its others, in one run", "benchmarks"
+    )  # fmt: skip
+    DIAGNOSTIC_FAILED = "diagnostic-failed", DOWN, "has a GPU that fails its diagnostic", "benchmarks"
+    DIAGNOSTIC_SETTING = "diagnostic-setting", FACT, "has a setting that the diagnostic rejects", "benchmarks"
+    DIAGNOSTIC_SKIPPED = "diagnostic-skipped", Verdict.INCONCLUSIVE, "left out tests of the diagnostic", "benchmarks"
     FAR_BELOW_LIMIT = "far-below-limit", SLOW, "is far below its limit", "benchmarks"
     BIMODAL = "bimodal-point", UNSTABLE, "has runs of two kinds", "benchmarks"
     SLOWER_WITH_MORE = "slower-with-more", SLOW, "is slower than a smaller size", "benchmarks"

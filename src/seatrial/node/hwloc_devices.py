@@ -18,8 +18,32 @@ from seatrial.node.processor_sets import masked
 DOCTYPE = re.compile(r"""<!DOCTYPE\s+topology\s+SYSTEM\s+(?:"[\w.]*"|'[\w.]*')\s*>""")
 """The only one that hwloc writes. A declaration with more in it could define entities that grow without end."""
 
+MOST_CHARACTERS = 64 << 20
+"""Descriptions of the largest nodes have a few megabytes."""
+
 PLACES = {"Package": "Package", "Socket": "Package", "NUMANode": "NUMANode", "Node": "NUMANode", "Core": "Core"}
 """Types of objects in the versions 1, 2 and 3 of the format -> what we call them."""
+
+
+def xml_root(text: str, doctype: "re.Pattern[str]", what: str, remedy: str) -> ET.Element:
+    """The root element. `doctype`: the only declaration that `what` writes; one with more in it could define entities
+    that grow without end.
+
+    Raises FactsFormatError for text that is too long or not well-formed, and for any other declaration.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise FactsFormatError(
+            f"This XML has more than {MOST_CHARACTERS >> 20} MiB.", "Check that it is the right file."
+        )
+    declared = text.count("<!DOCTYPE")
+    if "<!ENTITY" in text or declared > 1 or declared != len(doctype.findall(text)):
+        raise FactsFormatError(
+            f"This XML declares more than {what}'s document type.", f"Entities are not accepted: {remedy}"
+        )
+    try:
+        return ET.fromstring(text)  # noqa: S314 - declarations are refused above
+    except (ET.ParseError, ValueError) as error:
+        raise FactsFormatError(f"This is not well-formed XML: {error}.", remedy[:1].upper() + remedy[1:]) from None
 
 
 def parse_hwloc(text: str) -> ET.Element:
@@ -28,18 +52,7 @@ def parse_hwloc(text: str) -> ET.Element:
     Raises FactsFormatError for text that is not well-formed, that declares entities or more than hwloc's document type,
     or whose root is another. Nothing outside the text is read.
     """
-    declared = text.count("<!DOCTYPE")
-    if "<!ENTITY" in text or declared > 1 or declared != len(DOCTYPE.findall(text)):
-        raise FactsFormatError(
-            "This XML declares more than hwloc's document type.",
-            "Entities are not accepted: export it again with `lstopo --of xml`.",
-        )
-    try:
-        root = ET.fromstring(text)  # noqa: S314 - declarations are refused above
-    except (ET.ParseError, ValueError) as error:
-        raise FactsFormatError(
-            f"This is not well-formed XML: {error}.", "Export it again with `lstopo --of xml`."
-        ) from None
+    root = xml_root(text, DOCTYPE, "hwloc", "export it again with `lstopo --of xml`.")
     if root.tag != "topology" or root.find("object") is None:
         raise FactsFormatError(
             f"This XML contains a {root.tag[:40]!r}, not an hwloc topology with its objects.",

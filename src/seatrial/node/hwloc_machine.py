@@ -10,7 +10,9 @@ from seatrial.model.hardware import ProcessorFacts, Topology
 from seatrial.model.system import Firmware, SystemFacts
 from seatrial.node.frame import whole_number
 from seatrial.node.frequencies import named_hz
+from seatrial.node.gpus import facts_from_smi, is_smi
 from seatrial.node.hwloc_devices import NOT_TOLD, PLACES, Devices, hwloc_devices, infos, parse_hwloc
+from seatrial.node.nccl_topology import facts_from_nccl, is_nccl_topology
 from seatrial.node.processor_sets import Numbers, masked
 from seatrial.node.topology import xml_topology
 
@@ -29,8 +31,12 @@ def facts_from_xml(text: str, name: str) -> NodeFacts:
     """The facts in an export of hwloc 1, 2 or 3, whose node is called `name` where the export has no name.
 
     Processors are those in the export: where it was made under a batch system, the job's. Raises FactsFormatError for
-    other text.
+    other text. The output of `nvidia-smi -q -x` and topology files of NCCL are XML of a machine, too.
     """
+    if is_smi(text):
+        return facts_from_smi(text, name)
+    if is_nccl_topology(text):
+        return facts_from_nccl(text, name)
     root = parse_hwloc(text)
     topology = xml_topology(text)
     says = _machine_infos(root)

@@ -7,6 +7,7 @@ import msgspec
 
 from seatrial.model.facts import NodeFacts
 from seatrial.node.frame import CLOSING, OPENING, Frame, parse_frame, whole_number, why_no_answer
+from seatrial.node.gpus import read_gpus
 from seatrial.node.hcas import read_hcas
 from seatrial.node.interfaces import read_interfaces
 from seatrial.node.memory import read_memory
@@ -27,6 +28,7 @@ Reader = Callable[[Frame], tuple[Any, dict[str, str]]]
 GROUPS: Mapping[str, Reader] = {
     "hcas": read_hcas,
     "pci": read_pci,
+    "gpus": read_gpus,
     "topology": read_topology,
     "processor": read_processor,
     "memory": read_memory,

@@ -13,16 +13,17 @@ from seatrial.files.inputs import ALL_FACTS_BYTES, Allowance, TooMuch, as_text, 
 from seatrial.model.errors import SeatrialError
 from seatrial.model.facts import NodeFacts
 from seatrial.node.frame import OPENING
+from seatrial.node.gpus import facts_from_smi, is_smi
 from seatrial.node.hwloc_machine import facts_from_xml
 from seatrial.node.node import parse_facts
 from seatrial.recordings.command_text import commands_in, facts_from_text, is_translated
 from seatrial.recordings.tarballs import beginning, whole
 
 MOST_FILES = 100_000
-COMMANDS = "lscpu|dmidecode|lstopo|hwloc|topology|topo|facts"
+COMMANDS = "lscpu|dmidecode|nvidia-smi|smi|lstopo|hwloc|topology|topo|facts"
 ENDINGS = re.compile(rf"(?:[-_.](?:{COMMANDS})|\.(?:xml|txt|out|log|gz|bz2|xz)){{1,9}}$", re.IGNORECASE)
 BEGINNINGS = re.compile(rf"^(?:{COMMANDS})(?:[-_.]|$)", re.IGNORECASE)
-XML_OPENINGS = ("<?xml", "<!DOCTYPE topology", "<topology")
+XML_OPENINGS = ("<?xml", "<!DOCTYPE topology", "<topology", "<nvidia_smi_log")
 NAMELESS = re.compile(r"(?:localhost|unknown|\(none\)|)(?:\.|$)")
 
 
@@ -72,7 +73,7 @@ def _described(path: Path, top: Path) -> frozenset[str]:
     except SeatrialError:
         return frozenset()
     if first.startswith(XML_OPENINGS):
-        return frozenset({"XML"} if "<topology" in first else ())
+        return frozenset({"GPUs"} if is_smi(first) else {"XML"} if "<topology" in first else ())
     if first.startswith(OPENING):
         return frozenset({"stream"})
     return commands_in(first) or frozenset({"lscpu"} if is_translated(first) else ())
@@ -111,6 +112,10 @@ def facts_of_texts(name: str, texts: Sequence[str]) -> NodeFacts:
     stream = next((text for text in texts if text.lstrip().startswith(OPENING)), None)
     if stream is not None:
         return parse_facts(stream.lstrip())
+    of_gpus = [text for text in texts if is_smi(text)]
+    if of_gpus and len(of_gpus) < len(texts):
+        facts = facts_of_texts(name, [text for text in texts if text not in of_gpus])
+        return msgspec.structs.replace(facts, gpus=facts_from_smi(of_gpus[0], name).gpus)
     exports = [text for text in texts if text.lstrip().startswith(XML_OPENINGS)]
     printed = [text for text in texts if text not in exports]
     if not exports:

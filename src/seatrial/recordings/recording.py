@@ -115,7 +115,7 @@ def form_of(path: Path) -> Form:
         return Form.STREAM
     if is_ttar(words):
         return Form.TTAR
-    if words.startswith((b"<?xml", b"<!DOCTYPE topology", b"<topology")):
+    if words.startswith((b"<?xml", b"<!DOCTYPE topology", b"<topology", b"<nvidia_smi_log", b"<system ", b"<!--")):
         return Form.XML
     if words.startswith(b"{"):
         return Form.JSON

@@ -8,13 +8,14 @@ import msgspec
 
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.gpu_peers import PEERS
+from seatrial.benchmarks.gpu_rates import GPU
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
 from seatrial.model import units
 from seatrial.model.benchmark import Better, Evidence, Label, Output, Result
 from seatrial.model.subject import output as output_subject
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count
-from seatrial.render.headline import sentence_of
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Findings, Items, Lines, Report, Table, columns
 
@@ -95,14 +96,14 @@ def output_sentence(
         share = main_share(benchmark, output, limits or {}) if benchmark else ""
         if benchmark and share and kinds.keys() == {FindingKind.FAR_BELOW_LIMIT}:
             return f"{title} {main_number(benchmark, output)}{share}: {FindingKind.FAR_BELOW_LIMIT}"
-        if len(findings) == 1:
-            return sentence_of(findings)
-        first = findings[0].brief
-        return f"{file}: {first}; {count(len(findings), 'finding')} of {count(len(kinds), 'gate')}"
+        more = f"; {count(len(findings), 'finding')} of {count(len(kinds), 'gate')}" if len(findings) > 1 else ""
+        return f"{file}: {findings[0].brief}{more}"
     number = main_number(benchmark, output) if benchmark else ""
     of = main_share(benchmark, output, limits or {}) if benchmark else ""
     nothing = "" if output.references else NOTHING
-    return f"{title} {number or count(len(output.results), 'number')}{of}{nothing}"
+    gpus = {result.labels[GPU] for result in output.results if GPU in result.labels}
+    alike = f"; {count(len(gpus), 'GPU')} alike" if PEERS in output.references else ""
+    return f"{title} {number or count(len(output.results), 'number')}{of}{alike}{nothing}"
 
 
 def main_number(benchmark: Benchmark, output: Output) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Finding
 from seatrial.rules.base import Readings, Rule, findings_of, one_place_per_host
+from seatrial.rules.gpus import GPU_NOTES, GPUS
 from seatrial.rules.hardware import HARDWARE, HARDWARE_NOTES, KERNEL_LOG, PCIE_ERRORS
 from seatrial.rules.kernel import KERNEL
 from seatrial.rules.memory import MEMORY, MEMORY_ERRORS
@@ -18,11 +19,11 @@ from seatrial.rules.processors import PROCESSOR_NOTES, PROCESSORS, THROTTLED
 from seatrial.rules.ranks import RANKS
 from seatrial.rules.software import SOFTWARE, SOFTWARE_NOTES
 
-TABLES = (PCIE, NETWORK, HARDWARE, PROCESSORS, MEMORY, MOUNTS, RANKS, KERNEL, SOFTWARE)
+TABLES = (PCIE, GPUS, NETWORK, HARDWARE, PROCESSORS, MEMORY, MOUNTS, RANKS, KERNEL, SOFTWARE)
 
 RULES: tuple[Rule, ...] = tuple(sorted((rule for table in TABLES for rule in table), key=lambda rule: rule.order))
 
-NOTES: tuple[Rule, ...] = (*HARDWARE_NOTES, *PROCESSOR_NOTES, *SOFTWARE_NOTES, *NETWORK_NOTES)
+NOTES: tuple[Rule, ...] = (*HARDWARE_NOTES, *GPU_NOTES, *PROCESSOR_NOTES, *SOFTWARE_NOTES, *NETWORK_NOTES)
 """What is worth knowing of a machine and no fault by itself."""
 
 READ_TWICE = (RISING_COUNTERS, MEMORY_ERRORS, THROTTLED, PCIE_ERRORS, KERNEL_LOG)

@@ -140,7 +140,33 @@ def logged_errors(readings: Readings) -> Iterator[Violation]:
                 )
                 clause = f"{kind}: {often}, the last: {latest.kernel_log_last.get(kind, '')!r}"
                 brief = f"{kind}, {count(more or lines, 'line')} in the kernel's log"
-                yield Violation(node=node, clause=clause, key=kind, details=(lines, more), brief=brief)
+                remedy = xid_remedy(latest.kernel_log_last.get(kind, ""))
+                yield Violation(node=node, clause=clause, key=kind, details=(lines, more), brief=brief, remedy=remedy)
+
+
+XID = re.compile(r"NVRM: Xid \([^)]{1,60}\): (\d{1,4})\b")
+XID_CLASSES = {
+    (13, 31, 43, 45): "the program made an error (an illegal address or instruction), or was ended: look at the job "
+    "first; if it returns with other programs on one GPU, test that GPU",
+    (48, 92, 94, 95): "the memory had an error that ECC did not correct, or many that it did: drain the node and reset "
+    "the GPU",
+    (63, 64): "a memory row is replaced by a spare one: reset the GPU when it is free; after Xid 64 replace it",
+    (74,): "an NVLink failed: look at the fabric manager and at the other GPU of the link, reset all GPUs of the node",
+    (79,): "the GPU has fallen off the bus: look at power, heat and seat of the card, restart, then try another slot",
+    (61, 62, 69, 109, 119, 120): "the GPU or its system processor (GSP) does not answer: reset the GPU or restart the "
+    "node; if it returns, update driver and firmware, then replace the GPU",
+    (140, 143, 144, 145, 146, 147, 148, 149, 150): "an uncorrected error of memory or NVLink: drain the node, reset "
+    "the GPU, and ask the vendor if it returns",
+}
+"""Numbers of NVIDIA's Xid errors (docs.nvidia.com/deploy/xid-errors) -> what they mean and what to do."""
+
+
+def xid_remedy(line: str) -> str:
+    """What the Xid in a line of the kernel's log means; empty for a line without one and for other numbers."""
+    match = XID.search(line)
+    number = int(match[1]) if match else 0
+    meaning = next((meaning for numbers, meaning in XID_CLASSES.items() if number in numbers), "")
+    return f"Xid {number}: {meaning}." if meaning else ""
 
 
 def reads_log(facts: NodeFacts) -> bool:

@@ -33,6 +33,8 @@ EFFICIENCY = 0.37
 MOST_DEGREES = 15
 """Real fleets have heavier tails than a normal distribution, however many nodes they have."""
 POWER_DEVIATIONS = 1.645
+HIDDEN_EFFECTS = 5.0
+"""A scatter that hides a loss of more than this many practical effects leaves the fleet undecided."""
 FEWEST_RUNS = 3
 """Fewer runs cannot confirm that a low value was not a single bad run."""
 FEWEST_NODES = 3

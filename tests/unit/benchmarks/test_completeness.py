@@ -11,8 +11,9 @@ from seatrial.benchmarks.catalogue import BENCHMARKS, detected, parse_as, parse_
 from seatrial.model.errors import UsageError
 from tests.support.benchmark_outputs import OUTPUTS, hpl, openfoam, osu, stream
 from tests.support.format_variants import VARIANTS
+from tests.support.gpu_outputs import GPU_OUTPUTS
 
-CASES = [(name, made) for forms in (OUTPUTS, VARIANTS) for name, texts in forms.items() for made in texts]
+CASES = [(name, made) for forms in (OUTPUTS, VARIANTS, GPU_OUTPUTS) for name, texts in forms.items() for made in texts]
 WILD = ("nan", "-inf", "1e999", "1e-320", "9" * 400, "\n", "٣", "²", "1_000", "1.2.3", "-1", "{", "\0", "= ", ".")
 """What numbers are not."""
 MOST_PREFIXES = 300

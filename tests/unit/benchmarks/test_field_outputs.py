@@ -165,7 +165,7 @@ Switch: 0x0c42a10300a0b2c4 leaf1:
 @pytest.mark.parametrize(
     ("text", "name", "instead"),
     [
-        (NCCL, "nccl-tests", "node,run,value"),
+        (NCCL, "nccl-tests", "--benchmark nccl-tests"),
         (IBLINKINFO, "iblinkinfo", "fabric check"),
         (outputs.babelstream(), "BabelStream", "--benchmark babelstream"),
         (outputs.hpl_mxp(), "HPL-MxP", "--benchmark hpl-mxp"),

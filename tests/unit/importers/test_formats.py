@@ -23,7 +23,7 @@ def test_no_other_place_lists_the_formats() -> None:
 
 
 def test_only_some_formats_come_as_a_folder() -> None:
-    with pytest.raises(UsageError, match=r"one file.*Formats for folders: osu, linktest"):
+    with pytest.raises(UsageError, match=r"one file.*Formats for folders: nccl, osu, linktest"):
         read_matrix_files({"a": "1"}, "csv")
 
 

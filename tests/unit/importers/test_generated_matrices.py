@@ -12,7 +12,7 @@ NO_LATENCY = {"mpigraph", "linktest"}
 
 
 def test_every_format_that_is_read_is_generated() -> None:
-    assert set(FORMATS) == set(READ)
+    assert set(FORMATS) == set(READ) - {"nccl"}, "which prints one number of two decimals for both directions"
 
 
 @pytest.mark.parametrize("chosen", ["auto", "named"])

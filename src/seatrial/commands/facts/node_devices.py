@@ -6,6 +6,7 @@ from seatrial.drift.fact_words import lane_speed
 from seatrial.limits.pcie import state_of
 from seatrial.model import units
 from seatrial.model.facts import NetworkInterface, NodeFacts
+from seatrial.model.gpu import Gpu
 from seatrial.model.hardware import PciDevice, PciHop, PciKind
 from seatrial.model.hca import Hca, Port
 from seatrial.model.words import count
@@ -33,6 +34,8 @@ def devices(facts: NodeFacts) -> Iterator[Row]:
         if device.address not in shown and device.kind in (PciKind.GPU, PciKind.NVME, PciKind.NETWORK):
             yield device_name(device), _device(device)
             yield from _path(device)
+    for gpu in facts.gpus:
+        yield gpu.label, _gpu(gpu)
 
 
 def device_name(device: PciDevice) -> str:
@@ -112,6 +115,31 @@ def _device(device: PciDevice) -> str:
         f"driver {device.driver}" if device.driver else "",
         f"NUMA node {device.numa_node}" if device.numa_node is not None else "",
         "virtual function" if device.virtual_function else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _gpu(gpu: Gpu) -> str:
+    """The GPU in the words of its driver: model, versions, memory, link, power, clocks, and what is unusual."""
+    up = sum(rate > 0 for rate in gpu.nvlinks)
+    flags = (("persistence mode", gpu.persistence), ("ECC", gpu.ecc), ("MIG", gpu.mig))
+    link = f"PCIe generation {gpu.link_generation} x{gpu.link_width}" if gpu.link_generation and gpu.link_width else ""
+    most = gpu.link_generation_max and gpu.link_width_max
+    parts = [
+        gpu.name,
+        gpu.address,
+        f"driver {gpu.driver}" if gpu.driver else "",
+        f"VBIOS {gpu.vbios}" if gpu.vbios else "",
+        units.size(gpu.memory_bytes) if gpu.memory_bytes else "",
+        link + (f" of {gpu.link_generation_max} x{gpu.link_width_max}" if link and most else ""),
+        f"{up} of {count(len(gpu.nvlinks), 'NVLink')} active" if gpu.nvlinks else "",
+        f"power limit {gpu.power_limit_w:.0f} W" if gpu.power_limit_w else "",
+        *(f"{name} {'on' if flag else 'off'}" for name, flag in flags if flag is not None),
+        f"slowed: {', '.join(gpu.slowdowns)}" if gpu.slowdowns else "",
+        count(gpu.uncorrected_errors, "uncorrected memory error") if gpu.uncorrected_errors else "",
+        f"adapters {', '.join(f'{name} {path}' for name, path in gpu.paths.items() if not name.startswith('GPU'))}"
+        if any(not name.startswith("GPU") for name in gpu.paths)
+        else "",
     ]
     return ", ".join(filter(None, parts))
 

@@ -1,5 +1,6 @@
 """A node in about a dozen lines, and nodes that are alike as one. Nothing is judged."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -48,7 +49,10 @@ def _rows(facts: NodeFacts) -> Iterator[Row]:
         yield "adapters", some(ports, MOST_NAMES)
     if interfaces := used_interfaces(facts):
         yield "interfaces", some([interface_text(interface) for interface in interfaces], MOST_NAMES)
+    yield from _gpus(facts)
     for kind, label in DEVICES:
+        if kind is PciKind.GPU and facts.gpus:
+            continue
         if names := [node_devices.device_name(device) for device in facts.pci if device.kind is kind]:
             yield label, f"{len(names)}: {some(names, MOST_NAMES)}"
     yield from _labelled(node_settings.kernel(facts), "kernel")
@@ -62,6 +66,14 @@ def _rows(facts: NodeFacts) -> Iterator[Row]:
         yield "mounts", some([f"{mount.path} ({mount.kind})" for mount in mounts], MOST_NAMES)
     if facts.absent:
         yield "not read", count(len(facts.absent), "fact")
+
+
+def _gpus(facts: NodeFacts) -> Iterator[Row]:
+    """`8 × NVIDIA H100, driver 550.54.15`: the models that the driver lists."""
+    if facts.gpus:
+        models = [f"{number} × {name or 'unnamed'}" for name, number in Counter(gpu.name for gpu in facts.gpus).items()]
+        drivers = dict.fromkeys(gpu.driver for gpu in facts.gpus if gpu.driver)
+        yield "GPUs", ", ".join((*models, *(f"driver {driver}" for driver in drivers)))
 
 
 def _software(facts: NodeFacts) -> Iterator[Row]:

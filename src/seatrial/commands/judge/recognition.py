@@ -18,8 +18,10 @@ from seatrial.importers.fields import pieces
 from seatrial.importers.fleets import OUTPUT_NAME
 from seatrial.importers.formats import FORMATS
 from seatrial.importers.linktest import LIST
+from seatrial.importers.nccl_tests import is_nccl_folder
 from seatrial.importers.osu import pairs_of_names, size_tables
 from seatrial.importers.other_outputs import (
+    JSON_TEXT,
     UTF8_MARK,
     recognised,
     refusal_of_folder,
@@ -124,7 +126,7 @@ def _size_of(text: str, name: str) -> Label | None:
 
 def _kind_of_folder(texts: Mapping[str, str]) -> Kind:
     """Pairs where each file, or a heading in it, names two nodes; else outputs of one benchmark, by node."""
-    if LIST in texts or _has_pairs(texts):
+    if LIST in texts or is_nccl_folder(texts) or _has_pairs(texts):
         return Kind.PAIRS
     if any(catalogue.detected(text) for text in texts.values()):
         _refuse_configurations(texts)
@@ -146,7 +148,7 @@ def _has_pairs(texts: Mapping[str, str]) -> bool:
 def _is_pairs(beginning: bytes) -> bool:
     """Whether a file begins as a table of pairs of nodes does, in one of its formats."""
     text = beginning.decode("utf-8", errors="replace")
-    if any(FORMATS[name].fits(text) for name in ("mpigraph", "linktest")):
+    if any(FORMATS[name].fits(text) for name in ("nccl", "mpigraph", "linktest")):
         return True
     if FORMATS["osu"].fits(text):
         return len({table.pair for table in size_tables(text, "the file") if table.pair}) > 1
@@ -173,7 +175,7 @@ def _kinds_of_text(text: str) -> tuple[Kind, ...]:
     try:
         kinds = _kinds_of_columns(text)
     except UsageError as error:
-        if (other := recognised(text)) is not None and not _is_json(text):
+        if (other := recognised(text)) is not None and other.name != JSON_TEXT:
             raise UsageError(
                 f"This looks like {other.name}, which seatrial judge does not read.", other.remedy
             ) from error

@@ -39,6 +39,7 @@ from tests.support.facts_examples import (
 )
 from tests.support.facts_examples import settings as kernel_settings
 from tests.support.golden import check_page
+from tests.support.gpu_machines import gpus
 from tests.support.json_objects import parsed
 from tests.support.paths import DATA
 from tests.support.reports import facts_json, facts_text
@@ -93,6 +94,11 @@ def test_nodes_stand_in_natural_order_and_a_broken_stream_is_said() -> None:
     assert "n[9-10]  2 nodes" in lines
     nothing = as_text(facts_report({}, exit_code=ExitCode.INCOMPLETE))
     assert nothing == "INCOMPLETE  no node's facts were read\n"
+
+
+def test_gpus_have_a_line_of_their_own() -> None:
+    text = summary_text({"n1": server(gpus=gpus(number=8))})
+    assert "GPUs        8 × NVIDIA H100, driver 550.54.15" in text
 
 
 def summary_text(facts: dict[str, NodeFacts]) -> str:

@@ -13,12 +13,10 @@ from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
 from seatrial.model.verdict import Verdict, worst
-from seatrial.statistics.fleets import EFFECT, FleetResult, NodeRuns, judge_fleet
+from seatrial.statistics.fleets import EFFECT, HIDDEN_EFFECTS, FleetResult, NodeRuns, judge_fleet
 
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.SLOW: ExitCode.FINDINGS, Verdict.UNSTABLE: ExitCode.FINDINGS}
 """Any other verdict names nothing and is not a PASS."""
-HIDDEN_EFFECTS = 5.0
-"""A scatter that hides a loss of more than this many practical effects leaves the fleet undecided."""
 
 
 class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,25 +1,34 @@
-"""The values of nodes from the outputs of one benchmark, a file for each run; those that do not pass have none."""
+"""The values of nodes from the outputs of one benchmark, a file for each run; those that do not pass have none.
+
+Outputs with numbers of single GPUs give a value for each GPU, which is a part of its node.
+"""
 
 import math
 import re
+import statistics
 from collections.abc import Mapping
 from pathlib import PurePath
 
 from seatrial.benchmarks.catalogue import parse_auto
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
-from seatrial.importers.fleets import OUTPUT_NAME, FleetTable, one_stratum
+from seatrial.benchmarks.gpu_peers import Condition, metric_of, values_of_gpus
+from seatrial.importers.fleets import OUTPUT_NAME, FleetTable, Stratum, aligned, one_stratum
 from seatrial.model.benchmark import Better, Output
 from seatrial.model.errors import UsageError
 
+RUN = r"(?:(?:run|iter|rep|try)[-_]?)?(?P<run>\d{1,6})"
+"""Number of a run behind the name of the benchmark in the name of a file."""
+
 
 def table_of_outputs(texts: Mapping[str, str], column: str = "") -> FleetTable | None:
-    """The best value of each output, by its node; None where no text is of a known benchmark.
+    """The best value of each output, by its node, or by its GPUs; None where no text is of a known benchmark.
 
     The node is what the file's name has before or after that of the benchmark. `column`: a label of the main metric,
     such as Copy of STREAM. Raises UsageError where the outputs are of several benchmarks.
     """
     runs: dict[str, list[tuple[int, float]]] = {}
+    of_gpus: dict[Condition, dict[tuple[str, int], list[tuple[int, float]]]] = {}
     left_out: list[str] = []
     first: Benchmark | None = None
     for name, text in texts.items():
@@ -33,20 +42,50 @@ def table_of_outputs(texts: Mapping[str, str], column: str = "") -> FleetTable |
         if benchmark is not first:
             raise UsageError(f"{name} is of {benchmark.name}, other files are of {first.name}.", "Give one of them.")
         node, number = _node_and_run(name, benchmark.name)
-        why, value = _value(benchmark, judge(benchmark, output), column)
+        output = judge(benchmark, output)
+        why, value = _value(benchmark, output, column)
         left_out += [f"{name} ({why})"] if why else []
         runs.setdefault(node, []).append((number, value))
+        for condition, gpus in values_of_gpus(benchmark, output).items() if not why else ():
+            for gpu, values in gpus.items():
+                subjects = of_gpus.setdefault(condition, {})
+                subjects.setdefault((node, gpu), []).append((number, statistics.median(values)))
     if first is None:
         return None
-    values = {node: [value for _, value in sorted(of_node, key=lambda run: run[0])] for node, of_node in runs.items()}
-    return one_stratum(values, sense=first.main.sense, left_out=tuple(left_out))
+    if of_gpus:
+        return _table_of_gpus(first, of_gpus, column, tuple(left_out))
+    fleet = {node: [value for _, value in sorted(of_node, key=lambda run: run[0])] for node, of_node in runs.items()}
+    return one_stratum(fleet, sense=first.main.sense, left_out=tuple(left_out))
+
+
+def _table_of_gpus(
+    benchmark: Benchmark,
+    of_gpus: Mapping[Condition, Mapping[tuple[str, int], list[tuple[int, float]]]],
+    column: str,
+    left_out: tuple[str, ...],
+) -> FleetTable:
+    """A stratum for each condition, with each GPU as a part of its node."""
+    strata = []
+    parts: dict[str, tuple[str, str]] = {}
+    for condition, subjects in of_gpus.items():
+        metric = metric_of(benchmark, condition)
+        if column and column.lower() not in {text.lower() for _, text in condition}:
+            continue
+        parts |= {f"{node} GPU {gpu}": (node, f"GPU {gpu}") for node, gpu in subjects}
+        runs = {f"{node} GPU {gpu}": values for (node, gpu), values in subjects.items()}
+        strata.append(Stratum(conditions=condition, unit=metric.unit, sense=metric.sense, with_gaps=aligned(runs)))
+    if not strata:
+        raise UsageError(f"No value of a GPU belongs to {column!r}.", "Leave --column out.")
+    return FleetTable(strata=tuple(strata), parts=parts, left_out=left_out)
 
 
 def _node_and_run(name: str, benchmark: str) -> tuple[str, int]:
-    """`n3-stream.out`, `stream_n3.log` and `NODE-stream-1n-226-iter-1.out` to n3, and the number of the run."""
+    """`n3-stream.out`, `stream_n3.log`, `n3-stream-run2.log` and `NODE-stream-1n-226-iter-1.out` to node and run."""
     if match := OUTPUT_NAME.fullmatch(name):
         return match["node"], int(match["run"])
     stem = PurePath(name).stem
+    if match := re.fullmatch(rf"(?i)(.*[^-_.])[-_.]+{re.escape(benchmark)}[-_.]+{RUN}", stem):
+        return match[1], int(match["run"])
     return re.sub(rf"(?i)^{benchmark}[-_.]+|(?<![-_.])[-_.]+{benchmark}$", "", stem) or stem, 0
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from seatrial.commands.judge.fleet.coverage import expected_subjects, uneven_parts
 from seatrial.commands.judge.fleet.judge import (
-    HIDDEN_EFFECTS,
     FleetJudgement,
     judge_both_ways,
     judge_nodes,
@@ -27,7 +26,7 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import Sense
 from seatrial.model.verdict import Verdict
-from seatrial.statistics.fleets import EFFECT, FEWEST_NODES, FEWEST_RUNS, NodeRuns
+from seatrial.statistics.fleets import EFFECT, FEWEST_NODES, FEWEST_RUNS, HIDDEN_EFFECTS, NodeRuns
 
 
 class JudgedStratum(msgspec.Struct, frozen=True, kw_only=True):

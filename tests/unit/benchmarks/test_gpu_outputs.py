@@ -1,0 +1,246 @@
+"""Outputs of programs for GPUs: recorded ones with their numbers, forms of versions and launchers, failed runs."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from seatrial.benchmarks import gates
+from seatrial.benchmarks.catalogue import parse_auto
+from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
+from seatrial.model.benchmark import Output
+from seatrial.model.errors import UsageError
+from seatrial.model.number_text import number_of
+from tests.support import gpu_outputs as outputs
+from tests.support.paths import DATA
+
+FOLDER = DATA / "gpu"
+HOST = "host_bandwidth_bytes_per_s"
+NUMBERS: dict[str, tuple[str, dict[str, str | int], tuple[str, float], int]] = {
+    "superbench-nccl_allreduce.log": (
+        "nccl-tests", {"test": "all_reduce", "ranks": 8, "nodes": 1}, ("bus_bandwidth_bytes_per_s", 235.26e9), 174
+    ),
+    "superbench-nccl_alltoall.log": (
+        "nccl-tests", {"test": "not named", "ranks": 8}, ("bus_bandwidth_bytes_per_s", 226.16e9), 168
+    ),
+    "superbench-nvbandwidth_results.log": ("nvbandwidth", {"tests": 15, "waived": 17}, ("latency_s", 772.58e-9), 21),
+    "superbench-gpu_copy_bw_performance.log": ("gpu-copy", {}, ("local_bandwidth_bytes_per_s", 682.667e9), 57),
+    "superbench-rocm_memory_h2d_bw.log": ("hip-bus-bandwidth", {"memory": "pinned"}, (HOST, 25.3280e9), 46),
+    "superbench-cuda_memory_d2h_bw.log": ("cuda-bandwidth-test", {}, (HOST, 13.1e9), 81),
+    "gb10-level2-partial-skip.json": ("dcgm-diagnostic", {"tests": 3, "skipped": 2}, ("passed_tests", 0.0), 1),
+}  # fmt: skip
+"""File -> benchmark, evidence of work, a number that it prints, and how many numbers it has."""
+
+
+def judged(text: str, **limits: float) -> Output:
+    benchmark, output = parse_auto(text)
+    assert benchmark is not None
+    return gates.judge(benchmark, output, limits)
+
+
+def kinds(output: Output) -> set[str]:
+    return {breach.kind.value for breach in output.breaches}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_recorded_output_has_its_numbers(name: str) -> None:
+    benchmark, evidence, (metric, value), number = NUMBERS[name]
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    found, _ = parse_auto(text)
+    assert found is not None
+    assert found.name == benchmark
+    output = judged(text)
+    assert output.missing == ()
+    assert {key: output.work(key) for key in evidence} == evidence
+    assert value in output.values(metric)
+    assert len(output.results) == number
+    assert not {kind for kind in kinds(output) if not kind.startswith("diagnostic")}
+    for result in output.results:
+        assert not result.line or result.printed in text.splitlines()[result.line - 1]
+
+
+@pytest.mark.parametrize("prefix", ["0: ", "[1,0]<stdout>: ", "2026-11-23T17:00:01.123Z "])
+@pytest.mark.parametrize(
+    "made", [outputs.nccl, outputs.nccl_old, outputs.nvbandwidth, outputs.gpu_burn, outputs.rocm_bandwidth,
+             outputs.transferbench, outputs.cuda_bandwidth],
+)  # fmt: skip
+def test_launchers_and_terminals_change_nothing(made: Callable[[], str], prefix: str) -> None:
+    text = made()
+    plain = judged(text)
+    for changed in (
+        "".join(f"{prefix}{line}\n" for line in text.split("\n")[:-1]),
+        text.replace("\n", "\r\n"),
+        "".join(f"\x1b[1;32m{line}\x1b[0m\n" for line in text.split("\n")[:-1]),
+    ):
+        output = judged(changed)
+        assert [(each.value, each.labels) for each in output.results] == [
+            (each.value, each.labels) for each in plain.results
+        ]
+        assert word_of_output(output) == word_of_output(plain) in ("PASS", "MEASURED")
+
+
+class TestNccl:
+    def test_bus_bandwidth_is_the_factor_times_size_over_time(self) -> None:
+        output = judged(outputs.nccl("all_reduce", ("n1", "n2"), 4, most=40))
+        largest = [each for each in output.results if each.labels["bytes"] == 1 << 28]
+        rates = {(each.metric, each.labels["buffer"]): each.value for each in largest}
+        rate = (1 << 28) / (30e-6 + (1 << 28) / 40e9)
+        assert rates["algorithm_bandwidth_bytes_per_s", "out-of-place"] == pytest.approx(rate, rel=1e-3)
+        assert rates["bus_bandwidth_bytes_per_s", "in-place"] == pytest.approx(rate * 1.75, rel=1e-3)
+        assert (output.work("nodes"), output.work("ranks")) == (2, 8)
+
+    def test_a_bus_bandwidth_of_another_formula_is_invalid(self) -> None:
+        text = outputs.nccl("all_reduce").replace("all_reduce_perf", "all_gather_perf")
+        assert kinds(judged(text)) == {"numbers-disagree"}
+
+    def test_wrong_values_are_corrupt_data(self) -> None:
+        assert kinds(judged(outputs.nccl(failed=12))) == {"data-corrupt"}
+        assert kinds(judged(outputs.nccl(wrong="3"))) == {"data-corrupt"}
+        unchecked = judged(outputs.nccl(wrong="N/A"))
+        assert unchecked.breaches == ()
+        assert any("not compared" in note for note in unchecked.notes)
+
+    def test_the_largest_error_of_earlier_versions_is_no_count(self) -> None:
+        text = outputs.nccl(wrong="2e-07").replace("#wrong", " error")
+        assert judged(text).breaches == ()
+        assert kinds(judged(text.replace("values : 0 OK", "values : 4 FAILED"))) == {"data-corrupt"}
+
+    def test_copies_that_were_built_without_mpi_are_invalid(self) -> None:
+        alone = outputs.nccl("sendrecv", ("n1",), 1, announced=False)
+        in_turn = judged(alone * 4)
+        assert "ranks-differ" in kinds(in_turn)
+        mixed = "".join(line * 4 for line in alone.splitlines(keepends=True))
+        assert "ranks-differ" in kinds(judged(mixed))
+        assert word_of_output(judged(mixed)) == "INVALID"
+        announced = outputs.nccl("sendrecv", ("n1",), 1)
+        assert "ranks-differ" in kinds(judged("".join(line * 2 for line in announced.splitlines(keepends=True))))
+
+    def test_reduced_sizes_are_evidence(self) -> None:
+        text = outputs.nccl().replace(
+            "#\n# Using", "#\n# Reducing maxBytes to 268435456 due to memory limitation\n# Using"
+        )
+        output = judged(text)
+        assert output.work("largest_bytes") == 268435456
+        assert any("reduced" in note for note in output.notes)
+
+    def test_a_failing_start_is_incomplete_and_says_so(self) -> None:
+        head = outputs.nccl().partition("#       size")[0]
+        output = judged(
+            f"{head}n2: Test NCCL failure common.cu:1279 'remote process exited or there was a network error'\n"
+        )
+        assert word_of_output(output) == INCOMPLETE
+        assert kinds(output) == {"program-failed"}
+
+    def test_small_rates_that_round_to_nothing_are_no_zero_results(self) -> None:
+        output = judged(outputs.nccl(most=0.001, largest=1 << 20))
+        assert output.breaches == ()
+        assert judged(outputs.nccl(most=4.0).replace("  0.00 ", "  4.00 ")).results
+
+    @pytest.mark.parametrize(
+        ("test", "rate", "valid"),
+        [
+            ("all_reduce", 40, True),  # a tree or reduction in switches: twice what a ring of this limit reaches
+            ("all_reduce", 60, False),
+            ("all_gather", 80, True),
+            ("all_gather", 110, False),
+            ("sendrecv", 49, True),
+            ("sendrecv", 53, False),
+            ("alltoall", 24, True),
+            ("alltoall", 27, False),
+        ],
+    )
+    def test_a_bus_bandwidth_above_the_links_is_invalid_and_trees_are_not(
+        self, test: str, rate: float, *, valid: bool
+    ) -> None:
+        """Links of 50 GB/s between two nodes of four GPUs each."""
+        output = judged(outputs.nccl(test, most=rate), bus_bandwidth_bytes_per_s=50e9)
+        assert (output.breaches == ()) is valid
+        assert valid or kinds(output) == {"above-limit"}
+
+    def test_a_size_of_time_that_is_printed_with_two_digits_agrees(self) -> None:
+        text = outputs.nccl(most=1.05, largest=1 << 34)
+        row = next(line for line in text.splitlines() if line.split()[:1] == [str(1 << 34)])
+        time = row.split()[5]
+        assert judged(text.replace(time, f"{number_of(time):.1e}")).breaches == ()
+
+
+class TestParts:
+    @pytest.mark.parametrize("made", [outputs.nvbandwidth, outputs.gpu_burn])
+    def test_a_slow_gpu_is_named_and_not_proved_by_one_run(self, made: Callable[..., str]) -> None:
+        output = judged(made(0.7, gpus=8))
+        assert kinds(output) == {"gpu-below-peers"}
+        assert word_of_output(output) == "INCONCLUSIVE"
+        (breach,) = output.breaches
+        assert re.match(r"GPU [12] is 30 % worse", breach.reason)
+
+    @pytest.mark.parametrize("made", [outputs.nvbandwidth, outputs.gpu_burn])
+    def test_alike_gpus_pass_with_what_would_have_been_detected(self, made: Callable[..., str]) -> None:
+        output = judged(made(gpus=8))
+        assert word_of_output(output) == "PASS"
+        assert output.references == ("peers",)
+        assert any(re.match(r"Detectable: a GPU that is \d", note) for note in output.notes)
+
+    def test_few_gpus_are_compared_with_nothing(self) -> None:
+        assert word_of_output(judged(outputs.gpu_burn(gpus=2))) == "MEASURED"
+
+    def test_gpu_burn_counts_errors_and_calls_a_gpu_faulty(self) -> None:
+        output = judged(outputs.gpu_burn(errors=12))
+        assert kinds(output) == {"data-corrupt"}
+        assert [breach.reason[:5] for breach in output.breaches] == ["GPU 2", "GPU 2"]
+
+
+class TestNvbandwidth:
+    def test_a_sum_that_is_not_that_of_the_numbers_is_invalid(self) -> None:
+        text = outputs.nvbandwidth().replace("SUM host_to_device_memcpy_ce 2", "SUM host_to_device_memcpy_ce 3")
+        assert kinds(judged(text)) == {"numbers-disagree"}
+
+    def test_an_error_of_a_test_is_reported(self) -> None:
+        assert kinds(judged(outputs.nvbandwidth_json("Error"))) == {"program-failed"}
+
+    def test_peers_of_a_write_are_in_the_direction_of_the_data(self) -> None:
+        output = judged(outputs.nvbandwidth_json())
+        ends = [(each.labels["from"], each.labels["to"]) for each in output.results if "from" in each.labels]
+        assert ends == [("GPU 1", "GPU 0"), ("GPU 0", "GPU 1")]
+
+    def test_a_version_without_a_closing_note_has_an_unknown_end(self) -> None:
+        text = outputs.nvbandwidth().partition("NOTE:")[0]
+        assert "nothing shows that such an output is whole" in judged(text).missing[0]
+
+
+def test_rows_of_an_all_to_all_are_between_their_gpus() -> None:
+    output = judged(outputs.transferbench_all())
+    assert {(each.labels["from"], each.labels["to"], each.value) for each in output.results} >= {
+        ("GPU 0", "GPU 1", 51.126e9), ("GPU 2", "GPU 0", 51.145e9)
+    }  # fmt: skip
+    assert {each.labels["ways"] for each in output.results} == {"all to all"}
+    assert len(output.results) == 6
+
+
+class TestDiagnostic:
+    @pytest.mark.parametrize(
+        ("version", "status", "severity", "word", "kind"),
+        [
+            (4, "Pass", 0, "PASS", ""),
+            (3, "Pass", 0, "PASS", ""),
+            (4, "Fail", 2, "DOWN", "diagnostic-failed"),
+            (4, "Fail", 5, "MISCONFIGURED", "diagnostic-setting"),
+            (4, "Warn", 2, "DOWN", "diagnostic-failed"),
+            (3, "Fail", 0, "DOWN", "diagnostic-failed"),
+            (4, "Skip", 0, "INCONCLUSIVE", "diagnostic-skipped"),
+            (4, "Something new", 0, "INCONCLUSIVE", "diagnostic-skipped"),
+        ],
+    )
+    def test_a_skip_is_no_pass_and_a_setting_is_no_hardware(
+        self, version: int, status: str, severity: int, word: str, kind: str
+    ) -> None:
+        output = judged(outputs.diagnostic(version, status, severity))
+        assert word_of_output(output) == word
+        assert kinds(output) == ({kind} if kind else set())
+
+    def test_lines_before_the_object_are_passed_over(self) -> None:
+        assert word_of_output(judged("WARNING: nobody expects this\n" + outputs.diagnostic())) == "PASS"
+
+
+def test_the_state_of_a_job_is_refused_by_its_name() -> None:
+    with pytest.raises(UsageError, match="RAS"):
+        parse_auto((FOLDER / "rccl_v2283_text_degraded.txt").read_text(encoding="utf-8"))

@@ -1,0 +1,60 @@
+"""Limits of the links of GPUs: PCIe by generation and lanes, NVLinks by number and rate, and outputs beside them."""
+
+import pytest
+
+from seatrial.benchmarks.catalogue import BENCHMARKS
+from seatrial.benchmarks.gpu_rates import HOST, PEER, most_of_link
+from seatrial.benchmarks.nccl_tests import BUS
+from seatrial.judgement.benchmark_result import limits_of_nodes
+from seatrial.limits.gpus import gpu_limits, host_term
+from tests.support.facts_examples import server
+from tests.support.gpu_machines import gpu, gpus
+
+
+def test_each_gpu_has_a_limit_to_the_host_and_one_to_the_others() -> None:
+    limits = {limit.path: limit.limit_bytes_per_s for limit in gpu_limits(server(gpus=gpus(number=2)))}
+    assert list(limits) == ["n1 GPU 0 > host", "n1 GPU 0 > other GPUs", "n1 GPU 1 > host", "n1 GPU 1 > other GPUs"]
+    assert limits["n1 GPU 0 > host"] == pytest.approx(63.0e9, rel=1e-3)
+    assert limits["n1 GPU 1 > other GPUs"] == 100e9
+
+
+def test_an_idle_gpu_has_the_limit_of_what_its_link_can_do() -> None:
+    term = host_term(gpu(0, link_generation=1, link_width=8), "n1")
+    assert term is not None
+    assert term.name == "n1 GPU 0: PCIe generation 5 x16"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"name": "GH200 480GB"}, {"link_generation_max": None}, {"link_width_max": None}, {"link_generation_max": 9}],
+)
+def test_links_that_are_not_known_have_no_limit(changes: dict[str, object]) -> None:
+    assert host_term(gpu(0, **changes), "n1") is None
+
+
+def test_outputs_are_compared_with_the_links_of_the_nodes() -> None:
+    facts = {"n1": server(gpus=gpus())}
+    assert limits_of_nodes(BENCHMARKS["nvbandwidth"], facts) == {HOST: pytest.approx(63.0e9, rel=1e-3), PEER: 100e9}
+    assert limits_of_nodes(BENCHMARKS["nccl-tests"], facts) == {BUS: 100e9}
+    pair = {name: server(name, gpus=gpus()) for name in ("n1", "n2")}
+    assert 0 < limits_of_nodes(BENCHMARKS["nccl-tests"], pair)[BUS] < 50e9
+    unknown = {"n1": server(gpus=gpus(1, nvlinks=(), link_width_max=None))}
+    assert limits_of_nodes(BENCHMARKS["nvbandwidth"], unknown) == {}
+    assert limits_of_nodes(BENCHMARKS["gpu-burn"], facts) == {}
+
+
+@pytest.mark.parametrize(
+    ("labels", "limit"),
+    [
+        ({"test": "host_to_device_memcpy_ce", "gpu": 1}, 50.0),
+        ({"test": "host_to_device_bidirectional_memcpy_ce", "gpu": 1}, 100.0),
+        ({"from": "gpu0", "to": "gpu1", "ways": "both"}, 100.0),
+        ({"from": "gpu_all", "to": "gpu1"}, None),
+        ({"test": "all_to_host_memcpy_ce", "gpu": 0}, None),
+        ({"from": "GPU 0", "to": "GPU 1", "ways": "one"}, 50.0),
+    ],
+)
+def test_both_ways_have_twice_the_limit_and_copies_of_all_have_none(
+    labels: dict[str, str | int | float], limit: float | None
+) -> None:
+    assert most_of_link(labels, 50.0) == limit

@@ -1,0 +1,62 @@
+"""Rules about GPUs that need more than one case: what the bus has, Xid numbers, notes on switches and the IOMMU."""
+
+import pytest
+
+from seatrial.model.verdict import FindingKind
+from seatrial.node.kernel_log import LOG_KINDS
+from seatrial.rules.catalogue import fact_findings, fact_notes
+from seatrial.rules.gpus import switched_adapters
+from seatrial.rules.hardware import XID_CLASSES, xid_remedy
+from tests.support.gpu_machines import BELOW_ONE_SWITCH, LOST, THROUGH, TRANSLATING, gpu, gpus, of_n2
+from tests.support.paths import DATA
+
+
+def test_a_gpu_on_the_bus_that_the_driver_does_not_list_is_named_by_its_address() -> None:
+    (finding,) = (each for each in fact_findings(LOST) if each.kind is FindingKind.GPU_MISSING)
+    assert "lists 3 of 4 GPUs on the bus: not 0000:14:00.0" in finding.statement
+
+
+def test_a_gpu_that_differs_from_the_others_of_its_node_is_named_without_peers() -> None:
+    facts = of_n2(gpus=gpus(3, power_limit_w=500.0)).facts["n2"]
+    alone = type(of_n2())(facts={"n2": facts})
+    (finding,) = (each for each in fact_findings(alone) if each.kind is FindingKind.GPU_SETTINGS_DIFFER)
+    assert finding.statement == "Node n2: GPU 3: the power limit is 500 W, where most of the GPUs have 700 W."
+
+
+def test_each_fault_has_its_own_remedy() -> None:
+    readings = of_n2(gpus=gpus(1, repair_pending=True, repair_failed=True, reset_required=True))
+    (finding,) = (each for each in fact_findings(readings) if each.kind is FindingKind.GPU_FAULT)
+    assert "no spare rows" in finding.statement
+    assert "waits for a reset" in finding.statement
+    assert "Replace the GPU." in finding.remedy
+
+
+def test_a_translating_iommu_and_missing_switches_are_notes() -> None:
+    assert {each.kind for each in fact_notes(TRANSLATING)} >= {FindingKind.IOMMU_TRANSLATES}
+    assert FindingKind.IOMMU_TRANSLATES not in {each.kind for each in fact_notes(THROUGH)}
+    assert FindingKind.GPU_ADAPTER_APART in {each.kind for each in fact_notes(THROUGH)}
+    assert FindingKind.GPU_ADAPTER_APART not in {each.kind for each in fact_notes(BELOW_ONE_SWITCH)}
+    assert switched_adapters(BELOW_ONE_SWITCH.facts["n1"]) == {"GPU 0": ("mlx5_0",)}
+
+
+def test_the_driver_and_sysfs_both_show_what_is_below_one_switch() -> None:
+    facts = of_n2(gpus=(gpu(0, paths={"mlx5_0": "PXB", "GPU1": "NV4"}), gpu(1, paths={"mlx5_0": "SYS"}))).facts["n2"]
+    assert switched_adapters(facts) == {"GPU 0": ("mlx5_0",), "GPU 1": ()}
+
+
+def test_the_remedy_of_a_recorded_xid_says_what_its_number_means() -> None:
+    lines = [line for line in (DATA / "gpu" / "xid-119.log").read_text().splitlines() if "Xid" in line]
+    assert all(LOG_KINDS[0].pattern.search(line) for line in lines)
+    assert {xid_remedy(line)[:7] for line in lines} == {"Xid 119"}
+    assert "reset the GPU" in xid_remedy(lines[0])
+
+
+@pytest.mark.parametrize("number", [13, 48, 74, 79, 94, 119, 143])
+def test_numbers_of_each_class_are_known_once(number: int) -> None:
+    assert sum(number in numbers for numbers in XID_CLASSES) == 1
+    assert xid_remedy(f"NVRM: Xid (PCI:0000:9b:00): {number}, pid=1").startswith(f"Xid {number}: ")
+
+
+@pytest.mark.parametrize("line", ["", "NVRM: Xid (PCI:0000:9b:00): 9999, pid=1", "Xid 79"])
+def test_other_lines_have_no_remedy_of_their_own(line: str) -> None:
+    assert xid_remedy(line) == ""
