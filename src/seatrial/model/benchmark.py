@@ -34,6 +34,8 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """Describes the result, such as a residual, which gates check: a change of it is not a change of speed."""
     of_path: bool = False
     """A rate in one direction of a path between two nodes, so the limit of that path is its limit."""
+    both_ways: bool = False
+    """A rate in each of the two directions between two nodes, which are under load at the same time."""
     least_share: float = 0.0
     """Share of its limit below which the best value is SLOW; 0: a small one shows no fault."""
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from seatrial.archive.journal import RoundStarted, SurveyPlanned
 from seatrial.archive.reader import read_entries, read_info
 from seatrial.drift.peer_groups import one_kernel
@@ -17,6 +19,16 @@ from seatrial.pairs.survey import BANDWIDTH, DesignChoice, SurveyPlan, plan_surv
 SURVEY_SHARE = 0.7
 """Share of the budget; the rest is for the adaptive pairs and the retest."""
 PILOT_PAIRS = 3
+
+
+def by_program(settings: CheckSettings) -> CheckSettings:
+    """The settings, without what only the probe can do where a program measures; a replay is of what was recorded."""
+    recorded = read_info(settings.replay) if settings.replay else None
+    if recorded is not None and isinstance(recorded.settings, CheckSettings):
+        settings = msgspec.structs.replace(settings, pair_program=recorded.settings.pair_program)
+    if settings.pair_program is None:
+        return settings
+    return msgspec.structs.replace(settings, loaded=False, node_trials=False)
 
 
 def survey_of(
@@ -40,6 +52,7 @@ def survey_of(
         leaf_of=fabric.leaf_of,
         uplinks=1 if one_kernel(facts[node] for node in nodes if node in facts) else None,
         wiring=fabric,
+        program=settings.pair_program is not None,
     )
 
 
