@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BYTES = 1 << 20, WINDOW = 4, WARMUP = 1, ITERATIONS = 3 };
+enum { BYTES = 1 << 20, WINDOW = 4, WARMUP = 2, ITERATIONS = 12 };
 
 static void exchange(int rank, int both, char *out, char *in)
 {
@@ -56,7 +56,7 @@ int main(int count, char **words)
     if (rank == 0 && !both)
         printf("# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n%-10d%18.2f\n", BYTES, rate / 1e6);
     if (rank == 0 && both) {
-        printf("# nThread 1 nGpus 1 minBytes %d maxBytes %d step: 1048576(bytes) warmup iters: 1 iters: 3\n", BYTES, BYTES);
+        printf("# nThread 1 nGpus 1 minBytes %d maxBytes %d step: 1048576(bytes) warmup iters: 2 iters: 12\n", BYTES, BYTES);
         printf("#       size         count      type   redop    root     time   algbw   busbw #wrong\n");
         printf("%12d  %12d     float    none      -1  %.1f  %.6f  %.6f      0  %.1f  %.6f  %.6f    N/A\n", BYTES, BYTES / 4,
                1e6 * BYTES / rate, rate / 1e9, rate / 1e9, 1e6 * BYTES / rate, rate / 1e9, rate / 1e9);

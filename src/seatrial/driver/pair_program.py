@@ -190,7 +190,7 @@ class PairStarts:
         if step.returncode != 0:
             failure = explain(f"{step.errors}\n{step.output}", step.name.split(">"))
             code = f"signal {-step.returncode}" if step.returncode < 0 else f"exit code {step.returncode}"
-            raise BadOutput(f"{code}: {failure.meaning}")
+            raise BadOutput(f"{code}, without a message" if failure.silent else failure.meaning.rstrip("."))
         try:
             if self._declared is not None:
                 benchmark, output = self._declared, catalogue.parse_as(self._declared, step.output)

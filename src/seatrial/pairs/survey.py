@@ -39,7 +39,7 @@ FAULT_SHARE = 0.1
 ERROR = 0.01
 """Healthy nodes that may be expected to remain unverified then."""
 FEWEST_FOR_ONE_ROUND = 6
-"""Of fewer nodes a slow pair would be half or so, and the others not a majority to compare it with."""
+"""A slow pair of fewer nodes would be half or so, and the others not a majority to compare it with."""
 FEWEST_OF_MANY = 4
 """Random rounds over that many: two between leaves, by which every uplink is crossed with different partners, and two
 within leaves, which distinguish nodes from what they share with others."""
@@ -119,7 +119,7 @@ def plan_survey(
     `wiring`, random pairs of `MANY_NODES` or more are measured in rounds in which no two share a known cable.
 
     `program`: each measurement is a start of a program that takes `window_s`. Starts cost far more than rounds of the
-    probe, so that latency is left out, `AUTO` is `SPARSE`, nothing is repeated, and one round is enough from
+    probe, so that latency is left out, `AUTO` is `SPARSE`, repetitions are few, and one round is enough from
     `FEWEST_FOR_ONE_ROUND` nodes on: pairs measured alone afterwards distinguish the nodes of a slow pair.
     """
     shape = PROGRAM if program else bandwidth_shape(window_s)
@@ -152,7 +152,7 @@ def plan_survey(
             random_rounds -= 1
             pieces = cut(_random_rounds(nodes, leaves, random_rounds, seed))
     random.Random(seed).shuffle(pieces)
-    repetitions = 1 if program else min(max(int(pieces_fit / max(len(pieces), 1)), 1), REPETITIONS)
+    repetitions = min(max(int(pieces_fit / max(len(pieces), 1)), 1), USUAL_REPETITIONS if program else REPETITIONS)
     plan = _plan(nodes, pieces, shape, repetitions, pairs_at_once, seed, choice, random_rounds)
     return msgspec.structs.replace(plan, separate=separate)
 

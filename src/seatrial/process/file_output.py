@@ -20,7 +20,7 @@ from seatrial.process.process import NOT_STARTED, end_group, environment, spawn
 GRACE_S = 10.0
 """Seconds for a launcher that ends its ranks, which may write files at their end."""
 LOOK_S = 0.02
-"""Seconds between two looks whether one of several programs has ended."""
+"""Seconds between two checks for the end of one of several programs."""
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):

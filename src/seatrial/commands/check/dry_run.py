@@ -45,7 +45,7 @@ class ProgramStarts(msgspec.Struct, frozen=True, kw_only=True):
     """How often a check starts a program, at most: half of it if one start measures both directions of its pair."""
 
     survey: int
-    """The first start, and those of the survey."""
+    """The first start, and those of a survey that noise does not make repeat."""
     rounds: int
     """Starts one after the other among them, the others at the same time."""
     suspect: int
@@ -68,9 +68,10 @@ def program_starts(settings: CheckSettings, nodes: Sequence[str], fabric: Fabric
         leaf_of=fabric.leaf_of,
         program=True,
     )
-    rounds = 1 + len(plan.rounds)
+    first = plan.passes[0]
+    rounds = 1 + len(first)
     return ProgramStarts(
-        survey=1 + sum(len(one.pairs) for one in plan.rounds),
+        survey=1 + sum(len(one.pairs) for one in first),
         rounds=rounds,
         suspect=RETEST_RUNS * (OF_STARTS.pairs + OF_STARTS.controls),
         all_pairs=len(nodes) * (len(nodes) - 1),

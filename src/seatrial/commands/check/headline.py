@@ -208,7 +208,7 @@ def not_tested(run: RunInfo, judgement: Judgement) -> str:
         left.append(f"{design.ordered_pairs - design.measured_pairs} of {design.ordered_pairs} ordered pairs")
     if lost := judgement.lost or run.lost:
         left.append(count(len(lost), "node"))
-    if judgement.median_latency_s is None:
+    if run.program is not None:
         left.append("latency")
     if judgement.loaded is None:
         left.append("uplinks under load")

@@ -39,13 +39,14 @@ from seatrial.driver.returning import chosen_hosts, reached
 from seatrial.driver.run import Run, describe
 from seatrial.driver.site import choose_launcher
 from seatrial.launch.contract import Hosts, Launcher
-from seatrial.locate.thresholds import SCATTERS, SUSPICION
+from seatrial.locate.thresholds import MUST_SHOW, SCATTERS, SUSPICION, to_log
 from seatrial.model.errors import LaunchError, SeatrialError
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import RecordedRun
 from seatrial.model.settings import CheckSettings
+from seatrial.model.units import BANDWIDTH
 from seatrial.model.words import count
 from seatrial.pairs.survey import (
     BANDWIDTH_ROUND_S,
@@ -294,7 +295,8 @@ class Check(Run):
         """Whether another repetition would add nothing or take too long.
 
         It adds nothing where noise does not widen the lines, or where repeating does not help: between pairs there may
-        be real differences. Where pairs were measured alone and repetitions differ, repeating helps.
+        be real differences. Where pairs were measured alone and repetitions differ, repeating helps. Starts of a program
+        are repeated only if noise would hide a node that lacks `MUST_SHOW`.
         """
         longest_s = max(REPEATING_S, REPEATING_SHARE * self._settings.budget_s)
         if self._settings.answer_s:
@@ -304,6 +306,8 @@ class Check(Run):
         _, references, _ = self.assessor.assess(self.recorded())
         line, before = references.bandwidth, self._scatter
         self._scatter = line.scatter if line else math.inf
+        if self._settings.pair_program is not None:
+            return line is None or done >= USUAL_REPETITIONS or line.lack <= to_log(MUST_SHOW, BANDWIDTH)
         if line is None or not references.alike or len(self.measurer.nodes) < FEWEST_PEERS:
             return done >= USUAL_REPETITIONS
         if SCATTERS * line.scatter <= SUSPICION * line.effect:
