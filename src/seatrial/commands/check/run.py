@@ -295,8 +295,8 @@ class Check(Run):
         """Whether another repetition would add nothing or take too long.
 
         It adds nothing where noise does not widen the lines, or where repeating does not help: between pairs there may
-        be real differences. Where pairs were measured alone and repetitions differ, repeating helps. Starts of a program
-        are repeated only if noise would hide a node that lacks `MUST_SHOW`.
+        be real differences. Where pairs were measured alone and repetitions differ, repeating helps. Starts of a
+        program are repeated only if noise would hide a node that lacks `MUST_SHOW`.
         """
         longest_s = max(REPEATING_S, REPEATING_SHARE * self._settings.budget_s)
         if self._settings.answer_s:
