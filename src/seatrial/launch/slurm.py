@@ -306,14 +306,12 @@ class SlurmLauncher:
             bound=bound,
             options=(*self._options, *manner.options),
             exported=manner.environment,
+            in_order=in_order,
         )
         whole = ending_with_parent(
             self.environment.around_launcher(argv), self.own.family, shutil.which("setpriv") or ""
         )
-        of_job = nodes if in_order else self._of_job or nodes
-        variables = {**job_variables(self.job, of_job, manner.ranks_per_node), **STEP_VARIABLES}
-        if in_order:  # Open MPI takes the nodes of a job in the order of this list, whatever --host says
-            variables |= dict.fromkeys(("SLURM_JOB_NODELIST", "SLURM_NODELIST"), ",".join(nodes))
+        variables = {**job_variables(self.job, self._of_job or nodes, manner.ranks_per_node), **STEP_VARIABLES}
         return ProgramCommand(argv=tuple(whole), environment=variables)
 
     def default_start(self, nodes: Sequence[str], log: Path) -> DefaultStart | None:
