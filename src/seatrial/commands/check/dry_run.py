@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from seatrial.commands.check.next_experiments import OF_STARTS
-from seatrial.commands.check.survey_plan import SURVEY_SHARE, check_design
+from seatrial.commands.check.survey_plan import SURVEY_SHARE, check_design, default_pairs_at_once
 from seatrial.driver.fabric_files import with_leaf_file
 from seatrial.driver.facts_reading import cluster_launcher
 from seatrial.driver.node_selection import (
@@ -60,7 +60,7 @@ def program_starts(settings: CheckSettings, nodes: Sequence[str], fabric: Fabric
     """What a check of these nodes takes, planned as without a shared kernel."""
     plan = plan_survey(
         nodes,
-        pairs_at_once=settings.pairs_at_once or max(len(nodes) // 2, 1),
+        pairs_at_once=settings.pairs_at_once or default_pairs_at_once({}, nodes, program=True),
         window_s=START_S,
         budget_s=SURVEY_SHARE * settings.budget_s,
         seed=settings.seed,

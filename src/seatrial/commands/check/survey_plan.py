@@ -19,6 +19,8 @@ from seatrial.pairs.survey import BANDWIDTH, DesignChoice, SurveyPlan, plan_surv
 SURVEY_SHARE = 0.7
 """Share of the budget; the rest is for the adaptive pairs and the retest."""
 PILOT_PAIRS = 3
+MOST_STARTS_AT_ONCE = 64
+"""Starts of a program at the same time: each is a launcher of its own on this machine, and a step of Slurm's."""
 
 
 def by_program(settings: CheckSettings) -> CheckSettings:
@@ -42,9 +44,10 @@ def survey_of(
 ) -> SurveyPlan:
     """The design and its rounds. A replay plays the rounds that were recorded, whatever they were chosen by."""
     recorded = recorded_survey(settings.replay) if settings.replay else None
+    program = settings.pair_program is not None
     return recorded or plan_survey(
         nodes,
-        pairs_at_once=settings.pairs_at_once or default_pairs_at_once(facts, nodes),
+        pairs_at_once=settings.pairs_at_once or default_pairs_at_once(facts, nodes, program=program),
         window_s=window_s,
         budget_s=SURVEY_SHARE * settings.budget_s,
         seed=seed,
@@ -52,7 +55,7 @@ def survey_of(
         leaf_of=fabric.leaf_of,
         uplinks=1 if one_kernel(facts[node] for node in nodes if node in facts) else None,
         wiring=fabric,
-        program=settings.pair_program is not None,
+        program=program,
     )
 
 
@@ -102,6 +105,11 @@ def check_design(settings: CheckSettings, fabric: Fabric, nodes: Sequence[str]) 
         )
 
 
-def default_pairs_at_once(facts: Mapping[str, NodeFacts], nodes: Sequence[str]) -> int:
-    """Half the nodes, so that all are busy; one pair where nodes share a kernel and would take each other's cores."""
-    return 1 if one_kernel(facts[node] for node in nodes if node in facts) else max(len(nodes) // 2, 1)
+def default_pairs_at_once(facts: Mapping[str, NodeFacts], nodes: Sequence[str], *, program: bool = False) -> int:
+    """Half the nodes, so that all are busy; one pair where nodes share a kernel and would take each other's cores.
+
+    `program`: each pair is a start of a program.
+    """
+    if one_kernel(facts[node] for node in nodes if node in facts):
+        return 1
+    return min(max(len(nodes) // 2, 1), MOST_STARTS_AT_ONCE if program else len(nodes))

@@ -10,6 +10,7 @@ import pytest
 from seatrial.archive.journal import StepEnded, of_type
 from seatrial.archive.reader import read_entries, read_run
 from seatrial.archive.run_summaries import read_summary
+from seatrial.commands.check.dry_run import program_starts
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.commands.check.view import check_report
@@ -67,6 +68,23 @@ def test_a_healthy_cluster_is_silent_and_says_what_it_would_have_seen(tmp_path: 
     assert outcome.judgement.powers
     assert len(launcher.pairs) <= QUARTER
     assert {pair.latency_verdict for pair in outcome.judgement.pairs} == {None}
+
+
+def test_the_starts_that_a_dry_run_announces_are_those_of_a_healthy_check(tmp_path: Path) -> None:
+    launcher = PairProgramLauncher(Cluster(nodes=SIXTEEN, leaf_of=leaves(16, 4)))
+    checked(tmp_path, launcher)
+    settings = CheckSettings(archive=tmp_path, pair_program=pair_program(OSU_BW))
+    starts = program_starts(settings, SIXTEEN, launcher.cluster.fabric)
+    assert (starts.survey, starts.all_pairs) == (len(launcher.pairs), 16 * 15)
+    assert starts.survey_s == 5.0 * starts.rounds
+
+
+def test_a_survey_is_repeated_only_while_noise_would_hide_a_slow_node(tmp_path: Path) -> None:
+    def passes(noise: float) -> int:
+        outcome = checked(tmp_path, PairProgramLauncher(Cluster(nodes=names(8), noise=noise)), run=f"noise-{noise}")
+        return len({one.repetition for one in outcome.recorded.measurements if one.phase is Phase.SURVEY})
+
+    assert (passes(0.004), passes(0.06)) == (1, 3)
 
 
 def test_a_program_that_sends_both_ways_is_started_once_for_a_pair(tmp_path: Path) -> None:
