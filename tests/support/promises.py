@@ -49,11 +49,14 @@ NAMED_FILES = {
 }
 SEARCH = ("swap", "start", "gpu", "node=n1,card=c1", "node=n2,card=c2")
 """The search for a faulty part whose state the table prints."""
+OSU_BW = r"printf '# OSU MPI Bandwidth Test v7.3\n# Size Bandwidth (MB/s)\n4194304 117.00\n'"
+"""Prints what osu_bw would over the links of a lab, where osu_bw is not installed."""
 AS_TESTED = {
     "--for 60m": "--for 6s",
     "requalify n1": "requalify n1 --budget 10s --no-nodes",
     "seatrial nodes n": "seatrial nodes --repetitions 1 --trials memory,noise n",
     "seatrial nodes --l": "seatrial nodes --repetitions 1 --trials noise --l",
+    "'osu_bw -m 4194304:4194304'": rf'"{OSU_BW}"',
     "link n1 n2 --budget 10s": "link n1 n2 --budget 11s --per-octave 1",
     "link n1 n2 --ranks-per-node auto --budget 10s": "link n1 n2 --ranks-per-node auto --budget 5s",
 }

@@ -57,8 +57,10 @@ def summary_of(info: RunInfo, ranks_per_node: float | None = None) -> RunSummary
 
 
 def _benchmark(info: RunInfo) -> str:
-    """`hpl --set order=40000, 64 ranks on 2 nodes`; empty for what is not a benchmark."""
+    """`hpl --set order=40000, 64 ranks on 2 nodes`, or a check's program; empty for what is not a benchmark."""
     settings = info.settings
+    if info.program is not None:
+        return shlex.join(info.program.words)
     if not isinstance(settings, RunSettings):
         return ""
     words = [Path(settings.benchmark).stem, *(f"--set {name}={value}" for name, value in settings.parameters.items())]

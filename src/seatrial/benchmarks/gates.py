@@ -84,9 +84,13 @@ def bound(result: Result, metric: Metric, bounds: Mapping[str, float]) -> float 
     limit = bounds.get(metric.name)
     if limit is not None and metric.most is not None:
         return metric.most(result.labels, limit)
+    return 2 * limit if limit is not None and adds_both_ways(result, metric) else limit
+
+
+def adds_both_ways(result: Result, metric: Metric) -> bool:
+    """Whether a rate of a path is the sum of what flows in its two directions."""
     test = str(result.labels.get("test", "")).lower()
-    both_ways = metric.of_path and any(word in test for word in BOTH_WAYS)
-    return 2 * limit if limit is not None and both_ways else limit
+    return metric.of_path and any(word in test for word in BOTH_WAYS)
 
 
 def _of_best(benchmark: Benchmark, output: Output, bounds: Mapping[str, float]) -> list[Breach]:

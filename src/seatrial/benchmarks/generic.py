@@ -31,6 +31,8 @@ class MetricSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     unit: str = ""
     better: Better = Better.MORE
     meaning: str = ""
+    of_path: bool = False
+    both_ways: bool = False
     least: float | None = None
     most: float | None = None
 
@@ -174,7 +176,14 @@ def _metric(name: str, item: MetricSpec, source: str) -> Metric:
         raise UsageError(
             f"{source}: metrics.{name}: {item.unit!r} is not a known unit.", f"Known, with other prefixes: {KNOWN}."
         )
-    return Metric(name=name, unit=unit.base, better=item.better, meaning=item.meaning)
+    return Metric(
+        name=name,
+        unit=unit.base,
+        better=item.better,
+        meaning=item.meaning,
+        of_path=item.of_path,
+        both_ways=item.both_ways,
+    )
 
 
 def _parse(spec: GenericSpec, rules: dict[str, Any], shown: dict[str, Any], text: str) -> Output:

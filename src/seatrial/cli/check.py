@@ -29,6 +29,7 @@ from seatrial.commands.check import dry_run as check_dry_run
 from seatrial.commands.check import run as check_run
 from seatrial.commands.check import view as check_view
 from seatrial.driver import detached as driver_detached
+from seatrial.driver import pair_program as driver_pair_program
 from seatrial.driver import submitted as driver_submitted
 from seatrial.model.errors import UsageError
 from seatrial.model.run import RunKind
@@ -44,6 +45,11 @@ from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings, S
     help="Nodes of which to say whether they may return to service: n3.",
 )
 @nodes_option
+@option(
+    "--pair-program",
+    help="Start this program on pairs in place of the probe: 'osu_bw -m 4194304:4194304', or a FILE.toml.",
+    metavar="PROGRAM",
+)
 @option("--design", default=DEFAULTS.design, help="Which pairs: auto, complete, sparse or leaf.", metavar="NAME")
 @output_options("html", "markdown", "junit", "nagios")
 @option("--detach", is_flag=True, help="Submit it as a Slurm job; collect with `runs collect`.")
@@ -113,6 +119,7 @@ def check(
     dry_run: bool,
     no_loaded: bool,
     no_nodes: bool,
+    pair_program: str,
     baseline: str,
     settings_file: Path | None,
     output: OutputForms,
@@ -128,9 +135,12 @@ def check(
             "check NODES chooses their partners and answers at once; --detach, --sample and --one-per-leaf do not.",
             "Leave them out.",
         )
+    if pair_program and given["returning"]:
+        raise UsageError("check NODES compares nodes by the probe alone.", "Leave out --pair-program.")
     settings = CheckSettings(
         **{**asdict(site), **given},
-        answer_s=None if detach or given["returning"] else answer_time(),
+        answer_s=None if detach or given["returning"] else answer_time(program=bool(pair_program)),
+        pair_program=driver_pair_program.pair_program(pair_program) if pair_program else None,
         loaded=not no_loaded,
         node_trials=not no_nodes,
         baseline=known_baseline(site, baseline, RunKind.CHECK),
@@ -155,10 +165,12 @@ def check(
     return measure(settings, output)
 
 
-def answer_time() -> float:
-    """The time until the answer of a check in one's own job; 0 where a budget is given, which then decides."""
+def answer_time(*, program: bool) -> float:
+    """The time until the answer of a check in one's own job; 0 where the budget decides, since it is given or since
+    starts of a program take longer.
+    """
     source = click.get_current_context().get_parameter_source("budget")
-    return 0.0 if source is ParameterSource.COMMANDLINE else OWN_JOB_ANSWER_S
+    return 0.0 if program or source is ParameterSource.COMMANDLINE else OWN_JOB_ANSWER_S
 
 
 def measure(settings: CheckSettings, output: OutputForms) -> int:

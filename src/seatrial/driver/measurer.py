@@ -1,7 +1,7 @@
 """Carries rounds out, whatever happens: a round that hangs costs its culprit, never what was delivered."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -61,6 +61,8 @@ class Measurer:
         """Launches whose ranks said where they are."""
         self.sessions = 0
         """How often the probe came up."""
+        self.session_of: Callable[[Session], Session] = lambda session: session
+        """What measures in place of a session of the probe that has come up."""
         self.window_s = 0.0
         """How long one window of the bandwidth kernel is expected to take."""
         self.verify = Verification.ENDS
@@ -192,14 +194,15 @@ class Measurer:
             self._hang(left[0], wanted.shape.kernel, lost.what)
         elif left:
             self._given_up.add(frozenset(left[0]))
-            self.remarks.append(f"{left[0][0]} to {left[0][1]} was not measured: the probe died in it twice.")
+            if lost.loss.pair is None:
+                self.remarks.append(f"{left[0][0]} to {left[0][1]} was not measured: the probe died in it twice.")
 
     def _round_lost(self, error: ProbeLost, wanted: Round) -> bool:
         """Write the loss down; whether its place is known, so that the rest of the round can simply be repeated.
 
         Nodes that are silent, or have cost too many sessions, are taken out. Raises TooManyLost.
         """
-        silent = self._silent("stopped answering in mid-run")
+        silent = self.drop_silent("stopped answering in mid-run")
         one = self._note_loss(_of_silent(error.loss, silent), Moment.ROUND, error.what, wanted)
         if silent or one.altered:
             return bool(silent)
@@ -236,12 +239,8 @@ class Measurer:
     def _altered(self) -> bool:
         return bool(self._manner.environment or self._manner.options)
 
-    def drop_silent(self, what: str) -> bool:
-        """Ask all nodes for a sign of life; whether any gave none."""
-        return bool(self._silent(what))
-
-    def _silent(self, what: str) -> tuple[str, ...]:
-        """The nodes that gave no sign of life, which are taken out."""
+    def drop_silent(self, what: str) -> tuple[str, ...]:
+        """Ask all nodes for a sign of life; those that gave none, which are taken out."""
         silent = self._launcher.read_facts(self.nodes).silent if self.nodes else {}
         for node, why in silent.items():
             self.lose(NodeState(node=node, reason=f"{what}: {why}", fault=True, cause=NodeCause.SILENT))
@@ -304,9 +303,9 @@ class Measurer:
         self._sessions += 1
         log = self._writer.log_file(f"launch-{self._sessions}.err")
         try:
-            session = self._launcher.start(self.nodes, log, self._manner)
+            session = self.session_of(self._launcher.start(self.nodes, log, self._manner))
         except LaunchError as error:
-            silent = self._silent("did not answer when the probe was started")
+            silent = self.drop_silent("did not answer when the probe was started")
             if error.loss is not None:
                 self._note_loss(_of_silent(error.loss, silent), Moment.START, error.what)
             if silent or (not self._altered and error.transient and self._drop_worn_out()):

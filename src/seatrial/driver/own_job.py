@@ -101,6 +101,7 @@ def _earlier(folder: Path, info: RunInfo) -> EarlierRun | None:
     then = read_info(folder)
     common = set(info.nodes) & set(then.nodes)
     alike = (then.cluster, then.launcher) == (info.cluster, info.launcher) and run_kind(then) is RunKind.CHECK
+    alike = alike and then.program == info.program
     if not alike or then.run == info.run or then.ending is not Ending.COMPLETE or len(common) < 2:
         return None
     values = best_values(measurements_of(read_entries(folder)), common)

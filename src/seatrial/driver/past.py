@@ -90,7 +90,9 @@ def own_past(settings: CheckSettings, info: RunInfo) -> StoredSet | None:
             summary = read_summary(folder) if passed else None
         except (SeatrialError, OSError):  # of a damaged run, or one that is open
             continue
-        if summary is None or summary.kind != run_kind(info) or not wanted <= set(summary.nodes):
+        if summary is None or (summary.kind, summary.benchmark) != (run_kind(info), own.benchmark):
+            continue
+        if not wanted <= set(summary.nodes):
             continue
         features = read_info(folder).features
         if any(features.get(name) != info.features.get(name) for name in wanted):

@@ -192,6 +192,7 @@ def describe(settings: Settings, launcher: Launcher, hosts: Hosts, nodes: Sequen
     site, kind = settings.site, RunKind(str(settings.__struct_config__.tag))
     environment = environment_of(site, local=launcher.name in ("local", "ssh"))
     check = settings if isinstance(settings, CheckSettings) else None
+    replayed = read_info(site.replay) if site.replay else None
     words = described(hosts.features, site)
     return RunInfo(
         format=formats.RUN,
@@ -206,7 +207,8 @@ def describe(settings: Settings, launcher: Launcher, hosts: Hosts, nodes: Sequen
         fabric=hosts.fabric,
         features={node: words[node] for node in nodes if node in words},
         lost=hosts.left_out,
-        seed=read_info(site.replay).seed if site.replay else site.seed,
+        seed=replayed.seed if replayed else site.seed,
+        figure=replayed.figure if replayed else None,
         environment=environment.spec,
         wrap=environment.where.value if environment else "",
         effect=check.effect if check else None,

@@ -81,7 +81,8 @@ class Losses:
 
     def refuse_more(self) -> None:
         """Raise TooManyLost once more sessions died than the nodes that were left out account for."""
-        unexplained = [one for one in self._counted() if not self._given_up & set(one.loss.suspects)]
+        counted = [one for one in self._counted() if one.loss.pair is None]  # a program that fails costs its pair alone
+        unexplained = [one for one in counted if not self._given_up & set(one.loss.suspects)]
         if len(unexplained) >= MOST_UNEXPLAINED:
             raise self.too_many(f"{count(len(unexplained), 'session')} of the probe died", unexplained[-1])
 

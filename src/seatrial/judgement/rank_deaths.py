@@ -50,6 +50,10 @@ REMEDIES = {
     LossCause.EXIT: "Read what the probe and its MPI wrote last, in the logs folder of the run.",
     LossCause.UNKNOWN: "Read what the launcher wrote last, in the logs folder of the run.",
 }
+PROGRAM_REMEDY = (
+    "Start the program there yourself; what it printed is in the entries `step` of the run's journal. Compare drivers, "
+    "libraries and devices with those of the other nodes (seatrial facts --drift)."
+)
 CRASHED = (
     "Check the node for memory errors (EDAC, rasdaemon) and for a full /dev/shm, and compare its MPI, UCX and driver "
     "versions with those of the other nodes; a core file shows where the rank crashed."
@@ -68,14 +72,17 @@ class Deaths(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_deaths(recorded: RecordedRun) -> Deaths:
-    """Findings for repeated deaths, a note for every other session that was lost."""
-    if not recorded.losses:
+    """Findings for repeated deaths, a note for every other session that was lost.
+
+    None where a program gave no figure at all: then it is at fault, and not the nodes on which it was tried.
+    """
+    if not recorded.losses or (recorded.info.program is not None and not recorded.measurements):
         return Deaths()
     gone = {state.node for state in recorded.info.lost if state.fault and not state.rank_died}
     counted = [_with_kernel(one, recorded) for one in recorded.losses if _counts(one, gone)]
     at_start = [one for one in counted if _may_be_chance(one)]
     groups, rest = _groups([one for one in counted if one not in at_start])
-    sessions = recorded.sessions + sum(one.moment is Moment.START for one in recorded.losses)
+    sessions = _tries(recorded)
     findings = [_on_nodes(names, losses, sessions) for names, losses in groups]
     if len(rest) >= REPEATED and len(rest) > SMALL_SHARE * sessions:
         findings.append(_anywhere(rest, sessions))
@@ -89,6 +96,14 @@ def judge_deaths(recorded: RecordedRun) -> Deaths:
     if len(single) > MOST_NOTES:
         notes.append(f"{len(single) - MOST_NOTES} more sessions of the probe were lost.")
     return Deaths(findings=tuple(findings), notes=(*notes, *_aside(recorded.losses)))
+
+
+def _tries(recorded: RecordedRun) -> int:
+    """How often the probe was started, or a check's program."""
+    if recorded.info.program is None:
+        return recorded.sessions + sum(one.moment is Moment.START for one in recorded.losses)
+    both_ways = recorded.info.figure is not None and recorded.info.figure.both_ways
+    return len(recorded.measurements) // (2 if both_ways else 1) + len(recorded.losses)
 
 
 def run_notes(recorded: RecordedRun, reason: str = "", findings: Sequence[Finding] = ()) -> tuple[str, ...]:
@@ -150,15 +165,33 @@ def _groups(losses: Sequence[SessionLoss]) -> tuple[list[tuple[list[str], list[S
 
 def _on_nodes(names: Sequence[str], losses: Sequence[SessionLoss], sessions: int) -> Finding:
     first, *others = names
+    where = " or ".join(names[: MOST_SUSPECTS + 1])
     return Finding(
         kind=FindingKind.RANK_DIED,
         subject=node(first),
         ambiguous_with=tuple(node(name) for name in others[:MOST_SUSPECTS]),
         verdict=Verdict.UNSTABLE,
-        statement=f"The rank on {' or '.join(names[: MOST_SUSPECTS + 1])} died in {len(losses)} of "
-        f"{count(sessions, 'session')} of the probe: {_kinds(losses, first)}.",
+        statement=f"{_failed(losses, f'The rank on {where} died', where, sessions)}: {_kinds(losses, first)}.",
+        brief=_brief(losses),
         remedy=_remedy(losses),
     )
+
+
+def _failed(losses: Sequence[SessionLoss], died: str, where: str, sessions: int) -> str:
+    """How many of how many sessions of the probe, or starts of a program, failed."""
+    if of_program(losses):
+        return f"The program gave no figure on {where} in {len(losses)} of {count(sessions, 'start')}"
+    return f"{died} in {len(losses)} of {count(sessions, 'session')} of the probe"
+
+
+def _brief(losses: Sequence[SessionLoss]) -> str:
+    """What is wrong in the first line of a report; empty: the meaning of the kind."""
+    return "the program failed repeatedly" if of_program(losses) else ""
+
+
+def of_program(losses: Iterable[SessionLoss]) -> bool:
+    """Whether these were all starts of a check's program, and none a session of the probe."""
+    return all(one.loss.pair is not None for one in losses)
 
 
 def _at_start(losses: Sequence[SessionLoss], sessions: int) -> Finding:
@@ -168,12 +201,14 @@ def _at_start(losses: Sequence[SessionLoss], sessions: int) -> Finding:
 
 def _anywhere(losses: Sequence[SessionLoss], sessions: int) -> Finding:
     known = natural_sorted({name for one in losses for name in one.loss.suspects})
-    where = f", on {some(known, MOST_SUSPECTS)}" if known else ", on nodes that the launcher did not name"
+    where = f"on {some(known, MOST_SUSPECTS)}" if known else "on nodes that the launcher did not name"
+    failed = _failed(losses, "Ranks died", some(known, MOST_SUSPECTS), sessions)
     return Finding(
         kind=FindingKind.RANK_DIED,
         subject=CLUSTER,
         verdict=Verdict.UNSTABLE,
-        statement=f"Ranks died in {len(losses)} of {count(sessions, 'session')} of the probe{where}: {_kinds(losses)}.",
+        statement=f"{failed}{'' if of_program(losses) else f', {where}'}: {_kinds(losses)}.",
+        brief=_brief(losses),
         remedy=_remedy(losses),
     )
 
@@ -189,6 +224,8 @@ def _times(number: int) -> str:
 
 
 def _kind(one: SessionLoss, on: str = "") -> str:
+    if one.loss.pair is not None:
+        return one.detail
     if one.loss.cause is LossCause.NODE_FAILURE:
         return "Slurm or the node itself reports a node failure"
     first = [death for death in one.loss.deaths if death.first]
@@ -209,6 +246,9 @@ def _end(death: RankDeath) -> str:
 
 def _remedy(losses: Iterable[SessionLoss]) -> str:
     """The remedy for the most frequent cause."""
+    losses = list(losses)
+    if of_program(losses):
+        return PROGRAM_REMEDY
     cause, number = Counter((one.loss.cause, _signal(one)) for one in losses).most_common(1)[0][0]
     if cause is not LossCause.SIGNAL:
         return REMEDIES[cause]
@@ -221,6 +261,8 @@ def _signal(one: SessionLoss) -> int | None:
 
 def _single(one: SessionLoss) -> str:
     suspects = one.loss.suspects
+    if one.loss.pair is not None:
+        return f"The program gave no figure on {' and '.join(one.loss.pair)} after {one.at_s:.0f} s: {one.detail}."
     where = f" on {' or '.join(suspects[:MOST_SUSPECTS])}" if suspects else ""
     nowhere = "" if suspects else " The launcher did not name the node."
     known = " Open MPI occasionally does this on healthy nodes." if _may_be_chance(one) else ""

@@ -135,10 +135,11 @@ class StartsPrograms(Protocol):
     """A launcher that can start any program in a folder that the nodes share."""
 
     def program_command(
-        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path
+        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path, *, in_order: bool = False
     ) -> ProgramCommand:
         """The command that starts `argv` on these nodes, to be run in `folder`; `ranks_per_node` 0: once, without MPI.
 
+        `in_order`: rank 0 is on the first node, rank 1 on the second, and so on, with one rank on each.
         Called between `allocate` and `close`. Raises LaunchError for a manner in which it cannot start programs.
         """
 

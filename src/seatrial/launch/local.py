@@ -92,7 +92,7 @@ class LocalLauncher:
         return look(default_line(self._mpi, len(nodes)), alone, nodes, log, {}, one_host=True)
 
     def program_command(
-        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path
+        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path, *, in_order: bool = False
     ) -> ProgramCommand:
         """See launch.contract.StartsPrograms: `ranks_per_node` on this machine, as it is the only node."""
         environment = self.environment.seeing(str(folder))

@@ -47,8 +47,12 @@ def placed_argv(
     bound: bool = False,
     options: Sequence[str] = (),
     exported: Iterable[str] = (),
+    in_order: bool = False,
 ) -> list[str]:
     """The command that starts `program` with this many ranks on each of the nodes, in their order.
+
+    Inside a job Open MPI takes its nodes in the order of the job. `in_order`: one rank on each node, in their order
+    there, too, as the parts of one MPMD program.
 
     The nodes are named, also where they are all of a job: PRRTE 4 leaves it to Slurm which nodes of the job it gets.
 
@@ -57,14 +61,20 @@ def placed_argv(
     """
     binding = ["--bind-to", "core"] if bound and not binds(options) else []
     ranks = ["-n", str(len(nodes) * ranks_per_node)]
-    if mpi.family is Family.OPEN_MPI:
+    others: list[str] = []
+    if mpi.family is Family.OPEN_MPI and in_order:
+        placed = ["--host", f"{nodes[0]}:1", *binding, "-n", "1"]
+        options = [*_shown(exported), *options]
+        for node in nodes[1:]:
+            others += [":", "--host", f"{node}:1", "-n", "1", *program]
+    elif mpi.family is Family.OPEN_MPI:
         listed = ",".join(f"{node}:{ranks_per_node}" for node in nodes)
         placed = ["--host", listed, "--map-by", f"ppr:{ranks_per_node}:node", *binding, *ranks]
         options = [*_shown(exported), *options]
     else:
         hosts = ["-hosts", ",".join(nodes)]
         placed = [*hosts, "-ppn", str(ranks_per_node), *ranks, *(word.replace("--", "-") for word in binding)]
-    return [mpi.mpirun, *_allowed(mpi, root), *where, *placed, *options, *program]
+    return [mpi.mpirun, *_allowed(mpi, root), *where, *placed, *options, *program, *others]
 
 
 def _allowed(mpi: Mpi, root: bool) -> list[str]:

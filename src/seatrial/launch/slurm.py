@@ -280,7 +280,13 @@ class SlurmLauncher:
         return HURRIED_START_S if self.hurried and self._starts == 1 else START_TIMEOUT_S
 
     def _by_mpiexec(
-        self, nodes: Sequence[str], program: Sequence[str], manner: StartManner, *, bound: bool = True
+        self,
+        nodes: Sequence[str],
+        program: Sequence[str],
+        manner: StartManner,
+        *,
+        bound: bool = True,
+        in_order: bool = False,
     ) -> ProgramCommand:
         """The MPI's own launcher inside the allocation, where it finds its nodes in Slurm's variables.
 
@@ -300,6 +306,7 @@ class SlurmLauncher:
             bound=bound,
             options=(*self._options, *manner.options),
             exported=manner.environment,
+            in_order=in_order,
         )
         whole = ending_with_parent(
             self.environment.around_launcher(argv), self.own.family, shutil.which("setpriv") or ""
@@ -324,13 +331,14 @@ class SlurmLauncher:
         )
 
     def program_command(
-        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path
+        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path, *, in_order: bool = False
     ) -> ProgramCommand:
         """See launch.contract.StartsPrograms: in the way by which the probe was started."""
         environment = self.environment.seeing(str(folder))
         words = environment.around_program(argv)
         if ranks_per_node and self._ways.way == MPIEXEC:
-            return self._by_mpiexec(nodes, words, StartManner(ranks_per_node=ranks_per_node), bound=False)
+            manner = StartManner(ranks_per_node=ranks_per_node)
+            return self._by_mpiexec(nodes, words, manner, bound=False, in_order=in_order)
         step = slurm_argv.program_step(
             self.job,
             nodes,
@@ -338,6 +346,7 @@ class SlurmLauncher:
             words,
             ranks_per_node=max(ranks_per_node, 1),
             folder=str(folder),
+            in_order=in_order,
             arguments=self._request.arguments,
         )
         return ProgramCommand(argv=tuple(environment.around_launcher(step)))

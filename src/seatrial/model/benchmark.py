@@ -37,6 +37,8 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """A rate in one direction of a path between two nodes, so the limit of that path is its limit."""
     most: Callable[[Mapping[str, Label], float], float | None] | None = None
     """The limit of a number with these labels, from the rate of the links of a node; None: that rate is the limit."""
+    both_ways: bool = False
+    """A rate in each of the two directions between two nodes, which are under load at the same time."""
     least_share: float = 0.0
     """Share of its limit below which the best value is SLOW; 0: a small one shows no fault."""
 

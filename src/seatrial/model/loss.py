@@ -45,6 +45,8 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes: one, where the text shows which; several, where it was one of them; none, where it is unknown."""
     deaths: tuple[RankDeath, ...] = ()
     """The deaths in the order in which the launcher reported them."""
+    pair: tuple[str, str] | None = None
+    """The nodes on which the start of a program gave no figure; None for a session of the probe."""
 
 
 class Moment(enum.StrEnum):

@@ -13,7 +13,7 @@ from seatrial.model.measurement import GroupMeasurement, Measurement
 from seatrial.model.own_job import OwnJob
 from seatrial.model.past import Past
 from seatrial.model.placement import DefaultStart, ProbeStart
-from seatrial.model.settings import Settings
+from seatrial.model.settings import CheckSettings, PairProgram, Settings
 
 PARTITION_WORD = "partition="
 """Begins the words among the features of a node that are names of its partitions."""
@@ -122,6 +122,17 @@ class AskedLine(msgspec.Struct, frozen=True, kw_only=True):
     """Cores for each rank; None: as the launch line specifies."""
 
 
+class PairFigure(msgspec.Struct, frozen=True, kw_only=True):
+    """The figure that a check reads from each start of a program, as the first valid output shows it."""
+
+    benchmark: str
+    metric: str
+    of_path: bool
+    """Whether the limit of the path between the nodes is its limit."""
+    both_ways: bool
+    """Whether one start measures both directions of its pair."""
+
+
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
     """What a run held when it was closed; docs/archive.md describes each field."""
 
@@ -183,10 +194,17 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What the command was asked to do; None: written before settings were stored."""
     own_job: OwnJob | None = None
     """The job of a check in a user's own job, whose report says whether the machine or the job is at fault."""
+    figure: PairFigure | None = None
+    """The figure of a check that starts a program on pairs; None: the probe measured, or no start was valid yet."""
     past: Past | None = None
     """The past of a check with a baseline: what its nodes did in the runs of it."""
     contents: Contents | None = None
     """None while the run is open, and in runs that were closed by versions which did not store it."""
+
+    @property
+    def program(self) -> PairProgram | None:
+        """The program that a check starts on pairs of nodes in place of the probe; None: the probe measures."""
+        return self.settings.pair_program if isinstance(self.settings, CheckSettings) else None
 
     @property
     def whole(self) -> bool:

@@ -19,6 +19,8 @@ from seatrial.pairs.sizes import ROUND_COST_S, as_many_as_last
 LATENCY = Shape(kernel=Kernel.PINGPONG, message_bytes=8, window=1, warmup=20, iterations=100)
 BANDWIDTH = Shape(kernel=Kernel.ONEWAY, message_bytes=1 << 20, window=4, warmup=1, iterations=3)
 PILOT = Shape(kernel=Kernel.ONEWAY, message_bytes=1 << 20, window=4, warmup=1, iterations=2)
+PROGRAM = Shape(kernel=Kernel.ONEWAY, message_bytes=1 << 20, window=1, warmup=0, iterations=1)
+"""One start of a program that prints a bandwidth: recorded as the time that a MiB takes at it."""
 
 REPETITIONS = 9
 """Most repetitions, if noise hides the practical effect; a quiet cluster is measured once."""
@@ -36,6 +38,8 @@ FAULT_SHARE = 0.1
 """Share of slow nodes for which a sparse design is made."""
 ERROR = 0.01
 """Healthy nodes that may be expected to remain unverified then."""
+FEWEST_FOR_ONE_ROUND = 6
+"""A slow pair of fewer nodes would be half or so, and the others not a majority to compare it with."""
 FEWEST_OF_MANY = 4
 """Random rounds over that many: two between leaves, by which every uplink is crossed with different partners, and two
 within leaves, which distinguish nodes from what they share with others."""
@@ -103,6 +107,7 @@ def plan_survey(
     leaf_of: Mapping[str, str] | None = None,
     uplinks: int | None = None,
     wiring: Wiring | None = None,
+    program: bool = False,
 ) -> SurveyPlan:
     """Plan a design for about `budget_s` seconds; one bandwidth window takes `window_s`.
 
@@ -112,8 +117,16 @@ def plan_survey(
     `LEAF` are never cut: what the budget does not permit is then not measured, and reported. `uplinks` of each leaf,
     where known, cap the pairs that leave it at once. Of very many pairs each round is cut short (`thinned`). With
     `wiring`, random pairs of `MANY_NODES` or more are measured in rounds in which no two share a known cable.
+
+    `program`: each measurement is a start of a program that takes `window_s`. Starts cost far more than rounds of the
+    probe, so that latency is left out, `AUTO` is `SPARSE`, repetitions are few, and one round is enough from
+    `FEWEST_FOR_ONE_ROUND` nodes on: pairs measured alone afterwards distinguish the nodes of a slow pair.
     """
-    shape = bandwidth_shape(window_s)
+    shape = PROGRAM if program else bandwidth_shape(window_s)
+    sparse_wanted, large_wanted = sparse_rounds_wanted(len(nodes)), large_rounds_wanted(len(nodes))
+    if program:
+        choice = DesignChoice.SPARSE if choice is DesignChoice.AUTO else choice
+        sparse_wanted = large_wanted = 1 if len(nodes) >= FEWEST_FOR_ONE_ROUND else sparse_wanted
     seconds_each = 2 * ((shape.iterations + shape.warmup) * window_s + ROUND_COST_S) + ROUND_COST_S
     pieces_fit = budget_s / seconds_each
     leaves = leaf_of or {}
@@ -130,16 +143,16 @@ def plan_survey(
         pieces = cut([*rounds, covering(rounds, nodes, leaves, seed)])
     elif wiring is not None and uplinks is None and _is_large(nodes, leaves):
         separate = True
-        most = _most_rounds(nodes, choice, large_rounds_wanted(len(nodes)))
+        most = _most_rounds(nodes, choice, large_wanted)
         pieces, random_rounds = _separate_pieces(nodes, wiring, pairs_at_once, most, pieces_fit, seed)
     else:
-        random_rounds = _most_rounds(nodes, choice, sparse_rounds_wanted(len(nodes)))
+        random_rounds = _most_rounds(nodes, choice, sparse_wanted)
         pieces = cut(_random_rounds(nodes, leaves, random_rounds, seed))
         while len(pieces) > pieces_fit and random_rounds > 1:
             random_rounds -= 1
             pieces = cut(_random_rounds(nodes, leaves, random_rounds, seed))
     random.Random(seed).shuffle(pieces)
-    repetitions = min(max(int(pieces_fit / max(len(pieces), 1)), 1), REPETITIONS)
+    repetitions = min(max(int(pieces_fit / max(len(pieces), 1)), 1), USUAL_REPETITIONS if program else REPETITIONS)
     plan = _plan(nodes, pieces, shape, repetitions, pairs_at_once, seed, choice, random_rounds)
     return msgspec.structs.replace(plan, separate=separate)
 
@@ -174,10 +187,9 @@ def sparse_rounds_wanted(nodes: int) -> int:
     """Rounds of random pairs that leave `ERROR` healthy nodes unverified where `FAULT_SHARE` of all are slow.
 
     Where that is one node, one round will do: it leaves one healthy node unverified, the slow one's partner, and two
-    pairs measured alone afterwards (`next_pairs`) settle what another round would take as many pairs as nodes for. Of
-    fewer than six nodes the two would be half or so, and the others not a majority to compare them with.
+    pairs measured alone afterwards (`next_pairs`) settle what another round would take as many pairs as nodes for.
     """
-    return 1 if 6 <= nodes <= 1 / FAULT_SHARE else rounds_needed(nodes, FAULT_SHARE, ERROR)
+    return 1 if FEWEST_FOR_ONE_ROUND <= nodes <= 1 / FAULT_SHARE else rounds_needed(nodes, FAULT_SHARE, ERROR)
 
 
 def large_rounds_wanted(nodes: int) -> int:
@@ -206,9 +218,10 @@ def _plan(
     latency, bandwidth = thinned(LATENCY, usual * planned // 2), thinned(shape, usual * planned)
     samples = planned * max((latency.iterations + latency.warmup) / 2, bandwidth.iterations + bandwidth.warmup)
     repetitions = repetitions if samples * repetitions <= MOST_SAMPLES else usual
-    rounds = tuple(_rounds(pieces, latency, bandwidth, repetitions, seed))
+    rounds = tuple(_rounds(pieces, None if shape == PROGRAM else latency, bandwidth, repetitions, seed))
     name = "complete" if planned == everything else "leaf" if choice is DesignChoice.LEAF else "sparse"
     more = "" if planned == everything else " " + _sparse_words(nodes, choice, random_rounds)
+    more += " Each measurement is one start of a program, which measures no latency." if shape == PROGRAM else ""
     designs = [
         Design(
             name=name,
@@ -234,15 +247,17 @@ def _sparse_words(nodes: Sequence[str], choice: DesignChoice, random_rounds: int
 
 
 def _rounds(
-    chosen: Sequence[Sequence[Pair]], latency: Shape, bandwidth: Shape, repetitions: int, seed: int
+    chosen: Sequence[Sequence[Pair]], latency: Shape | None, bandwidth: Shape, repetitions: int, seed: int
 ) -> Iterator[Round]:
+    """`latency`: None where it is not measured."""
     for repetition in range(repetitions):
         order = list(chosen)
         random.Random(seed + repetition).shuffle(order)
         for pairs in order:
             back = tuple((target, source) for source, target in pairs)
             for one, ways in ((latency, tuple(pairs)), (bandwidth, tuple(pairs)), (bandwidth, back)):
-                yield Round(phase=Phase.SURVEY, repetition=repetition, shape=one, pairs=ways)
+                if one is not None:
+                    yield Round(phase=Phase.SURVEY, repetition=repetition, shape=one, pairs=ways)
 
 
 def _statement(planned: int, everything: int, repetitions: int, pairs_at_once: int) -> str:

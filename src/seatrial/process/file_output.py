@@ -1,11 +1,12 @@
-"""Runs a program whose output goes straight into files, so that what it printed survives whatever ends us."""
+"""Runs programs whose output goes straight into files, so that what they printed survives whatever ends us."""
 
 import contextlib
 import os
 import secrets
+import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -18,6 +19,8 @@ from seatrial.process.process import NOT_STARTED, end_group, environment, spawn
 
 GRACE_S = 10.0
 """Seconds for a launcher that ends its ranks, which may write files at their end."""
+LOOK_S = 0.02
+"""Seconds between two checks for the end of one of several programs."""
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +32,16 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     interrupted: bool = False
 
 
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """A program to be run, and the files that get its standard output and error."""
+
+    argv: tuple[str, ...]
+    output: Path
+    errors: Path
+    environment: Mapping[str, str] = {}
+    """Laid over this process's own."""
+
+
 def run_into(
     argv: Sequence[str],
     *,
@@ -38,44 +51,96 @@ def run_into(
     folder: Path,
     extra_environment: Mapping[str, str] | None = None,
 ) -> Ended:
-    """Run `argv` in `folder` to its end; standard output and error go to the two files.
+    """Run one program; see `run_beside`."""
+    command = Command(argv=tuple(argv), output=output, errors=errors, environment=extra_environment or {})
+    ((_, ended),) = run_beside([command], timeout_s=timeout_s, folder=folder)
+    return ended
 
-    Past `timeout_s`, and at Ctrl-C, its whole process group is ended; the second is part of the result, and the caller
-    decides what follows. If this process is killed, a keeper that outlives it ends the program. A program that is not
-    there gives NOT_STARTED. Raises OSError where a file cannot be written.
+
+def run_beside(
+    commands: Sequence[Command], *, timeout_s: float, folder: Path
+) -> Generator[tuple[int, Ended], None, None]:
+    """Run programs at the same time in `folder`, each to its end; yields the place of each in `commands` as it ends.
+
+    Past `timeout_s`, and at Ctrl-C, the process groups of those that are left are ended; the second is part of their
+    results, and the caller decides what follows. If this process is killed, a keeper that outlives it ends the
+    programs. A program that is not there gives NOT_STARTED. Raises OSError where a file cannot be written. Closing the
+    generator ends what is left.
     """
     began = time.monotonic()
-    with _emptied(output) as out, _emptied(errors) as err, _mark() as mark:
+    running: dict[int, subprocess.Popen[bytes]] = {}
+    with _mark() as mark:
         try:
-            process = spawn(
-                argv,
+            for place, command in enumerate(commands):
+                process = _begun(command, mark, folder)
+                if process is None:
+                    yield place, Ended(returncode=NOT_STARTED, seconds=0.0)
+                else:
+                    running[place] = process
+            timed_out = interrupted = False
+            while running and not (timed_out or interrupted):
+                try:
+                    over = _next_end(running, began + timeout_s)
+                except KeyboardInterrupt:
+                    interrupted = True
+                else:
+                    timed_out = not over
+                    for place in over:
+                        yield place, _ended(running.pop(place), began)
+            left = dict(running)
+            _end(running)
+            for place, process in left.items():
+                ended = _ended(process, began)
+                yield place, msgspec.structs.replace(ended, timed_out=timed_out, interrupted=interrupted)
+        finally:
+            _end(running)
+
+
+def _begun(command: Command, mark: Mapping[str, str], folder: Path) -> "subprocess.Popen[bytes] | None":
+    """The program, started; None where it is not there, which its file of errors says."""
+    with _emptied(command.output) as out, _emptied(command.errors) as err:
+        try:
+            return spawn(
+                command.argv,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                env=environment({**(extra_environment or {}), **mark, "PWD": str(folder)}),
+                env=environment({**command.environment, **mark, "PWD": str(folder)}),
                 cwd=folder,
             )
         except OSError as error:
-            err.write(f"{argv[0]}: {error.strerror}\n".encode())
-            return Ended(returncode=NOT_STARTED, seconds=0.0)
-        timed_out = interrupted = False
-        try:
-            process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            timed_out = True
-        except KeyboardInterrupt:
-            interrupted = True
-        finally:
-            if process.poll() is None:
-                with contextlib.suppress(KeyboardInterrupt):  # once more, while the ranks are being ended
-                    end_group(process, GRACE_S)
-                end_group(process, 0.0)
-    return Ended(
-        returncode=process.returncode if process.returncode is not None else -9,
-        seconds=time.monotonic() - began,
-        timed_out=timed_out,
-        interrupted=interrupted,
-    )
+            err.write(f"{command.argv[0]}: {error.strerror}\n".encode())
+            return None
+
+
+def _next_end(running: Mapping[int, "subprocess.Popen[bytes]"], deadline: float) -> list[int]:
+    """Wait until one of the programs has ended, or several; none at the deadline (time.monotonic)."""
+    while True:
+        over = [place for place, process in running.items() if process.poll() is not None]
+        left_s = deadline - time.monotonic()
+        if over or left_s <= 0:
+            return over
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            next(iter(running.values())).wait(left_s if len(running) == 1 else min(left_s, LOOK_S))
+
+
+def _end(running: "dict[int, subprocess.Popen[bytes]]") -> None:
+    """End the programs that still run, all at the same time as far as they end by themselves."""
+    with contextlib.suppress(KeyboardInterrupt):  # once more, while the ranks are being ended
+        for process in running.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+        for process in running.values():
+            end_group(process, GRACE_S)
+    for process in running.values():
+        end_group(process, 0.0)
+    running.clear()
+
+
+def _ended(process: "subprocess.Popen[bytes]", began: float) -> Ended:
+    """How a program ended that is over now; `began`: when it was started, of time.monotonic."""
+    code = process.returncode if process.returncode is not None else -9
+    return Ended(returncode=code, seconds=time.monotonic() - began)
 
 
 def _emptied(path: Path) -> IO[bytes]:

@@ -230,14 +230,17 @@ def program_step(
     *,
     ranks_per_node: int,
     folder: str,
+    in_order: bool = False,
     arguments: Sequence[str] = (),
 ) -> list[str]:
     """A user's program in a folder that the nodes share; its ranks are bound as the site has it.
 
-    The step ends when a rank fails. `mpi` as of srun, empty for the site's own.
+    The step ends when a rank fails. `mpi` as of srun, empty for the site's own. `in_order`: one rank on each node, in
+    the order of the nodes: srun sorts its list unless the distribution is arbitrary (srun(1), --distribution).
     """
     begun = _mpi_step(job, nodes, mpi, ranks_per_node, arguments)
-    return [*begun, "--input=none", f"--chdir={folder}", *argv]
+    placed = ["--distribution=arbitrary", f"--nodelist={','.join(nodes)}"] if in_order else []
+    return [*begun, *placed, "--input=none", f"--chdir={folder}", *argv]
 
 
 def _mpi_step(job: str, nodes: Sequence[str], mpi: str, ranks: int, arguments: Sequence[str]) -> list[str]:

@@ -43,6 +43,13 @@ def test_this_machine_starts_all_ranks_of_its_places() -> None:
     assert launcher.program_command(["here:0"], WORDS, 0, FOLDER).argv == tuple(WORDS)
 
 
+def test_open_mpi_in_a_job_gets_the_order_of_nodes_as_parts_of_one_program() -> None:
+    argv = placed_argv(OPEN_MPI, ["n4", "n2"], 1, ["x", "1"], root=False, options=["--bind-to", "none"], in_order=True)
+    assert argv[1:] == [
+        "--host", "n4:1", "-n", "1", "--bind-to", "none", "x", "1", ":", "--host", "n2:1", "-n", "1", "x", "1"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("mpi", "placed"),
     [(OPEN_MPI, ("--host", "n1:2,n2:2", "--map-by", "ppr:2:node")), (MPICH, ("-hosts", "n1,n2", "-ppn", "2"))],

@@ -67,7 +67,7 @@ class Assessor:
         fresh = self._pairs.take(recorded.measurements)
         evidence = dict(self._pairs.by_pair)
         growing = self._growing = self._growing or _Growing(recorded)
-        if fresh.has_new_pairs:
+        if fresh.has_new_pairs and (recorded.info.figure is None or recorded.info.figure.of_path):
             self._paths |= limits_of((pair for pair in fresh.pairs if pair not in self._paths), recorded.facts)
         wider = self._limits_of_rails(evidence, recorded.facts)
         if wider.keys() != self._wider.keys() and self._last is not None:  # what was judged before has other limits

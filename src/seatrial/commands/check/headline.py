@@ -208,6 +208,8 @@ def not_tested(run: RunInfo, judgement: Judgement) -> str:
         left.append(f"{design.ordered_pairs - design.measured_pairs} of {design.ordered_pairs} ordered pairs")
     if lost := judgement.lost or run.lost:
         left.append(count(len(lost), "node"))
+    if run.program is not None:
+        left.append("latency")
     if judgement.loaded is None:
         left.append("uplinks under load")
     if judgement.trials is None:

@@ -83,7 +83,7 @@ def judge(recorded: RecordedRun, assessor: Assessor | None = None) -> Judgement:
     trials = judge_trials(recorded.group_measurements, recorded.facts)
     measured = [*_measured_findings(recorded, deaths.findings, evidence, references, suspicion, trials)]
     findings = [*measured, *loaded.findings, *_fact_findings(recorded)]
-    judged = _pair_verdicts(recorded.planned, evidence, references, suspicion)
+    judged = _pair_verdicts(recorded, evidence, references, suspicion)
     pairs = with_corruption(with_reasons(judged, recorded.info.capped_pairs), corrupt_flows(recorded.measurements))
     pairs = without_unnamed(pairs, [*measured, *loaded.findings], references.fabric)
     before = compare(recorded.info.own_job, judge_nodes(recorded, pairs, findings))
@@ -257,20 +257,24 @@ def _counted(recorded: RecordedRun) -> Design | None:
 
 
 def _pair_verdicts(
-    planned: Sequence[Pair], evidence: Mapping[Pair, MeasuredPair], references: References, suspicion: Suspicion
+    recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair], references: References, suspicion: Suspicion
 ) -> "list[PairVerdict]":
+    planned = recorded.planned
+    failed = {frozenset(one.loss.pair): one.detail for one in recorded.losses if one.loss.pair is not None}
     verdicts = []
-    wanted = frozenset(planned)
+    planned_pairs = frozenset(planned)
+    timed = planned_pairs if suspicion.timed else frozenset()
     for pair in dict.fromkeys((*planned, *evidence)):
         source, target = pair
-        if pair not in wanted and not deciding(evidence[pair].bandwidth):
+        if pair not in planned_pairs and not deciding(evidence[pair].bandwidth):
             continue  # one way of it was measured to distinguish suspects, the other was never requested
         if pair not in evidence or not deciding(evidence[pair].bandwidth):
-            reason = "planned, never measured"
+            why = failed.get(frozenset(pair), "")
+            reason = f"the program gave no figure: {why}" if why else "planned, never measured"
             verdicts.append(PairVerdict(source=source, target=target, verdict=Verdict.NOT_RUN, reason=reason))
             continue
         bandwidth, latency = suspicion.bandwidth[pair], suspicion.latency[pair]
-        judged_late = pair in wanted or bool(evidence[pair].latency)
+        judged_late = pair in timed or bool(evidence[pair].latency)
         verdicts_of_pair = [bandwidth.verdict]
         reasons = [bandwidth_reason(pair, bandwidth, evidence[pair], references)]
         if judged_late:

@@ -17,7 +17,6 @@ from seatrial.model.measurement import Kernel, Measurement, Phase, Round
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.pairs.survey import LATENCY as ROUND_TRIP
-from seatrial.pairs.survey import bandwidth_shape
 
 PARTS = (SubjectKind.NODE, SubjectKind.UPLINK)
 """What must be crossed again; to cross every single cable takes a whole survey."""
@@ -90,6 +89,6 @@ def look_once_more(check: Growing, rounds: Sequence[Round], deadline: float) -> 
     check.progress.rounds(len(rounds))
     check.measurer.begin()
     in_time = check.measurer.run(rounds, deadline)
-    distinguish(check, next_bandwidth, bandwidth_shape(check.measurer.window_s), deadline, Phase.LAST)
+    distinguish(check, next_bandwidth, check.shape, deadline, Phase.LAST)
     distinguish(check, next_latency, ROUND_TRIP, deadline, Phase.LAST)
     return retest(check, deadline, latency=True) and in_time

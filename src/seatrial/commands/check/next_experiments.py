@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple
 from zlib import crc32
 
 from seatrial.commands.check.require_retest import retests
@@ -16,7 +17,8 @@ from seatrial.locate.evidence import MeasuredPair, Pair
 from seatrial.locate.explanation import BUNDLES, MANY_PAIRS, Crossings, PartSuspect, blamed_parts
 from seatrial.locate.references import References
 from seatrial.locate.thresholds import CONTROL_PAIRS, RETEST_CAP, RETEST_PAIRS, RETEST_RUNS
-from seatrial.model.fabric import Wiring
+from seatrial.model.fabric import NO_FABRIC, Wiring
+from seatrial.model.loss import SessionLoss
 from seatrial.model.measurement import Phase, Round, Shape
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
@@ -73,6 +75,26 @@ def next_latency(
                 had |= {(source, target), (target, source)}
                 wanted.append((source, target))
     return wanted
+
+
+def next_started(
+    evidence: Mapping[Pair, MeasuredPair],
+    _fabric: Wiring,
+    _suspicion: Suspicion,
+    nodes: Sequence[str],
+    *,
+    losses: Sequence[SessionLoss],
+    asked: Collection[Pair] = (),
+    seed: int,
+) -> list[Pair]:
+    """Pairs that show on which nodes a program fails. `losses`: those of the run, which grow with it.
+
+    A start that gives a figure, however small, clears both its nodes; the ways between them do not matter.
+    """
+    started = {way for pair, known in evidence.items() if known.bandwidth for way in (pair, pair[::-1])}
+    bad = [one.loss.pair for one in losses if one.loss.pair is not None]
+    had = started | {way for pair in (*bad, *asked) for way in (pair, pair[::-1])}
+    return next_pairs(nodes, _known(bad, Crossings(NO_FABRIC, started)), NO_FABRIC, asked=had, seed=seed)
 
 
 def _known(bad: Collection[Pair], good: Crossings) -> Known:
@@ -150,6 +172,18 @@ def seen_once(evidence: Mapping[Pair, MeasuredPair], suspicion: Suspicion, fabri
 # The retest: suspects alone, alternating with pairs that are known to be good.
 
 
+class RetestSize(NamedTuple):
+    """How many pairs of each suspect are measured again, and how many controls at least."""
+
+    pairs: int = RETEST_PAIRS
+    controls: int = CONTROL_PAIRS
+
+
+USUAL_SIZE = RetestSize()
+OF_STARTS = RetestSize(pairs=2, controls=2)
+"""The size if each run is the start of a program: both directions of one pair, and controls that show a scatter."""
+
+
 def plan_retest(
     suspects: Sequence[PartSuspect],
     good: Collection[Pair],
@@ -158,8 +192,9 @@ def plan_retest(
     *,
     clear: Collection[Pair] = (),
     leaf_of: Mapping[str, str] | None = None,
+    size: RetestSize = USUAL_SIZE,
 ) -> list[Round]:
-    """Rounds of one pair each: up to four pairs of every suspect and some controls, six runs of every shape.
+    """Rounds of one pair each: a few pairs of every suspect and some controls (`size`), six runs of every shape.
 
     `good`: pairs with nothing against them or their nodes. `clear`: these and good pairs of suspected nodes. `leaf_of`:
     where cables are known, the leaf of each node: pairs below one switch are the first controls, since no other job's
@@ -173,13 +208,13 @@ def plan_retest(
     wanted: dict[Pair, None] = {}
     crossed = Counter(pair for suspect in suspects for pair in suspect.pairs)
     for suspect in sorted(suspects, key=_retest_order):
-        for pair in _varied(suspect.pairs, draw, crossed):
+        for pair in _varied(suspect.pairs, draw, crossed)[: size.pairs]:
             wanted.setdefault(pair)
     chosen = list(wanted)[:RETEST_CAP]
     ordered = _in_fixed_order(good, seed)
     if leaf_of is not None:
         ordered.sort(key=lambda pair: leaf_of.get(pair[0]) != leaf_of.get(pair[1]))
-    chosen += _controls(suspects, chosen, ordered, _in_fixed_order(clear or good, seed))
+    chosen += _controls(suspects, chosen, ordered, _in_fixed_order(clear or good, seed), size.controls)
     rounds: list[Round] = []
     for repetition in range(RETEST_RUNS):
         order = [(pair, shape) for pair in chosen for shape in shapes]
@@ -195,7 +230,7 @@ def _retest_order(suspect: PartSuspect) -> tuple[bool, int]:
 
 
 def _controls(
-    suspects: Sequence[PartSuspect], wanted: Sequence[Pair], good: Sequence[Pair], clear: Sequence[Pair]
+    suspects: Sequence[PartSuspect], wanted: Sequence[Pair], good: Sequence[Pair], clear: Sequence[Pair], fewest: int
 ) -> list[Pair]:
     """Good pairs to measure beside the `wanted` ones: first such as share no node with them.
 
@@ -206,7 +241,7 @@ def _controls(
     """
     ends = {node for pair in wanted for node in pair}
     clean = [pair for pair in good if ends.isdisjoint(pair)]
-    most = max(CONTROL_PAIRS, len(wanted) // PAIRS_PER_CONTROL)
+    most = max(fewest, len(wanted) // PAIRS_PER_CONTROL)
     chosen = dict.fromkeys(clean[:most])
     for suspect in [one for one in suspects if not is_part(one) or one.ambiguous_with][:SINGLE_PAIRS]:
         for source, target in suspect.pairs:
@@ -226,7 +261,7 @@ def _in_fixed_order(pairs: Collection[Pair], seed: int) -> list[Pair]:
 
 
 def _varied(pairs: Sequence[Pair], draw: random.Random, crossed: Mapping[Pair, int]) -> list[Pair]:
-    """At most `RETEST_PAIRS` of the pairs, both directions of a pair together, partners as different as can be.
+    """The pairs, both directions of a pair together, partners as different as can be.
 
     `crossed`: how many suspects are on the pair's way; the fewer, the earlier.
     """
@@ -236,4 +271,4 @@ def _varied(pairs: Sequence[Pair], draw: random.Random, crossed: Mapping[Pair, i
     order = list(groups.values())
     draw.shuffle(order)
     order.sort(key=lambda group: min(crossed[pair] for pair in group))
-    return [pair for group in order for pair in group][:RETEST_PAIRS]
+    return [pair for group in order for pair in group]

@@ -143,6 +143,12 @@ def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair]
     without = [pair for pair in evidence if pair not in references.limits]
     if not without:
         return []
+    figure = recorded.info.figure
+    if figure is not None and not figure.of_path:
+        return [
+            f"The limits of the paths are not those of {figure.metric}: pairs are compared only with their peers, so a "
+            "fabric that is uniformly slow would not be detected."
+        ]
     source, target = without[0]
     reason = "facts of a node are missing"
     if source in recorded.facts and target in recorded.facts:

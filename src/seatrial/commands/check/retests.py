@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from seatrial.commands.check.assessment import Assessor
-from seatrial.commands.check.next_experiments import plan_retest, seen_once
+from seatrial.commands.check.next_experiments import OF_STARTS, USUAL_SIZE, plan_retest, seen_once
 from seatrial.commands.check.require_retest import due, not_seen
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.measurer import Measurer
@@ -14,7 +14,7 @@ from seatrial.model.fabric import Wiring
 from seatrial.model.measurement import Phase, Round, Shape
 from seatrial.model.run import RecordedRun
 from seatrial.model.words import count
-from seatrial.pairs.survey import LATENCY, bandwidth_shape
+from seatrial.pairs.survey import LATENCY, PROGRAM
 
 NEXT_STEPS = 3
 """How often pairs are chosen from the results of the last ones."""
@@ -30,6 +30,10 @@ class Growing(Protocol):
     measurer: Measurer
     assessor: Assessor
     progress: Progress
+
+    @property
+    def shape(self) -> Shape:
+        """How bandwidth is measured in a round."""
 
     @property
     def seed(self) -> int:
@@ -119,11 +123,13 @@ def _measure_again(
     latency: bool,
     deadline: float,
 ) -> bool:
-    shapes = [bandwidth_shape(check.measurer.window_s)] if bandwidth else []
-    shapes += [LATENCY] if latency else []
+    program = check.shape == PROGRAM
+    shapes = [check.shape] if bandwidth else []
+    shapes += [LATENCY] if latency and not program else []
+    size = OF_STARTS if program else USUAL_SIZE
     leaf_of = check.wiring.leaf_of if check.wiring is not None else None
     clear = [*suspicion.clear(), *suspicion.quiet()]
-    rounds = plan_retest(suspects, suspicion.good(), shapes, check.seed, clear=clear, leaf_of=leaf_of)
+    rounds = plan_retest(suspects, suspicion.good(), shapes, check.seed, clear=clear, leaf_of=leaf_of, size=size)
     check.progress.stage(f"Measuring {len({one.pairs for one in rounds})} suspect and control pairs again, alone")
     check.progress.rounds(len(rounds))
     return check.measurer.run(rounds, deadline)

@@ -20,20 +20,18 @@ from seatrial.commands.check.contention import measure_without_contention
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.last_look import last_rounds, look_once_more
 from seatrial.commands.check.loaded_rounds import measure_loaded
-from seatrial.commands.check.next_experiments import (
-    next_bandwidth,
-    next_latency,
-)
+from seatrial.commands.check.next_experiments import next_bandwidth, next_latency, next_started
 from seatrial.commands.check.node_trials import try_nodes
 from seatrial.commands.check.rail_measurement import measure_over_rails
 from seatrial.commands.check.rail_suspects import pairs_to_split
 from seatrial.commands.check.require_retest import only_proved
 from seatrial.commands.check.retests import distinguish, retest, retest_late
-from seatrial.commands.check.survey_plan import check_design, pilot_pairs, recorded_rounds, survey_of
+from seatrial.commands.check.survey_plan import by_program, check_design, pilot_pairs, recorded_rounds, survey_of
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.fabric_files import wiring_of, with_leaf_file, with_leaves
 from seatrial.driver.node_selection import allocation_s, enough, sampled, what_it_takes, within_node_hours
 from seatrial.driver.own_job import asked_for, earlier_runs, hurry, look_at_job, soon, with_time_left
+from seatrial.driver.pair_program import PairStarts, first_figure, starting
 from seatrial.driver.past import find_past, own_past, with_past
 from seatrial.driver.preflight import explained_by_facts
 from seatrial.driver.progress import Progress, Silent
@@ -41,15 +39,24 @@ from seatrial.driver.returning import chosen_hosts, reached
 from seatrial.driver.run import Run, describe
 from seatrial.driver.site import choose_launcher
 from seatrial.launch.contract import Hosts, Launcher
-from seatrial.locate.thresholds import SCATTERS, SUSPICION
+from seatrial.locate.thresholds import MUST_SHOW, SCATTERS, SUSPICION, to_log
 from seatrial.model.errors import LaunchError, SeatrialError
 from seatrial.model.fabric import Wiring
 from seatrial.model.judgement import Judgement
-from seatrial.model.measurement import Kernel, Phase, Round
+from seatrial.model.measurement import Kernel, Phase, Round, Shape
 from seatrial.model.run import RecordedRun
 from seatrial.model.settings import CheckSettings
+from seatrial.model.units import BANDWIDTH
 from seatrial.model.words import count
-from seatrial.pairs.survey import BANDWIDTH_ROUND_S, LATENCY, PILOT, USUAL_REPETITIONS, SurveyPlan, bandwidth_shape
+from seatrial.pairs.survey import (
+    BANDWIDTH_ROUND_S,
+    LATENCY,
+    PILOT,
+    PROGRAM,
+    USUAL_REPETITIONS,
+    SurveyPlan,
+    bandwidth_shape,
+)
 from seatrial.statistics.estimates import median
 
 if TYPE_CHECKING:
@@ -113,6 +120,9 @@ def _checked(
 ) -> CheckOutcome:
     """The check itself, with nodes within reach. Errors as of `run_check`."""
     began_s = monotonic_s()
+    settings = by_program(settings)
+    if settings.pair_program is not None and settings.replay is None:
+        starting(launcher)
     own_job = asked_for(settings, launcher)
     settings = soon(settings) if own_job else msgspec.structs.replace(settings, answer_s=None)
     hurry(settings, launcher)
@@ -178,8 +188,19 @@ class Check(Run):
         self.assessor = Assessor()
         self._scatter = math.inf
         """Scatter of healthy pairs, after the last repetition of the survey."""
+        self.starts: PairStarts | None = None
+        """The starts of the program that measures in place of the probe; None in a replay, too."""
+        if settings.pair_program is not None and settings.replay is None:
+            self.starts = PairStarts(settings.pair_program, launcher, writer)
+            self.measurer.session_of = self.starts.session
+            self.afterwards.append(self.starts.remove)
         self.past: StoredSet | None = None
         """The runs of the baseline."""
+
+    @property
+    def shape(self) -> Shape:
+        """How bandwidth is measured in a round: by one start of the program, or by windows of the probe's kernel."""
+        return PROGRAM if self._settings.pair_program else bandwidth_shape(self.measurer.window_s)
 
     def measure_pairs(self, nodes: Sequence[str]) -> str:
         """All stages in order; a sentence where the budget ended it early, else empty.
@@ -213,14 +234,16 @@ class Check(Run):
         began = monotonic_s()
         in_time = self._survey_passes(plan, deadline)
         survey_s = monotonic_s() - began
+        distinguish(self, partial(next_started, losses=self.measurer.losses), self.shape, deadline)
         measure_without_contention(self, plan, deadline)
-        distinguish(self, next_bandwidth, bandwidth_shape(self.measurer.window_s), deadline)
+        distinguish(self, next_bandwidth, self.shape, deadline)
         in_time = retest(self, deadline) and in_time
         in_time = self.measurer.resume(deadline) and in_time
         if distinguish(self, next_latency, LATENCY, deadline):
             in_time = retest_late(self, deadline) and in_time
         in_time = self._under_load(survey_s, deadline) and in_time
-        self._over_rails(deadline)
+        if self._settings.pair_program is None:
+            self._over_rails(deadline)
         last = self._last_rounds()
         try_nodes(self, self._settings, deadline - LAST_ROUND_S * len(last))
         in_time = look_once_more(self, last, deadline) and in_time
@@ -272,7 +295,8 @@ class Check(Run):
         """Whether another repetition would add nothing or take too long.
 
         It adds nothing where noise does not widen the lines, or where repeating does not help: between pairs there may
-        be real differences. Where pairs were measured alone and repetitions differ, repeating helps.
+        be real differences. Where pairs were measured alone and repetitions differ, repeating helps. Starts of a
+        program are repeated only if noise would hide a node that lacks `MUST_SHOW`.
         """
         longest_s = max(REPEATING_S, REPEATING_SHARE * self._settings.budget_s)
         if self._settings.answer_s:
@@ -282,6 +306,8 @@ class Check(Run):
         _, references, _ = self.assessor.assess(self.recorded())
         line, before = references.bandwidth, self._scatter
         self._scatter = line.scatter if line else math.inf
+        if self._settings.pair_program is not None:
+            return line is None or done >= USUAL_REPETITIONS or line.lack <= to_log(MUST_SHOW, BANDWIDTH)
         if line is None or not references.alike or len(self.measurer.nodes) < FEWEST_PEERS:
             return done >= USUAL_REPETITIONS
         if SCATTERS * line.scatter <= SUSPICION * line.effect:
@@ -299,8 +325,7 @@ class Check(Run):
 
     def _plan(self) -> SurveyPlan:
         nodes = self.measurer.nodes
-        window_s = self.measurer.window_s = self._pilot(nodes)
-        plan = self._survey(window_s)
+        plan = self._survey(self._pilot(nodes))
         self._planned = tuple(
             dict.fromkeys(pair for one in plan.rounds for pair in one.pairs if one.shape.kernel is Kernel.ONEWAY)
         )
@@ -314,11 +339,19 @@ class Check(Run):
         return survey_of(self._settings, self.measurer.nodes, self.facts, fabric, window_s=window_s, seed=info.seed)
 
     def _pilot(self, nodes: Sequence[str]) -> float:
-        """Seconds that one window of the bandwidth kernel takes here."""
-        for pair in pilot_pairs(self._survey(USUAL_WINDOW_S), nodes):
+        """Seconds that one window of the bandwidth kernel takes here, or one start of the program."""
+        pairs = pilot_pairs(self._survey(USUAL_WINDOW_S), nodes)
+        if self._settings.pair_program is not None:
+            first_figure(self.measurer, pairs)
+            if self.starts is None:
+                return 0.0
+            self._writer.describe(msgspec.structs.replace(self._writer.info, figure=self.starts.figure))
+            return self.starts.start_s
+        for pair in pairs:
             self.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=PILOT, pairs=(pair,)))
         took = [median(one.times_s) for one in self.measurer.measurements if one.times_s]
-        return median(took) if took else USUAL_WINDOW_S
+        self.measurer.window_s = median(took) if took else USUAL_WINDOW_S
+        return self.measurer.window_s
 
     def _under_load(self, survey_s: float, deadline: float) -> bool:
         """What uplinks carry while many nodes send at once."""
@@ -336,7 +369,9 @@ class Check(Run):
         )
 
     def _last_rounds(self) -> list[Round]:
-        """What is measured once more at the end. A replay plays what was recorded."""
+        """What is measured once more at the end. A replay plays what was recorded, and starts cost too much for it."""
+        if self._settings.pair_program is not None:
+            return []
         if self._settings.replay:
             return recorded_rounds(read_entries(self._settings.replay), Phase.LAST)
         _, references, suspicion = self.assessor.assess(self.recorded())
@@ -346,5 +381,4 @@ class Check(Run):
         """Confirmed suspects over each rail alone, to find which rail of the node is slow."""
         evidence, _, suspicion = self.assessor.assess(self.recorded())
         pairs = pairs_to_split(only_proved(suspicion, evidence)[0].slow)
-        shape = bandwidth_shape(self.measurer.window_s)
-        measure_over_rails(self.measurer, self.facts, pairs, shape, self.progress, deadline)
+        measure_over_rails(self.measurer, self.facts, pairs, self.shape, self.progress, deadline)

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from seatrial.archive.journal import RoundStarted, SurveyPlanned
 from seatrial.archive.reader import read_entries, read_info
 from seatrial.drift.peer_groups import one_kernel
@@ -17,6 +19,18 @@ from seatrial.pairs.survey import BANDWIDTH, DesignChoice, SurveyPlan, plan_surv
 SURVEY_SHARE = 0.7
 """Share of the budget; the rest is for the adaptive pairs and the retest."""
 PILOT_PAIRS = 3
+MOST_STARTS_AT_ONCE = 64
+"""Starts of a program at the same time: each is a launcher of its own on this machine, and a step of Slurm's."""
+
+
+def by_program(settings: CheckSettings) -> CheckSettings:
+    """The settings, without what only the probe can do where a program measures; a replay is of what was recorded."""
+    recorded = read_info(settings.replay) if settings.replay else None
+    if recorded is not None and isinstance(recorded.settings, CheckSettings):
+        settings = msgspec.structs.replace(settings, pair_program=recorded.settings.pair_program)
+    if settings.pair_program is None:
+        return settings
+    return msgspec.structs.replace(settings, loaded=False, node_trials=False)
 
 
 def survey_of(
@@ -30,9 +44,10 @@ def survey_of(
 ) -> SurveyPlan:
     """The design and its rounds. A replay plays the rounds that were recorded, whatever they were chosen by."""
     recorded = recorded_survey(settings.replay) if settings.replay else None
+    program = settings.pair_program is not None
     return recorded or plan_survey(
         nodes,
-        pairs_at_once=settings.pairs_at_once or default_pairs_at_once(facts, nodes),
+        pairs_at_once=settings.pairs_at_once or default_pairs_at_once(facts, nodes, program=program),
         window_s=window_s,
         budget_s=SURVEY_SHARE * settings.budget_s,
         seed=seed,
@@ -40,6 +55,7 @@ def survey_of(
         leaf_of=fabric.leaf_of,
         uplinks=1 if one_kernel(facts[node] for node in nodes if node in facts) else None,
         wiring=fabric,
+        program=program,
     )
 
 
@@ -89,6 +105,11 @@ def check_design(settings: CheckSettings, fabric: Fabric, nodes: Sequence[str]) 
         )
 
 
-def default_pairs_at_once(facts: Mapping[str, NodeFacts], nodes: Sequence[str]) -> int:
-    """Half the nodes, so that all are busy; one pair where nodes share a kernel and would take each other's cores."""
-    return 1 if one_kernel(facts[node] for node in nodes if node in facts) else max(len(nodes) // 2, 1)
+def default_pairs_at_once(facts: Mapping[str, NodeFacts], nodes: Sequence[str], *, program: bool = False) -> int:
+    """Half the nodes, so that all are busy; one pair where nodes share a kernel and would take each other's cores.
+
+    `program`: each pair is a start of a program.
+    """
+    if one_kernel(facts[node] for node in nodes if node in facts):
+        return 1
+    return min(max(len(nodes) // 2, 1), MOST_STARTS_AT_ONCE if program else len(nodes))

@@ -83,6 +83,11 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
         both = (*self.bandwidth.items(), *self.latency.items())
         return tuple(pair_suspects(dict.fromkeys(pair for pair, judged in both if judged.refuted)))
 
+    @property
+    def timed(self) -> bool:
+        """Whether latency was measured of any pair; a program that prints a bandwidth measures none."""
+        return any(one.estimate is not None for one in self.latency.values())
+
     def passed(self) -> Mapping[str, set[Pair]]:
         """Pairs, by metric, that are good until now, and on whose way nothing loses packets."""
         good = {
@@ -99,9 +104,11 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
 
     def clear(self) -> list[Pair]:
         """Pairs with nothing against them; their nodes may be suspected."""
-        latency = self.latency
+        latency, timed = self.latency, self.timed
         return [
-            pair for pair, judged in self.bandwidth.items() if judged.clear and latency[pair].verdict is Verdict.PASS
+            pair
+            for pair, judged in self.bandwidth.items()
+            if judged.clear and (not timed or latency[pair].verdict is Verdict.PASS)
         ]
 
     def quiet(self) -> list[Pair]:

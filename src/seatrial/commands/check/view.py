@@ -178,11 +178,19 @@ def _closing(run: RunInfo, judgement: Judgement, facts: Mapping[str, NodeFacts])
         yield "nodes differ", difference
     for note in judgement.notes:
         yield "note", note
+    if run.program is not None:
+        yield "program", _program(run)
     design = judgement.design or run.design
     if design is not None:
         yield "design", design.statement
     yield "run", f"{run.run}, {run.started}, {run.launcher}" + (f", job {run.job}" if run.job else "")
     yield "more", f"seatrial report {shlex.quote(clean(run.run))} --html report.html"
+
+
+def _program(run: RunInfo) -> str:
+    """The command of a check's program, and its figure; empty where the probe measured."""
+    words = shlex.join(run.program.words) if run.program else ""
+    return f"{words}: {run.figure.metric} of {run.figure.benchmark}" if run.figure else words
 
 
 def _node_trials(judgement: Judgement) -> str:
@@ -263,6 +271,7 @@ def _run_rows(run: RunInfo) -> Iterator[tuple[str, str]]:
         ("ended", run.ended),
         ("ending", run.ending.value + (f": {run.reason}" if run.reason else "")),
         ("command", " ".join(run.command)),
+        ("program", _program(run)),
         ("launcher", run.launcher),
         ("cluster", run.cluster),
         ("job", run.job),

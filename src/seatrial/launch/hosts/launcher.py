@@ -184,9 +184,9 @@ class HostsLauncher:
         return look(line, argv, nodes, log, mpirun_variables(), one_host=False, names=self._names)
 
     def program_command(
-        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path
+        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path, *, in_order: bool = False
     ) -> ProgramCommand:
-        """See launch.contract.StartsPrograms; without MPI by a login on the first host."""
+        """See launch.contract.StartsPrograms; mpirun keeps the order of hosts. Without MPI by a login on the first."""
         environment = self.environment.seeing(str(folder))
         words = environment.around_program(argv)
         if not ranks_per_node:

@@ -1,0 +1,63 @@
+"""Programs that print the bandwidth of two nodes, on a synthetic cluster: each start prints what its pair carries."""
+
+import random
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from seatrial.launch.contract import ProgramCommand
+from seatrial.locate.evidence import run_value
+from seatrial.model.measurement import Phase, Round
+from seatrial.pairs.survey import PROGRAM
+from tests.support.builders import Cluster
+from tests.support.paths import ROOT
+from tests.support.scripted import ScriptedLauncher
+
+Pair = tuple[str, str]
+OSU_BW = "osu_bw -m 4194304:4194304"
+SENDRECV = str(ROOT / "tests" / "data" / "benchmarks" / "sendrecv_perf.toml")
+NO_DEVICE = "echo 'no CUDA-capable device is detected' >&2; exit 3"
+
+
+def osu_bw(bytes_per_s: float) -> str:
+    """The output of osu_bw for one size."""
+    return f"# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n4194304 {bytes_per_s / 1e6:.4f}\n"
+
+
+def sendrecv_perf(bytes_per_s: float) -> str:
+    """The output of sendrecv_perf for one size."""
+    rate = f"{bytes_per_s / 1e9:.6f}"
+    figures = f"{4194304 / bytes_per_s * 1e6:.1f} {rate} {rate}"
+    return (
+        "# nThread 1 nGpus 1 minBytes 4194304 maxBytes 4194304 step: 1048576(bytes) warmup iters: 1 iters: 5\n"
+        "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+        f"     4194304       1048576     float    none      -1   {figures}      0   {figures}    N/A\n"
+        f"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {rate}\n"
+    )
+
+
+class PairProgramLauncher(ScriptedLauncher):
+    """Starts no program but a shell that prints what one would.
+
+    `fails`: nodes on which it ends with exit code 3; `says`: what it prints for a rate in bytes per second.
+    """
+
+    def __init__(
+        self, cluster: Cluster, says: Callable[[float], str] = osu_bw, *, fails: Collection[str] = (), bad: str = ""
+    ) -> None:
+        super().__init__(cluster)
+        self.says = says
+        self.fails = set(fails)
+        self.bad = bad
+        self.pairs: list[Pair] = []
+
+    def program_command(
+        self, nodes: Sequence[str], argv: Sequence[str], ranks_per_node: int, folder: Path, *, in_order: bool = False
+    ) -> ProgramCommand:
+        assert (ranks_per_node, in_order) == (1, True)
+        source, target = nodes
+        self.pairs.append((source, target))
+        if self.fails & set(nodes):
+            return ProgramCommand(argv=("sh", "-c", self.bad or NO_DEVICE))
+        asked = Round(phase=Phase.SURVEY, repetition=0, shape=PROGRAM, pairs=((source, target),))
+        (measured,) = self.cluster.measure(asked, random.Random(f"{self.cluster.seed} {len(self.pairs)}"))
+        return ProgramCommand(argv=("printf", "%s", self.says(run_value(measured))))

@@ -1,0 +1,208 @@
+"""A check whose figures are those of a program: faults are located with few starts, and a start that fails is neither
+slow nor good."""
+
+import random
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from seatrial.archive.journal import StepEnded, of_type
+from seatrial.archive.reader import read_entries, read_run
+from seatrial.archive.run_summaries import read_summary
+from seatrial.commands.check.dry_run import program_starts
+from seatrial.commands.check.judge import judge
+from seatrial.commands.check.run import CheckOutcome, run_check
+from seatrial.commands.check.view import check_report
+from seatrial.driver.benchmark.definition import parsed
+from seatrial.driver.pair_program import pair_program
+from seatrial.model.errors import ExitCode, LaunchError, UsageError
+from seatrial.model.fabric import Component
+from seatrial.model.measurement import Phase
+from seatrial.model.run import Ending, PairFigure
+from seatrial.model.settings import CheckSettings
+from seatrial.model.subject import Direction, node, uplink
+from seatrial.model.verdict import FindingKind, Verdict
+from tests.support.builders import Cluster, leaves, names, slow_part
+from tests.support.launchers import use_launcher
+from tests.support.pair_programs import OSU_BW, SENDRECV, PairProgramLauncher, osu_bw, sendrecv_perf
+from tests.support.scripted import ScriptedLauncher
+
+SIXTEEN = names(16)
+QUARTER = 16 * 15 // 4
+"""A quarter of the starts that all ordered pairs take."""
+
+
+def checked(archive: Path, launcher: ScriptedLauncher, program: str = OSU_BW, **options: object) -> CheckOutcome:
+    use_launcher(launcher)
+    settings = CheckSettings(archive=archive, run="trial", pair_program=pair_program(program))
+    return run_check(msgspec.structs.replace(settings, **options))
+
+
+@pytest.mark.parametrize(
+    ("slow", "named"),
+    [
+        (slow_part("node", "n3", 0.8), (FindingKind.SLOW_LINK, node("n3"), Direction.BOTH)),
+        (slow_part("node", "n7", 0.8, [Direction.OUT]), (FindingKind.SLOW_LINK, node("n7"), Direction.OUT)),
+        (slow_part("uplink", "leaf2", 0.6), (FindingKind.SLOW_UPLINK, uplink("leaf2"), Direction.BOTH)),
+    ],
+    ids=["node", "one way", "uplink"],
+)
+def test_a_fault_is_named_with_a_quarter_of_all_starts(
+    tmp_path: Path, slow: dict[Component, float], named: tuple[FindingKind, object, Direction]
+) -> None:
+    launcher = PairProgramLauncher(Cluster(nodes=SIXTEEN, leaf_of=leaves(16, 4), parts=slow))
+    outcome = checked(tmp_path, launcher)
+    (finding,) = outcome.judgement.findings
+    assert (finding.kind, finding.subject, finding.direction) == named
+    assert finding.experiments[0].confirmed
+    assert len(launcher.pairs) <= QUARTER
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_healthy_cluster_is_silent_and_says_what_it_would_have_seen(tmp_path: Path, seed: int) -> None:
+    launcher = PairProgramLauncher(Cluster(nodes=SIXTEEN, leaf_of=leaves(16, 4), seed=seed))
+    outcome = checked(tmp_path, launcher)
+    assert outcome.judgement.findings == ()
+    assert outcome.judgement.exit_code is ExitCode.PASS
+    assert outcome.judgement.powers
+    assert len(launcher.pairs) <= QUARTER
+    assert {pair.latency_verdict for pair in outcome.judgement.pairs} == {None}
+
+
+def test_the_starts_that_a_dry_run_announces_are_those_of_a_healthy_check(tmp_path: Path) -> None:
+    launcher = PairProgramLauncher(Cluster(nodes=SIXTEEN, leaf_of=leaves(16, 4)))
+    checked(tmp_path, launcher)
+    settings = CheckSettings(archive=tmp_path, pair_program=pair_program(OSU_BW))
+    starts = program_starts(settings, SIXTEEN, launcher.cluster.fabric)
+    assert (starts.survey, starts.all_pairs) == (len(launcher.pairs), 16 * 15)
+    assert starts.survey_s == 5.0 * starts.rounds
+
+
+def test_a_survey_is_repeated_only_while_noise_would_hide_a_slow_node(tmp_path: Path) -> None:
+    def passes(noise: float) -> int:
+        outcome = checked(tmp_path, PairProgramLauncher(Cluster(nodes=names(8), noise=noise)), run=f"noise-{noise}")
+        return len({one.repetition for one in outcome.recorded.measurements if one.phase is Phase.SURVEY})
+
+    assert (passes(0.004), passes(0.06)) == (1, 3)
+
+
+def test_a_program_that_sends_both_ways_is_started_once_for_a_pair(tmp_path: Path) -> None:
+    launcher = PairProgramLauncher(Cluster(nodes=SIXTEEN, parts=slow_part("node", "n3", 0.8)), sendrecv_perf)
+    outcome = checked(tmp_path, launcher, SENDRECV)
+    (finding,) = outcome.judgement.findings
+    assert (finding.kind, finding.subject) == (FindingKind.SLOW_LINK, node("n3"))
+    assert len(launcher.pairs) <= 16 * 15 // 2 // 4
+    survey = [one for one in outcome.recorded.measurements if one.phase is Phase.SURVEY]
+    assert {one.pair for one in survey} == {one.pair[::-1] for one in survey}
+    assert outcome.recorded.info.figure == PairFigure(
+        benchmark="sendrecv_perf", metric="busbw", of_path=True, both_ways=True
+    )
+
+
+def test_a_node_on_which_the_program_fails_is_named_and_its_pairs_are_not_run(tmp_path: Path) -> None:
+    launcher = PairProgramLauncher(Cluster(nodes=SIXTEEN), fails=["n3"])
+    outcome = checked(tmp_path, launcher)
+    (finding,) = outcome.judgement.findings
+    assert (finding.kind, finding.subject) == (FindingKind.RANK_DIED, node("n3"))
+    assert finding.ambiguous_with == ()
+    assert "no CUDA-capable device" in finding.statement
+    own = [pair for pair in outcome.judgement.pairs if "n3" in (pair.source, pair.target)]
+    assert {pair.verdict for pair in own} == {Verdict.NOT_RUN}
+    assert all("no CUDA-capable device" in pair.reason for pair in own)
+    others = [pair for pair in outcome.judgement.pairs if pair not in own]
+    assert {pair.verdict for pair in others} <= {Verdict.PASS, Verdict.NOT_RUN}
+    assert len(launcher.pairs) <= QUARTER
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["printf '# OSU MPI Bandwidth Test v7.3\\n'", "echo hello", "printf ''"],
+    ids=["incomplete", "of something else", "nothing"],
+)
+def test_an_output_without_a_valid_figure_is_a_start_that_failed(tmp_path: Path, bad: str) -> None:
+    outcome = checked(tmp_path, PairProgramLauncher(Cluster(nodes=names(8)), fails=["n3"], bad=bad))
+    (finding,) = outcome.judgement.findings
+    assert (finding.kind, finding.subject) == (FindingKind.RANK_DIED, node("n3"))
+
+
+def test_a_program_that_fails_everywhere_is_an_error_with_its_cause(tmp_path: Path) -> None:
+    launcher = PairProgramLauncher(Cluster(nodes=SIXTEEN), fails=SIXTEEN)
+    with pytest.raises(LaunchError, match="no CUDA-capable device"):
+        checked(tmp_path, launcher)
+    assert len(launcher.pairs) <= 6
+
+
+def test_a_figure_beyond_physics_is_invalid(tmp_path: Path) -> None:
+    launcher = PairProgramLauncher(Cluster(nodes=names(6), everything=2.0))
+    outcome = checked(tmp_path, launcher)
+    assert {finding.kind for finding in outcome.judgement.findings} == {FindingKind.FASTER_THAN_PHYSICS}
+
+
+def test_the_archive_keeps_what_was_printed_and_is_replayed(tmp_path: Path) -> None:
+    launcher = PairProgramLauncher(Cluster(nodes=SIXTEEN, parts=slow_part("node", "n3", 0.8)))
+    outcome = checked(tmp_path, launcher)
+    recorded = read_run(outcome.folder)
+    assert judge(recorded) == outcome.judgement
+    steps = [entry.step for entry in of_type(read_entries(outcome.folder), StepEnded)]
+    assert [tuple(step.name.split(">")) for step in steps] == launcher.pairs
+    assert all(step.output.startswith("# OSU MPI Bandwidth Test") for step in steps)
+    assert read_summary(outcome.folder).benchmark == OSU_BW
+    again = run_check(CheckSettings(archive=tmp_path, run="again", replay=outcome.folder))
+    assert again.judgement.findings == outcome.judgement.findings
+    assert again.recorded.info.figure == outcome.recorded.info.figure
+    assert check_report(again.recorded.info, again.judgement, {}).sentence
+
+
+def test_ctrl_c_keeps_what_was_delivered(tmp_path: Path) -> None:
+    class Interrupted(PairProgramLauncher):
+        def program_command(self, *words: object, **options: object) -> object:  # type: ignore[override]
+            if len(self.pairs) == 9:
+                raise KeyboardInterrupt
+            return super().program_command(*words, **options)  # type: ignore[arg-type]
+
+    outcome = checked(tmp_path, Interrupted(Cluster(nodes=SIXTEEN)), pairs_at_once=1)
+    assert outcome.recorded.info.ending is Ending.INTERRUPTED
+    assert len(outcome.recorded.measurements) == 9
+    assert not list(tmp_path.glob(".scratch-*/.seatrial-*"))
+
+
+def test_a_launcher_that_starts_no_programs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot start programs"):
+        checked(tmp_path, ScriptedLauncher(Cluster(nodes=names(4))))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "empty"),
+        ("osu_bw 'D", "quotation"),
+        ("no_such.toml", "no_such.toml"),
+    ],
+)
+def test_what_is_no_program_is_refused(text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        pair_program(text)
+
+
+def test_a_declared_program_takes_more_words() -> None:
+    program = pair_program(f"{SENDRECV} -c 1")
+    assert program.words == ("sendrecv_perf", "-b", "4M", "-e", "4M", "-c", "1")
+    assert program.declared == SENDRECV
+
+
+def test_a_latency_is_no_bandwidth(tmp_path: Path) -> None:
+    says = "printf '# OSU MPI Latency Test v7.3\\n# Size Latency (us)\\n8 1.50\\n'"
+    launcher = PairProgramLauncher(Cluster(nodes=names(4)), fails=names(4), bad=says)
+    with pytest.raises(LaunchError, match="no bandwidth_bytes_per_s"):
+        checked(tmp_path, launcher, "osu_latency -m 8:8")
+
+
+def test_the_made_up_outputs_are_read_to_their_rates() -> None:
+    rate = random.Random(1).uniform(1e8, 2e8)
+    for text, toml in ((osu_bw(rate), "osu"), (sendrecv_perf(rate), SENDRECV)):
+        benchmark, output = parsed(toml, f"{OSU_BW}\n{text}" if toml == "osu" else text)
+        assert output.valid, output
+        assert benchmark is not None
+        assert output.values(benchmark.main_metric) == [pytest.approx(rate, rel=1e-5)]
