@@ -91,7 +91,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageLink(str):
-    """Text of a cell or a line that leads to another page of a site; everywhere else it is plain text."""
+    """Text of a cell that leads to another page of a site; everywhere else it is plain text."""
 
     href: str
     """The address, relative to the page that has the link."""

@@ -9,6 +9,8 @@ from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
 MOST_DATES = 6
 """Dates below the plot, about."""
 FEWEST_RUNS = 2
+HEADROOM = 1.05
+"""How far the axis goes beyond the highest value."""
 
 
 class RunValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +36,7 @@ def over_runs(
     most = max((*(each.value for each in values), *(level for level, _ in levels)), default=0.0)
     if len(values) < FEWEST_RUNS or not 0 < most < float("inf"):
         return None
-    steps = round_steps(most)
+    top = most * HEADROOM
     dated = range(0, len(values), max(round(len(values) / MOST_DATES), 1))
     return Plot(
         title=title,
@@ -44,7 +46,7 @@ def over_runs(
             logarithmic=False,
             ticks=tuple((float(place), values[place].date) for place in dated),
         ),
-        y=Axis(low=0.0, high=most, logarithmic=False, ticks=tuple((step, text(step)) for step in steps)),
+        y=Axis(low=0.0, high=top, logarithmic=False, ticks=tuple((step, text(step)) for step in round_steps(top))),
         series=(Series(points=tuple(_point(place, each, text) for place, each in enumerate(values))),),
         marks=tuple(place - 0.5 for place in changes),
         levels=tuple(levels),

@@ -1,5 +1,6 @@
 """The report of a comparison, for a terminal and as JSON."""
 
+import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -18,6 +19,7 @@ from seatrial.commands.compare.wording import (
 )
 from seatrial.judgement.comparison.change_words import amount, interval_text, values_text
 from seatrial.judgement.comparison.records import (
+    Changed,
     ChangedFact,
     Comparison,
     Counts,
@@ -156,16 +158,7 @@ def _intervals(comparison: Comparison) -> Iterable[Block]:
         return
     span = axis_span((row.ratio for _, row in rows), LEAST_SPAN)
     matters = 1 / (1 - comparison.threshold)
-    drawn = tuple(
-        Factor(
-            style=row.outcome.value,
-            text=amount(row.ratio.value),
-            low=place(row.ratio.low if row.ratio.runs > 1 else row.ratio.value, span),
-            value=place(row.ratio.value, span),
-            high=place(row.ratio.high if row.ratio.runs > 1 else row.ratio.value, span),
-        )
-        for _, row in rows
-    )
+    drawn = tuple(_factor(row, span) for _, row in rows)
     ratios = Factors(
         title="after over before",
         span=f"{span:.3g}",
@@ -174,6 +167,20 @@ def _intervals(comparison: Comparison) -> Iterable[Block]:
         rows=drawn,
     )
     yield Forest(title="Intervals", aside=READING, names=tuple(name for name, _ in rows), metrics=(ratios,))
+
+
+def _factor(row: Changed, span: float) -> Factor:
+    """One ratio with its interval; the value alone where one run each gives no bounds."""
+    ratio = row.ratio
+    bounded = ratio.low > 0 and math.isfinite(ratio.high)
+    low, high = (ratio.low, ratio.high) if bounded else (ratio.value, ratio.value)
+    return Factor(
+        style=row.outcome.value,
+        text=f"{amount(ratio.value)} ({interval_text(row)})",
+        low=place(low, span),
+        value=place(ratio.value, span),
+        high=place(high, span),
+    )
 
 
 def _blocks(comparison: Comparison) -> Iterable[Block]:

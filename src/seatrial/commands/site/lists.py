@@ -17,11 +17,11 @@ DAY_S = 86400.0
 MOST_OPEN = 200
 MOST_RECENT = 20
 MOST_PROBLEMS = 20
-SECONDS = 19
-"""Characters of 2026-11-21T08:00:01; what follows are fractions."""
-OPEN_HEADS = columns("node", "verdict", "~open", "since", "run")
-CHANGE_HEADS = columns("node", "before", "verdict", "~what", "when", "run")
-RUN_HEADS = columns("run", "kind", "started", "ending", "#nodes", "~headline")
+MINUTES = 16
+"""Characters of 2026-11-21T08:00; what follows are seconds."""
+OPEN_HEADS = columns("node", "verdict", "~open", "=since", "run")
+CHANGE_HEADS = columns("node", "before", "verdict", "~what", "=when", "run")
+RUN_HEADS = columns("run", "kind", "=started", "ending", "#nodes", "~headline")
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +46,11 @@ def stems(runs: Mapping[str, RunRow]) -> dict[str, str]:
 def run_cell(run: str, pages: Mapping[str, str], up: str) -> str:
     """The name of a run, as a link where it has a page. `pages`: as `stems` makes them."""
     return run_page(run, pages[run], up) if run in pages else run
+
+
+def time_cell(time: str) -> str:
+    """2026-11-21 08:00: a time in UTC, ISO 8601, for a table."""
+    return time[:MINUTES].replace("T", " ")
 
 
 def index_blocks(listed: Listed) -> Iterator[Block]:
@@ -123,7 +128,7 @@ def _change(change: VerdictChange, pages: Mapping[str, str]) -> tuple[str, ...]:
         change.before.value,
         change.after.verdict.value,
         "; ".join(change.after.faults),
-        change.after.ended[:SECONDS],
+        time_cell(change.after.ended),
         run_cell(change.after.run, pages, ""),
     )
 
@@ -132,7 +137,7 @@ def _run(stem: str, row: RunRow) -> tuple[str, ...]:
     return (
         run_page(row.run, stem, ""),
         row.kind,
-        row.started[:SECONDS],
+        time_cell(row.started),
         row.ending if row.state == CLOSED else row.state,
         str(row.nodes or ""),
         row.headline or row.problem or row.unjudged,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from seatrial.commands.site.addresses import node_page
-from seatrial.commands.site.lists import SECONDS, run_cell
+from seatrial.commands.site.lists import run_cell, time_cell
 from seatrial.commands.site.pair_samples import PairSamples, samples_plot
 from seatrial.commands.site.past import MOST_LOOKS, Look
 from seatrial.model import units
@@ -17,12 +17,12 @@ from seatrial.render.plots import Plot
 from seatrial.render.report import Block, Lines, PageLink, Report, Table, columns
 from seatrial.render.run_plot import RunValue, over_runs
 
-MOST_PAIRS = 200
+MOST_PAIRS = 40
 """Pairs of a node in the page, the gravest first; all are in the JSON of the run."""
 DAY = 10
 """Characters of 2026-11-21."""
-FAULT_HEADS = columns("verdict", "~open", "since", "run")
-LOOK_HEADS = columns("run", "ended", "verdict", "#of the limit", "~found")
+FAULT_HEADS = columns("verdict", "~open", "=since", "run")
+LOOK_HEADS = columns("run", "=ended", "verdict", "#of the limit", "~found")
 PAIR_HEADS = columns("from", "to", "verdict", "#bandwidth", "#of the limit", "#latency", "~why")
 
 
@@ -65,7 +65,7 @@ def node_report(
         sentence=f"{standing.node}: {open_}",
         payload=lambda: fields,
         page=lambda: [*_blocks(fields, pages, nodes), *facts],
-        about=tuple(text for text in (fields.leaf, f"last judged {standing.judged[:SECONDS]}") if text),
+        about=tuple(text for text in (fields.leaf, f"last judged {time_cell(standing.judged)} UTC") if text),
     )
 
 
@@ -73,7 +73,7 @@ def _blocks(fields: SiteNodeFields, pages: Mapping[str, str], nodes: Mapping[str
     standing = fields.node
     if standing.faults:
         faults = tuple(
-            (fault.fault.verdict.value, fault.fault.text, fault.since[:SECONDS], run_cell(fault.run, pages, "../"))
+            (fault.fault.verdict.value, fault.fault.text, time_cell(fault.since), run_cell(fault.run, pages, "../"))
             for fault in standing.faults
         )
         yield Table(title="Open", columns=FAULT_HEADS, rows=faults)
@@ -101,7 +101,7 @@ def _blocks(fields: SiteNodeFields, pages: Mapping[str, str], nodes: Mapping[str
 def _look(look: Look, pages: Mapping[str, str]) -> tuple[str, ...]:
     return (
         run_cell(look.run, pages, "../"),
-        look.ended[:SECONDS],
+        time_cell(look.ended),
         look.verdict.value,
         "" if look.of_limit is None else units.share(look.of_limit),
         "; ".join(look.faults),

@@ -10,17 +10,22 @@ from msgspec.structs import replace
 from seatrial.archive import baselines
 from seatrial.archive.listing import CLOSED, RunRow
 from seatrial.archive.run_files import DamagedRun
+from seatrial.archive.run_summaries import read_summary
 from seatrial.commands.site.addresses import COMPARISON, HISTORY, OVER_TIME, PAGE, RUNS, file_stem
 from seatrial.commands.site.generation import Generation
 from seatrial.commands.site.pages import Readers, page_texts, source_hash
+from seatrial.judgement.comparison.conditions import unlike_runs
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RunKind
+from seatrial.model.run_values import RunSummary
 from seatrial.render.report import PageLink, Report, Table, columns
 
-MOST_RUNS = 200
-"""Runs of a history, the newest: two hundred nights."""
-MOST_TRIED = 5
-"""Earlier checks with which the newest is compared, until one was measured under like conditions."""
+MOST_RUNS = 60
+"""Runs of a history, the newest: two months of a check every night. Each new run reads all of them again."""
+MOST_LOOKED_AT = 30
+"""Checks among which two of the same nodes are looked for, the newest."""
+MOST_TRIED = 3
+"""Comparisons that are tried until one can be made."""
 HEADS = columns("metric", "verdict", "~what happened")
 
 
@@ -97,22 +102,47 @@ def _words(closed: Sequence[RunRow]) -> str:
 
 
 def _compared(archive: Path, checks: Sequence[RunRow], readers: Readers) -> Report:
-    """The newest check compared with the first baseline that was measured like it, else with a check before it."""
+    """The newest check compared with a baseline that has its nodes, else with the check before it that has them.
+
+    A check that nothing can be compared with gives way to the one before it.
+    """
     error = SeatrialError("There are no two checks to compare.", "Measure again, or set a baseline.")
-    for before in _before(archive, checks):
+    for after, before in list(_sets(archive, checks))[:MOST_TRIED]:
         try:
-            report = readers.compared(archive, before, checks[0].run)
+            report = readers.compared(archive, before, after)
         except SeatrialError as refused:
             error = refused
             continue
-        return replace(report, kind="compare", about=(f"{checks[0].run} compared with {before}",))
+        return replace(report, kind="compare", about=(f"{after} compared with {before}",))
     return _nothing(error)
 
 
-def _before(archive: Path, checks: Sequence[RunRow]) -> Iterator[str]:
-    if checks:
-        yield from _baselines(archive)
-        yield from (row.run for row in checks[1 : MOST_TRIED + 1])
+def _sets(archive: Path, checks: Sequence[RunRow]) -> Iterator[tuple[str, str]]:
+    """Two runs, or a baseline and a run, of the same nodes and like conditions, the newest first: after and before."""
+    summaries = [summary for row in checks[:MOST_LOOKED_AT] if (summary := _summary(Path(row.folder))) is not None]
+    kept = [(name, runs) for name in _baselines(archive) if (runs := _runs_of(archive, name))]
+    for place, after in enumerate(summaries):
+        yield from ((after.run, name) for name, runs in kept if _alike(runs[-1], after))
+        yield from ((after.run, before.run) for before in summaries[place + 1 :] if _alike(before, after))
+
+
+def _alike(before: RunSummary, after: RunSummary) -> bool:
+    return set(before.nodes) == set(after.nodes) and not unlike_runs([before], [after])
+
+
+def _summary(folder: Path) -> RunSummary | None:
+    try:
+        return read_summary(folder)
+    except SeatrialError:
+        return None
+
+
+def _runs_of(archive: Path, baseline: str) -> Sequence[RunSummary]:
+    """The runs of the newest version of a baseline; none where it cannot be read."""
+    try:
+        return baselines.read_baseline(baselines.folder_of(archive, baseline)).runs
+    except (SeatrialError, OSError):
+        return ()
 
 
 def _baselines(archive: Path) -> list[str]:

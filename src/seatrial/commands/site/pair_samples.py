@@ -8,6 +8,7 @@ from seatrial.model import units
 from seatrial.model.measurement import Kernel, Measurement
 from seatrial.render.escape import shorten
 from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
+from seatrial.render.run_plot import HEADROOM
 
 MOST_PAIRS = 6
 """Pairs of a node whose samples its page draws, the gravest: as many colours are easily kept apart."""
@@ -58,9 +59,9 @@ def samples_plot(samples: Sequence[PairSamples]) -> Plot | None:
         ),
         y=Axis(
             low=0.0,
-            high=most,
+            high=most * HEADROOM,
             logarithmic=False,
-            ticks=tuple((rate, units.bandwidth(rate)) for rate in round_steps(most)),
+            ticks=tuple((rate, units.bandwidth(rate)) for rate in round_steps(most * HEADROOM)),
         ),
         series=tuple(_series(pair) for pair in drawn),
     )

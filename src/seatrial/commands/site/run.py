@@ -229,7 +229,8 @@ def _render_nodes(
                 facts_run=facts_run if name in facts else "",
                 facts=facts.get(name),
             )
-            blocks = readers.facts({name: facts[name]}).page() if name in facts else ()
+            blocks = [*readers.facts({name: facts[name]}).page()] if name in facts else []
+            blocks[:1] = [replace(block, title=f"Facts in {facts_run}") for block in blocks[:1]]
             report = node_view.node_report(fields, pages, of_nodes, blocks)
             page = f"{NODES}/{file_stem(name)}"
             made.write(page, source, *page_texts(page, report, at))
