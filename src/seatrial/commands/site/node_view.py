@@ -8,6 +8,8 @@ from seatrial.commands.site.addresses import node_page
 from seatrial.commands.site.lists import run_cell, time_cell
 from seatrial.commands.site.pair_samples import PairSamples, samples_plot
 from seatrial.commands.site.past import MOST_LOOKS, Look
+from seatrial.drift.changes import FactDrift
+from seatrial.drift.fact_words import fact_name, value_text
 from seatrial.model import units
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
@@ -21,6 +23,9 @@ MOST_PAIRS = 40
 """Pairs of a node in the page, the gravest first; all are in the JSON of the run."""
 DAY = 10
 """Characters of 2026-11-21."""
+MOST_FACTS = 30
+"""Changed facts in the page, those first that are known to cost most."""
+CHANGED_HEADS = columns("~fact", "~before", "~now")
 FAULT_HEADS = columns("verdict", "~open", "=since", "run")
 LOOK_HEADS = columns("run", "=ended", "verdict", "#of the limit", "~found")
 PAIR_HEADS = columns("from", "to", "verdict", "#bandwidth", "#of the limit", "#latency", "~why")
@@ -49,6 +54,8 @@ class SiteNodeFields(msgspec.Struct, frozen=True, kw_only=True):
     samples: tuple[PairSamples, ...]
     facts_run: str
     facts: NodeFacts | None
+    facts_since: str
+    changed_facts: tuple[FactDrift, ...]
 
 
 def node_report(
@@ -94,6 +101,16 @@ def _blocks(fields: SiteNodeFields, pages: Mapping[str, str], nodes: Mapping[str
         rows=tuple(_look(look, pages) for look in fields.looks),
         left_out=f"The newest {MOST_LOOKS} runs." if len(fields.looks) == MOST_LOOKS else "",
     )
+    if fields.changed_facts:
+        yield Table(
+            title=f"Facts that changed since {fields.facts_since}",
+            columns=CHANGED_HEADS,
+            rows=tuple(
+                (fact_name(change.fact), value_text(change.fact, change.before), value_text(change.fact, change.after))
+                for change in fields.changed_facts[:MOST_FACTS]
+            ),
+            left_out="The JSON has the others." if len(fields.changed_facts) > MOST_FACTS else "",
+        )
     if rows := tuple(_condition(standing)):
         yield Lines(title="Clocks and heat before the last run", rows=rows)
 

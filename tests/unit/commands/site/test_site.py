@@ -31,6 +31,7 @@ from tests.support.builders import (
 )
 from tests.support.command_line import Seatrial
 from tests.support.json_objects import frame
+from tests.support.run_archives import healthy_run, slow_run
 
 HEALTHY = Cluster(nodes=names(4), leaf_of=leaves(4, 2))
 SICK = Cluster(nodes=names(4), leaf_of=leaves(4, 2), parts=slow_part("node", "n3", 0.6))
@@ -91,6 +92,27 @@ def test_index_nodes_and_runs_are_linked_and_have_their_fields_beside_them(
     assert "../nodes/n3.html" in run
     shown = seatrial("report", "bad", "--json", code=1).object
     assert frame((tmp_path / "pages" / "runs" / "bad.json").read_text()) == shown
+
+
+def test_facts_that_changed_histories_and_a_comparison_are_there(tmp_path: Path, seatrial: Seatrial) -> None:
+    for number in (1, 2, 3):
+        healthy_run(tmp_path / "archive", number, nodes=3)
+    slow_run(tmp_path / "archive", 1, nodes=3)
+    seatrial("baseline", "set", "kept", "h1,h2,h3")
+    seatrial("site", "pages")
+    check_links(tmp_path / "pages")
+    node = frame((tmp_path / "pages" / "nodes" / "n3.json").read_text())["data"]
+    assert node["facts_since"] == "h3"
+    assert [change["fact"] for change in node["changed_facts"]] == ["interfaces.eth0.mtu_bytes"]
+    assert "MTU of eth0" in (tmp_path / "pages" / "nodes" / "n3.html").read_text()
+    metrics = frame((tmp_path / "pages" / "over-time.json").read_text())["data"]["metrics"]
+    assert {metric["metric"].split()[0] for metric in metrics} == {"bandwidth", "latency"}
+    for metric in metrics:
+        assert "<polyline" in (tmp_path / "pages" / metric["page"]).read_text()
+    compared = frame((tmp_path / "pages" / "compare.json").read_text())
+    assert (compared["kind"], compared["verdict"]) == ("compare", "SLOWER")
+    page = (tmp_path / "pages" / "compare.html").read_text()
+    assert "s1 compared with kept" in page and 'class="range slower"' in page
 
 
 def test_only_what_changed_is_rendered(archive: Path, tmp_path: Path, seatrial: Seatrial) -> None:

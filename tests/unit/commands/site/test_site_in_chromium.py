@@ -31,7 +31,7 @@ def shown(site: Path, page: str, *options: str) -> tuple[str, str]:
 
 
 def test_index_node_and_run_are_drawn_and_nothing_is_complained_of(site: Path) -> None:
-    wanted = {"index.html": 'class="SLOW a', "nodes/n3.html": "<polyline", "runs/night3.html": "<svg"}
+    wanted = {"index.html": 'class="SLOW a', "nodes/n3.html": 'class="filter"', "runs/night3.html": "<svg"}
     for page, part in wanted.items():
         document, log = shown(site, page, "--dump-dom")
         assert part in document, log[-2000:]
