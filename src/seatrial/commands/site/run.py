@@ -81,14 +81,18 @@ def _runs(archive: Path) -> tuple[dict[str, RunRow], list[str]]:
     """
     chosen: dict[str, RunRow] = {}
     left_out = []
-    for row in listing.list_archive(archive):
+    rows = listing.list_archive(archive)
+    closed = {file_stem(Path(row.folder).name) for row in rows if not layout.is_open(Path(row.folder))}
+    for row in rows:
         folder = Path(row.folder)
         if folder.is_symlink():
             left_out.append(f"{folder.name} is a link, which is not followed.")
         elif not is_own_or_roots(folder):
             left_out.append(f"{folder.name} belongs to another user; `seatrial report` shows it.")
         else:
-            chosen[file_stem(folder.name)] = row
+            stem = file_stem(layout.run_of(folder))  # the address that it keeps when it is closed
+            taken = layout.is_open(folder) and (stem in closed or stem in chosen)
+            chosen[file_stem(folder.name) if taken else stem] = row
     return chosen, left_out
 
 

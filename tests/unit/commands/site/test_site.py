@@ -2,6 +2,7 @@
 
 import html
 import re
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -168,6 +169,7 @@ def test_damaged_half_written_and_linked_runs_have_a_message(tmp_path: Path, arc
     journal = record(HEALTHY, archive, "short") / layout.JOURNAL_FILE
     journal.write_bytes(journal.read_bytes()[:-40])
     fill(abandoned(RunWriter(archive, info_of(HEALTHY, run="open", ending=Ending.RUNNING))), HEALTHY, sail(HEALTHY))
+    shutil.copytree(archive / "open.partial", archive / "good.partial")
     (archive / "linked").symlink_to(archive / "good")
     shown = seatrial("site", "pages", "--json").data
     assert shown["left_out"] == ["linked is a link, which is not followed."]
@@ -176,7 +178,8 @@ def test_damaged_half_written_and_linked_runs_have_a_message(tmp_path: Path, arc
     assert "run.json cannot be read" in pages["torn"]
     assert "INVALID" in pages["short"]
     assert frame((tmp_path / "pages" / "runs" / "torn.json").read_text())["error"]["what"]
-    assert (tmp_path / "pages" / "runs" / "open.partial.html").exists()
+    assert (tmp_path / "pages" / "runs" / "open.html").exists()
+    assert (tmp_path / "pages" / "runs" / "good.partial.html").exists()  # the name of a closed run is that run's alone
     assert "linked is a link" in (tmp_path / "pages" / "index.html").read_text()
 
 
