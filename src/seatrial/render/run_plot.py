@@ -26,14 +26,13 @@ def over_runs(
     values: Sequence[RunValue],
     text: Callable[[float], str],
     changes: Sequence[int] = (),
-    levels: Sequence[tuple[float, str]] = (),
 ) -> Plot | None:
     """The plot, with an axis from zero; None for fewer than two runs, or without a positive finite value.
 
     `values`: the oldest run first; `text`: a value with its unit. `changes`: numbers of the runs before which the
-    values changed; `levels`: values to draw as horizontal lines, with their labels.
+    values changed.
     """
-    most = max((*(each.value for each in values), *(level for level, _ in levels)), default=0.0)
+    most = max((each.value for each in values), default=0.0)
     if len(values) < FEWEST_RUNS or not 0 < most < float("inf"):
         return None
     top = most * HEADROOM
@@ -49,7 +48,6 @@ def over_runs(
         y=Axis(low=0.0, high=top, logarithmic=False, ticks=tuple((step, text(step)) for step in round_steps(top))),
         series=(Series(points=tuple(_point(place, each, text) for place, each in enumerate(values))),),
         marks=tuple(place - 0.5 for place in changes),
-        levels=tuple(levels),
     )
 
 

@@ -1,5 +1,6 @@
 """The pages in a real browser, from the disk: drawn without a script, complained of by nothing, and printed."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,15 @@ def test_the_index_prints(site: Path) -> None:
     pdf = site.parent / "index.pdf"
     shown(site, "index.html", f"--print-to-pdf={pdf}")
     assert pdf.read_bytes().startswith(b"%PDF")
+
+
+def test_a_table_is_sorted_and_filtered(site: Path) -> None:
+    """The policy of the page permits our script alone, so the clicks are made in a copy without it."""
+    text = (site / "nodes" / "n3.html").read_text(encoding="utf-8")
+    clicks = "document.querySelector('th button').click(); const field = document.querySelector('.filter input');"
+    clicks += "field.value = 'n3 n5'; field.dispatchEvent(new Event('input'));"
+    copied = re.sub(r"<meta http-equiv[^>]*>", "", text).replace("</body>", f"<script>{clicks}</script></body>")
+    (site / "nodes" / "copy.html").write_text(copied, encoding="utf-8")
+    document, log = shown(site, "nodes/copy.html", "--dump-dom")
+    assert 'aria-sort="ascending"' in document, log[-2000:]
+    assert (document.count("<tr hidden"), "CONSOLE" in log) == (8, False)
