@@ -11,9 +11,9 @@ from seatrial.archive import baselines
 from seatrial.archive.listing import CLOSED, RunRow
 from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_summaries import read_summary
-from seatrial.commands.site.addresses import COMPARISON, HISTORY, OVER_TIME, PAGE, RUNS, file_stem
+from seatrial.commands.site.addresses import COMPARISON, HISTORY, OVER_TIME, PAGE, RUNS, file_stem, run_page
 from seatrial.commands.site.generation import Generation
-from seatrial.commands.site.pages import Readers, page_texts, source_hash
+from seatrial.commands.site.pages import Readers, page_texts, source_hash, with_links
 from seatrial.judgement.comparison.conditions import unlike_runs
 from seatrial.model.errors import SeatrialError
 from seatrial.model.run import RunKind
@@ -55,7 +55,7 @@ def render_over_time(
     closed = {stem: row for stem, row in runs.items() if row.state == CLOSED}
     source = source_hash([*((stem, made.source(f"{RUNS}/{stem}")) for stem in closed), *_baselines(archive)])
     if not _kept(made, source):
-        _render_histories(archive, made, [*closed.values()], readers, at, source)
+        _render_histories(archive, made, closed, readers, at, source)
     if not made.keep(COMPARISON, source):
         checks = [row for row in closed.values() if row.kind == RunKind.CHECK]
         report = _compared(archive, checks, readers)
@@ -68,17 +68,18 @@ def _kept(made: Generation, source: str) -> bool:
 
 
 def _render_histories(
-    archive: Path, made: Generation, closed: Sequence[RunRow], readers: Readers, at: datetime, source: str
+    archive: Path, made: Generation, closed: Mapping[str, RunRow], readers: Readers, at: datetime, source: str
 ) -> None:
+    links = {row.run: run_page(row.run, stem) for stem, row in closed.items()}
     try:
-        histories = readers.histories(archive, _words(closed))
+        histories = readers.histories(archive, _words([*closed.values()]))
     except SeatrialError as error:
         made.write(OVER_TIME, source, *page_texts(OVER_TIME, _nothing(error), at))
         return
     rows: list[MetricPage] = []
     for metric, report in histories:
         name = f"{HISTORY}/{file_stem(metric)}"
-        made.write(name, source, *page_texts(name, replace(report, kind="history"), at))
+        made.write(name, source, *page_texts(name, with_links(replace(report, kind="history"), ("run",), links), at))
         rows.append(MetricPage(metric=metric, page=f"{name}{PAGE}", verdict=report.word, sentence=report.sentence))
     cells = tuple((PageLink(row.metric, row.page), row.verdict, row.sentence) for row in rows)
     report = Report(

@@ -1,11 +1,12 @@
 """What every page of a site has in common: its links, its fields as JSON, and what it was made from."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from seatrial.archive.listing import RunRow
 from seatrial.commands.site.addresses import UP, ways
@@ -16,7 +17,7 @@ from seatrial.model.run import RunInfo
 from seatrial.render.envelope import envelope
 from seatrial.render.html import as_html
 from seatrial.render.json import json_text
-from seatrial.render.report import PageLink, Report
+from seatrial.render.report import Block, PageLink, Report, Table
 
 
 class Readers(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +45,23 @@ def page_texts(name: str, report: Report, at: datetime, links: Sequence[PageLink
     folder, _, stem = name.rpartition("/")
     page = as_html(report, (*ways(UP if folder else "", stem), *links))
     return page, json_text(envelope(report, command="", time=time_text(at)))
+
+
+def with_links(report: Report, heads: Collection[str], links: Mapping[str, PageLink]) -> Report:
+    """The report with links in all cells below these heads for which there is one."""
+    return replace(report, page=lambda: [_linked(block, heads, links) for block in report.page()])
+
+
+def _linked(block: Block, heads: Collection[str], links: Mapping[str, PageLink]) -> Block:
+    """A table with links; any other block as it is."""
+    if not isinstance(block, Table):
+        return block
+    places = {place for place, head in enumerate(block.columns) if head.title in heads}
+    rows = (
+        tuple(links.get(cell, cell) if place in places else cell for place, cell in enumerate(row))
+        for row in block.rows
+    )
+    return replace(block, rows=tuple(rows)) if places else block
 
 
 def source_hash(value: object) -> str:

@@ -3,6 +3,7 @@
 What other commands make of a run comes from `Readers`, since no command imports another.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from seatrial.commands.site.addresses import INDEX, RUN_LIST, RUNS, UP, file_ste
 from seatrial.commands.site.generation import Generation
 from seatrial.commands.site.node_pages import nodes_of, render_nodes
 from seatrial.commands.site.over_time import render_over_time
-from seatrial.commands.site.pages import Readers, page_texts, source_hash, time_text
+from seatrial.commands.site.pages import Readers, page_texts, source_hash, time_text, with_links
 from seatrial.commands.site.past import changed_verdicts
 from seatrial.commands.site.view import SiteFields
 from seatrial.files.owners import is_own_or_roots
@@ -27,7 +28,10 @@ from seatrial.render.envelope import error_envelope, failure_of
 from seatrial.render.html import as_html
 from seatrial.render.json import json_text
 from seatrial.render.report import PageLink, Report
+from seatrial.render.standing import standings_of
 
+NODE_HEADS = ("node", "source", "target")
+"""Heads of columns that name nodes."""
 MOST_NAMED = 8
 """Nodes at fault to which the page of a run has links at its top."""
 
@@ -103,7 +107,8 @@ def _render_run(made: Generation, folder: Path, stem: str, row: RunRow, readers:
         return
     try:
         report = readers.report_of(folder)
-        texts = page_texts(name, report, at, _named(report, folder))
+        nodes = _judged_nodes(report, folder)
+        texts = page_texts(name, with_links(report, NODE_HEADS, nodes), at, _named(report, nodes))
     except SeatrialError as error:
         texts = _unread(name, row, error, at)
     except Exception as error:  # whatever a run holds, the others have their pages
@@ -120,13 +125,19 @@ def _unread(name: str, row: RunRow, error: SeatrialError, at: datetime) -> tuple
     return page, json_text(error_envelope(failure_of(error), time=time_text(at)))
 
 
-def _named(report: Report, folder: Path) -> tuple[PageLink, ...]:
-    """Links to the nodes that a run finds at fault. Only a closed run that judges nodes gives each of them a page."""
+def _judged_nodes(report: Report, folder: Path) -> dict[str, PageLink]:
+    """A link to each node that the run judges. Only a closed run that measured nodes gives each of them a page."""
     if report.run is None or layout.is_open(folder) or not looks_of(report.run):
-        return ()
+        return {}
+    names = (standing.node for standing in standings_of(report))
+    return {name: node_page(name) for name in names if ":" not in name}
+
+
+def _named(report: Report, nodes: Mapping[str, PageLink]) -> list[PageLink]:
+    """Links to the first nodes that the run finds at fault."""
     subjects = (finding.subject for finding in report.findings if finding.at_fault)
     names = dict.fromkeys(subject.name for subject in subjects if subject.kind is SubjectKind.NODE)
-    return tuple(node_page(name) for name in [*names][:MOST_NAMED])
+    return [nodes[name] for name in names if name in nodes][:MOST_NAMED]
 
 
 def _source_of(folder: Path, row: RunRow) -> str:

@@ -90,7 +90,8 @@ def test_index_nodes_and_runs_are_linked_and_have_their_fields_beside_them(
     page = (tmp_path / "pages" / "nodes" / "n3.html").read_text()
     assert "<svg" in page and "../runs/bad.html" in page
     run = (tmp_path / "pages" / "runs" / "bad.html").read_text()
-    assert "../nodes/n3.html" in run
+    assert '<nav aria-label="Pages">' in run and run.count('"../nodes/n3.html"') >= 1
+    assert '<td data-label="node"><a href="../nodes/n4.html">n4</a>' in run
     shown = seatrial("report", "bad", "--json", code=1).object
     assert frame((tmp_path / "pages" / "runs" / "bad.json").read_text()) == shown
 
@@ -109,7 +110,8 @@ def test_facts_that_changed_histories_and_a_comparison_are_there(tmp_path: Path,
     metrics = frame((tmp_path / "pages" / "over-time.json").read_text())["data"]["metrics"]
     assert {metric["metric"].split()[0] for metric in metrics} == {"bandwidth", "latency"}
     for metric in metrics:
-        assert "<polyline" in (tmp_path / "pages" / metric["page"]).read_text()
+        page = (tmp_path / "pages" / metric["page"]).read_text()
+        assert "<polyline" in page and 'href="../runs/h2.html"' in page
     compared = frame((tmp_path / "pages" / "compare.json").read_text())
     assert (compared["kind"], compared["verdict"]) == ("compare", "SLOWER")
     page = (tmp_path / "pages" / "compare.html").read_text()
