@@ -5,6 +5,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,6 +16,9 @@ from seatrial.cli.outcome import keep_report
 from seatrial.files.owners import is_own
 from seatrial.model.errors import SeatrialError
 from seatrial.process.time_limit import TimeUp, timed
+
+if TYPE_CHECKING:
+    from seatrial.render.report import Report
 
 ALL_S, OTHERS_S = 60.0, 1.0
 """Seconds that a list spends on judging this user's runs, and on those of others, whose owners did not do it."""
@@ -55,21 +59,33 @@ def judged(rows: Sequence[listing.RunRow]) -> list[listing.RunRow]:
 
 def judge(folder: Path, limit_s: float) -> StoredHeadline:
     """Judge a run, and keep the first line of its report. Raises Unjudged, whatever is wrong with the run."""
-    by_hand = f"`seatrial report {shlex.quote(folder.name)}` judges it."
     if limit_s < LEAST_S:
-        raise Unjudged("It has no headline, and judging the others took all the time that a list has.", by_hand)
+        raise Unjudged(
+            "It has no headline, and judging the others took all the time that a list has.", _by_hand(folder)
+        )
+    made = report_within(folder, limit_s)
+    return StoredHeadline(seatrial="", verdict=made.word, headline=made.headline, exit_code=int(made.exit_code))
+
+
+def report_within(folder: Path, limit_s: float = RUN_S) -> "Report":
+    """The report of a run, whose first line is kept. Raises Unjudged, whatever is wrong with the run."""
     try:
         with timed(limit_s):
             made = report.report_of(folder)
     except TimeUp as error:
-        raise Unjudged(f"It has no headline, and judging it takes more than {limit_s:.1f} s.", by_hand) from error
+        what = f"It has no headline, and judging it takes more than {limit_s:.1f} s."
+        raise Unjudged(what, _by_hand(folder)) from error
     except SeatrialError as error:
         raise Unjudged(error.what, error.remedy) from error
     except Exception as error:
         what = f"It cannot be judged ({type(error).__name__}: {error})."
         raise Unjudged(what, "This is a bug of seatrial; please report it.") from error
     keep_report(folder, made)
-    return StoredHeadline(seatrial="", verdict=made.word, headline=made.headline, exit_code=int(made.exit_code))
+    return made
+
+
+def _by_hand(folder: Path) -> str:
+    return f"`seatrial report {shlex.quote(folder.name)}` judges it."
 
 
 def keep_all(folders: Iterable[Path], limit_s: float = ALL_S, clock: Callable[[], float] = time.monotonic) -> None:

@@ -48,6 +48,9 @@ from seatrial.commands.run.view import RunFields
 from seatrial.commands.runs.view import RunListFields, RunShowFields, RunState
 from seatrial.commands.scale.series_view import SeriesPreview
 from seatrial.commands.scale.view import ScalingFields
+from seatrial.commands.site.node_view import SiteNodeFields
+from seatrial.commands.site.over_time import SiteHistoryFields
+from seatrial.commands.site.view import SiteFields
 from seatrial.commands.soak.view import SoakFields
 from seatrial.commands.status.view import StatusFields
 from seatrial.commands.swap.view import SwapFields
@@ -105,6 +108,9 @@ KINDS: Mapping[str, Any] = {
     "saturate": SaturationFields | CheckFields,
     "scale": ScalingFields,
     "side-by-side": SideBySideFields,
+    "site": SiteFields,
+    "site history": SiteHistoryFields,
+    "site node": SiteNodeFields,
     "soak": SoakFields,
     "status": StatusFields,
     "submitted": SubmittedCheck | SubmittedFacts,

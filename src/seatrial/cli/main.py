@@ -33,6 +33,7 @@ SUMMARIES = {
     "requalify": "Check nodes after a restart, a repair or a switch of mode, and resume them, keep them out, or leave "
     "them.",
     "status": "Say how the nodes are after all runs: what is open and since when, and what to do next.",
+    "site": "Write the archive as pages: the index with a map of the nodes, and a page for each node and each run.",
     "metrics": "Write how nodes are, and what Slurm does, as numbers for Prometheus or Graphite.",
     "qualify": "Measure a few idle nodes for a minute, those of which least is known, and say which nodes are bad.",
     "fabric": "The InfiniBand fabric: its map, and what is wrong with its cables.",
@@ -46,7 +47,7 @@ HEADINGS = {
     "What do links, launches and benchmarks reach?": ("link", "limits", "placement", "bench"),
     "What do facts and numbers say?": ("facts", "judge"),
     "What changed?": ("compare", "history", "baseline"),
-    "In operation": ("status", "qualify", "requalify", "jobs", "metrics"),
+    "In operation": ("status", "site", "qualify", "requalify", "jobs", "metrics"),
     "Which runs are there?": ("report", "runs", "import"),
     "Rarely": ("swap", "lab", "completion"),
 }
@@ -57,7 +58,7 @@ HEADINGS = {
     cls=LazyGroup,
     summaries=SUMMARIES,
     headings=HEADINGS,
-    modules={"import": "import_values", "status": "operation", "metrics": "operation"},
+    modules={"import": "import_values", "status": "operation", "metrics": "operation", "site": "static_site"},
     context_settings={"help_option_names": ["--help", "-h"]},
     invoke_without_command=True,
 )

@@ -102,7 +102,7 @@ def leave_verdicts(closed: Iterable[Path]) -> None:
         say(str(error))
 
 
-def _gates(now_s: float) -> GateTally | None:
+def gates_now(now_s: float) -> GateTally | None:
     """What the gates answered; None where the site has none."""
     policy = site_gate()
     return gate.gates_tally(policy, now_s) if policy else None
@@ -115,7 +115,7 @@ def status(archive: Path, output: OutputForms) -> int:
     """Say how the nodes are after all runs: what is open and since when, and what to do next."""
     standing = cluster(archive)
     at = datetime.now(UTC)
-    gates = _gates(at.timestamp())
+    gates = gates_now(at.timestamp())
     return output.show(status_view.status_report(standing.nodes, standing.runs, standing.unread, at, gates))
 
 
@@ -159,7 +159,7 @@ def metrics(target: Target, ask: Ask, names: int, interval: float, archive: Path
     standing = cluster(archive)
     at = datetime.fromtimestamp(now_s, UTC)
     figures = [*metrics_figures.node_figures(standing.nodes, standing.runs, standing.unread, at)]
-    if gates := _gates(now_s):
+    if gates := gates_now(now_s):
         figures += metrics_figures.gate_figures(gates)
     figures += metrics_figures.slurm_figures(state, names, now_s) if state else ()
     if target == Target():

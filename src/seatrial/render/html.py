@@ -1,20 +1,30 @@
 """A report as one HTML page that needs nothing else: no server, no network, no other file."""
 
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from seatrial.model import units
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.render import finding_text
 from seatrial.render.escape import cleaned
-from seatrial.render.report import Card, Cards, Findings, Report
+from seatrial.render.report import Card, Cards, Findings, PageLink, Report
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+SCRIPT = "tables.js"
+"""Sorts and filters the tables of a site's pages."""
 
-def as_html(report: Report) -> str:
-    """The whole page. Text from outside is cleaned and escaped, and no script can run."""
+
+def as_html(report: Report, ways: Sequence[PageLink] = ()) -> str:
+    """The whole page. Text from outside is cleaned and escaped, and no script of others can run.
+
+    `ways`: links to other pages of a site, below the headline. Such a page has our own script for tables.
+    """
     from markupsafe import Markup
 
     templates = _environment()
@@ -24,13 +34,17 @@ def as_html(report: Report) -> str:
         sentence=report.title,
         remedy=report.remedy,
         about=", ".join(report.about),
+        ways=ways,
         title=" - ".join((report.headline or report.title, *report.about[:1], "seatrial")),
         blocks=blocks,
         style=_own_file(templates, "page.css"),
+        script=_own_file(templates, SCRIPT) if ways else "",
+        scripts=f"'sha256-{_digest(_own_file(templates, SCRIPT))}'" if ways else "'none'",
         newline=Markup("\n"),  # a plain one would be cleaned away
     )
 
 
+@cache
 def _environment() -> "Environment":
     """Our own templates; a name that a template does not know is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -52,6 +66,12 @@ def _own_file(templates: "Environment", name: str) -> "Markup":
     if templates.loader is None:
         raise LookupError(name)
     return Markup(templates.loader.get_source(templates, name)[0])  # noqa: S704 - our own file
+
+
+@cache
+def _digest(script: str) -> str:
+    """The hash by which a content policy permits one script and no other (CSP Level 2, 4.2.2)."""
+    return b64encode(sha256(script.encode()).digest()).decode()
 
 
 def _with_cards(block: Findings) -> Cards:

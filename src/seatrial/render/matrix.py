@@ -27,6 +27,20 @@ MOST_UPRIGHT = 8
 GOOD = (0.98, 0.94)
 BAD = (0.5, 0.75)
 """Shares of the peers' value at which the shade of a cell that passed, or did not, changes."""
+LETTERS = {
+    Verdict.PASS: " ",
+    Verdict.SLOW: "S",
+    Verdict.UNSTABLE: "U",
+    Verdict.INVALID: "!",
+    Verdict.MISCONFIGURED: "M",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.NOT_RUN: "-",
+    Verdict.DOWN: "D",
+    Verdict.BLOCKED: "B",
+    Verdict.MEASURED: "m",
+    Verdict.NOTE: "n",
+}
+"""The letter of a verdict in a drawing, where colour alone would say it."""
 MOST_HOVERS = 400
 """Cells with a text of their own to point at; the gravest ones first. Each takes about 100 bytes."""
 

@@ -249,36 +249,6 @@ class Bars(Block, frozen=True, kw_only=True):
     """All in one colour: parts of one whole, not two things that are compared."""
 
 
-class Factor(msgspec.Struct, frozen=True, kw_only=True):
-    """An interval on a logarithmic axis around 1, in per cent of its width; `low` is None where nothing is drawn."""
-
-    style: str
-    """The class by which page.css colours it."""
-    text: str
-    low: float | None = None
-    value: float = 0.0
-    high: float = 0.0
-
-
-class Factors(msgspec.Struct, frozen=True, kw_only=True):
-    """One column of a forest plot, from 1/span to span; between `below` and `above` a difference has no consequence."""
-
-    title: str
-    span: str
-    below: float
-    above: float
-    rows: tuple[Factor, ...]
-
-
-class Forest(Block, frozen=True, kw_only=True):
-    """A forest plot: one row a name, one column a metric."""
-
-    kind: ClassVar[str] = "forest"
-    aside: str
-    names: tuple[str, ...]
-    metrics: tuple[Factors, ...]
-
-
 class DrawnCore(msgspec.Struct, frozen=True, kw_only=True):
     """A core with the ranks on it; `style`: the class by which page.css colours it."""
 

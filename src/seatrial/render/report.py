@@ -90,6 +90,24 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     unbroken: bool = False
 
 
+class PageLink(str):
+    """Text of a cell that leads to another page of a site; everywhere else it is plain text."""
+
+    href: str
+    """The address, relative to the page that has the link."""
+
+    def __new__(cls, text: str, href: str) -> "PageLink":
+        """The text with its address."""
+        made = super().__new__(cls, text)
+        made.href = href
+        return made
+
+    @property
+    def text(self) -> str:
+        """The text alone, which a page cleans as any other."""
+        return str(self)
+
+
 class Table(Block, frozen=True, kw_only=True):
     """Rows of text, one text a column. A column called `verdict` holds the words of verdicts."""
 

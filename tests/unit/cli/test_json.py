@@ -43,6 +43,7 @@ PRINTING = [
     ["judge", "fleet.csv"],
     ["doctor"],
     ["jobs", "--from", "sacct.txt"],
+    ["site", "pages"],
     ["status"],
     ["swap", "start", "gpu", "node=n1,card=c1", "node=n2,card=c2"],
     ["swap", "record", "known", "n1=bad", "n2=good"],

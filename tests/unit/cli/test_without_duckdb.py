@@ -14,6 +14,7 @@ from seatrial.model.settings import CheckSettings
 from tests.support.builders import Cluster, names
 from tests.support.command_line import Seatrial
 from tests.support.paths import ROOT
+from tests.support.run_archives import healthy_run
 from tests.support.scripted import ScriptedLauncher
 
 
@@ -46,6 +47,18 @@ def test_a_toggled_setting_is_not_changed(tmp_path: Path, monkeypatch: pytest.Mo
     words = ["compare", "--toggle", setter, setter, "--archive", str(tmp_path / "archive"), "--", "echo", "seconds 1"]
     assert "needs DuckDB" in seatrial(*words, code=2).err
     assert not (tmp_path / "changed").exists()
+
+
+def test_a_site_says_on_the_pages_that_need_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seatrial: Seatrial
+) -> None:
+    for number in (1, 2):
+        healthy_run(tmp_path / "archive", number, nodes=3)
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    seatrial("site", str(tmp_path / "site"), "--archive", str(tmp_path / "archive"))
+    for page in ("over-time", "compare"):
+        assert "needs DuckDB" in (tmp_path / "site" / f"{page}.html").read_text()
+    assert "link" in (tmp_path / "site" / "runs" / "h2.html").read_text()
 
 
 def test_what_the_readme_installs_can_compare_runs() -> None:

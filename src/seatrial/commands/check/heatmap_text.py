@@ -5,6 +5,7 @@ from seatrial.model.fabric import Fabric
 from seatrial.model.judgement import Judgement
 from seatrial.model.verdict import Verdict
 from seatrial.render.escape import clean, shorten
+from seatrial.render.matrix import LETTERS
 from seatrial.render.text import STYLES
 
 Line = tuple[tuple[str, str], ...]
@@ -19,19 +20,6 @@ _STEP = 4
 """Rows less at each attempt to fit."""
 _LABEL_WIDTH = 18
 _NUMBER_WIDTH = 5
-LETTERS = {
-    Verdict.PASS: " ",
-    Verdict.SLOW: "S",
-    Verdict.UNSTABLE: "U",
-    Verdict.INVALID: "!",
-    Verdict.MISCONFIGURED: "M",
-    Verdict.INCONCLUSIVE: "?",
-    Verdict.NOT_RUN: "-",
-    Verdict.DOWN: "D",
-    Verdict.BLOCKED: "B",
-    Verdict.MEASURED: "m",
-    Verdict.NOTE: "n",
-}
 _GOOD = 0.9
 """Share of the limit or the peers from which a cell that passed has the full colour of PASS."""
 _PALE = "white on #4f82ab"

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from seatrial.commands.check.heatmap import Cell, HeatMap
-from seatrial.commands.check.heatmap_text import LETTERS
 from seatrial.locate.thresholds import LIMIT_FLOOR
 from seatrial.model import units
 from seatrial.model.judgement import Judgement
@@ -12,7 +11,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.distribution import Distribution, Reference
-from seatrial.render.matrix import Key, Matrix, MatrixCell, shade_of
+from seatrial.render.matrix import LETTERS, Key, Matrix, MatrixCell, shade_of
 
 MOST_NUMBERED = 20
 """Rows of a matrix whose cells have room for numbers."""

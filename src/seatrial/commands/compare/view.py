@@ -1,5 +1,6 @@
 """The report of a comparison, for a terminal and as JSON."""
 
+import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -18,6 +19,7 @@ from seatrial.commands.compare.wording import (
 )
 from seatrial.judgement.comparison.change_words import amount, interval_text, values_text
 from seatrial.judgement.comparison.records import (
+    Changed,
     ChangedFact,
     Comparison,
     Counts,
@@ -33,6 +35,7 @@ from seatrial.model.run_values import RunSummary
 from seatrial.model.units import share
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count
+from seatrial.render.forest import Factor, Factors, Forest, axis_span, place
 from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Items, Lines, Report, Table, columns
 
@@ -43,6 +46,11 @@ EXIT_CODES = {
     ComparisonOutcome.INCONCLUSIVE: ExitCode.INCOMPLETE,
 }
 MOST_SHOWN = 20
+MOST_DRAWN = 6
+"""Subjects of one metric whose intervals are drawn."""
+LEAST_SPAN = 1.1
+"""The axis of intervals reaches at least from 10 % less to 10 % more."""
+READING = "A bar is the interval, the line in it the value. Within the grey band a difference does not matter."
 MOST_SUSPECTS = 10
 MOST_METRICS = 10
 
@@ -135,7 +143,43 @@ def comparison_report(comparison: Comparison) -> Report:
         exit_code=EXIT_CODES[comparison.outcome],
         payload=lambda: comparison_fields(comparison),
         terminal=lambda _: _blocks(comparison),
-        page=lambda: _blocks(comparison),
+        page=lambda: [*_intervals(comparison), *_blocks(comparison)],
+    )
+
+
+def _intervals(comparison: Comparison) -> Iterable[Block]:
+    """What changed, drawn: after over before with its interval; nothing where nothing was measured in both."""
+    rows = [
+        (f"{metric.metric.name}, {subject_name(row, sum_of(metric))}", row)
+        for metric in _changed_first(comparison)
+        for row in metric.rows[:MOST_DRAWN]
+    ][:MOST_SHOWN]
+    if not rows:
+        return
+    span = axis_span((row.ratio for _, row in rows), LEAST_SPAN)
+    matters = 1 / (1 - comparison.threshold)
+    drawn = tuple(_factor(row, span) for _, row in rows)
+    ratios = Factors(
+        title="after over before",
+        span=f"{span:.3g}",
+        below=place(1 / matters, span),
+        above=place(matters, span),
+        rows=drawn,
+    )
+    yield Forest(title="Intervals", aside=READING, names=tuple(name for name, _ in rows), metrics=(ratios,))
+
+
+def _factor(row: Changed, span: float) -> Factor:
+    """One ratio with its interval; the value alone where one run each gives no bounds."""
+    ratio = row.ratio
+    bounded = ratio.low > 0 and math.isfinite(ratio.high)
+    low, high = (ratio.low, ratio.high) if bounded else (ratio.value, ratio.value)
+    return Factor(
+        style=row.outcome.value,
+        text=f"{amount(ratio.value)} ({interval_text(row)})",
+        low=place(low, span),
+        value=place(ratio.value, span),
+        high=place(high, span),
     )
 
 

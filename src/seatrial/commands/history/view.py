@@ -14,11 +14,14 @@ from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count, some, verb
 from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
+from seatrial.render.run_plot import RunValue, over_runs
 from seatrial.statistics.change_points import ChangePoint
 
 MOST_VALUES = 30
 MOST_SUSPECTS = 5
 MOST_FACTS = 4
+DAY = 10
+"""Characters of 2026-11-21."""
 LINE = 80
 """Columns of the first line."""
 
@@ -82,7 +85,19 @@ def history_report(histories: Sequence[History]) -> Report:
         exit_code=EXIT_CODES.get(verdict, ExitCode.INCOMPLETE),
         payload=lambda: HistoriesFields(histories=tuple(map(_fields, histories))),
         terminal=lambda _: [block for each in histories for block in _blocks(each, named=len(histories) > 1)],
+        page=lambda: [block for each in histories for block in _page(each, named=len(histories) > 1)],
     )
+
+
+def _page(history: History, *, named: bool) -> Iterable[Block]:
+    """The values drawn, then what a terminal shows."""
+    values = [
+        RunValue(run=run.run, date=run.started[:DAY], value=value)
+        for run, value in zip(history.runs, history.values, strict=True)
+    ]
+    changes = [explained.change.index for explained in history.changes]
+    plot = over_runs(_named(history), values, lambda value: quantity(value, history.metric.unit), changes)
+    return (*((plot,) if plot else ()), *_blocks(history, named=named))
 
 
 def _sentence(histories: Sequence[History], room: int) -> str:

@@ -1,6 +1,5 @@
 """Which transport carried the data: the report of `seatrial link --transports`."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -16,6 +15,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.transport import Carrier, Declared, Role
 from seatrial.model.verdict import Verdict
+from seatrial.render.forest import Factor, Factors, Forest, axis_span, place
 from seatrial.render.headline import sentence_of, word_of
 from seatrial.render.json import filled
 from seatrial.render.pair_view import (
@@ -27,13 +27,10 @@ from seatrial.render.pair_view import (
     pair_case,
     run_line,
 )
-from seatrial.render.plots import Factor, Factors, Forest
 from seatrial.render.report import Block, Findings, Items, Lines, Paragraph, Report, Table, columns
 
 LEAST_SPAN = 2.0
 """An axis reaches at least from half the default's time to twice as long."""
-MOST_SPAN = 64.0
-"""Values beyond are drawn at the end of the axis; the numbers are beside it."""
 ORDER = tuple(Role)
 """The order of docs/transports.md."""
 SHOWN = ("pml", "mtl", "btl", "device", "transports", "devices", "providers")
@@ -181,7 +178,7 @@ def _page_part(transports: Transports) -> Iterator[Block]:
 
 def _factors(title: str, matters: float, rows: Sequence[tuple[Effect, Estimate | None]]) -> Factors:
     """One axis for all variants, logarithmic, with the default in its middle."""
-    span = axis_span(times for _, times in rows if times is not None)
+    span = axis_span((times for _, times in rows if times is not None), LEAST_SPAN)
     return Factors(
         title=title,
         span=f"{span:.3g}",
@@ -205,26 +202,6 @@ def _factor(one: Effect, times: Estimate | None, span: float) -> Factor:
         value=place(times.value, span),
         high=place(times.high if times.runs > 1 else times.value, span),
     )
-
-
-def axis_span(all_times: Iterable[Estimate]) -> float:
-    """How far an axis reaches, as a factor: the farthest end of the intervals, within reason."""
-    return min(max([LEAST_SPAN, *(_farthest(times) for times in all_times)]), MOST_SPAN)
-
-
-def _farthest(times: Estimate) -> float:
-    ends: Iterator[float] = (each for each in (times.low, times.value, times.high) if each > 0 and math.isfinite(each))
-    return max((max(each, 1 / each) for each in ends), default=LEAST_SPAN)
-
-
-def place(times: float, span: float) -> float:
-    """Place of a multiple of the default's time on an axis from 1/span to span, in per cent of its width."""
-    if not times > 0:
-        return 0.0
-    if not math.isfinite(times):
-        return 100.0
-    share = math.log(times) / math.log(span)
-    return round(50 + 50 * min(max(share, -1.0), 1.0), 2)
 
 
 def surroundings(transports: Transports) -> Iterator[tuple[str, str]]:

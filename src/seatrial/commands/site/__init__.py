@@ -1,0 +1,1 @@
+"""seatrial site: an archive as pages that link to each other."""

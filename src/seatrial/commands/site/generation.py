@@ -1,0 +1,220 @@
+"""A site is written beside the one that readers see, and takes its place in one step once it is complete.
+
+Pages that did not change get a second name (hard link) in the new folder. A rendering that is killed leaves the old
+site as it was; the next one removes what was left. A folder that is not a site of seatrial is never touched.
+"""
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from seatrial import __version__
+from seatrial.commands.site.addresses import FOLDERS, PAGE, TWIN
+from seatrial.files.inputs import BadInput, decoded, open_regular, read_up_to
+from seatrial.files.owners import is_ours
+from seatrial.files.writing import OwnFolder, new_folder, own_folder
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.render.json import json_text
+
+MARKER = "seatrial-site.json"
+"""The file that makes a folder a site of seatrial, and says what each of its pages was made from."""
+MARKER_BYTES = 256 << 20
+FORMAT = 1
+LOCK, NEW, OLD = "lock", "new", "old"
+"""Names in the working folder."""
+EXCHANGE = 2
+"""RENAME_EXCHANGE of renameat2(2): both names exist at every moment."""
+AT_FDCWD = -100
+
+
+class SiteState(msgspec.Struct, frozen=True, kw_only=True):
+    """What the pages of a site were made from: a hash for each page, by its name without the ending."""
+
+    format: int
+    seatrial: str = ""
+    sources: dict[str, str] = {}
+
+
+EMPTY = SiteState(format=FORMAT)
+
+
+class Generation:
+    """The pages of the next site, in a folder beside the present one."""
+
+    def __init__(self, place: Path, folder: OwnFolder, present: OwnFolder | None, before: SiteState) -> None:
+        """`place`: where the site will be; `before`: what the present one was made from."""
+        self.place = place
+        self._folder = folder
+        self._present = present
+        self._before = before
+        self._sources: dict[str, str] = {}
+        self.written = self.kept = 0
+
+    @property
+    def removed(self) -> int:
+        """How many pages of the present site are not in the new one."""
+        return len(self._before.sources.keys() - self._sources.keys())
+
+    def write(self, name: str, source: str, page: str, twin: str) -> None:
+        """A page of the new site and its fields as JSON. `source`: what both were made from. Raises OSError."""
+        for ending, text in ((PAGE, page), (TWIN, twin)):
+            self._folder.replace(name + ending, text.encode("utf-8", errors="replace"))
+        self._sources[name] = source
+        self.written += 1
+
+    def names_below(self, folder: str) -> list[str]:
+        """Pages of the present site in one of its folders."""
+        return [name for name in self._before.sources if name.startswith(f"{folder}/")]
+
+    def source(self, name: str) -> str:
+        """What a page of the new site was made from; empty where there is no such page."""
+        return self._sources.get(name, "")
+
+    def read(self, name: str, most_bytes: int) -> bytes:
+        """A file of the new site, at most of that size. Raises BadInput."""
+        with open_regular(self._folder.for_libraries / name, most_bytes) as stream:
+            return read_up_to(stream, Path(name), most_bytes)
+
+    def keep(self, name: str, source: str) -> bool:
+        """Take a page over from the present site if it was made from the same; whether it was."""
+        if self._present is None or self._before.sources.get(name) != source:
+            return False
+        try:
+            for ending in (PAGE, TWIN):
+                _second_name(self._present, self._folder, name + ending)
+        except OSError:
+            return False
+        self._sources[name] = source
+        self.kept += 1
+        return True
+
+    def finish(self) -> None:
+        """Note what the pages were made from. Raises OSError."""
+        state = SiteState(format=FORMAT, seatrial=__version__, sources=self._sources)
+        self._folder.replace(MARKER, json_text(state).encode())
+
+
+def _second_name(present: OwnFolder, following: OwnFolder, name: str) -> None:
+    """Give a page of the present site a second name in the new one. Raises OSError where it is not this user's file."""
+    above, _, last = name.rpartition("/")
+    with contextlib.ExitStack() as opened:
+        before = opened.enter_context(present.below(above)) if above else present
+        after = opened.enter_context(following.below(above)) if above else following
+        status = os.stat(last, dir_fd=before.handle, follow_symlinks=False)
+        if not stat.S_ISREG(status.st_mode) or not is_ours(status):
+            raise OSError(errno.EPERM, "not a file of this user", last)
+        os.link(last, last, src_dir_fd=before.handle, dst_dir_fd=after.handle, follow_symlinks=False)
+
+
+@contextmanager
+def next_generation(folder: Path) -> Iterator[Generation]:
+    """The folder to render into, which takes the place of `folder` when the block ends without an error.
+
+    Raises UsageError for a folder that is not a site, SeatrialError while another process renders it, OSError.
+    """
+    if folder.name in ("", ".."):
+        raise UsageError(f"{folder} is not a folder for a site.", "Name a new folder.")
+    with contextlib.ExitStack() as opened:
+        try:
+            present = opened.enter_context(own_folder(folder)) if os.path.lexists(folder) else None
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be a site: {error.strerror}.", "Name another folder.") from error
+        before = read_state(folder, present)
+        working = opened.enter_context(_working_folder(folder))
+        working.make_folder(NEW)
+        with working.below(NEW) as new:
+            for name in FOLDERS:
+                new.make_folder(name)
+            yield Generation(folder, new, present, before)
+            if present is not None:
+                _like(present, new)
+        _take_place(working, folder, present)
+
+
+def read_state(folder: Path, present: OwnFolder | None) -> SiteState:
+    """What the pages of the present site were made from; `EMPTY` for a new site, and for one of another version.
+
+    Raises UsageError for a folder with anything but a site.
+    """
+    if present is None or not present.names():
+        return EMPTY
+    try:
+        with open_regular(present.for_libraries / MARKER, MARKER_BYTES) as stream:
+            if not is_ours(os.fstat(stream.fileno())):
+                raise BadInput(f"{MARKER} belongs to another user.")
+            state = decoded(read_up_to(stream, Path(MARKER), MARKER_BYTES), SiteState, Path(MARKER))
+    except (BadInput, OSError) as error:
+        what = f"{folder} is neither empty nor a site that seatrial wrote: it has no {MARKER} that can be read."
+        raise UsageError(what, "Name another folder; if it is an old site, remove it.") from error
+    return state if (state.format, state.seatrial) == (FORMAT, __version__) else EMPTY
+
+
+def _like(present: OwnFolder, new: OwnFolder) -> None:
+    """Give the new folder mode and group of the present one."""
+    status = os.fstat(present.handle)
+    with contextlib.suppress(OSError):
+        os.fchown(new.handle, -1, status.st_gid)
+    os.fchmod(new.handle, stat.S_IMODE(status.st_mode))
+
+
+@contextmanager
+def _working_folder(folder: Path) -> Iterator[OwnFolder]:
+    """An empty folder beside the site, which one process has at a time, and which is removed at the end.
+
+    Raises SeatrialError while another process has it, OSError.
+    """
+    digest = hashlib.sha256(os.fsencode(folder.name)).hexdigest()
+    path = folder.with_name(f".seatrial-site-{digest[:16]}")
+    with contextlib.ExitStack() as opened:
+        try:
+            working = opened.enter_context(new_folder(path, 0o700))
+        except FileExistsError:
+            working = opened.enter_context(own_folder(path))
+        lock = working.open_file(LOCK, os.O_RDWR | os.O_CREAT)
+        opened.callback(os.close, lock)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            mine = os.path.samestat(os.fstat(lock), os.stat(LOCK, dir_fd=working.handle))
+        except OSError:
+            mine = False
+        if not mine:
+            raise SeatrialError(f"Another process renders {folder} now.", "Wait for it to end.")
+        working.empty(LOCK)
+        try:
+            yield working
+        finally:
+            working.empty(LOCK)
+            with contextlib.suppress(OSError):
+                working.remove(LOCK)
+                path.rmdir()
+
+
+def _take_place(working: OwnFolder, folder: Path, present: OwnFolder | None) -> None:
+    """Put the complete site in the place of the present one. Raises OSError."""
+    new, old = working.path / NEW, working.path / OLD
+    if present is not None and present.names():
+        if _exchanged(new, folder):
+            return
+        folder.rename(old)  # the file system cannot exchange two names
+    try:
+        new.rename(folder)
+    except OSError:
+        if old.exists():
+            old.rename(folder)
+        raise
+
+
+def _exchanged(first: Path, second: Path) -> bool:
+    """Whether two folders exchanged their names in one step, see renameat2(2); false where that is not possible."""
+    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
+    names = (AT_FDCWD, os.fsencode(first), AT_FDCWD, os.fsencode(second), EXCHANGE)
+    return renameat2 is not None and renameat2(*names) == 0

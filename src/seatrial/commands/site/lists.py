@@ -1,0 +1,152 @@
+"""The index of a site and its list of runs: the map of nodes, what is open, what changed, what was measured."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from seatrial.archive.listing import CLOSED, RunRow
+from seatrial.commands.site.addresses import node_page, run_page
+from seatrial.commands.site.past import VerdictChange
+from seatrial.model.monitoring import NodeStanding
+from seatrial.model.words import count
+from seatrial.render.node_map import MapNode, node_map
+from seatrial.render.report import Block, Lines, Paragraph, Table, columns
+
+DAY_S = 86400.0
+MOST_OPEN = 200
+MOST_RECENT = 20
+MOST_PROBLEMS = 20
+MINUTES = 16
+"""Characters of 2026-11-21T08:00; what follows are seconds."""
+OPEN_HEADS = columns("node", "verdict", "~open", "=since", "run")
+CHANGE_HEADS = columns("node", "before", "verdict", "~what", "=when", "run")
+RUN_HEADS = columns("run", "kind", "=started", "ending", "#nodes", "~headline")
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the index shows. `left_out`: sentences on what has no page, and why."""
+
+    nodes: Mapping[str, NodeStanding]
+    leaf_of: Mapping[str, str]
+    changes: Sequence[VerdictChange]
+    runs: Mapping[str, RunRow]
+    """All runs with a page by the stem of its file, the newest first."""
+    left_out: Sequence[str]
+    at: datetime
+    ago: Callable[[str, datetime], str]
+    """How long ago a time is, in words."""
+
+
+def stems(runs: Mapping[str, RunRow]) -> dict[str, str]:
+    """The stem of each run's page by the name of the run."""
+    return {row.run: stem for stem, row in reversed(list(runs.items()))}
+
+
+def run_cell(run: str, pages: Mapping[str, str], up: str) -> str:
+    """The name of a run, as a link where it has a page. `pages`: as `stems` makes them."""
+    return run_page(run, pages[run], up) if run in pages else run
+
+
+def time_cell(time: str) -> str:
+    """2026-11-21 08:00: a time in UTC, ISO 8601, for a table."""
+    return time[:MINUTES].replace("T", " ")
+
+
+def index_blocks(listed: Listed) -> Iterator[Block]:
+    """The blocks of the index, which is in the folder of the site."""
+    pages = stems(listed.runs)
+    nodes = [standing for standing in listed.nodes.values() if standing.is_node]
+    if nodes:
+        yield node_map((_drawn(standing, listed) for standing in nodes), "Nodes")
+    yield from _open(listed, pages)
+    if listed.changes:
+        yield Table(
+            title="What changed lately",
+            columns=CHANGE_HEADS,
+            rows=tuple(_change(change, pages) for change in listed.changes),
+        )
+    recent = list(listed.runs.items())[:MOST_RECENT]
+    if recent:
+        more = len(listed.runs) - len(recent)
+        yield Table(
+            title="Latest runs",
+            columns=RUN_HEADS,
+            rows=tuple(_run(stem, row) for stem, row in recent),
+            left_out=f"{count(more, 'earlier run')}: see all runs." if more else "",
+        )
+    yield from _left_out(listed)
+
+
+def run_list_blocks(listed: Listed) -> Iterator[Block]:
+    """The blocks of the page of all runs."""
+    yield Table(columns=RUN_HEADS, rows=tuple(_run(stem, row) for stem, row in listed.runs.items()))
+    yield from _left_out(listed)
+
+
+def _drawn(standing: NodeStanding, listed: Listed) -> MapNode:
+    return MapNode(
+        name=node_page(standing.node, ""),
+        leaf=listed.leaf_of.get(standing.node, ""),
+        verdict=standing.verdict,
+        days=(listed.at - datetime.fromisoformat(standing.judged)).total_seconds() / DAY_S,
+        age=listed.ago(standing.judged, listed.at),
+    )
+
+
+def _open(listed: Listed, pages: Mapping[str, str]) -> Iterator[Block]:
+    """Open findings, the gravest first."""
+    faulty = sorted(
+        (part for part in listed.nodes.values() if part.faults), key=lambda part: (-part.verdict.gravity, part.node)
+    )
+    rows = [
+        (
+            node_page(part.node, "") if part.is_node else part.node,
+            fault.fault.verdict.value,
+            fault.fault.text,
+            f"{listed.ago(fault.since, listed.at)} ago",
+            run_cell(fault.run, pages, ""),
+        )
+        for part in faulty
+        for fault in part.faults
+    ]
+    if rows:
+        more = len(rows) - MOST_OPEN
+        yield Table(
+            title="Open",
+            columns=OPEN_HEADS,
+            rows=tuple(rows[:MOST_OPEN]),
+            left_out=f"{count(more, 'more finding')}: see the JSON." if more > 0 else "",
+        )
+    else:
+        yield Paragraph(title="Open", text="No finding is open.")
+
+
+def _change(change: VerdictChange, pages: Mapping[str, str]) -> tuple[str, ...]:
+    return (
+        node_page(change.node, ""),
+        change.before.value,
+        change.after.verdict.value,
+        "; ".join(change.after.faults),
+        time_cell(change.after.ended),
+        run_cell(change.after.run, pages, ""),
+    )
+
+
+def _run(stem: str, row: RunRow) -> tuple[str, ...]:
+    return (
+        run_page(row.run, stem, ""),
+        row.kind,
+        time_cell(row.started),
+        row.ending if row.state == CLOSED else row.state,
+        str(row.nodes or ""),
+        row.headline or row.problem or row.unjudged,
+    )
+
+
+def _left_out(listed: Listed) -> Iterator[Block]:
+    if listed.left_out:
+        shown = [("", sentence) for sentence in listed.left_out[:MOST_PROBLEMS]]
+        more = len(listed.left_out) - MOST_PROBLEMS
+        rows = [*shown, ("", f"and {more} more: `seatrial runs list` shows them")] if more > 0 else shown
+        yield Lines(title="Without a page", rows=tuple(rows))

@@ -1,0 +1,161 @@
+"""The page of a node: what is open, what every run said of it, its pairs, its figures over time, and its facts."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from seatrial.commands.site.addresses import node_page
+from seatrial.commands.site.lists import run_cell, time_cell
+from seatrial.commands.site.pair_samples import PairSamples, samples_plot
+from seatrial.commands.site.past import MOST_LOOKS, Look
+from seatrial.drift.changes import FactDrift
+from seatrial.drift.fact_words import fact_name, value_text
+from seatrial.model import units
+from seatrial.model.facts import NodeFacts
+from seatrial.model.measurement import Estimate
+from seatrial.model.monitoring import NodeStanding
+from seatrial.model.verdict import Verdict
+from seatrial.render.plots import Plot
+from seatrial.render.report import Block, Lines, PageLink, Report, Table, columns
+from seatrial.render.run_plot import RunValue, over_runs
+
+MOST_PAIRS = 40
+"""Pairs of a node in the page, the gravest first; all are in the JSON of the run."""
+DAY = 10
+"""Characters of 2026-11-21."""
+MOST_FACTS = 30
+"""Changed facts in the page, those first that are known to cost most."""
+CHANGED_HEADS = columns("~fact", "~before", "~now")
+FAULT_HEADS = columns("verdict", "~open", "=since", "run")
+LOOK_HEADS = columns("run", "=ended", "verdict", "#of the limit", "~found")
+PAIR_HEADS = columns("from", "to", "verdict", "#bandwidth", "#of the limit", "#latency", "~why")
+
+
+class SitePair(msgspec.Struct, frozen=True, kw_only=True):
+    """One ordered pair of a node, as the report of the run has it."""
+
+    source: str
+    target: str
+    verdict: Verdict
+    reason: str = ""
+    bandwidth_bytes_per_s: Estimate | None = None
+    latency_s: Estimate | None = None
+    of_limit: float | None = None
+
+
+class SiteNodeFields(msgspec.Struct, frozen=True, kw_only=True):
+    """A node after all runs of an archive; docs/site.md describes each field."""
+
+    node: NodeStanding
+    leaf: str
+    looks: tuple[Look, ...]
+    pairs_run: str
+    pairs: tuple[SitePair, ...]
+    samples: tuple[PairSamples, ...]
+    facts_run: str
+    facts: NodeFacts | None
+    facts_since: str
+    changed_facts: tuple[FactDrift, ...]
+
+
+def node_report(
+    fields: SiteNodeFields, pages: Mapping[str, str], nodes: Mapping[str, NodeStanding], facts: Iterable[Block]
+) -> Report:
+    """The report of a node. `pages`: the stems of runs with a page; `nodes`: those with a page; `facts`: its last
+    block.
+    """
+    standing = fields.node
+    open_ = standing.faults[0].fault.text if standing.faults else "nothing open"
+    return Report(
+        kind="site node",
+        word=standing.verdict.value,
+        sentence=f"{standing.node}: {open_}",
+        payload=lambda: fields,
+        page=lambda: [*_blocks(fields, pages, nodes), *facts],
+        about=tuple(text for text in (fields.leaf, f"last judged {time_cell(standing.judged)} UTC") if text),
+    )
+
+
+def _blocks(fields: SiteNodeFields, pages: Mapping[str, str], nodes: Mapping[str, NodeStanding]) -> Iterator[Block]:
+    standing = fields.node
+    if standing.faults:
+        faults = tuple(
+            (fault.fault.verdict.value, fault.fault.text, time_cell(fault.since), run_cell(fault.run, pages, "../"))
+            for fault in standing.faults
+        )
+        yield Table(title="Open", columns=FAULT_HEADS, rows=faults)
+    if (plot := share_plot(fields.looks)) is not None:
+        yield plot
+    if fields.pairs:
+        if (drawn := samples_plot(fields.samples)) is not None:
+            yield drawn
+        yield Table(
+            title=f"Pairs in {fields.pairs_run}",
+            columns=PAIR_HEADS,
+            rows=tuple(_pair(pair, standing.node, nodes) for pair in fields.pairs),
+            left_out="The page of the run has the others." if len(fields.pairs) == MOST_PAIRS else "",
+        )
+    yield Table(
+        title="Runs",
+        columns=LOOK_HEADS,
+        rows=tuple(_look(look, pages) for look in fields.looks),
+        left_out=f"The newest {MOST_LOOKS} runs." if len(fields.looks) == MOST_LOOKS else "",
+    )
+    if fields.changed_facts:
+        yield Table(
+            title=f"Facts that changed since {fields.facts_since}",
+            columns=CHANGED_HEADS,
+            rows=tuple(
+                (fact_name(change.fact), value_text(change.fact, change.before), value_text(change.fact, change.after))
+                for change in fields.changed_facts[:MOST_FACTS]
+            ),
+            left_out="The JSON has the others." if len(fields.changed_facts) > MOST_FACTS else "",
+        )
+    if rows := tuple(_condition(standing)):
+        yield Lines(title="Clocks and heat before the last run", rows=rows)
+
+
+def _look(look: Look, pages: Mapping[str, str]) -> tuple[str, ...]:
+    return (
+        run_cell(look.run, pages, "../"),
+        time_cell(look.ended),
+        look.verdict.value,
+        "" if look.of_limit is None else units.share(look.of_limit),
+        "; ".join(look.faults),
+    )
+
+
+def _pair(pair: SitePair, node: str, nodes: Mapping[str, NodeStanding]) -> tuple[str, ...]:
+    ends: list[str] = [
+        PageLink(name, node_page(name).href) if name in nodes and name != node else name
+        for name in (pair.source, pair.target)
+    ]
+    return (
+        *ends,
+        pair.verdict.value,
+        units.estimate(pair.bandwidth_bytes_per_s, units.BANDWIDTH) if pair.bandwidth_bytes_per_s else "",
+        "" if pair.of_limit is None else units.share(pair.of_limit),
+        units.estimate(pair.latency_s, units.LATENCY) if pair.latency_s else "",
+        pair.reason,
+    )
+
+
+def _condition(standing: NodeStanding) -> Iterator[tuple[str, str]]:
+    condition = standing.condition
+    if condition is None:
+        return
+    if condition.clocks_hz:
+        yield "clocks", ", ".join(f"{clock / 1e9:.2f} GHz" for clock in condition.clocks_hz) + " (least, median, most)"
+    if condition.hottest_celsius is not None:
+        yield "hottest", f"{condition.hottest_celsius:.0f} °C"
+    if condition.power_w is not None:
+        yield "power", f"{condition.power_w:.0f} W"
+    if condition.throttle_events is not None:
+        yield "throttled", f"{condition.throttle_events} times since boot"
+
+
+def share_plot(looks: Sequence[Look]) -> Plot | None:
+    """The share of the limit over the runs that measured it; None for fewer than two."""
+    measured = [(look, look.of_limit) for look in reversed(looks) if look.of_limit is not None]
+    values = [RunValue(run=look.run, date=look.ended[:DAY], value=share) for look, share in measured]
+    return over_runs("Share of the limit that its best pairs reach", values, units.share)

@@ -1,0 +1,93 @@
+"""A map of all nodes below their leaf switches, coloured by verdict or by the age of the verdict. It needs no script.
+
+A cell is a link to the page of its node, so that the map is also a list that a keyboard and a screen reader can use.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import ClassVar
+
+import msgspec
+
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import leaf_order
+from seatrial.render.matrix import LETTERS, Key
+from seatrial.render.report import Block, PageLink
+
+AGES = ((1.0, "a day at most"), (7.0, "a week"), (31.0, "a month"), (float("inf"), "older"))
+"""Days up to which a verdict is that old, and how the key calls it."""
+MOST_NAMED = 200
+"""Nodes whose cells have room for their names; of more, the cells are squares."""
+NO_LEAF = "leaf not known"
+
+
+class MapCell(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One node. `style`: the word of its verdict, by which page.css colours it; `mark`: the letter of that verdict."""
+
+    name: PageLink
+    style: str
+    age: int
+    """The place of the verdict's age in `AGES`."""
+    hover: str
+    mark: str = ""
+
+
+class MapLeaf(msgspec.Struct, frozen=True, kw_only=True):
+    """The nodes of one leaf switch."""
+
+    title: str
+    nodes: tuple[MapCell, ...]
+
+
+class NodeMap(Block, frozen=True, kw_only=True):
+    """All leaf switches with their nodes, in natural order."""
+
+    kind: ClassVar[str] = "nodemap"
+    leaves: tuple[MapLeaf, ...]
+    key: tuple[Key, ...]
+    ages: tuple[str, ...]
+    named: bool
+    """Whether cells show the names of their nodes."""
+
+
+class MapNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node to draw. `days`: age of its verdict in days; `age`: the same in words."""
+
+    name: PageLink
+    leaf: str
+    verdict: Verdict
+    days: float
+    age: str
+
+
+def node_map(nodes: Iterable[MapNode], title: str) -> NodeMap:
+    """The map of these nodes."""
+    ordered = sorted(nodes, key=lambda node: leaf_order(node.leaf, node.name))
+    by_leaf: dict[str, list[MapCell]] = {}
+    ages = [_age(node.days) for node in ordered]
+    for node, age in zip(ordered, ages, strict=True):
+        by_leaf.setdefault(node.leaf, []).append(
+            MapCell(
+                name=node.name,
+                style=node.verdict.value,
+                age=age,
+                hover=f"{node.name}: {node.verdict.value}, {node.age} ago",
+                mark=LETTERS[node.verdict].strip(),
+            )
+        )
+    seen = Counter(node.verdict for node in ordered)
+    old = Counter(ages)
+    return NodeMap(
+        title=title,
+        leaves=tuple(MapLeaf(title=leaf or NO_LEAF, nodes=tuple(cells)) for leaf, cells in by_leaf.items()),
+        key=tuple(
+            Key(style=verdict.value, text=f"{LETTERS[verdict]} {verdict.value}: {number}".strip())
+            for verdict, number in sorted(seen.items(), key=lambda item: item[0].gravity)
+        ),
+        ages=tuple(f"{text}: {old[place]}" for place, (_, text) in enumerate(AGES)),
+        named=len(ordered) <= MOST_NAMED,
+    )
+
+
+def _age(days: float) -> int:
+    return next(place for place, (most, _) in enumerate(AGES) if days <= most)
