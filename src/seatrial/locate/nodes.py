@@ -133,11 +133,11 @@ def _judged(
 
 
 def cleared_by_partners(y: Reals, judged: NodeEffects) -> NodeEffects:
-    """In a table that has each pair once: without the slow nodes that some of their partners clear.
+    """Clear slow nodes that are as fast as others with some partners, in a table that has each pair once.
 
-    A slow link is slow with all of them, and nothing was measured twice. Of such a node's pairs with nodes that are not
-    slow, at least as many are nearer to the speed of their peers as make a node unstable. Its effect becomes zero, so
-    that its bad pairs are left to be judged by themselves.
+    A slow link is slow with all partners, and such a table has measured no pair twice. A node is cleared if, of its
+    pairs with nodes that are not slow, at least as many are nearer to the speed of their peers as would make a node
+    unstable. Its effect becomes zero, so that its bad pairs are left to be judged by themselves.
     """
     fit = judged.fit
     partners = ~judged.slow.any(axis=0)
