@@ -56,11 +56,13 @@ int main(int count, char **words)
     if (rank == 0 && !both)
         printf("# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n%-10d%18.2f\n", BYTES, rate / 1e6);
     if (rank == 0 && both) {
+        printf("# Collective test starting: sendrecv_perf\n");
         printf("# nThread 1 nGpus 1 minBytes %d maxBytes %d step: 1048576(bytes) warmup iters: 2 iters: 12\n", BYTES, BYTES);
         printf("#       size         count      type   redop    root     time   algbw   busbw #wrong\n");
         printf("%12d  %12d     float    none      -1  %.1f  %.6f  %.6f      0  %.1f  %.6f  %.6f    N/A\n", BYTES, BYTES / 4,
                1e6 * BYTES / rate, rate / 1e9, rate / 1e9, 1e6 * BYTES / rate, rate / 1e9, rate / 1e9);
-        printf("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : %.6f\n", rate / 1e9);
+        printf("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : %.6f\n#\n", rate / 1e9);
+        printf("# Collective test concluded: sendrecv_perf\n");
     }
     MPI_Finalize();
     return 0;

@@ -145,6 +145,7 @@ BENCHMARK = Benchmark(
             better=Better.MORE,
             meaning="algorithm bandwidth times the factor of the collective; GB is 10⁹",
             most=most_of_links,
+            both_ways=True,
         ),
         Metric(name=ALGORITHM, unit="B/s", better=Better.MORE, meaning="size of the operation divided by its time"),
         Metric(name=TIME, unit="s", better=Better.LESS, meaning="one operation"),

@@ -9,6 +9,8 @@ from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
 MOST_DATES = 6
 """Dates below the plot, about."""
 FEWEST_RUNS = 2
+EDGE = 0.06
+"""Room beside the first and the last run, as a share of the axis: half the width of a date."""
 HEADROOM = 1.05
 """How far the axis goes beyond the highest value."""
 
@@ -40,8 +42,8 @@ def over_runs(
     return Plot(
         title=title,
         x=Axis(
-            low=0.0,
-            high=float(len(values) - 1),
+            low=-EDGE * len(values),
+            high=(1 + EDGE) * len(values) - 1,
             logarithmic=False,
             ticks=tuple((float(place), values[place].date) for place in dated),
         ),

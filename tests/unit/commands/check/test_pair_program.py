@@ -25,7 +25,7 @@ from seatrial.model.subject import Direction, node, uplink
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import Cluster, leaves, names, slow_part
 from tests.support.launchers import use_launcher
-from tests.support.pair_programs import OSU_BW, SENDRECV, PairProgramLauncher, osu_bw, sendrecv_perf
+from tests.support.pair_programs import DECLARED, OSU_BW, SENDRECV, PairProgramLauncher, osu_bw, sendrecv_perf
 from tests.support.scripted import ScriptedLauncher
 
 SIXTEEN = names(16)
@@ -96,7 +96,7 @@ def test_a_program_that_sends_both_ways_is_started_once_for_a_pair(tmp_path: Pat
     survey = [one for one in outcome.recorded.measurements if one.phase is Phase.SURVEY]
     assert {one.pair for one in survey} == {one.pair[::-1] for one in survey}
     assert outcome.recorded.info.figure == PairFigure(
-        benchmark="sendrecv_perf", metric="busbw", of_path=True, both_ways=True
+        benchmark="nccl-tests", metric="bus_bandwidth_bytes_per_s", of_path=False, both_ways=True
     )
 
 
@@ -187,9 +187,9 @@ def test_what_is_no_program_is_refused(text: str, words: str) -> None:
 
 
 def test_a_declared_program_takes_more_words() -> None:
-    program = pair_program(f"{SENDRECV} -c 1")
+    program = pair_program(f"{DECLARED} -c 1")
     assert program.words == ("sendrecv_perf", "-b", "4M", "-e", "4M", "-c", "1")
-    assert program.declared == SENDRECV
+    assert program.declared == DECLARED
 
 
 def test_a_latency_is_no_bandwidth(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_latency_is_no_bandwidth(tmp_path: Path) -> None:
 
 def test_the_made_up_outputs_are_read_to_their_rates() -> None:
     rate = random.Random(1).uniform(1e8, 2e8)
-    for text, toml in ((osu_bw(rate), "osu"), (sendrecv_perf(rate), SENDRECV)):
+    for text, toml in ((osu_bw(rate), "osu"), (sendrecv_perf(rate), DECLARED)):
         benchmark, output = parsed(toml, f"{OSU_BW}\n{text}" if toml == "osu" else text)
         assert output.valid, output
         assert benchmark is not None
