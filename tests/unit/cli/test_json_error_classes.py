@@ -33,8 +33,8 @@ READING = [
     ["runs", "collect", "run"],
     ["bench", "accept", "list.toml"],
 ]
-LISTING = (["runs", "list"], ["runs", "recover"], ["baseline", "list"])
-"""They list what is damaged, and exit with 0."""
+LISTING = (["runs", "list"], ["runs", "recover"], ["baseline", "list"], ["site", "pages"])
+"""They list what is damaged, or have a page of it, and exit with 0."""
 ERRORS = [
     (OSError(errno.EACCES, "Permission denied", "runs"), (2, 64), ("failed", "usage")),
     (OSError(errno.EIO, "Input/output error", "runs"), (2, 64), ("failed", "usage")),

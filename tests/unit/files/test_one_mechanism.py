@@ -17,6 +17,7 @@ FUNCTIONS = {
 }
 ELSEWHERE = {
     "files/writing.py": "the mechanism",
+    "files/exchange.py": "by descriptors of its folders, and a folder made by it that takes the place of another one",
     "files/reading.py open": "reads only",
     "files/trust.py mkdir": "folders of this user's cache and state, which are checked before and after",
     "files/home_folders.py": "a private folder, whose owner and mode are checked",

@@ -5,8 +5,6 @@ site as it was; the next one removes what was left. A folder that is not a site 
 """
 
 import contextlib
-import ctypes
-import errno
 import fcntl
 import hashlib
 import os
@@ -19,6 +17,7 @@ import msgspec
 
 from seatrial import __version__
 from seatrial.commands.site.addresses import FOLDERS, PAGE, TWIN
+from seatrial.files.exchange import second_name, take_place
 from seatrial.files.inputs import BadInput, decoded, open_regular, read_up_to
 from seatrial.files.owners import is_ours
 from seatrial.files.writing import OwnFolder, new_folder, own_folder
@@ -31,9 +30,6 @@ MARKER_BYTES = 256 << 20
 FORMAT = 1
 LOCK, NEW, OLD = "lock", "new", "old"
 """Names in the working folder."""
-EXCHANGE = 2
-"""RENAME_EXCHANGE of renameat2(2): both names exist at every moment."""
-AT_FDCWD = -100
 
 
 class SiteState(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +86,7 @@ class Generation:
             return False
         try:
             for ending in (PAGE, TWIN):
-                _second_name(self._present, self._folder, name + ending)
+                second_name(self._present, self._folder, name + ending)
         except OSError:
             return False
         self._sources[name] = source
@@ -101,18 +97,6 @@ class Generation:
         """Note what the pages were made from. Raises OSError."""
         state = SiteState(format=FORMAT, seatrial=__version__, sources=self._sources)
         self._folder.replace(MARKER, json_text(state).encode())
-
-
-def _second_name(present: OwnFolder, following: OwnFolder, name: str) -> None:
-    """Give a page of the present site a second name in the new one. Raises OSError where it is not this user's file."""
-    above, _, last = name.rpartition("/")
-    with contextlib.ExitStack() as opened:
-        before = opened.enter_context(present.below(above)) if above else present
-        after = opened.enter_context(following.below(above)) if above else following
-        status = os.stat(last, dir_fd=before.handle, follow_symlinks=False)
-        if not stat.S_ISREG(status.st_mode) or not is_ours(status):
-            raise OSError(errno.EPERM, "not a file of this user", last)
-        os.link(last, last, src_dir_fd=before.handle, dst_dir_fd=after.handle, follow_symlinks=False)
 
 
 @contextmanager
@@ -137,7 +121,8 @@ def next_generation(folder: Path) -> Iterator[Generation]:
             yield Generation(folder, new, present, before)
             if present is not None:
                 _like(present, new)
-        _take_place(working, folder, present)
+        replaced = present is not None and bool(present.names())
+        take_place(working.path / NEW, folder, working.path / OLD if replaced else None)
 
 
 def read_state(folder: Path, present: OwnFolder | None) -> SiteState:
@@ -196,25 +181,3 @@ def _working_folder(folder: Path) -> Iterator[OwnFolder]:
             with contextlib.suppress(OSError):
                 working.remove(LOCK)
                 path.rmdir()
-
-
-def _take_place(working: OwnFolder, folder: Path, present: OwnFolder | None) -> None:
-    """Put the complete site in the place of the present one. Raises OSError."""
-    new, old = working.path / NEW, working.path / OLD
-    if present is not None and present.names():
-        if _exchanged(new, folder):
-            return
-        folder.rename(old)  # the file system cannot exchange two names
-    try:
-        new.rename(folder)
-    except OSError:
-        if old.exists():
-            old.rename(folder)
-        raise
-
-
-def _exchanged(first: Path, second: Path) -> bool:
-    """Whether two folders exchanged their names in one step, see renameat2(2); false where that is not possible."""
-    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
-    names = (AT_FDCWD, os.fsencode(first), AT_FDCWD, os.fsencode(second), EXCHANGE)
-    return renameat2 is not None and renameat2(*names) == 0

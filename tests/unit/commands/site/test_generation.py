@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.commands.site import generation
 from seatrial.commands.site.addresses import LONGEST, file_stem
-from seatrial.commands.site.generation import MARKER, next_generation
+from seatrial.commands.site.generation import MARKER, Generation, next_generation
+from seatrial.files import exchange
 from seatrial.model.errors import SeatrialError, UsageError
 
 NAMES = (
@@ -20,7 +20,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def render(folder: Path, *pages: str, text: str = "page") -> generation.Generation:
+def render(folder: Path, *pages: str, text: str = "page") -> Generation:
     with next_generation(folder) as made:
         for page in pages:
             if not made.keep(page, "same"):
@@ -83,7 +83,7 @@ def test_one_process_renders_at_a_time(tmp_path: Path) -> None:
 
 def test_a_file_system_that_cannot_exchange_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     render(tmp_path / "site", "runs/a")
-    monkeypatch.setattr(generation, "_exchanged", lambda *_: False)
+    monkeypatch.setattr(exchange, "_exchanged", lambda *_: False)
     render(tmp_path / "site", "runs/b")
     assert "runs/b.html" in files(tmp_path / "site")
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
