@@ -18,6 +18,8 @@ MOST_BREACHES = 50
 MOST_RESULTS = 200_000
 """Each takes about 400 bytes; the largest outputs that were seen have some ten thousand."""
 OPENING = re.compile(r"^[ \t]{0,80}\{", re.MULTILINE)
+OBJECT_END = r".{0,1000000}\}"
+"""The last line of a JSON object needs no newline: the object has its own end."""
 NO_NEWLINE = "its last line has no newline: the end was cut off"
 FAILURES = re.compile(
     r"(?i)\bsegmentation fault\b|\bcaught signal \d|\*{3} process received signal|\bMPI_ABORT was invoked\b"
