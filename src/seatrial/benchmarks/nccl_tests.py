@@ -9,6 +9,7 @@ from seatrial.limits.collectives import bus_bandwidth_limit, bus_factor
 from seatrial.model.benchmark import Better, Label, Metric, Output
 from seatrial.model.number_text import is_number, number_of
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 
 BUS, ALGORITHM, TIME = "bus_bandwidth_bytes_per_s", "algorithm_bandwidth_bytes_per_s", "time_s"
 ROUNDING = 0.005
@@ -40,9 +41,10 @@ def _copies(reading: Reading, runs: Sequence[NcclRun]) -> bool:
     in_turn = len(single) > 1 and len(single) == len(runs) and len({run.collective for run in runs}) == 1
     if mixed or in_turn:
         reading.breach(
-            FindingKind.RANKS_DIFFER, f"{max(heads, len(runs))} copies of the program ran beside each other, each with "
-            "rank 0: it was built without MPI, or started without it", OutputLine(*runs[-1].head),
-        )  # fmt: skip
+            FindingKind.RANKS_DIFFER,
+            f"{max(heads, len(runs))} copies, each with rank 0: no MPI in the program or its start",
+            OutputLine(*runs[-1].head),
+        )
     return mixed
 
 
@@ -51,7 +53,7 @@ def _complete(reading: Reading, run: NcclRun) -> None:
     if not run.rows:
         reading.lack(f"{where} has no rows")
     elif not run.averages:
-        reading.lack(f"{where} has no average at its end (# Avg bus bandwidth)")
+        reading.lack(f'{where} has no "# Avg bus bandwidth"')
     elif run.closing is None:
         reading.lack(f"{where} has no # below its average")
     elif not run.complete:
@@ -81,9 +83,8 @@ def _read(reading: Reading, run: NcclRun) -> None:
         reading.note("One rank has nobody to talk to: its bus bandwidth says nothing.")
     if len(run.groups) > 1:
         reading.evidence("groups", len(run.groups), head)
-        reading.note(
-            f"{len(run.groups)} groups of ranks worked at the same time; ranks and nodes are those of the first."
-        )
+        groups = count(len(run.groups), "group")
+        reading.note(f"{groups} of ranks worked at the same time; ranks and nodes are those of the first.")
     if len(set(run.groups.values())) > 1:
         reading.lack("its groups have different numbers of ranks: which of them its bus bandwidth is of is unknown")
     labels: dict[str, Label] = {"test": run.collective}

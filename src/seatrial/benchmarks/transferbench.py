@@ -120,10 +120,11 @@ def _row(reading: Reading, state: TransferState, line: OutputLine, row: "re.Matc
     """One row of a matrix: from its device to those of the columns, or the other way for `<-`."""
     for column, printed in zip(state.columns, row["cells"].split(), strict=False):
         arrow = row["arrow"] or "->"
+        both = "both ways" if arrow == "<->" else "one of both ways"
         ends = (column, row["source"]) if arrow == "<-" else (row["source"], column)
         if is_number(printed):
             metric, labels = end_labels(*ends)
-            ways = {"Uni": "one", "Bi": "both" if arrow == "<->" else "one of both", "All": "all to all"}[state.ways]
+            ways = {"Uni": "one way", "Bi": both, "All": "all to all"}[state.ways]
             add_rate(reading, metric, printed, line, {**labels, "ways": ways})
 
 
@@ -136,7 +137,7 @@ BENCHMARK = Benchmark(
     parse=parse,
     metrics=(HOST_RATE, PEER_RATE, LOCAL_RATE),
     main_metric=PEER,
-    main_labels={"ways": "one"},
+    main_labels={"ways": "one way"},
     evidence=(),
     gates=(FindingKind.DATA_CORRUPT,),
     complete="the aggregate below each list of transfers or all-to-all, the averages below each matrix; nothing shows "

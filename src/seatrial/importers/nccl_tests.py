@@ -8,6 +8,7 @@ import msgspec
 
 from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.pair_lines import Pair
+from seatrial.importers.printed_text import plain
 from seatrial.limits.collectives import COLLECTIVES, bus_factor
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, is_number, number_of, whole_number
@@ -230,7 +231,7 @@ def is_nccl_folder(texts: Mapping[str, str]) -> bool:
 
 
 def _runs_of_pairs(texts: Mapping[str, str]) -> Iterator[NcclRun]:
-    for text in texts.values():
+    for text in map(plain, texts.values()):
         if MARK.search(text):
             yield from (run for run in nccl_runs(enumerate(text.splitlines(), 1)) if len(run.hosts) == 2)
 

@@ -35,13 +35,13 @@ PENDING = (
 POWER = ("gpu_power_readings", "power_readings")
 """Elements with the power limits, in schemas of nvidia-smi from 12 on and in earlier ones."""
 RECOVERIES = {"none": False, "reset": True, "reboot": True, "drain and reset": True}
-"""gpu_recovery_action, with which later drivers replace reset_required. Draining of peers alone is no reset."""
+"""gpu_recovery_action, with which later drivers replace reset_required. To drain P2P alone needs no reset."""
 REASON = re.compile(r"clocks_(?:event|throttle)_reason_(\w{1,60})")
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 GPU_LINE = re.compile(r"^GPU (\d{1,4}): ")
 LINK_RATE = re.compile(r"^\s*Link (\d{1,3}): (?:(\d{1,5}(?:\.\d{1,4})?) GB/s|<inactive>|inactive)")
 LINK_ERROR = re.compile(r"^\s*Link (\d{1,3}): ([A-Z][\w ()/-]{1,40}? Errors): (\d{1,18})\s*$")
-"""Packets, bit error rates and codewords by their number of corrected symbols (FEC Errors - 0) are no errors."""
+"""Packets, bit error rates and codewords by corrected symbols (FEC Errors - 0) do not count as errors."""
 NIC_NAME = re.compile(r"^\s*(NIC\d{1,3}): (\S{1,60})\s*$")
 CELL = re.compile(r"X|NV\d{1,2}|PIX|PXB|PHB|NODE|SYS|SOC|CNS|N/A")
 AFFINITIES = ("CPU", "NUMA", "GPU")

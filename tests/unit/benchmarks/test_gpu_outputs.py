@@ -357,3 +357,9 @@ class TestDiagnostic:
 def test_the_state_of_a_job_is_refused_by_its_name() -> None:
     with pytest.raises(UsageError, match="RAS"):
         parse_auto((FOLDER / "rccl_v2283_text_degraded.txt").read_text(encoding="utf-8"))
+
+
+def test_the_peers_of_cuda_samples_are_refused_by_their_name() -> None:
+    text = "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\nDevice: 0, NVIDIA A100-SXM4-80GB, pciBusID: 7\n"
+    with pytest.raises(UsageError, match="p2pBandwidthLatencyTest"):
+        parse_auto(text)
