@@ -282,6 +282,18 @@ class TestNvbandwidth:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Tested 1 GPUs:\n\tGPU 0: OK\n",
+        '{"nvbandwidth": {"testcases": [{"name": "a", "status": "Waived"}]}}\n',
+        "[CUDA Bandwidth Test] - Starting...\nRunning on...\n\nResult = PASS\n",
+    ],
+)
+def test_an_output_without_a_number_measured_nothing(text: str) -> None:
+    assert word_of_output(judged(text)) == INCOMPLETE
+
+
+@pytest.mark.parametrize(
     ("lines", "word", "kind"),
     [
         ("Couldn't init a GPU test: Error in \"cuInit\": no device\nTested 0 GPUs:\n", INCOMPLETE, "program-failed"),
