@@ -36,9 +36,9 @@ from seatrial.benchmarks import (
 )
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gates import judge
-from seatrial.benchmarks.reading import SHARE, plain
 from seatrial.importers.fleets import OUTPUT_NAME
 from seatrial.importers.other_outputs import recognised
+from seatrial.importers.printed_text import SHARE, plain
 from seatrial.model.benchmark import Label, Metric, Output
 from seatrial.model.errors import UsageError
 from seatrial.model.imported import ALL_NODES, Batch, ImportedValue, Sense, Source

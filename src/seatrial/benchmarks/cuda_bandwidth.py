@@ -62,6 +62,8 @@ def _row(
     labels["bytes"] = whole_number(row["bytes"])
     if len(devices) == 1:
         labels[GPU] = devices[0]
+    elif devices:
+        labels["gpus"] = "all"  # the rate is the sum over them
     add_rate(reading, LOCAL if labels["test"] == "D2D" else HOST, row["rate"], line, labels, unit)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.reading import START, OutputLine, Reading, json_objects
+from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, json_objects
 from seatrial.model.benchmark import Better, Metric, Output, Result
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
@@ -44,7 +44,7 @@ class DiagnosticResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse(text: str) -> Output:
     """All diagnostics of one output: each is one JSON object, which other lines may precede."""
-    reading = Reading("dcgm-diagnostic", text)
+    reading = Reading("dcgm-diagnostic", text, closing=OBJECT_END)
     results: list[DiagnosticResult] = []
     objects = 0
     try:
@@ -74,9 +74,13 @@ def _results(root: Mapping[str, Any]) -> Iterator[DiagnosticResult]:
         for test in _list(category.get("tests")):
             name = str(test.get("name", "a test without a name"))[:80]
             summary = test.get("test_summary")
-            results = _list(test.get("results")) or ([summary] if isinstance(summary, Mapping) else [])
-            for result in results:
-                yield _result(name, result)
+            results = [_result(name, result) for result in _list(test.get("results"))]
+            yield from results
+            if isinstance(summary, Mapping):  # it alone shows an error that belongs to no GPU
+                whole = _result(name, {"entity_group": "all", **summary})
+                words = {each.word for each in results}
+                if not words or whole.word in {"fail", "warn"} - words:
+                    yield whole
 
 
 def _list(value: object) -> list[Mapping[str, Any]]:

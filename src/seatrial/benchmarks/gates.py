@@ -70,10 +70,12 @@ def judge(
     unmet = [_of_work(output, name, value) for name, value in (expected or {}).items()]
     kept = [*(breach for breach in unmet if breach), *kept, *_of_best(benchmark, output, bounds)]
     below, detectable, enough = gpu_peers.compared(benchmark, output)
+    empty = not (output.results or output.missing or output.breaches)
     given = {LIMIT: bounds, REQUESTED: expected, gpu_peers.PEERS: enough, OWN_LIMITS: benchmark.own_limits}
     return msgspec.structs.replace(
         output,
         breaches=(*output.breaches, *kept, *below),
+        missing=("it has no number of any metric",) if empty else output.missing,
         references=tuple(name for name, value in given.items() if value),
         notes=(*output.notes, *filter(None, [detectable])),
     )

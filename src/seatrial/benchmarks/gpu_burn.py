@@ -28,6 +28,7 @@ BEGUN = re.compile(
 SETTING = re.compile(
     r"\bInitialized device (?P<gpu>\d{1,4}) with (?P<memory>\d{1,9}) MB .{0,120}?using (?P<kind>DOUBLES|FLOATS)"
 )
+NO_START = re.compile(r"^Couldn't init a GPU test|^No clients are alive|^No CUDA devices")
 MOST_GPUS = 256
 
 
@@ -40,13 +41,15 @@ class BurnRun(msgspec.Struct):
     """GPU -> its reports, each with a new number of multiplications."""
     temperatures: dict[int, tuple[OutputLine, str]] = {}
     errors: dict[int, tuple[OutputLine, str]] = {}
+    reported: bool = False
+    """Whether it has any report of progress."""
     tested: int = -1
     outcomes: dict[int, tuple[OutputLine, str]] = {}
 
     @property
     def whole(self) -> bool:
         """Whether the verdict on each of the tested GPUs is there."""
-        return self.tested >= 0 and len(self.outcomes) >= self.tested
+        return self.tested > 0 and len(self.outcomes) >= self.tested
 
 
 def parse(text: str) -> Output:
@@ -62,6 +65,8 @@ def parse(text: str) -> Output:
         _line(reading, run, line)
     if run.tested < 0:
         reading.lack(f"the run that begins in line {begun or 1} has no verdict on its GPUs (Tested ... GPUs)")
+    elif not run.tested:
+        reading.lack("it tested no GPU")
     elif not run.whole:
         reading.lack(f"the verdicts on {count(run.tested, 'GPU')} are not all there: {len(run.outcomes)} are")
     _add(reading, run)
@@ -75,7 +80,10 @@ def _line(reading: Reading, run: BurnRun, line: OutputLine) -> None:
         run.outcomes[int(outcome["gpu"])] = line, outcome["word"]
     elif setting := SETTING.search(line.text):
         reading.evidence("precision", setting["kind"].lower(), line)
+    elif NO_START.match(line.text):
+        reading.breach(FindingKind.PROGRAM_FAILED, "it tests no GPU", line)
     for part in PROGRESS.split(line.text)[1:]:
+        run.reported = True
         _progress(run, line, part)
 
 
@@ -109,11 +117,15 @@ def _add(reading: Reading, run: BurnRun) -> None:
     for gpu, (line, printed) in sorted(run.temperatures.items()):
         reading.result(TEMPERATURE, printed, line, labels={GPU: gpu})
     for gpu, (line, printed) in sorted(run.errors.items()):
-        reading.breach(FindingKind.DATA_CORRUPT, f"GPU {gpu} counts errors of its results ({printed})", _short(line))
+        if "DIED" in printed:
+            reading.breach(FindingKind.PROGRAM_FAILED, f"the test of GPU {gpu} died", _short(line))
+        else:
+            what = f"GPU {gpu} counts errors of its results ({printed})"
+            reading.breach(FindingKind.DATA_CORRUPT, what, _short(line))
     for gpu, (line, word) in sorted(run.outcomes.items()):
         if word != "OK":
             reading.breach(FindingKind.DATA_CORRUPT, f"GPU {gpu} is {word}: it computes wrong results", line)
-    silent = [gpu for gpu in run.outcomes if run.rates and gpu not in run.rates]
+    silent = [gpu for gpu in run.outcomes if run.reported and gpu not in run.rates]
     if silent:
         named = ", ".join(map(str, silent))
         reading.breach(FindingKind.ZERO_RESULT, f"GPU {named} reported no work", run.outcomes[silent[0]][0])

@@ -29,7 +29,7 @@ def parse(text: str) -> Output:
         source, target = row["from"], row["to"]
         labels: dict[str, Label] = {"from": source, "to": target, "by": row["by"]}
         if row["how"] == "and":
-            labels["ways"] = "both"
+            labels["ways"] = "both ways"
         if row["side"]:
             labels["side"] = row["side"]
         if row["numa"]:

@@ -23,7 +23,7 @@ def most_of_link(labels: Mapping[str, Label], rate: float) -> float | None:
     words = " ".join(str(label).lower() for label in labels.values())
     if "all" in re.split(r"[\W_]+", words):
         return None
-    return 2 * rate if labels.get("ways") in ("both", "one of both") or "bidir" in words else rate
+    return 2 * rate if labels.get("ways") in ("both ways", "one of both ways") or "bidir" in words else rate
 
 
 HOST_RATE = Metric(

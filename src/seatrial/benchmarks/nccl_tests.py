@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.importers.nccl_tests import GIGABYTE, MARK, NcclCells, NcclRow, NcclRun, nccl_runs
+from seatrial.importers.nccl_tests import FAILED, GIGABYTE, MARK, NcclCells, NcclRow, NcclRun, nccl_runs
 from seatrial.limits.collectives import bus_bandwidth_limit, bus_factor
 from seatrial.model.benchmark import Better, Label, Metric, Output
 from seatrial.model.number_text import is_number, number_of
 from seatrial.model.verdict import FindingKind
+from seatrial.model.words import count
 
 BUS, ALGORITHM, TIME = "bus_bandwidth_bytes_per_s", "algorithm_bandwidth_bytes_per_s", "time_s"
 ROUNDING = 0.005
 """Half of the last digit of a rate, 10⁹ bytes/s."""
 AGREEMENT = 0.01
-FAILED = r"Test (?:NCCL|CUDA|HIP|RCCL|MPI) failure|: Test failure \S{1,80}:\d{1,9}|^\w{0,40}Test timed? ?out"
 
 
 def parse(text: str) -> Output:
@@ -28,7 +28,7 @@ def parse(text: str) -> Output:
     if not _copies(reading, runs):
         for run in runs:
             _complete(reading, run)
-    for line, _ in reading.matches(FAILED):
+    for line, _ in reading.matches(FAILED.pattern):
         reading.breach(FindingKind.PROGRAM_FAILED, "the program reports a failure", line)
     return reading.output()
 
@@ -41,9 +41,10 @@ def _copies(reading: Reading, runs: Sequence[NcclRun]) -> bool:
     in_turn = len(single) > 1 and len(single) == len(runs) and len({run.collective for run in runs}) == 1
     if mixed or in_turn:
         reading.breach(
-            FindingKind.RANKS_DIFFER, f"{max(heads, len(runs))} copies of the program ran beside each other, each with "
-            "rank 0: it was built without MPI, or started without it", OutputLine(*runs[-1].head),
-        )  # fmt: skip
+            FindingKind.RANKS_DIFFER,
+            f"{max(heads, len(runs))} copies, each with rank 0: no MPI in the program or its start",
+            OutputLine(*runs[-1].head),
+        )
     return mixed
 
 
@@ -52,7 +53,7 @@ def _complete(reading: Reading, run: NcclRun) -> None:
     if not run.rows:
         reading.lack(f"{where} has no rows")
     elif not run.averages:
-        reading.lack(f"{where} has no average at its end (# Avg bus bandwidth)")
+        reading.lack(f'{where} has no "# Avg bus bandwidth"')
     elif run.closing is None:
         reading.lack(f"{where} has no # below its average")
     elif not run.complete:
@@ -80,11 +81,19 @@ def _read(reading: Reading, run: NcclRun) -> None:
         reading.note("The received data were not compared (-c 0, or #wrong is N/A): nothing shows that they are right.")
     if len(run.ranks) == 1:
         reading.note("One rank has nobody to talk to: its bus bandwidth says nothing.")
+    if len(run.groups) > 1:
+        reading.evidence("groups", len(run.groups), head)
+        groups = count(len(run.groups), "group")
+        reading.note(f"{groups} of ranks worked at the same time; ranks and nodes are those of the first.")
+    if len(set(run.groups.values())) > 1:
+        reading.lack("its groups have different numbers of ranks: which of them its bus bandwidth is of is unknown")
     labels: dict[str, Label] = {"test": run.collective}
     if run.ranks:
         labels |= {"ranks": len(run.ranks), "nodes": len(run.hosts)}
+    varied = run.varied
     for row, shown in cells:
-        _cells(reading, run, row, shown, labels)
+        of_row = {run.kinds[place]: row.kinds[place] for place in varied if place < len(row.kinds)}
+        _cells(reading, run, row, shown, labels | of_row)
 
 
 def _cells(reading: Reading, run: NcclRun, row: NcclRow, cells: NcclCells, of_run: Mapping[str, Label]) -> None:
@@ -94,12 +103,16 @@ def _cells(reading: Reading, run: NcclRun, row: NcclRow, cells: NcclCells, of_ru
     factor = bus_factor(run.collective, len(run.ranks)) if run.collective else None
     time_s = number_of(cells.time) * run.unit_s if is_number(cells.time) else 0.0
     expected = row.size_bytes / time_s / GIGABYTE if time_s > 0 else 0.0
+    if run.collective == "hypercube" and len(run.ranks) > 1:  # its size has the part of the rank itself, its rate not
+        expected *= (len(run.ranks) - 1) / len(run.ranks)
     reading.result(TIME, cells.time, line, run.unit_s, labels=labels)
     for metric, printed, rate in (
         (BUS, cells.bus, expected * (1.0 if factor is None else factor)),
         (ALGORITHM, cells.algorithm, expected),
     ):
-        lost = is_number(printed) and number_of(printed) == 0 and (rate < 2 * ROUNDING or not row.size_bytes)
+        alone = metric == BUS and len(run.ranks) == 1
+        small = rate < 2 * ROUNDING or not row.size_bytes or alone
+        lost = is_number(printed) and number_of(printed) == 0 and small
         if not lost:
             reading.result(metric, printed, line, GIGABYTE, labels=labels)
     if run.counts_wrong and is_number(cells.wrong) and number_of(cells.wrong) != 0:
@@ -151,7 +164,7 @@ BENCHMARK = Benchmark(
         Metric(name=TIME, unit="s", better=Better.LESS, meaning="one operation"),
     ),
     main_metric=BUS,
-    evidence=("test", "ranks", "nodes", "iterations", "largest_bytes"),
+    evidence=("test", "ranks", "nodes", "groups", "iterations", "largest_bytes"),
     gates=(FindingKind.DATA_CORRUPT, FindingKind.NUMBERS_DISAGREE),
     complete="the average of each run with the # below it, and the line that concludes it in versions that have one",
 )

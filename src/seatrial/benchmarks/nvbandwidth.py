@@ -21,7 +21,7 @@ from seatrial.benchmarks.gpu_rates import (
     TIME_OF_ACCESS,
     add_rate,
 )
-from seatrial.benchmarks.reading import START, OutputLine, Reading, json_objects
+from seatrial.benchmarks.reading import OBJECT_END, START, OutputLine, Reading, json_objects
 from seatrial.model.benchmark import Label, Output
 from seatrial.model.number_text import NUMBER, is_number, number_of
 from seatrial.model.verdict import FindingKind
@@ -33,6 +33,8 @@ RUNNING = re.compile(r"^Running\s+(?P<test>\w{1,80})\.")
 DESCRIPTION = re.compile(r"^[A-Za-z].{0,240}\((?:GB/s|ns)\)\s*$")
 COLUMNS = re.compile(r"^\s+\d{1,4}(?:\s+\d{1,4})*\s*$")
 ROW = re.compile(rf"^\s*(?P<row>\d{{1,4}})\s+(?P<cells>(?:{NUMBER}|N/A)(?:\s+(?:{NUMBER}|N/A)){{0,1023}}+)\s*$")
+PART = re.compile(r"\b(?P<part>(?:Read|Write)[12]|Total)\b")
+"""Copies both ways at once have three matrices: one for each direction, and their sum."""
 SUM = re.compile(rf"^SUM\s+(?P<test>\w{{1,80}})\s+(?P<sum>{NUMBER})")
 FAILED = re.compile(r"^\s*\[?(?:ERROR|Error)\b[\]:]|CUDA_ERROR_\w{1,60}|Invalid value when checking the pattern")
 WRONG = "checking the pattern"
@@ -54,7 +56,7 @@ class NvMatrix(msgspec.Struct):
 
 def parse(text: str) -> Output:
     """All tests of one output: JSON up to the end of its object, text up to the note at its end."""
-    reading = Reading("nvbandwidth", text)
+    reading = Reading("nvbandwidth", text, closing=OBJECT_END)
     if re.search(r'^[ \t]{0,80}\{\s*"nvbandwidth"', text, re.MULTILINE):
         _read_json(reading, text)
     else:
@@ -69,20 +71,25 @@ def _read_text(reading: Reading) -> None:
         reading.version = head[1]["version"]
     reading.runs(HEAD, CLOSING, f"the note on performance; {OLD}")
     matrix: NvMatrix | None = None
-    waived = 0
+    tests = waived = 0
     matrices = []
     for line in reading.whole_lines:
         if running := RUNNING.match(line.text):
             matrix = NvMatrix(test=running["test"], head=line)
             matrices.append(matrix)
+            tests += 1
         elif re.match(r"^Waived\b", line.text):
             waived += 1
+            tests -= matrix is not None and not matrix.description
             matrices = [each for each in matrices if each is not matrix or each.description]
         elif FAILED.search(line.text):
             _failure(reading, line)
         elif matrix is not None:
+            if matrix.description and DESCRIPTION.match(line.text):
+                matrix = NvMatrix(test=matrix.test, head=line)
+                matrices.append(matrix)
             _line_of(matrix, line)
-    reading.evidence("tests", len(matrices))
+    reading.evidence("tests", tests)
     for tested in matrices:
         _add(reading, tested)
     _say_waived(reading, waived)
@@ -103,7 +110,7 @@ def _line_of(matrix: NvMatrix, line: OutputLine) -> None:
         matrix.columns = len(line.text.split())
     elif matrix.columns and not matrix.sum and (row := ROW.match(line.text)):
         matrix.rows.append((int(row["row"]), line, row["cells"].split()))
-    elif (total := SUM.match(line.text)) and total["test"] == matrix.test:
+    elif (total := SUM.match(line.text)) and total["test"].startswith(matrix.test):
         matrix.sum = total["sum"]
 
 
@@ -131,6 +138,8 @@ def _cell(reading: Reading, matrix: NvMatrix, place: tuple[int, int], printed: s
     """One number: rows are CPUs or GPUs, columns are GPUs, as the description says."""
     row, column = place
     labels: dict[str, Label] = {"test": matrix.test}
+    if part := PART.search(matrix.description):
+        labels["part"] = part["part"].lower()
     if "GPU(row)" in matrix.description:
         if row == column and (not is_number(printed) or number_of(printed) == 0):
             return

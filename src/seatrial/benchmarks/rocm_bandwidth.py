@@ -82,7 +82,7 @@ def _line_of(reading: Reading, matrix: CopyMatrix, line: OutputLine, gpus: set[s
         if printed != ABSENT and not is_number(printed):
             continue
         metric, labels = end_labels(source, ("GPU " if column in gpus else "CPU ") + column)
-        add_rate(reading, metric, printed, line, {**labels, "ways": "both" if matrix.both else "one"})
+        add_rate(reading, metric, printed, line, {**labels, "ways": "both ways" if matrix.both else "one way"})
 
 
 BENCHMARK = Benchmark(
@@ -97,7 +97,7 @@ BENCHMARK = Benchmark(
     parse=parse,
     metrics=(HOST_RATE, PEER_RATE, LOCAL_RATE),
     main_metric=HOST,
-    main_labels={"ways": "one"},
+    main_labels={"ways": "one way"},
     evidence=("gpus",),
     gates=(FindingKind.ZERO_RESULT,),
     complete="a row for each device and an empty line, in the matrix of each direction that was asked for",

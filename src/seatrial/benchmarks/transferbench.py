@@ -14,12 +14,12 @@ from seatrial.model.verdict import FindingKind
 VERSION = re.compile(r"^TransferBench v(?P<version>[\w.]{1,40})")
 BAR = "[|\N{BOX DRAWINGS LIGHT VERTICAL}]"
 TEST = re.compile(r"^Test (?P<test>\d{1,6}):?")
-EXECUTOR = re.compile(rf"^\s*Executor:\s*[A-Z]{{2,4}} \d{{1,4}}[ \w()]{{0,60}}{BAR}\s*{NUMBER} GB/s")
+EXECUTOR = re.compile(rf"^[\s\u2502]*+Executor:\s*[A-Z]{{2,4}} \d{{1,4}}[ \w()]{{0,60}}{BAR}\s*{NUMBER} GB/s")
 TRANSFER = re.compile(
-    rf"^\s*Transfer \d{{1,6}}\s*{BAR}\s*(?P<rate>{NUMBER}) GB/s {BAR}\s*{NUMBER} ms {BAR}\s*(?P<bytes>\d{{1,15}}) "
-    rf"bytes {BAR}\s*(?P<path>.{{1,200}})$"
+    rf"^[\s\u2502]*+Transfer \d{{1,6}}\s*{BAR}\s*(?P<rate>{NUMBER}) GB/s {BAR}\s*{NUMBER} ms {BAR}\s*"
+    rf"(?P<bytes>\d{{1,15}}) bytes {BAR}\s*(?P<path>.{{1,200}})$"
 )
-AGGREGATE = re.compile(rf"^\s*Aggregate \(CPU\)\s*{BAR}\s*(?P<rate>{NUMBER}) GB/s")
+AGGREGATE = re.compile(rf"^[\s\u2502]*+Aggregate \(CPU\)\s*{BAR}\s*(?P<rate>{NUMBER}) GB/s")
 PATH = re.compile(
     r"^(?P<from>[A-Z])(?P<first>\d{1,4}) ?-> ?(?P<by>[A-Z])\d{1,4}(?::\d{1,6})?(?: \(.{1,60}?\))? ?-> ?"
     r"(?P<to>[A-Z])(?P<last>\d{1,4})"
@@ -32,7 +32,7 @@ ROW = re.compile(
     r"^\s*+(?P<source>[CG]PU \d{1,4})\s++(?P<arrow><?->|<-)?+\s*+"
     rf"(?P<cells>(?:{NUMBER}|N/A)(?:\s++(?:{NUMBER}|N/A)){{0,256}}+)"
 )
-AVERAGES = re.compile(r"^\s*Averages \(During (?P<ways>Uni|Bi)Dir\)")
+AVERAGES = re.compile(r"^\s*Averages \(During\s+(?P<ways>Uni|Bi)Dir\)")
 CPU_TIMED = re.compile(r"^\s*Aggregate bandwidth \(CPU Timed\):")
 ONE_WAY_ONLY = re.compile(r"\bP2P_MODE\s{0,20}=\s{0,20}1\b")
 ERROR = re.compile(r"^\[ERROR\]|\bData mismatch\b|^Error:|HIP Error")
@@ -120,10 +120,11 @@ def _row(reading: Reading, state: TransferState, line: OutputLine, row: "re.Matc
     """One row of a matrix: from its device to those of the columns, or the other way for `<-`."""
     for column, printed in zip(state.columns, row["cells"].split(), strict=False):
         arrow = row["arrow"] or "->"
+        both = "both ways" if arrow == "<->" else "one of both ways"
         ends = (column, row["source"]) if arrow == "<-" else (row["source"], column)
         if is_number(printed):
             metric, labels = end_labels(*ends)
-            ways = {"Uni": "one", "Bi": "both" if arrow == "<->" else "one of both", "All": "all to all"}[state.ways]
+            ways = {"Uni": "one way", "Bi": both, "All": "all to all"}[state.ways]
             add_rate(reading, metric, printed, line, {**labels, "ways": ways})
 
 
@@ -136,7 +137,7 @@ BENCHMARK = Benchmark(
     parse=parse,
     metrics=(HOST_RATE, PEER_RATE, LOCAL_RATE),
     main_metric=PEER,
-    main_labels={"ways": "one"},
+    main_labels={"ways": "one way"},
     evidence=(),
     gates=(FindingKind.DATA_CORRUPT,),
     complete="the aggregate below each list of transfers or all-to-all, the averages below each matrix; nothing shows "

@@ -8,6 +8,7 @@ import msgspec
 
 from seatrial.importers.pair_evidence import NotPairs
 from seatrial.importers.pair_lines import Pair
+from seatrial.importers.printed_text import plain
 from seatrial.limits.collectives import COLLECTIVES, bus_factor
 from seatrial.model.errors import UsageError
 from seatrial.model.number_text import NUMBER, is_number, number_of, whole_number
@@ -21,14 +22,17 @@ CONCLUDED = re.compile(r"^#\s*Collective test concluded:")
 VERSION = re.compile(r"^#\s*(?:n|r)ccl-tests version\s+(?P<version>\S{1,40})")
 COMMAND = re.compile(r"\b(?P<test>[a-z]{2,20}(?:_[a-z]{2,20})?)_perf(?:_mpi)?\b")
 RANK = re.compile(
-    r"^#\s+Rank\s+(?P<rank>\d{1,9})\b.{0,80}?\bPid\s+\d{1,12}\s+on\s+(?P<host>\S{1,255})\s+device\s+(?P<gpu>\d{1,6})\b"
+    r"^#\s+Rank\s+(?P<rank>\d{1,9})\b(?:\s+Group\s+(?P<group>\d{1,9})\b)?.{0,80}?\bPid\s+\d{1,12}\s+on\s+(?P<host>\S{1,255})\s+device\s+(?P<gpu>\d{1,6})\b"
 )
-HEADING = re.compile(r"^#\s+size\s+count\b.{0,120}?\b(?P<columns>time\s.*)$")
+HEADING = re.compile(r"^#\s+size\s+count\b(?P<kinds>.{0,120}?)\b(?P<columns>time\s.*)$")
 UNITS = re.compile(r"^#\s+\(B\)\s+\(elements\)(?P<units>.*)$")
 AVERAGE = re.compile(rf"^#\s*Avg bus bandwidth\s*:\s*(?P<rate>{NUMBER})")
 BOUNDS = re.compile(r"^#\s*Out of bounds values\s*:\s*(?P<count>\d{1,18})\s+(?P<word>\w{1,20})")
 ITERATIONS = re.compile(r"(?<!warmup )\biters: (?P<iterations>\d{1,9})")
 REDUCED = re.compile(r"^#\s*Reducing maxBytes to (?P<bytes>\d{1,18})")
+FAILED = re.compile(
+    r"Test (?:NCCL|CUDA|HIP|RCCL|MPI) failure|: Test failure \S{1,80}:\d{1,9}|^(?:\S{1,255}: )?Test timed? ?out\b"
+)
 SIZE = re.compile(r"\d{1,18}")
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 GIGABYTE = 1e9
@@ -54,6 +58,8 @@ class NcclRow(msgspec.Struct, frozen=True, kw_only=True):
 
     line: Line
     size_bytes: int
+    kinds: tuple[str, ...]
+    """Cells between the count and the first time: type of the data, operation, root."""
     cells: tuple[NcclCells, ...]
 
 
@@ -65,11 +71,15 @@ class NcclRun(msgspec.Struct):
     """The collective without `_perf`; empty: nothing shows it."""
     version: str = ""
     ranks: list[tuple[int, str, int]] = msgspec.field(default_factory=list)
-    """Rank, host and number of the GPU on it."""
+    """Rank, host and number of the GPU on it; only those of the first group."""
+    groups: dict[str, int] = msgspec.field(default_factory=dict)
+    """Groups that work at the same time, each with a communicator of its own (NCCL_TESTS_SPLIT), and their ranks."""
     heads: int = 0
     """Lines with the settings: more than one where several programs print at the same time."""
     iterations: int = 0
     reduced_bytes: int = 0
+    kinds: tuple[str, ...] = ()
+    """Names of the columns between count and times."""
     columns: tuple[str, ...] = ()
     """Names of the columns from the first time on: time, algbw, busbw, and `#wrong`, which was `error` once."""
     unit_s: float = SECONDS["us"]
@@ -85,6 +95,8 @@ class NcclRun(msgspec.Struct):
     announced: bool = False
     """Whether a line says that the test starts; another one then says that it has ended."""
     concluded: bool = False
+    failed: bool = False
+    """Whether a failure was reported in it: what begins behind that is another run."""
 
     @property
     def complete(self) -> bool:
@@ -95,6 +107,12 @@ class NcclRun(msgspec.Struct):
     def counts_wrong(self) -> bool:
         """Whether the last column counts wrong values; earlier versions print the largest error, as rounding makes."""
         return "#wrong" in self.columns
+
+    @property
+    def varied(self) -> tuple[int, ...]:
+        """Places of `kinds` that have several values in one run: -d all, -o all, -r all."""
+        values = [{row.kinds[place] for row in self.rows if place < len(row.kinds)} for place in range(len(self.kinds))]
+        return tuple(place for place, of_place in enumerate(values) if len(of_place) > 1)
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -135,15 +153,17 @@ def nccl_runs(lines: Iterable[Line]) -> list[NcclRun]:
             test = match["test"].removesuffix("_perf")
             runs.append(NcclRun(head=line, test=test, version=version, announced=True))
         elif HEAD.match(text):
-            if not runs or runs[-1].averages or (runs[-1].rows and runs[-1].heads):
+            begun = runs[-1] if runs else None
+            if begun is None or begun.averages or begun.failed or (begun.rows and begun.heads):
                 runs.append(NcclRun(head=line, test=command, version=version))
             runs[-1].heads += 1
             if iterations := ITERATIONS.search(text):
                 runs[-1].iterations = whole_number(iterations["iterations"])
         elif runs:
             _add(runs[-1], line)
-        if not text.startswith("#") and (match := COMMAND.search(text)):
-            command = match["test"] if match["test"] in COLLECTIVES else command
+        named = set(COMMAND.findall(text)) & COLLECTIVES.keys() if not text.startswith("#") else set()
+        if len(named) == 1:  # a list of programs names several
+            (command,) = named
             if runs and not runs[-1].rows and not runs[-1].test:
                 runs[-1].test = command
     return runs
@@ -153,8 +173,14 @@ def _add(run: NcclRun, line: Line) -> None:
     """One line below the head of a run."""
     text = line[1]
     if match := RANK.match(text):
-        run.ranks.append((int(match["rank"]), match["host"], int(match["gpu"])))
+        group = match["group"] or ""
+        run.groups[group] = run.groups.get(group, 0) + 1
+        if group == next(iter(run.groups)):
+            run.ranks.append((int(match["rank"]), match["host"], int(match["gpu"])))
+    elif FAILED.search(text):
+        run.failed = True
     elif match := HEADING.match(text):
+        run.kinds = tuple(match["kinds"].split())
         run.columns = tuple(match["columns"].split())
     elif match := UNITS.match(text):
         unit = re.search(r"\((us|ms|s)\)", match["units"])
@@ -177,7 +203,7 @@ def _add(run: NcclRun, line: Line) -> None:
 
 def _add_row(run: NcclRun, line: Line) -> None:
     """A row has a size, a count, and from the right as many cells as the heading names."""
-    fields = line[1].split()
+    fields = line[1].replace("*", " ").split()  # rccl-tests marks errors above its threshold
     if len(fields) < 2 or not SIZE.fullmatch(fields[0]) or not SIZE.fullmatch(fields[1]):
         return
     width = len(run.columns)
@@ -194,7 +220,8 @@ def _add_row(run: NcclRun, line: Line) -> None:
     if any(is_number(each.time) and number_of(each.time) < 0 for each in cells):  # cells that have grown together
         run.broken.append(line)
         return
-    run.rows.append(NcclRow(line=line, size_bytes=whole_number(fields[0]), cells=cells))
+    kinds = tuple(fields[2:-width])
+    run.rows.append(NcclRow(line=line, size_bytes=whole_number(fields[0]), kinds=kinds, cells=cells))
 
 
 def is_nccl_folder(texts: Mapping[str, str]) -> bool:
@@ -204,7 +231,7 @@ def is_nccl_folder(texts: Mapping[str, str]) -> bool:
 
 
 def _runs_of_pairs(texts: Mapping[str, str]) -> Iterator[NcclRun]:
-    for text in texts.values():
+    for text in map(plain, texts.values()):
         if MARK.search(text):
             yield from (run for run in nccl_runs(enumerate(text.splitlines(), 1)) if len(run.hosts) == 2)
 

@@ -109,6 +109,11 @@ OUTPUTS = (
     _parsed(r"^TransferBench v", "the output of TransferBench", "transferbench"),
     _parsed(r'"DCGM (?:GPU )?Diagnostic"\s*:', "the output of dcgmi diag -j", "dcgm-diagnostic"),
     _output(
+        r"^\[P2P \(Peer-to-Peer\) GPU Bandwidth Latency Test\]|^P2P Connectivity Matrix",
+        "the output of CUDA's p2pBandwidthLatencyTest",
+        "seatrial judge reads nvbandwidth, which measures the same paths.",
+    ),
+    _output(
         r"^Successfully ran diagnostic for group|^\|\s+Deployment\s+[|-]",
         "the table of dcgmi diag",
         "Run it with -j: seatrial judge reads its JSON, which has each test of each GPU.",

@@ -30,6 +30,8 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     repair_failed: bool | None = None
     """Whether spare rows are used up."""
     reset_required: bool | None = None
+    lost: bool | None = None
+    """Whether the driver lists it and cannot reach it: GPU is lost, Unknown Error."""
     link_generation: int | None = None
     """Present PCIe generation; an idle GPU lowers it."""
     link_generation_max: int | None = None

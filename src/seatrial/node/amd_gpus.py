@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from seatrial.model.gpu import Gpu
@@ -15,6 +16,9 @@ GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
 """GT/s of a lane -> PCIe generation."""
 MEMORY_UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 MOST_CHARACTERS = 8 << 20
+OPENING = re.compile(r"^[ \t]{0,80}[\[{]", re.MULTILINE)
+MOST_OPENINGS = 20
+"""Lines of warnings may begin with a bracket; JSON that is tried at more places takes long."""
 
 
 def amd_gpus(static: str, metric: str, rocm: str) -> tuple[Gpu, ...]:
@@ -27,13 +31,12 @@ def amd_gpus(static: str, metric: str, rocm: str) -> tuple[Gpu, ...]:
 
 def _loaded(text: str) -> Any:  # noqa: ANN401 - JSON from outside
     """The JSON in a text, which warnings may precede; None where there is none."""
-    begin = min((place for mark in "[{" if (place := text.find(mark)) >= 0), default=-1)
-    if begin < 0 or len(text) > MOST_CHARACTERS:
-        return None
-    try:
-        return json.JSONDecoder().raw_decode(text, begin)[0]
-    except (ValueError, RecursionError):
-        return None
+    for opening in islice(OPENING.finditer(text[:MOST_CHARACTERS]), MOST_OPENINGS):
+        try:
+            return json.JSONDecoder().raw_decode(text, opening.end() - 1)[0]
+        except (ValueError, RecursionError):
+            continue
+    return None
 
 
 def _entries(content: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - JSON from outside
@@ -79,6 +82,7 @@ def _amd_gpu(static: Mapping[str, Any], metric: Mapping[str, Any]) -> Gpu | None
     memory = _number(size)
     speed, most = _number(_at(metric, "pcie", "speed")), _number(_at(static, "bus", "max_pcie_speed"))
     use = _number(_at(metric, "usage", "gfx_activity"))
+    limit = _at(static, "limit", "ppt0") or _at(static, "limit")
     return Gpu(
         address=address,
         index=_whole(static.get("gpu")),
@@ -92,8 +96,10 @@ def _amd_gpu(static: Mapping[str, Any], metric: Mapping[str, Any]) -> Gpu | None
         link_generation_max=GENERATIONS.get(most or 0.0),
         link_width=_whole(_at(metric, "pcie", "width")),
         link_width_max=_whole(_at(static, "bus", "max_pcie_width")),
-        power_limit_w=_number(_at(static, "limit", "socket_power_limit") or _at(static, "limit", "socket_power")),
-        power_limit_default_w=_number(_at(static, "limit", "max_power") or _at(static, "limit", "max_socket_power")),
+        power_limit_w=_number(_at(limit, "socket_power_limit") or _at(limit, "socket_power")),
+        power_limit_default_w=_number(
+            _at(limit, "max_power") or _at(limit, "max_power_limit") or _at(limit, "max_socket_power")
+        ),
         use=None if use is None else use / 100,
         temperature_celsius=_number(_at(metric, "temperature", "hotspot")),
     )
@@ -114,7 +120,9 @@ def _rocm_gpus(content: Any) -> Iterator[Gpu]:  # noqa: ANN401 - JSON from outsi
         yield Gpu(
             address=address,
             index=int(match[1]),
-            name=_word(card.get("Card series") or card.get("Card Series")),
+            name=next(
+                filter(None, (_word(card.get(key)) for key in ("Card series", "Card Series", "Device Name"))), ""
+            ),
             driver=driver,
             firmware=_word(card.get("SMC firmware version")),
             vbios=_word(card.get("VBIOS version")),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from xml.etree import ElementTree as ET
 
 import msgspec
@@ -31,15 +32,20 @@ PENDING = (
     "remapped_rows/remapped_row_pending", "retired_pages/pending_retirement", "retired_pages/pending_blacklist",
     "ecc_errors/channel_repair_pending", "ecc_errors/tpc_repair_pending",
 )  # fmt: skip
+POWER = ("gpu_power_readings", "power_readings")
+"""Elements with the power limits, in schemas of nvidia-smi from 12 on and in earlier ones."""
+RECOVERIES = {"none": False, "reset": True, "reboot": True, "drain and reset": True}
+"""gpu_recovery_action, with which later drivers replace reset_required. To drain P2P alone needs no reset."""
 REASON = re.compile(r"clocks_(?:event|throttle)_reason_(\w{1,60})")
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 GPU_LINE = re.compile(r"^GPU (\d{1,4}): ")
 LINK_RATE = re.compile(r"^\s*Link (\d{1,3}): (?:(\d{1,5}(?:\.\d{1,4})?) GB/s|<inactive>|inactive)")
-LINK_ERROR = re.compile(r"^\s*Link (\d{1,3}): ([A-Z][\w ()/-]{1,40}?): (\d{1,18})\s*$")
+LINK_ERROR = re.compile(r"^\s*Link (\d{1,3}): ([A-Z][\w ()/-]{1,40}? Errors): (\d{1,18})\s*$")
+"""Packets, bit error rates and codewords by corrected symbols (FEC Errors - 0) do not count as errors."""
 NIC_NAME = re.compile(r"^\s*(NIC\d{1,3}): (\S{1,60})\s*$")
 CELL = re.compile(r"X|NV\d{1,2}|PIX|PXB|PHB|NODE|SYS|SOC|CNS|N/A")
-END = re.compile(r"(?:GPU|NIC)\d{1,3}|[a-z]\w{1,30}_\d{1,3}")
-"""Names of columns: GPU0, NIC0, and in earlier versions mlx5_0."""
+AFFINITIES = ("CPU", "NUMA", "GPU")
+"""First words of the columns behind those of GPUs and adapters: CPU Affinity, NUMA Affinity, GPU NUMA ID."""
 
 
 NOT_PRINTED = "the program that lists GPUs does not print it"
@@ -86,7 +92,7 @@ def nvidia_gpus(
     if ROOT not in xml:
         return ()
     try:
-        root = xml_root(xml[xml.index("<") :], DOCTYPE, "nvidia-smi", REMEDY)
+        root = xml_root(xml[xml.index("<") : xml.rfind(">") + 1], DOCTYPE, "nvidia-smi", REMEDY)
     except FactsFormatError:
         return ()
     return parse_smi(root, topology, links, errors)
@@ -121,7 +127,7 @@ def pci_address(text: str) -> str:
 
 
 def _gpu(element: ET.Element, address: str, index: int, driver: str) -> Gpu:
-    power = next((name for name in ("gpu_power_readings", "power_readings") if element.find(name) is not None), "")
+    power = next((name for name in POWER if element.find(name) is not None), POWER[0])
     limits = ("current_power_limit", "enforced_power_limit", "power_limit")
     memory = _number(element, "fb_memory_usage/total")
     volatile = "ecc_errors/volatile"
@@ -141,7 +147,8 @@ def _gpu(element: ET.Element, address: str, index: int, driver: str) -> Gpu:
         uncorrected_errors=_sum(element, volatile, UNCORRECTED),
         repair_pending=_any_flag(element, PENDING),
         repair_failed=_flag(element, "remapped_rows/remapped_row_failure"),
-        reset_required=_flag(element, "gpu_reset_status/reset_required"),
+        reset_required=_reset_required(element),
+        lost=_lost(element),
         link_generation=_whole(element, "pci/pci_gpu_link_info/pcie_gen/current_link_gen"),
         link_generation_max=_whole(element, "pci/pci_gpu_link_info/pcie_gen/max_link_gen"),
         link_width=_whole(element, "pci/pci_gpu_link_info/link_widths/current_link_width"),
@@ -184,6 +191,16 @@ def _flag(element: ET.Element, path: str) -> bool | None:
     return {"enabled": True, "yes": True, "disabled": False, "no": False}.get(_text(element, path).lower())
 
 
+def _reset_required(element: ET.Element) -> bool | None:
+    flag = _flag(element, "gpu_reset_status/reset_required")
+    return flag if flag is not None else RECOVERIES.get(_text(element, "gpu_recovery_action").lower())
+
+
+def _lost(element: ET.Element) -> bool:
+    """Whether the driver lists the GPU and reaches it no more: not even its name is read."""
+    return (element.findtext("product_name") or "").strip().startswith(("GPU is lost", "Unknown Error", "ERR!"))
+
+
 def _any_flag(element: ET.Element, paths: Iterable[str]) -> bool | None:
     flags = [flag for path in paths if (flag := _flag(element, path)) is not None]
     return any(flags) if flags else None
@@ -214,10 +231,8 @@ def topology_paths(lines: Iterable[str]) -> dict[str, dict[str, str]]:
             names[legend[1]] = legend[2]
             continue
         words = line.split()
-        if not columns and len(words) > 1 and words[0] == "GPU0" and END.fullmatch(words[1]):
-            columns = [word for word in words if END.fullmatch(word)]
-        elif not columns and words[:1] == ["GPU0"]:
-            columns = ["GPU0"]
+        if not columns and words[:1] == ["GPU0"] and not CELL.fullmatch(words[-1] if len(words) < 2 else words[1]):
+            columns = list(takewhile(lambda word: word not in AFFINITIES, words))
         elif columns and words and words[0] in columns and words[0].startswith("GPU"):
             cells = words[1 : len(columns) + 1]
             if all(CELL.fullmatch(cell) for cell in cells):

@@ -41,12 +41,21 @@ def facts_from_nccl(text: str, name: str) -> NodeFacts:
     if not devices:
         raise FactsFormatError("This topology file of NCCL has no PCI device.")
     gpus = [device for device in devices if device.kind is PciKind.GPU]
+    numbers = {
+        pci_address(element.get("busid", "")): gpu.get("dev", "")
+        for element in root.iter("pci")
+        if (gpu := element.find("gpu")) is not None and WIDTH.fullmatch(gpu.get("dev", ""))
+    }
+    numbered = numbers.keys() >= {device.address for device in gpus} and len(set(numbers.values())) == len(numbers)
     adapters = [device for device in devices if device.kind is PciKind.NETWORK]
     return NodeFacts(
         hostname=name,
         complete=True,
         pci=tuple(sorted(devices, key=lambda device: device.address)),
-        gpus=tuple(Gpu(address=device.address, index=index) for index, device in enumerate(gpus)),
+        gpus=tuple(
+            Gpu(address=device.address, index=int(numbers[device.address]) if numbered else index)
+            for index, device in enumerate(gpus)
+        ),
         hcas=tuple(
             Hca(name=device.names[0] if device.names else device.address, pci_address=device.address,
                 numa_node=device.numa_node)

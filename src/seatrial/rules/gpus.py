@@ -38,6 +38,8 @@ def faults(node: str, facts: NodeFacts) -> Iterator[Violation]:
             (gpu.repair_failed, "no spare rows are left to replace broken memory", "Replace the GPU."),
             (gpu.repair_pending, "memory waits for a reset to be replaced by spare rows",
              "Drain the node and reset the GPU (nvidia-smi -r), or restart the node."),
+            (gpu.lost, "the driver does not reach it", "Search the kernel's log for Xid 79 (fallen off the bus), drain "
+             "and restart the node; if it returns, try the GPU in another slot (`seatrial swap start`)."),
             (gpu.reset_required, "it needs a reset", "Drain the node and reset the GPU, or restart the node."),
         ):  # fmt: skip
             if broken:

@@ -7,7 +7,7 @@ import pytest
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.catalogue import parse_as, parse_auto
 from seatrial.benchmarks.generic import generic_benchmark
-from seatrial.benchmarks.reading import plain
+from seatrial.importers.printed_text import plain
 from seatrial.judgement.benchmark_findings import INCOMPLETE, word_of_output
 from seatrial.model.errors import UsageError
 from tests.support import benchmark_outputs as outputs

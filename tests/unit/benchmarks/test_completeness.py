@@ -34,6 +34,7 @@ def cuts(text: str, seed: int = 1) -> Iterator[int]:
 def only_newline_lost(name: str, text: str, end: int) -> bool:
     """Whether a closing line that shows by itself that it is whole lacks its newline alone."""
     closed = name in ("hpl", "stream", "ior", "lammps", "mdtest", "hpcc") and "NVIDIA-STREAM" not in text
+    closed |= name in ("nvbandwidth", "dcgm-diagnostic") and text.startswith("{")
     return closed and text[:end].rstrip() == text.rstrip()
 
 

@@ -163,6 +163,60 @@ class TestNccl:
         time = row.split()[5]
         assert judged(text.replace(time, f"{number_of(time):.1e}")).breaches == ()
 
+    def test_groups_have_their_own_number_of_ranks(self) -> None:
+        text = outputs.nccl("all_gather", ("n1",), 4)
+        last = text.rindex("#  Rank")
+        end = text.index("\n", last) + 1
+        other = "".join(
+            f"#  Rank {rank:>2} Group  1 Pid {4000 + rank} on n2 device {rank - 4:>2} [0000:1b:00] NVIDIA H100\n"
+            for rank in range(4, 8)
+        )
+        output = judged(text[:end] + other + text[end:])
+        assert (output.breaches, output.missing, output.work("ranks"), output.work("nodes")) == ((), (), 4, 1)
+        uneven = judged(text[:end] + other.partition("\n")[0] + "\n" + text[end:])
+        assert word_of_output(uneven) == INCOMPLETE
+
+    def test_errors_with_asterisks_are_numbers(self) -> None:
+        text = outputs.nccl(wrong="1e+00*", failed=8).replace("#wrong", " error")
+        assert word_of_output(judged(text)) == "INVALID"
+
+    def test_rows_of_several_types_are_apart(self) -> None:
+        text = outputs.nccl()
+        row = next(line for line in text.splitlines(keepends=True) if line.split()[:1] == [str(1 << 20)])
+        output = judged(text.replace(row, row + row.replace("float", "f8e4m3")))
+        assert {each.labels.get("type") for each in output.results} == {"float", "f8e4m3"}
+        assert all("redop" not in each.labels for each in output.results)
+
+    def test_hypercube_leaves_out_the_own_part_of_its_size(self) -> None:
+        text = outputs.nccl("hypercube", ("n1", "n2"), 1, wrong="0")
+        assert kinds(judged(text)) == {"numbers-disagree"}
+        halved = "".join(
+            f"{' '.join(cell if place not in (6, 7, 10, 11) else f'{float(cell) / 2:.3f}' for place, cell in cells)}\n"
+            if (cells := list(enumerate(line.split()))) and cells[0][1].isdecimal()
+            else f"{line}\n"
+            for line in text.splitlines()
+        )
+        assert judged(halved).breaches == ()
+
+    def test_one_rank_has_no_bus_bandwidth(self) -> None:
+        text = outputs.nccl("all_reduce", ("n1",), 1)
+        output = judged(text)
+        assert word_of_output(output) == "MEASURED"
+        assert not output.values("bus_bandwidth_bytes_per_s")
+
+    def test_a_list_of_programs_names_no_collective(self) -> None:
+        text = outputs.nccl("all_gather", announced=False)
+        assert judged("all_gather_perf all_reduce_perf alltoall_perf\n" + text).breaches == ()
+
+    def test_a_run_after_a_failed_one_has_its_own_ranks(self) -> None:
+        text = outputs.nccl("all_gather", announced=False)
+        failed = text.partition("#       size")[0]
+        failed += "n1: Test timeout (60s) common.cu:700\nn1 pid 4000: Test failure common.cu:700\n"
+        output = judged(failed + text)
+        assert [each.value for each in output.evidence if each.name == "ranks"] == [8, 8]
+        assert "numbers-disagree" not in kinds(output)
+        assert word_of_output(output) == INCOMPLETE
+
 
 class TestParts:
     @pytest.mark.parametrize("made", [outputs.nvbandwidth, outputs.gpu_burn])
@@ -206,6 +260,73 @@ class TestNvbandwidth:
         text = outputs.nvbandwidth().partition("NOTE:")[0]
         assert "nothing shows that such an output is whole" in judged(text).missing[0]
 
+    def test_copies_both_ways_have_a_matrix_for_each_direction_and_their_sum(self) -> None:
+        test = "device_to_device_bidirectional_memcpy_read_ce"
+        matrices = "".join(
+            f"memcpy CE GPU(row) <-> GPU(column) {part} bandwidth (GB/s)\n           0         1\n"
+            f" 0       N/A    {rate:.2f}\n 1    {rate:.2f}       N/A\n\nSUM {test}_{part.lower()} {2 * rate:.2f}\n\n"
+            for part, rate in (("Read1", 209.5), ("Read2", 208.5), ("Total", 418.0))
+        )
+        text = outputs.nvbandwidth().replace("Waived: \n", f"Running {test}.\n{matrices}Waived: \n")
+        output = judged(text)
+        assert output.missing == ()
+        assert output.work("tests") == 4
+        rates = {each.labels["part"]: each.value for each in output.results if "part" in each.labels}
+        assert rates == {"read1": 209.5e9, "read2": 208.5e9, "total": 418e9}
+        without_total = judged(text.replace(f"SUM {test}_total", "SUM x"))
+        assert any("has no sum" in each for each in without_total.missing)
+
+    def test_a_json_object_needs_no_newline(self) -> None:
+        assert word_of_output(judged(outputs.nvbandwidth_json().rstrip())) == "MEASURED"
+        assert word_of_output(judged(outputs.nvbandwidth_json().rstrip()[:-1])) == INCOMPLETE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tested 1 GPUs:\n\tGPU 0: OK\n",
+        '{"nvbandwidth": {"testcases": [{"name": "a", "status": "Waived"}]}}\n',
+        "[CUDA Bandwidth Test] - Starting...\nRunning on...\n\nResult = PASS\n",
+    ],
+)
+def test_an_output_without_a_number_measured_nothing(text: str) -> None:
+    assert word_of_output(judged(text)) == INCOMPLETE
+
+
+@pytest.mark.parametrize(
+    ("lines", "word", "kind"),
+    [
+        ("Couldn't init a GPU test: Error in \"cuInit\": no device\nTested 0 GPUs:\n", INCOMPLETE, "program-failed"),
+        ("100.0%  proc'd: 0 (0 Gflop/s)   errors: 0   temps: 62 C \nTested 1 GPUs:\n\tGPU 0: OK\n",
+         "INVALID", "zero-result"),
+        ("50.0%  proc'd: 5 (9 Gflop/s) - -1 (0 Gflop/s)   errors: 0 - -1  (DIED!)  temps: 62 C - -- \nTested 2 GPUs:\n"
+         "\tGPU 0: OK\n\tGPU 1: FAULTY\n", "INVALID", "program-failed"),
+    ],
+)  # fmt: skip
+def test_a_gpu_without_work_is_not_good(lines: str, word: str, kind: str) -> None:
+    output = judged("Burning for 10 seconds.\n" + lines)
+    assert word_of_output(output) == word
+    assert kind in kinds(output)
+
+
+def test_the_sum_over_several_devices_has_no_limit_of_one_link() -> None:
+    text = outputs.cuda_bandwidth()
+    device = next(line for line in text.splitlines(keepends=True) if line.startswith(" Device 0:"))
+    output = judged(text.replace(device, device + device.replace("0", "1", 1)), host_bandwidth_bytes_per_s=1e6)
+    assert output.breaches == ()
+    assert {each.labels["gpus"] for each in output.results} == {"all"}
+
+
+def test_transferbench_prints_averages_with_two_blanks_and_lists_with_bars() -> None:
+    matrix = outputs.transferbench_matrix()
+    assert "(During BiDir)" in matrix
+    assert judged(matrix.replace("(During BiDir)", "(During  BiDir)")).missing == ()
+    text = outputs.transferbench()
+    bars = "".join(
+        f"\N{BOX DRAWINGS LIGHT VERTICAL}{line}\n" if "GB/s |" in line else f"{line}\n" for line in text.splitlines()
+    )
+    assert len(judged(bars).results) == len(judged(text).results)
+
 
 def test_rows_of_an_all_to_all_are_between_their_gpus() -> None:
     output = judged(outputs.transferbench_all())
@@ -237,6 +358,10 @@ class TestDiagnostic:
         assert word_of_output(output) == word
         assert kinds(output) == ({kind} if kind else set())
 
+    def test_a_failure_that_belongs_to_no_gpu_is_in_the_summary_alone(self) -> None:
+        text = outputs.diagnostic().replace('"results"', '"test_summary": {"status": "Fail"}, "results"')
+        assert word_of_output(judged(text)) == "DOWN"
+
     def test_lines_before_the_object_are_passed_over(self) -> None:
         assert word_of_output(judged("WARNING: nobody expects this\n" + outputs.diagnostic())) == "PASS"
 
@@ -244,3 +369,9 @@ class TestDiagnostic:
 def test_the_state_of_a_job_is_refused_by_its_name() -> None:
     with pytest.raises(UsageError, match="RAS"):
         parse_auto((FOLDER / "rccl_v2283_text_degraded.txt").read_text(encoding="utf-8"))
+
+
+def test_the_peers_of_cuda_samples_are_refused_by_their_name() -> None:
+    text = "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\nDevice: 0, NVIDIA A100-SXM4-80GB, pciBusID: 7\n"
+    with pytest.raises(UsageError, match="p2pBandwidthLatencyTest"):
+        parse_auto(text)

@@ -7,7 +7,8 @@ import pytest
 
 from seatrial.benchmarks import reading
 from seatrial.benchmarks.catalogue import parse_auto
-from seatrial.benchmarks.reading import OutputLine, lines_of, plain
+from seatrial.benchmarks.reading import OutputLine, lines_of
+from seatrial.importers.printed_text import plain
 from tests.support import benchmark_outputs as outputs
 
 LARGE = 500_000

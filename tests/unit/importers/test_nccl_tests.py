@@ -57,6 +57,12 @@ def test_the_collective_that_most_pairs_have_counts() -> None:
     assert np.nanmin(read_matrix_files(texts).metric(BANDWIDTH)) > 30e9
 
 
+def test_prefixes_of_launchers_change_no_pair() -> None:
+    tagged = {name: "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines()) for name, text in folder().items()}
+    assert is_nccl_folder(tagged)
+    assert read_matrix_files(tagged).pairs == 45
+
+
 def test_wrong_data_are_a_fault_and_no_rate() -> None:
     texts = folder()
     texts["run5.log"] = nccl("sendrecv", ("n1", "n7"), 2, failed=3)

@@ -48,10 +48,10 @@ def test_outputs_are_compared_with_the_links_of_the_nodes() -> None:
     [
         ({"test": "host_to_device_memcpy_ce", "gpu": 1}, 50.0),
         ({"test": "host_to_device_bidirectional_memcpy_ce", "gpu": 1}, 100.0),
-        ({"from": "gpu0", "to": "gpu1", "ways": "both"}, 100.0),
+        ({"from": "gpu0", "to": "gpu1", "ways": "both ways"}, 100.0),
         ({"from": "gpu_all", "to": "gpu1"}, None),
         ({"test": "all_to_host_memcpy_ce", "gpu": 0}, None),
-        ({"from": "GPU 0", "to": "GPU 1", "ways": "one"}, 50.0),
+        ({"from": "GPU 0", "to": "GPU 1", "ways": "one way"}, 50.0),
     ],
 )
 def test_both_ways_have_twice_the_limit_and_copies_of_all_have_none(

@@ -170,3 +170,55 @@ def test_the_collector_reads_them_without_serial_numbers(tmp_path: Path, monkeyp
 def test_a_gpu_without_a_number_has_its_address_as_a_name() -> None:
     assert Gpu(address="0000:01:00.0").label == "GPU 0000:01:00.0"
     assert Gpu(address="0000:01:00.0", index=3).label == "GPU 3"
+
+
+def smi(*gpus: str, behind: str = "") -> str:
+    body = "".join(f'<gpu id="00000000:{place + 27:X}:00.0">{each}</gpu>' for place, each in enumerate(gpus))
+    head = '<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v13.dtd">\n'
+    return f"{head}<nvidia_smi_log>{body}</nvidia_smi_log>\n{behind}"
+
+
+def test_a_lost_gpu_without_power_is_read_as_lost() -> None:
+    lost = "<product_name>GPU is lost</product_name><persistence_mode>GPU is lost</persistence_mode>"
+    good, gone = nvidia_gpus(smi("<product_name>NVIDIA H100</product_name>", lost))
+    assert (good.name, good.lost, gone.name, gone.lost, gone.persistence) == ("NVIDIA H100", False, "", True, None)
+
+
+def test_lines_around_the_xml_are_passed_over() -> None:
+    why = "Unable to determine the device handle for GPU0000:2B:00.0: Unknown Error\n"
+    assert len(nvidia_gpus(why + smi("<product_name>NVIDIA H100</product_name>", behind=why))) == 1
+
+
+@pytest.mark.parametrize(("action", "required"), [("None", False), ("Reset", True), ("Drain P2P", None)])
+def test_later_drivers_name_an_action_in_place_of_the_reset(action: str, required: bool | None) -> None:
+    deprecated = "Requested functionality has been deprecated"
+    (gpu,) = nvidia_gpus(
+        smi(
+            f"<gpu_reset_status><reset_required>{deprecated}</reset_required></gpu_reset_status>"
+            f"<gpu_recovery_action>{action}</gpu_recovery_action>"
+        )
+    )
+    assert gpu.reset_required is required
+
+
+def test_adapters_of_any_name_keep_their_own_column() -> None:
+    text = "\tGPU0\tibp26s0\tmlx5_0\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tSYS\tPIX\t0-7\t0\n"
+    assert topology_paths(text.splitlines()) == {"GPU0": {"ibp26s0": "SYS", "mlx5_0": "PIX"}}
+
+
+def test_only_errors_of_links_count() -> None:
+    lines = [
+        "GPU 0: NVIDIA B200",
+        "\t Link 0: Tx packets: 12",
+        "\t Link 0: FEC Errors - 0: 9",
+        "\t Link 0: Rx Errors: 2",
+    ]
+    assert link_errors(lines) == {0: {"Rx Errors": 2}}
+
+
+def test_warnings_with_brackets_before_the_json_of_amd() -> None:
+    cards = {"card0": {"PCI Bus": "0000:C1:00.0", "Card Series": "N/A", "Device Name": "AMD Instinct MI300X"}}
+    (gpu,) = amd_gpus("", "", f"[WARN] low power {{card}}\n{json.dumps(cards)}\n")
+    assert (gpu.address, gpu.name, gpu.lost) == ("0000:c1:00.0", "AMD Instinct MI300X", None)
+    static = {"gpu": 0, "bus": {"bdf": "0000:05:00.0"}, "limit": {"ppt0": {"socket_power_limit": {"value": 750}}}}
+    assert [each.power_limit_w for each in amd_gpus(json.dumps({"gpu_data": [static]}), "", "")] == [750.0]

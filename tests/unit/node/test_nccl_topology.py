@@ -69,3 +69,12 @@ def test_damaged_files_are_refused_and_crash_nothing() -> None:
 def test_facts_reads_a_recorded_file(seatrial: Seatrial) -> None:
     report = seatrial("facts", "--from", str(FOLDER / "azure-ndv4.xml"), "--full")
     assert "GPU 7" in report.out
+
+
+def test_gpus_have_the_numbers_that_nccl_gives_them() -> None:
+    switch = '<pci busid="0000:40:00.0"'
+    second = switch.replace("40", "90") + ' class="0x030200" vendor="0x10de"><gpu dev="3"/></pci>'
+    text = DUMP.replace('gpu dev="0"', 'gpu dev="7"').replace("  </cpu>", f"{second}\n  </cpu>")
+    assert [(gpu.index, gpu.address) for gpu in facts_from_nccl(text, "n1").gpus] == [
+        (7, "0000:41:00.0"), (3, "0000:90:00.0")
+    ]  # fmt: skip

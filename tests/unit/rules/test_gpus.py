@@ -31,6 +31,12 @@ def test_each_fault_has_its_own_remedy() -> None:
     assert "Replace the GPU." in finding.remedy
 
 
+def test_a_gpu_that_the_driver_does_not_reach_is_a_fault() -> None:
+    (finding,) = (each for each in fact_findings(of_n2(gpus=gpus(1, lost=True))) if each.kind is FindingKind.GPU_FAULT)
+    assert "GPU 1: the driver does not reach it" in finding.statement
+    assert "Xid 79" in finding.remedy
+
+
 def test_a_translating_iommu_and_missing_switches_are_notes() -> None:
     assert {each.kind for each in fact_notes(TRANSLATING)} >= {FindingKind.IOMMU_TRANSLATES}
     assert FindingKind.IOMMU_TRANSLATES not in {each.kind for each in fact_notes(THROUGH)}
