@@ -165,7 +165,8 @@ def test_a_node_that_fails_is_named_and_the_others_are_measured(
         stdout, stderr = process.communicate(timeout=240)
         assert process.returncode == 1, stderr
         judged = parsed(stdout)
-        assert [(one["kind"], one["subject"]) for one in judged["findings"]] == [("node-down", "node:n2")]
+        found = judged["findings"]
+        assert [(one["kind"], one["subject"]) for one in found] == [("node-down", "node:n2")], (found, judged["pairs"])
         others = {(one["source"], one["target"]): one["verdict"] for one in judged["pairs"]}
         others = {pair: verdict for pair, verdict in others.items() if "n2" not in pair}
         assert len(others) == 6
