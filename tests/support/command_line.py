@@ -1,8 +1,10 @@
 """Command lines as a test writes them: what they print, or words and keywords with errors raised as they are."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import click
 import pytest
@@ -60,7 +62,8 @@ class Seatrial:
     def __call__(self, *words: str, code: int | None = 0) -> Printed:
         """Carry out `seatrial WORDS`, and fail if it exits with another code; None permits any."""
         self._capsys.readouterr()
-        ended = run(list(words))
+        with mock.patch.dict(os.environ):  # what a process sets for its children ends with it
+            ended = run(list(words))
         printed = Printed(ended, *self._capsys.readouterr())
         assert code in (None, ended), f"seatrial {' '.join(words)} exits with {ended}, not {code}: {printed.err}"
         return printed
@@ -83,7 +86,8 @@ def call(command: str, *arguments: str, **options: Value) -> int:
 
     Raises SeatrialError and the parser's own errors, which `seatrial.frame.command_line.run` would print.
     """
-    return invoke([command, *arguments, *words_of(options)])
+    with mock.patch.dict(os.environ):
+        return invoke([command, *arguments, *words_of(options)])
 
 
 def link(*arguments: str, **options: Value) -> int:
