@@ -49,8 +49,12 @@ NAMED_FILES = {
 }
 SEARCH = ("swap", "start", "gpu", "node=n1,card=c1", "node=n2,card=c2")
 """The search for a faulty part whose state the table prints."""
-OSU_BW = r"printf '# OSU MPI Bandwidth Test v7.3\n# Size Bandwidth (MB/s)\n4194304 117.00\n'"
-"""Prints what osu_bw would over the links of a lab, where osu_bw is not installed."""
+OSU_BW = (
+    r"sh -c 'test ${PMIX_RANK:-${SLURM_PROCID:-0}} != 0 || "
+    r"printf \"\043 OSU MPI Bandwidth Test v7.3\n\043 Size Bandwidth (MB/s)\n4194304 117.00\n\"'"
+)
+"""Prints on rank 0 what osu_bw would over the links of a lab, where osu_bw is not installed; the command itself, which
+is read before its output, must not look like a table."""
 AS_TESTED = {
     "--for 60m": "--for 6s",
     "requalify n1": "requalify n1 --budget 10s --no-nodes",
