@@ -12,6 +12,7 @@ from seatrial.commands.check import run as check_run
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome
 from seatrial.driver import requalification
+from seatrial.driver.progress import Progress
 from seatrial.driver.requalification import waiting_nodes
 from seatrial.launch.collector import PATHS
 from seatrial.model.gate import GateAnswer, GatePolicy, Outcome, Step
@@ -51,8 +52,22 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[CheckSettings
     return settings
 
 
+@pytest.fixture
+def paths(asked: list[CheckSettings], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What each of these checks lets the collector ask for."""
+    seen: list[str] = []
+    carry_out = check_run.run_check
+
+    def check(wanted: CheckSettings, progress: Progress) -> CheckOutcome:
+        seen.append(os.environ[PATHS])
+        return carry_out(wanted, progress)
+
+    monkeypatch.setattr(check_run, "run_check", check)
+    return seen
+
+
 def test_a_node_that_an_administrator_drained_is_kept_and_not_measured(
-    slurm: SlurmScripts, asked: list[CheckSettings], seatrial: Seatrial
+    slurm: SlurmScripts, asked: list[CheckSettings], paths: list[str], seatrial: Seatrial
 ) -> None:
     slurm.says("sinfo", STATE.format("drained", "bad DIMM") + f"n5|drained|normal*|{OURS}\n")
     assert seatrial("requalify", "n3", code=2).out == "NOT_RUN  n3 kept: drained: bad DIMM\n"
@@ -61,7 +76,7 @@ def test_a_node_that_an_administrator_drained_is_kept_and_not_measured(
     assert both.startswith("SLOW  n5 may return: 8 pairs, the worst at 99 % of its limit\nbesides: n4: link")
     assert "; n3 kept: drained: bad DIMM\n" in both
     assert asked[0].returning == ("n5",)
-    assert os.environ[PATHS] == "/scratch"
+    assert paths == ["/scratch"], "of the site's file"
     seatrial("requalify", "n3", "--launcher", "ssh", code=1)
     assert asked[1].returning == ("n3",), "over ssh nothing of Slurm's is changed"
 
