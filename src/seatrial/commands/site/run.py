@@ -75,6 +75,7 @@ def render_site(archive: Path, made: Generation, readers: Readers, at: datetime)
         rendered=made.written,
         kept=made.kept,
         removed=made.removed,
+        unread=nodes.unread,
         left_out=tuple(left_out),
     )
 

@@ -23,12 +23,15 @@ class SiteFields(msgspec.Struct, frozen=True, kw_only=True):
     rendered: int
     kept: int
     removed: int
+    unread: int
     left_out: tuple[str, ...]
 
 
 def site_report(fields: SiteFields) -> Report:
     """The answer of the command: how much is there, and how much of it is new."""
     pages = f"{count(fields.rendered, 'page')} rendered, {fields.kept} kept"
+    if fields.unread:
+        pages += f"; {count(fields.unread, 'run')} cannot be read"
     return Report(
         kind="site",
         answers=True,
