@@ -3,7 +3,7 @@
 import re
 
 from seatrial.benchmarks.declaration import Benchmark
-from seatrial.benchmarks.gpu_rates import HOST, HOST_RATE, add_rate
+from seatrial.benchmarks.gpu_rates import GIGABYTE, HOST, HOST_RATE, add_rate
 from seatrial.benchmarks.reading import Reading
 from seatrial.model.benchmark import Better, Label, Metric, Output
 from seatrial.model.number_text import NUMBER, whole_number
@@ -18,7 +18,7 @@ ROW = re.compile(
 )
 SIZES = {"By": 1, "kB": 1 << 10, "MB": 1 << 20}
 """The sample counts in powers of two, as `1024kB` behind `512kB` shows."""
-GIGABYTE, MILLISECOND = 1e9, 1e-3
+MILLISECOND = 1e-3
 TIME = "time_s"
 
 
