@@ -24,7 +24,7 @@ from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
 from seatrial.pairs.next_pairs import Known, next_pairs
-from seatrial.pairs.separate_rounds import cables_known, on_shared_cables
+from seatrial.pairs.separate_rounds import cables_known
 
 PAIRS_PER_CONTROL = 16
 """One more control is measured for this many suspects: other jobs' traffic disturbs some of the controls."""
@@ -155,17 +155,15 @@ def contended(
     ]
 
 
-def seen_once(evidence: Mapping[Pair, MeasuredPair], suspicion: Suspicion, fabric: Wiring) -> list[PartSuspect]:
-    """Slow pairs and cables that one retest confirmed, where other jobs use the cables on their way.
+def cables_seen_once(evidence: Mapping[Pair, MeasuredPair], suspicion: Suspicion) -> list[PartSuspect]:
+    """Slow cables that one retest confirmed.
 
-    Their traffic may have filled one retest; a fault is there in the next one as well.
+    Traffic of other jobs may have filled one retest; a fault is there in the next one as well.
     """
     return [
         suspect
         for suspect in suspicion.slow
-        if suspect.subject.kind in (SubjectKind.PAIR, SubjectKind.LINK)
-        and any(on_shared_cables(pair, fabric) for pair in suspect.pairs)
-        and 0 < retests(suspect, evidence, BANDWIDTH) <= RETEST_RUNS
+        if suspect.subject.kind is SubjectKind.LINK and 0 < retests(suspect, evidence, BANDWIDTH) <= RETEST_RUNS
     ]
 
 

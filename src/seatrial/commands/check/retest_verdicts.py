@@ -233,8 +233,8 @@ class _Proofs:
         return True
 
     def _outcome(self, group: Blamed, verified: Verified) -> RetestOutcome:
-        """Traffic of one other job may fill a whole retest; a single pair on its way is convicted by two, and only if
-        these did not meet traffic: several jobs together may leave it no pause.
+        """A single pair is slow although both its nodes are good with others, which a fault seldom does and which the
+        traffic of a job, or a program on a core, may do for a whole retest: two retests on one level convict it.
 
         A bundle of cables whose every pair was slow need not be on one level: they meet different traffic.
         """
@@ -244,7 +244,7 @@ class _Proofs:
         outcome = verified.if_shared
         once = verified.runs < LOOKS_BETWEEN_TRAFFIC * RETEST_RUNS
         doubtful = once or not verified.one_level
-        if outcome is RetestOutcome.CONFIRMED and doubtful and shared and not group.components:
+        if outcome is RetestOutcome.CONFIRMED and doubtful and not group.components:
             return RetestOutcome.OPEN
         return outcome
 
@@ -306,7 +306,7 @@ def _why_open(verified: Verified) -> str:
         times = "once" if verified.runs == 1 else f"{verified.runs} times"
         return f"measured again {times}, and a proof takes {RETEST_RUNS} runs; give more time with --budget"
     if verified.outcome is RetestOutcome.CONFIRMED and verified.steady:
-        return "slow in one retest; traffic of other jobs on its cables can fill one, so it takes a second"
+        return "slow in one retest; other jobs on its cables or its cores can fill one, so it takes a second"
     if not verified.steady:
         return "its runs lie on several levels, as when traffic of other jobs shares its path"
     return "the runs lie on both sides of the threshold"

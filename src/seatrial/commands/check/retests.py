@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from seatrial.commands.check.assessment import Assessor
-from seatrial.commands.check.next_experiments import OF_STARTS, USUAL_SIZE, plan_retest, seen_once
+from seatrial.commands.check.next_experiments import OF_STARTS, USUAL_SIZE, cables_seen_once, plan_retest
 from seatrial.commands.check.require_retest import due, not_seen
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.driver.measurer import Measurer
@@ -100,8 +100,8 @@ def retest(check: Growing, deadline: float, *, latency: bool = False) -> bool:
             break
         in_time = _measure_again(check, unseen, then, True, False, deadline)
     for _ in range(MORE_LOOKS):
-        evidence, references, then = check.assessor.assess(check.recorded())
-        doubtful = (*then.open, *seen_once(evidence, then, references.fabric))
+        evidence, _, then = check.assessor.assess(check.recorded())
+        doubtful = (*then.open, *cables_seen_once(evidence, then))
         if not doubtful or not in_time:
             break
         in_time = _measure_again(check, doubtful, then, True, False, deadline)
