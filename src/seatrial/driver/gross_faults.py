@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 
-from seatrial.locate.thresholds import STALL_S
+from seatrial.locate.evidence import stalls_of
 from seatrial.model.fabric import Wiring
 from seatrial.model.loss import CapCause
 from seatrial.model.measurement import Kernel, Measurement, Phase
@@ -189,5 +189,4 @@ def _s_per_byte(one: Measurement, window_s: float) -> float:
 
 
 def _stalls(one: Measurement) -> int:
-    times = (*one.warmup_times_s, *one.times_s)
-    return sum(time_s >= STALL_S for time_s in times) if max(times) >= STALL_S else 0
+    return stalls_of(one, (*one.warmup_times_s, *one.times_s))

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from seatrial.locate.thresholds import STALL_S
+from seatrial.locate.thresholds import EXPLAINED, STALL_S
 from seatrial.model.measurement import Estimate, Kernel, Measurement, Phase
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.statistics.estimates import median, median_estimate
@@ -177,6 +177,16 @@ def waits_of(measurement: Measurement) -> tuple[float, float]:
     return source_s / whole_s, target_s / whole_s
 
 
+def stalls_of(measurement: Measurement, times_s: Sequence[float]) -> int:
+    """Round trips among these, of this measurement, that waited for a retransmission.
+
+    A rank that waits for a processor delays a round trip as long. Such waits explain as many stalls as there is room
+    for in them: each takes `EXPLAINED` of the timer's time at least.
+    """
+    stalled = sum(time_s >= STALL_S for time_s in times_s) if max(times_s) >= STALL_S else 0
+    return max(stalled - int(sum(measurement.waited_s) / (EXPLAINED * STALL_S)), 0) if stalled else 0
+
+
 def _rate(measurement: Measurement, window_s: float) -> float:
     return measurement.shape.message_bytes * measurement.shape.window / max(window_s, SHORTEST_S)
 
@@ -296,10 +306,10 @@ def _in_order(pair: Pair) -> Pair:
 
 
 def _add(runs: Runs, one: Measurement, number: int) -> None:
-    longest_s = max(one.times_s)
-    stalls = sum(time >= STALL_S for time in one.times_s) if longest_s >= STALL_S else 0
-    slowest = _rate(one, longest_s) if one.shape.kernel is Kernel.ONEWAY else None
-    run = _PairRun(run_value(one), stalls, len(one.times_s), one.pairs_at_once, slowest, waits_of(one), number)
+    slowest = _rate(one, max(one.times_s)) if one.shape.kernel is Kernel.ONEWAY else None
+    run = _PairRun(
+        run_value(one), stalls_of(one, one.times_s), len(one.times_s), one.pairs_at_once, slowest, waits_of(one), number
+    )
     runs.setdefault(one.phase, []).append(run)
 
 

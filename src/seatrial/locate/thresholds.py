@@ -50,6 +50,10 @@ lab none is, on one whose two cores others load, 40 %."""
 STALL_S = 0.19
 """A small round trip this long waited for TCP's retransmission timer, at least 0.2 s on Linux (TCP_RTO_MIN)."""
 
+EXPLAINED = 0.75
+"""Waits for a processor of this much of the time that a run lacks, and more, may be the only reason. A rank that is off
+its core for some milliseconds also keeps its partner waiting, so that a little more is lost than the waits alone."""
+
 UNIFORM_SHARE = 0.9
 """When this share of all pairs is below the limit's floor and none below its peers, the whole fabric is."""
 

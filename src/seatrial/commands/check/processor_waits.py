@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from seatrial.locate.evidence import Pair
+from seatrial.locate.thresholds import EXPLAINED
 from seatrial.model.units import share
 from seatrial.statistics.estimates import median
 from seatrial.statistics.rank_sum import rank_sum_tail
@@ -22,10 +23,6 @@ LEAST_EXCESS = 0.05
 """Share of the time: a wait that exceeds those of the peers by less is not mentioned."""
 TIMES_PEERS = 2
 """A rank that waits less than this many times as long as its peers shares with them what takes their processors."""
-EXPLAINED = 0.75
-"""Waits of this much of the time that a run lacks, and more, may be the only reason. A rank that is off its core for
-some milliseconds also keeps its partner waiting, so that a little more is lost than the waits alone."""
-
 Ends = tuple[float, float]
 """Shares of a run's time for which the ranks of source and target had no processor."""
 

@@ -99,6 +99,23 @@ def test_round_trips_that_stall_are_counted() -> None:
     assert "(100 %)" in finding.statement
 
 
+def test_a_stall_for_which_a_rank_had_no_processor_is_no_lost_packet() -> None:
+    """As recorded beside eight programs: a round trip of 0.24 s in a round in which the ranks waited for 0.86 s."""
+
+    def found(waits: float) -> set[object]:
+        cluster = Cluster(nodes=names(6), loss={"n5": 0.002}, waits=dict.fromkeys(names(6), waits), seed=1)
+        return {(one.kind, one.subject) for one in judge(sail(cluster)).findings}
+
+    assert found(0.0) == {(FindingKind.PACKET_LOSS, node("n5"))}
+    assert found(0.2) == {(FindingKind.PACKET_LOSS, node("n5"))}, "the waits are too short"
+    assert found(0.5) == set()
+
+
+def test_waits_do_not_excuse_all_stalls_of_a_lossy_node() -> None:
+    cluster = Cluster(nodes=names(6), loss={"n5": 0.1}, waits=dict.fromkeys(names(6), 0.2))
+    assert [one.subject for one in judge(sail(cluster)).findings if one.kind is FindingKind.PACKET_LOSS] == [node("n5")]
+
+
 class LatePairs(Cluster):
     """n2 and n5 reach each other late, and all others in time."""
 
