@@ -229,7 +229,6 @@ MECHANISMS = (
     rule("suspects by averages", "suspects.averaged", lambda _located, _metric, known, *_: known),
     rule("suspects of small clusters", "suspects.set_apart", first),
     rule("suspects bad in one repetition", "suspects.once_bad", first),
-    rule("changes during the run", "assessment.changes_of", nothing(())),
     rule("peers without those behind slow uplinks", "assessment.behind_slow_uplinks", nothing(frozenset())),
     Mechanism(
         name="look at the controls of a retest",
