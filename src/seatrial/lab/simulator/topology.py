@@ -2,12 +2,9 @@
 
 import itertools
 import math
-import random
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-
-import msgspec
 
 from seatrial.fabric import ibnetdiscover
 from seatrial.files import inputs
@@ -129,23 +126,6 @@ def dragonfly(nodes: int, settings: Mapping[str, int] | None = None) -> FabricMa
     for one, other in itertools.combinations(range(groups), 2):
         made.cable(names[one][(other - 1) // per_pair], names[other][one // per_pair])
     return made.map(f"dragonfly:{nodes}")
-
-
-def without_member(fabric: FabricMap, draw: random.Random, but: Collection[str] = ()) -> tuple[FabricMap, str]:
-    """The fabric without one cable between a leaf switch and another switch, and the key of that leaf.
-
-    `but`: leaves that keep their cables. A bundle that lost a member carries less, and routes use what is left of it.
-    Raises UsageError if no leaf has a cable to lose.
-    """
-    switches = {device.key for device in fabric.devices if device.kind is DeviceKind.SWITCH}
-    ends = [{link.one.device, link.other.device} for link in fabric.links]
-    leaves = {key for both in ends if len(both & switches) == 1 for key in both & switches} - set(but)
-    trunks = [place for place, both in enumerate(ends) if both <= switches and both & leaves]
-    if not trunks:
-        raise UsageError("No leaf of this fabric has a cable to lose.", "Give a fabric with more leaves.")
-    lost = draw.choice(trunks)
-    links = tuple(link for place, link in enumerate(fabric.links) if place != lost)
-    return msgspec.structs.replace(fabric, links=links), min(ends[lost] & leaves)
 
 
 Builder = Callable[[int, Mapping[str, int]], FabricMap]

@@ -5,13 +5,14 @@ import random
 from pathlib import Path
 
 import pytest
-from bench.ablation import MECHANISMS, classes, owner
+from bench.ablation import MECHANISMS, owner
+from bench.ablation_classes import classes, without_member
 
 from seatrial.commands.check.run import CheckOutcome
 from seatrial.lab.simulator.disturbances import SPELL_SHARES, SimulatedConditions, Spells, Starved
 from seatrial.lab.simulator.faults import FaultCourse, parse_fault
 from seatrial.lab.simulator.launcher import RETRANSMISSION_S
-from seatrial.lab.simulator.topology import fat_tree, parse_topology, without_member
+from seatrial.lab.simulator.topology import fat_tree, parse_topology
 from seatrial.lab.simulator.trial import FabricTrial, SimulatedFabric, TrialSettings, run_trial
 from seatrial.locate.evidence import run_value, waits_of
 from seatrial.model.errors import UsageError
