@@ -17,7 +17,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +41,8 @@ from seatrial.model.verdict import FindingKind, Verdict
 Function = Callable[..., Any]
 CHECK = "seatrial.commands.check."
 LOCATE = "seatrial.locate."
+MOST_DRAWS = 20
+"""Draws of faults that may have no room beside each other."""
 SMALLEST = 0.03
 """A fault that takes less than this share may be named or not: it is below the practical effect."""
 
@@ -206,9 +208,8 @@ def watch(mechanism: Mechanism, acted: set[str]) -> Any:  # noqa: ANN401
     if mechanism.acts:
         return mock.patch.object(where, name, called(mechanism.name, original, acted))
     if isinstance(original, property):
-        return mock.patch.object(
-            where, name, property(differing(mechanism, original.fget, mechanism.without.fget, acted))
-        )
+        value: Any = original.fget
+        return mock.patch.object(where, name, property(differing(mechanism, value, mechanism.without.fget, acted)))
     return mock.patch.object(where, name, differing(mechanism, original, mechanism.without, acted))
 
 
@@ -240,11 +241,10 @@ class Paired(msgspec.Struct, frozen=True, kw_only=True):
 
 def plant(fabric: SimulatedFabric, settings: TrialSettings, seed: int) -> list[SimulatedFault]:
     """The faults of this seed, or of the next one by which they have room beside each other."""
-    while True:
-        try:
-            return fabric.plant(settings, seed)
-        except UsageError:
-            seed += 1000
+    for later in range(0, 1000 * MOST_DRAWS, 1000):
+        with suppress(UsageError):
+            return fabric.plant(settings, seed + later)
+    return fabric.plant(settings, seed)
 
 
 def answer(kind: TrialClass, seed: int) -> Answer:

@@ -47,7 +47,7 @@ def classes() -> Iterator[TrialClass]:
     for level in ("0.98", "0.96", "0.92"):
         yield TrialClass(name=f"12, {level} left", topology="fat-tree:12", faults=(f"node:{level}",))
         yield TrialClass(name=f"5, {level} left, in", topology="fat-tree:5,per-leaf=5", faults=(f"node:{level}:in",))
-    for nodes, faults, ratio, jobs in ((64, 8, 1, 4), (31, 3, 4, 4), (31, 0, 4, 4)):
+    for nodes, faults, ratio, jobs in ((64, 5, 1, 4), (31, 3, 4, 4), (31, 0, 4, 4)):
         for routed in (False, True):
             yield TrialClass(
                 name=f"{nodes}, {ratio}:1, {'routes' if routed else 'leaves'}, {faults} faults, {jobs} jobs",
