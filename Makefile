@@ -1,7 +1,7 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test idle-checks lint unit core simulated properties lab-test lab-beside lab-alone campaign restorations series hidden proofs
 .PHONY: accounted monitored operation qualified job-histories probe bench stories
-.PHONY: simulate-series simulate-year other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
+.PHONY: simulate-series simulate-year ablation other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
 # Compiled modules are kept: tests start hundreds of commands, and each would compile all that it imports.
@@ -142,6 +142,12 @@ job-histories: setup-test
 SERIES ?=
 simulate-series: setup-test
 	.venv/bin/python bench/simulate_series.py $(SERIES)
+
+# Simulated checks without each mechanism of the judging core, beside those of the full program: `ABLATION="--seeds 3"`,
+# `ABLATION='--only "last look"'`. About ten minutes on two cores.
+ABLATION ?=
+ablation: setup-test
+	.venv/bin/python -m bench.ablation $(ABLATION)
 
 # A year of `seatrial qualify` on 1,000 simulated nodes: coverage by week, and false alarms; half a minute.
 simulate-year: setup-test

@@ -9,7 +9,6 @@ status=0
 .venv/bin/python bench/job_lines.py || status=$?
 .venv/bin/python bench/metrics_call.py || status=$?
 .venv/bin/python bench/locate_grid.py || status=$?
-.venv/bin/python bench/changes.py || status=$?
 .venv/bin/python bench/change_points.py || status=$?
 .venv/bin/python bench/fleet_errors.py || status=$?
 .venv/bin/python bench/peer_suspects.py --draws 100 || status=$?

@@ -24,7 +24,7 @@ import numpy as np
 from seatrial.lab.simulator.disturbances import SimulatedConditions
 from seatrial.lab.simulator.topology import parse_topology
 from seatrial.lab.simulator.totals import Share, Totals, totals
-from seatrial.lab.simulator.trial import SimulatedFabric, SimulatedTrial, TrialSettings, run_trial
+from seatrial.lab.simulator.trial import FabricTrial, SimulatedFabric, TrialSettings, run_trial
 from seatrial.lab.simulator.view import totals_text, trial_line
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Kernel, Measurement, Phase
@@ -70,7 +70,7 @@ class Medians(msgspec.Struct, frozen=True, kw_only=True):
     wrong: int
 
 
-def medians_of(measurements: Sequence[Measurement], trial: SimulatedTrial) -> Medians:
+def medians_of(measurements: Sequence[Measurement], trial: FabricTrial) -> Medians:
     """Medians of the survey's bandwidth by node, out and in, with MAD."""
     rates: dict[bool, defaultdict[str, list[float]]] = {False: defaultdict(list), True: defaultdict(list)}
     for one in measurements:
@@ -90,7 +90,7 @@ def medians_of(measurements: Sequence[Measurement], trial: SimulatedTrial) -> Me
 class Done(msgspec.Struct, frozen=True, kw_only=True):
     """A trial, and the simple method on its measurements."""
 
-    trial: SimulatedTrial
+    trial: FabricTrial
     medians: Medians
 
 
@@ -131,7 +131,7 @@ def row(cell: Cell, total: Totals, medians: Sequence[Medians]) -> str:
 
 def series(cells: list[Cell]) -> bool:
     """Print every cell and all of them together; whether the bar is met."""
-    everything: list[SimulatedTrial] = []
+    everything: list[FabricTrial] = []
     cheap = True
     for cell in cells:
         argv = [sys.executable, __file__, "--cell", msgspec.json.encode(cell).decode()]

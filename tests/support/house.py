@@ -17,6 +17,8 @@ from tests.support.paths import DATA, ROOT
 
 FILE = DATA / "house" / "bounds.json"
 SOURCES = sorted(ROOT.glob("src/seatrial/**/*.py"))
+JUDGING = ("locate/", "judgement/", "pairs/", "statistics/", "commands/check/")
+"""Rooms that decide what is at fault."""
 SHORT_LINES = 40
 LONG_LINES = 50
 
@@ -47,6 +49,10 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """How often each phrase to avoid occurs."""
     unused_names: tuple[str, ...]
     """Functions, classes, methods and constants of src that nothing in src uses, at most tests."""
+    judging_lines: int
+    """Lines of the `JUDGING` rooms."""
+    judging_constants: int
+    """Named numeric constants of the `JUDGING` rooms."""
 
     def tightened(self, counted: "Bounds") -> "Bounds":
         """The smaller of both in every part."""
@@ -59,6 +65,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
                 name: smaller for name, most in self.phrases.items() if (smaller := min(most, counted.phrases[name]))
             },
             unused_names=tuple(name for name in self.unused_names if name in counted.unused_names),
+            judging_lines=min(self.judging_lines, counted.judging_lines),
+            judging_constants=min(self.judging_constants, counted.judging_constants),
         )
 
 
@@ -195,6 +203,42 @@ def _names_used(module: ast.Module) -> Iterator[str]:
             yield from re.findall(r"\w+", node.value)
 
 
+def judging_lines() -> dict[str, int]:
+    """Lines of each of the `JUDGING` rooms."""
+    return {room: sum(lines(path) for path in SOURCES if relative(path).startswith(room)) for room in JUDGING}
+
+
+def judging_constants() -> dict[str, int]:
+    """Named numeric constants of each of the `JUDGING` rooms."""
+    return {
+        room: sum(numeric_constants(tree(path)) for path in SOURCES if relative(path).startswith(room))
+        for room in JUDGING
+    }
+
+
+def numeric_constants(module: ast.Module) -> int:
+    """How many names of a module are given a number, or a tuple or mapping that holds nothing but numbers."""
+    values = [item for item in module.body if isinstance(item, ast.Assign | ast.AnnAssign) and item.value is not None]
+    return sum(_numbers(item) for item in values)
+
+
+def _numbers(item: ast.Assign | ast.AnnAssign) -> int:
+    (target,) = item.targets if isinstance(item, ast.Assign) else (item.target,)
+    names = target.elts if isinstance(target, ast.Tuple) else [target]
+    leaves = [
+        node
+        for node in ast.walk(item.value or target)
+        if isinstance(node, ast.Constant | ast.Name | ast.Call | ast.Attribute)
+    ]
+    keys = {id(key) for node in ast.walk(item) if isinstance(node, ast.Dict) for key in node.keys}
+    numbers = [
+        isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+        for node in leaves
+        if id(node) not in keys
+    ]
+    return len(names) if numbers and all(numbers) else 0
+
+
 def templates() -> str:
     """The pages' templates, which use properties of records."""
     return "".join(path.read_text() for path in sorted(ROOT.glob("src/seatrial/**/*.j2")))
@@ -209,6 +253,8 @@ def counted() -> Bounds:
         fleeting_names=sum(fleeting_names(tree(path)) for path in SOURCES),
         phrases=wording.counts(),
         unused_names=unused_names({relative(path): tree(path) for path in SOURCES}, templates()),
+        judging_lines=sum(judging_lines().values()),
+        judging_constants=sum(judging_constants().values()),
     )
 
 

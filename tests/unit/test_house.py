@@ -49,6 +49,13 @@ def test_nothing_is_there_for_tests_only() -> None:
     assert set(house.unused_names(modules, house.templates())) <= set(BOUNDS.unused_names)
 
 
+def test_the_judging_rooms_become_smaller() -> None:
+    """Extend a mechanism rather than add one; `python -m tests.support.house` tightens both bounds."""
+    counts, constants = house.judging_lines(), house.judging_constants()
+    assert sum(counts.values()) <= BOUNDS.judging_lines, counts
+    assert sum(constants.values()) <= BOUNDS.judging_constants, constants
+
+
 def test_functions_are_small_and_public_ones_say_what_they_do() -> None:
     problems = {relative(path): found for path in SOURCES if (found := house.unruly_functions(tree(path)))}
     assert problems == {}
@@ -123,6 +130,8 @@ class TestTheseTestsCanFail:
             fleeting_names=7,
             phrases={"told": 1, "anew": 2, "stands": 3},
             unused_names=("a.py: f", "a.py: g"),
+            judging_lines=900,
+            judging_constants=30,
         )
         counted = house.Bounds(
             short_files=("b.py", "new.py"),
@@ -131,6 +140,8 @@ class TestTheseTestsCanFail:
             fleeting_names=6,
             phrases={"told": 0, "anew": 1, "stands": 4},
             unused_names=("a.py: g", "a.py: h"),
+            judging_lines=901,
+            judging_constants=29,
         )
         assert old.tightened(counted) == house.Bounds(
             short_files=("b.py",),
@@ -139,4 +150,12 @@ class TestTheseTestsCanFail:
             fleeting_names=6,
             phrases={"anew": 1, "stands": 3},
             unused_names=("a.py: g",),
+            judging_lines=900,
+            judging_constants=29,
         )
+
+    def test_numeric_constants(self) -> None:
+        source = (
+            "A = 1\nB, C = 0.5, -2.0\nD = {'x': 1.5}\nE = 1 << 20\nF = 'x'\nG = f(1)\nH = A + 1\nI = ()\nJ: int = 3\n"
+        )
+        assert house.numeric_constants(ast.parse(source)) == 6

@@ -44,7 +44,7 @@ def split(y: Reals, least_gap: float) -> Split | None:
     cut = first + int(np.argmax(steps))
     below, above = ordered[:cut], ordered[cut:]
     gap = array_median(above) - array_median(below)
-    scatter = max(_scatter(below), _scatter(above))
+    scatter = max(robust_scale(below), robust_scale(above))
     if gap < least_gap or gap < APART * scatter or steps.max() < gap / 2:
         return None
     slower = np.zeros(len(y), dtype=np.bool_)
@@ -74,10 +74,6 @@ def upper_quantiles(y: Reals) -> Reals:
         taken = np.take_along_axis(ordered, place[:, None], axis=1)[:, 0]
         result[begin : begin + BLOCK] = np.where(count > 0, taken, np.nan)
     return result
-
-
-def _scatter(values: Reals) -> float:
-    return robust_scale(values)
 
 
 # Distances: pairs of two distances are brought to one level, so that each can be compared with every other.

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 
 from seatrial.model.pair_table import Reals
-from seatrial.statistics.estimates import MAD_TO_DEVIATION, array_median
+from seatrial.statistics.estimates import array_median, robust_scale
 
 ERROR_RATE = 0.01
 """Probability that a healthy table gets any name at all; shared among all tests of the table (Bonferroni)."""
@@ -87,11 +87,7 @@ def relative_scale(values: Reals) -> float:
     """
     finite = _finite(values)
     centre = array_median(finite)
-    apart = finite - centre
-    np.abs(apart, out=apart)
-    robust = MAD_TO_DEVIATION * array_median(apart)
-    del apart
-    return max(robust / centre, resolution(finite) / math.sqrt(12) / centre, FLOOR)
+    return max(robust_scale(finite, centre) / centre, resolution(finite) / math.sqrt(12) / centre, FLOOR)
 
 
 def _finite(values: Reals) -> Reals:

@@ -54,10 +54,13 @@ def array_median(values: NDArray[np.floating[Any]]) -> float:
     return float(ordered[half] if count % 2 else (ordered[half - 1] + ordered[half]) / 2)
 
 
-def robust_scale(values: NDArray[np.floating[Any]], centre: float | None = None) -> float:
+def robust_scale(values: NDArray[np.floating[Any]] | Sequence[float], centre: float | None = None) -> float:
     """Standard deviation of a normal distribution with the values' median absolute deviation from their centre."""
-    middle = array_median(values) if centre is None else centre
-    return MAD_TO_DEVIATION * array_median(np.abs(values - middle))
+    numbers = np.asarray(values)
+    middle = array_median(numbers) if centre is None else centre
+    apart = numbers - middle
+    np.abs(apart, out=apart)  # in place: the values may be those of a million pairs
+    return MAD_TO_DEVIATION * array_median(apart)
 
 
 def coverage(runs: int, rank: int) -> float:

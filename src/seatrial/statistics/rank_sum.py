@@ -1,4 +1,4 @@
-"""Tails of the rank-sum test and of counts, exact where groups are small, and which of many tests count."""
+"""Tails of the rank-sum test and of counts, exact where groups are small, and rates of false discoveries."""
 
 import math
 
@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 MOST_STEPS = 2_000_000
 """Steps of the exact count; beyond it the normal approximation is used, which errs upwards in the tail."""
-CLEARLY = 1e4
-"""Bound of the factor by which the normal approximation is too large in the tail, down to probabilities of 1e-12."""
 LARGEST_LOG = 690.0
 """Above it a number of subsets is no longer a double."""
 
@@ -18,12 +16,11 @@ def log_choose(total: int, size: int) -> float:
     return math.lgamma(total + 1) - math.lgamma(size + 1) - math.lgamma(total - size + 1)
 
 
-def rank_sum_tail(rank_sum: float, size: int, total: int, most: float = 1.0) -> float:
+def rank_sum_tail(rank_sum: float, size: int, total: int) -> float:
     """Probability that `size` of the ranks 1 to `total`, drawn without replacement, sum to `rank_sum` or less.
 
     Mann and Whitney, Ann. Math. Stat. 18 (1947): exact, by counting partitions, while that is affordable; otherwise the
     normal approximation or, where smaller, the bound s^k / (k!^2 C(n, k)) on the number of k-subsets with sum s.
-    Where it is clearly above `most`, any number above `most` may be returned, which takes no time.
     """
     other = total - size
     if size <= 0 or other <= 0:
@@ -37,12 +34,6 @@ def rank_sum_tail(rank_sum: float, size: int, total: int, most: float = 1.0) -> 
     few = min(size, other)
     deviation = math.sqrt(size * other * (total + 1) / 12)
     normal = 0.5 * math.erfc((size * other / 2 - beyond - 0.5) / deviation / math.sqrt(2))
-    if beyond <= max(size, other):  # as many tuples as partitions at most, times the orders of each
-        least = math.exp(min(log_choose(beyond + few, few) - math.lgamma(few + 1) - subsets, 0.0))
-    else:
-        least = normal / CLEARLY
-    if least > most:
-        return least
     if few * (beyond + 1) <= MOST_STEPS and subsets < LARGEST_LOG:
         return min(float(_partitions(few, max(size, other), beyond).sum()) / math.exp(subsets), 1.0)
     volume = size * math.log(rank_sum) - 2 * math.lgamma(size + 1) - subsets
@@ -76,24 +67,6 @@ def count_tail(found: int, drawn: int, marked: int, total: int) -> float:
         if drawn - hits <= total - marked
     ]
     return min(math.fsum(math.exp(one) for one in logs), 1.0)
-
-
-def counted_tests(tests_by_size: NDArray[np.intp], total: int, error_rate: float) -> int:
-    """The number by which to multiply the p-values of rank-sum tests so that all together err with `error_rate`.
-
-    `tests_by_size[k]`: tests of k rows among `total`. A test too small to reach the corrected level cannot err and is
-    not counted. Tarone, A modified Bonferroni method for discrete data, Biometrics 46 (1990).
-    """
-    sizes = np.flatnonzero(tests_by_size)
-    least = np.array([math.exp(-log_choose(total, int(size))) for size in sizes])
-    low, high = 0, max(int(tests_by_size.sum()), 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if int(tests_by_size[sizes[least <= error_rate / middle]].sum()) <= middle:
-            high = middle
-        else:
-            low = middle
-    return high
 
 
 def adjusted(p_values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,13 +1,11 @@
 """Tail probabilities are exact for small groups and never much too small for large ones."""
 
 import itertools
-import math
 import random
 
-import numpy as np
 import pytest
 
-from seatrial.statistics.rank_sum import count_tail, counted_tests, log_choose, rank_sum_tail
+from seatrial.statistics.rank_sum import count_tail, rank_sum_tail
 
 
 @pytest.mark.parametrize(("total", "size"), [(10, 3), (12, 5), (9, 7), (6, 1)])
@@ -24,27 +22,8 @@ def test_of_large_groups_it_agrees_with_draws() -> None:
     assert rank_sum_tail(sums[40], 1200, 3000) == pytest.approx(0.02, abs=0.01)
 
 
-def test_a_quick_answer_is_above_the_limit_only_where_the_exact_one_is() -> None:
-    draw = random.Random(2)
-    for _ in range(300):
-        total = draw.randint(12, 2000)
-        size = draw.randint(3, min(total - 3, 30))
-        middle, deviation = size * (total + 1) / 2, math.sqrt(size * (total - size) * (total + 1) / 12)
-        limit = max(size * (size + 1) / 2, middle - draw.uniform(0, 6) * deviation)
-        exact = rank_sum_tail(limit, size, total)
-        assert (rank_sum_tail(limit, size, total, 1e-6) > 1e-6) == (exact > 1e-6)
-
-
 def test_counts_are_hypergeometric() -> None:
     draws = list(itertools.combinations(range(9), 4))
     for found in range(6):
         expected = sum(sum(one < 3 for one in chosen) >= found for chosen in draws) / len(draws)
         assert count_tail(found, 4, 3, 9) == pytest.approx(expected)
-
-
-def test_tests_too_small_to_err_are_not_counted() -> None:
-    by_size = np.array([0, 0, 0, 1000, 0, 10])
-    assert math.exp(-log_choose(30, 3)) > 0.01 / 1010
-    assert counted_tests(by_size, 30, 0.01) < 100
-    assert counted_tests(np.array([0, 0, 0, 0, 0, 10]), 30, 0.01) == 10
-    assert counted_tests(np.array([0]), 30, 0.01) == 1

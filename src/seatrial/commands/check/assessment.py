@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from seatrial.commands.check.part_changes import changes_of
 from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.survey_suspects import behind_slow_uplinks
 from seatrial.commands.check.suspects import Suspicion, suspect_all
@@ -17,15 +16,11 @@ from seatrial.locate.references import Baselines, PeerLine, References, scales_o
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Estimate
-from seatrial.model.pair_faults import Change
 from seatrial.model.run import RecordedRun
 from seatrial.model.units import BANDWIDTH, LATENCY
 
 Ways = tuple[float, float]
 """What the best path of a pair and all its paths together let through: alike for nodes of one model."""
-MOST_TIMED = 20_000
-"""Measurements up to which parts are looked for that changed in the run. In larger runs each part has too few, and in
-runs of many pairs at once contention differs from round to round."""
 
 
 class Assessment(NamedTuple):
@@ -86,7 +81,7 @@ class Assessor:
         if explained := behind_slow_uplinks(located, evidence, growing.fabric):
             references = growing.baselines.without(explained, references)
         growing.survey.update(evidence, fresh, references)
-        suspicion = suspect_all(growing.survey, references, growing.changes(recorded, evidence))
+        suspicion = suspect_all(growing.survey, references)
         self._last = Assessment(growing.survey.evidence, references, suspicion)
         self._unfinished = False
         return self._last
@@ -127,17 +122,11 @@ class _Growing:
 
     def __init__(self, recorded: RecordedRun) -> None:
         asked = {BANDWIDTH: recorded.info.effect, LATENCY: recorded.info.latency_effect}
-        self.alike = not on_one_machine(recorded.facts)
         self.fabric = recorded.fabric.measured(())
-        self.baselines = Baselines(alike=self.alike, one_kernel=one_kernel(recorded.facts.values()), asked=asked)
+        self.baselines = Baselines(
+            alike=not on_one_machine(recorded.facts), one_kernel=one_kernel(recorded.facts.values()), asked=asked
+        )
         self.survey = Survey(self.fabric, asked)
-
-    def changes(self, recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair]) -> tuple[Change, ...]:
-        """Parts that changed during the run, where its measurements can show that."""
-        few = self.alike and len(recorded.measurements) <= MOST_TIMED
-        if not few or any(one.pairs_at_once != 1 for one in evidence.values()):
-            return ()
-        return changes_of(recorded.measurements, recorded.fabric.leaf_of, recorded.info.effect)
 
 
 def on_one_machine(facts: Mapping[str, NodeFacts]) -> bool:

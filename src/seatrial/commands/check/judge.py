@@ -21,7 +21,6 @@ from seatrial.commands.check.leaf_comparison import EFFECT
 from seatrial.commands.check.notes import make_notes, powers, unsure_notes
 from seatrial.commands.check.own_job import job_findings
 from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reason
-from seatrial.commands.check.part_changes import changed_parts, flapping_as_one, since_when
 from seatrial.commands.check.rail_suspects import told_by_rail
 from seatrial.commands.check.require_retest import only_proved
 from seatrial.commands.check.suspects import Suspicion
@@ -153,13 +152,10 @@ def _pair_findings(
     )
     findings = [packet_loss(suspect, scene) for suspect in suspicion.lossy]
     findings += [slow_fabric(suspicion.uniformly_slow, scene)] if suspicion.uniformly_slow else []
-    slow = [since_when(slow_link(suspect, scene), suspicion.changes) for suspect in suspicion.slow]
+    slow = [slow_link(suspect, scene) for suspect in suspicion.slow]
     findings += told_by_rail(slow, recorded.measurements)
     findings += [waits_for_processor(suspect, scene) for suspect in suspicion.busy]
-    findings += [since_when(unstable_link(suspect, scene), suspicion.changes) for suspect in suspicion.unstable]
-    if not suspicion.restless:
-        findings += changed_parts(suspicion.changes, findings, suspicion.excused)
-    findings = flapping_as_one(findings, suspicion.changes)
+    findings += [unstable_link(suspect, scene) for suspect in suspicion.unstable]
     return findings + [high_latency(suspect, scene) for suspect in suspicion.late]
 
 

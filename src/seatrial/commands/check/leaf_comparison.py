@@ -9,7 +9,7 @@ from seatrial.commands.check.leaf_loads import WAYS, Key, Load, apart, each_apar
 from seatrial.locate.thresholds import CONTROL_PAIRS, GROSS_LOSS, RETEST_RUNS, SCATTERS
 from seatrial.model.measurement import Estimate
 from seatrial.pairs.load_rounds import EACH_ALONE
-from seatrial.statistics.estimates import MAD_TO_DEVIATION, median, paired_ratio
+from seatrial.statistics.estimates import median, paired_ratio, robust_scale
 
 EFFECT = 0.03
 """An uplink is slow where it carries less than its peers' by more than this share."""
@@ -164,7 +164,7 @@ def lacks(of_peers: Mapping[Key, float], effect: float = EFFECT, *, most: float 
     found = {}
     for key in of_peers:
         own = [value for other, value in of_peers.items() if other[1] is key[1]]
-        scatter = scatter_of(own) if len(own) >= FEWEST_LEAVES else 0.0
+        scatter = robust_scale(own) if len(own) >= FEWEST_LEAVES else 0.0
         least = effect if len(own) > 2 else max(effect, GROSS_LOSS)
         found[key] = min(max(least, SCATTERS * scatter), most)
     return found
@@ -189,12 +189,6 @@ def run_scatter(many: Sequence[Load]) -> float:
     """Standard deviation of two runs or more, as a share of their mean."""
     rates = [load.bytes_per_s for load in many]
     return stdev(rates) / fmean(rates) if any(rates) else 0.0
-
-
-def scatter_of(values: Sequence[float]) -> float:
-    """Robust: the median distance from the median, as a standard deviation."""
-    middle = median(values)
-    return MAD_TO_DEVIATION * median([abs(value - middle) for value in values])
 
 
 def low_leaves(of_peers: Mapping[Key, float], lack: Mapping[Key, float]) -> list[Key]:
@@ -237,7 +231,7 @@ def _slower(of_peers: Mapping[Key, float]) -> list[Key]:
 
 def _two_groups(slower: Sequence[float], faster: Sequence[float]) -> bool:
     gap = 1 - median(slower) / median(faster)
-    scatter = max(scatter_of(slower), scatter_of(faster)) / median(faster)
+    scatter = max(robust_scale(slower), robust_scale(faster)) / median(faster)
     step = (faster[0] - slower[-1]) / median(faster)
     return gap > max(GROUPS_APART, GROUPS_SCATTERS * scatter) and step > gap / 2
 

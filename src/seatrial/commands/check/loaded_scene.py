@@ -13,7 +13,6 @@ from seatrial.commands.check.leaf_comparison import (
     lacks_alone,
     low_leaves,
     run_scatter,
-    scatter_of,
     shares,
     slower_group,
 )
@@ -30,7 +29,7 @@ from seatrial.commands.check.leaf_loads import (
     rounds_of,
 )
 from seatrial.model.measurement import Measurement
-from seatrial.statistics.estimates import median
+from seatrial.statistics.estimates import median, robust_scale
 
 RUNS_ERROR = 2.5
 """The error of a run in scatters: (4.03 + 2.02) / sqrt(6), Student's t of 5 degrees of freedom for the interval and for
@@ -98,7 +97,7 @@ class LoadState(msgspec.Struct, frozen=True, kw_only=True):
             return None
         same = [apart(many) if each_apart(self.found) else many for many in self.found.values()]
         variances = [run_scatter(many) ** 2 for many in same if len(many) > 1]
-        scatter = fmean(variances) ** 0.5 if variances else scatter_of([*self.of_peers.values()])
+        scatter = fmean(variances) ** 0.5 if variances else robust_scale([*self.of_peers.values()])
         return min(max(self.lack.values()) + RUNS_ERROR * scatter, 1.0)
 
     def least(self, key: Key, effect: float) -> float:

@@ -13,7 +13,7 @@ from seatrial.commands.check.processor_waits import Ends, LongWaits, RankWaits, 
 from seatrial.locate.evidence import Pair
 from seatrial.locate.thresholds import GROSS_LOSS, LIMIT_FLOOR, NEAR, RETEST_RUNS, SCATTERS, SURE
 from seatrial.model.measurement import Estimate
-from seatrial.statistics.estimates import MAD_TO_DEVIATION, median, median_estimate
+from seatrial.statistics.estimates import median, median_estimate, robust_scale
 
 ONE_LEVEL = 0.15
 """Log: runs of one part that lie further apart than this, and than noise puts them, are on several levels."""
@@ -107,7 +107,7 @@ class SecondLook:
         apart = [
             abs(value - self._beside[run]) for own in controls.values() for run, value in own.items() if run in several
         ]
-        self._noise = MAD_TO_DEVIATION * median(apart) if apart else scatter
+        self._noise = robust_scale(apart, 0.0) if apart else scatter
         usual = sorted(self._beside.values())
         self._undisturbed = median(usual[len(usual) // 2 :]) if usual else 0.0
         """What the controls usually give; less in a run means that something took from them in it."""

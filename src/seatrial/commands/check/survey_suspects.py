@@ -19,7 +19,7 @@ from seatrial.model.pair_faults import Located, LocatedFault
 from seatrial.model.pair_table import Reals, repeated_pair_table
 from seatrial.model.subject import Direction, SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
-from seatrial.statistics.estimates import MAD_TO_DEVIATION, median
+from seatrial.statistics.estimates import median, robust_scale
 
 AVERAGED_KINDS = (SubjectKind.NODE, SubjectKind.UPLINK)
 """What averages name that no single pair may show; cables are left to the pairs that cross them."""
@@ -139,7 +139,7 @@ class SurveyRuns:
 
     def noise(self, usual: float) -> float:
         """Scatter of the repetitions of a pair about their median; `usual`: logarithm of what peers give."""
-        return MAD_TO_DEVIATION * float(np.median(np.abs((self._run - usual) - (self._middle - usual))))
+        return robust_scale((self._run - usual) - (self._middle - usual), 0.0)
 
 
 def once_bad(

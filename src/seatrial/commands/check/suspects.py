@@ -7,7 +7,6 @@ import msgspec
 
 from seatrial.commands.check.lossy_parts import crosses, excused_pairs, lossy_suspects
 from seatrial.commands.check.pair_verdicts import JudgedPair, MetricVerdicts, limit_floor
-from seatrial.commands.check.part_changes import with_changes
 from seatrial.commands.check.processor_waits import explained
 from seatrial.commands.check.retest_verdicts import prove_bandwidth, prove_latency
 from seatrial.commands.check.second_look import SecondLook
@@ -20,7 +19,7 @@ from seatrial.locate.thresholds import SCATTERS, UNIFORM_SHARE, WAVERING_SHARE
 from seatrial.locate.uplinks import UNLIKE, by_cables
 from seatrial.model.limit import Limit
 from seatrial.model.measurement import Phase
-from seatrial.model.pair_faults import Change, Located
+from seatrial.model.pair_faults import Located
 from seatrial.model.subject import SubjectKind
 from seatrial.model.units import BANDWIDTH, LATENCY
 from seatrial.model.verdict import Verdict
@@ -59,8 +58,6 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
     """The second look at bandwidth."""
     located: Located | None = None
     """What averages over all pairs of each node show; None where too few pairs were measured."""
-    changes: tuple[Change, ...] = ()
-    """Parts whose bandwidth changed while they were measured."""
     stale: Mapping[str, frozenset[Pair]] = {}
     """Pairs, by metric, that were good before a part on their way turned out bad at the end of the run."""
     later: float = 1.0
@@ -116,21 +113,20 @@ class Suspicion(msgspec.Struct, frozen=True, kw_only=True):
         return sorted(self.without_stalls.pairs) if any(one.ambiguous_with for one in self.lossy) else []
 
 
-def suspect_all(survey: Survey, references: References, changes: Sequence[Change] = ()) -> Suspicion:
+def suspect_all(survey: Survey, references: References) -> Suspicion:
     """Locate what the bad pairs of a survey have in common, and let the retest decide.
 
-    Pairs across a lossy part are slow and late for that reason and are blamed on nothing else. `changes`: parts that
-    changed while they were measured.
+    Pairs across a lossy part are slow and late for that reason and are blamed on nothing else.
     """
     evidence, rates, speeds = survey.evidence, survey.verdicts(BANDWIDTH), survey.verdicts(LATENCY)
     lossy = lossy_suspects(survey)
     excused = excused_pairs(lossy, survey, references.fabric)
     uniform = _uniformly_slow(rates, evidence, references)
     retested = survey.retested[BANDWIDTH] - excused
-    groups = _slow_groups(survey, references, changes, excused, blame_pairs=not uniform)
+    groups = _slow_groups(survey, references, excused, blame_pairs=not uniform)
     proved = prove_bandwidth(groups, rates.judged, evidence, retested, references)
     if proved.turned and not uniform:  # a pair that cleared a part by chance may have hidden it
-        groups = _slow_groups(survey, references, changes, excused, turned=proved.turned)
+        groups = _slow_groups(survey, references, excused, turned=proved.turned)
         proved = prove_bandwidth(groups, rates.judged, evidence, retested, references)
     unstable = suspects_of(proved.unstable)
     restless = _most_nodes(unstable, survey.nodes)
@@ -154,7 +150,6 @@ def suspect_all(survey: Survey, references: References, changes: Sequence[Change
         uniformly_slow=uniform,
         second_look=proved.look,
         located=survey.located,
-        changes=tuple(changes),
         stale={metric: survey.stale(metric) for metric in (BANDWIDTH, LATENCY)},
         later=survey.later,
         excused=frozenset(excused),
@@ -179,7 +174,6 @@ def _by_cables(
 def _slow_groups(
     survey: Survey,
     references: References,
-    changes: Sequence[Change],
     excused: set[Pair],
     *,
     blame_pairs: bool = True,
@@ -192,8 +186,7 @@ def _slow_groups(
     groups = [group for group in groups if group.components or not group.pairs <= turned]
     groups = averaged(survey.located, BANDWIDTH, groups, evidence, references.fabric, excused)
     groups = set_apart(groups, survey.survey_runs, references, excused)
-    groups = once_bad(groups, survey.survey_runs, references, excused)
-    return with_changes(groups, changes, evidence.keys(), excused)
+    return once_bad(groups, survey.survey_runs, references, excused)
 
 
 class _Late(msgspec.Struct, frozen=True, kw_only=True):

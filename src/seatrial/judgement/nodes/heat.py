@@ -11,7 +11,7 @@ from seatrial.model.node_trials import Heat, NodeFigures
 from seatrial.model.subject import node
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count
-from seatrial.statistics.estimates import MAD_TO_DEVIATION, median, median_estimate
+from seatrial.statistics.estimates import median, median_estimate, robust_scale
 
 EFFECT_CELSIUS = 5.0
 """A smaller difference is usual between places of one rack."""
@@ -78,7 +78,7 @@ def _beyond(group: Sequence[NodeFigures]) -> dict[str, Estimate]:
 def _heat(group: Sequence[NodeFigures], unknown: tuple[str, ...]) -> Heat:
     typical = {one.node: median([*one.temperatures.values()]) for one in group}
     usual = median([*typical.values()])
-    scatter = MAD_TO_DEVIATION * median([abs(celsius - usual) for celsius in typical.values()])
+    scatter = robust_scale([*typical.values()])
     return Heat(
         nodes=tuple(typical),
         unknown=unknown,

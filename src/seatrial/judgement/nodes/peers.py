@@ -11,7 +11,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.node_trials import USEFUL, Measure, NodeFigures, PeerComparison, Runs
 from seatrial.model.settings import Trial
 from seatrial.model.units import SHARE
-from seatrial.statistics.estimates import MAD_TO_DEVIATION, median, median_estimate
+from seatrial.statistics.estimates import median, median_estimate, robust_scale
 
 FEWEST_PEERS = 3
 """The fewest nodes that are compared: of two that differ, either may be at fault."""
@@ -69,7 +69,7 @@ def _compare_group(figures: Sequence[NodeFigures]) -> Iterator[PeerComparison]:
         if len(ratios) < FEWEST_PEERS or (peers <= 0 and measure.metric != SHARE):
             continue
         usual, least = (0.0, LEAST_SCATTER_OF_SHARE) if measure.metric == SHARE else (1.0, LEAST_SCATTER)
-        scatter = max(MAD_TO_DEVIATION * median([abs(ratio.value - usual) for ratio in ratios.values()]), least)
+        scatter = max(robust_scale([ratio.value for ratio in ratios.values()], usual), least)
         scatter = max(scatter, _noise(usual, [*singles.values()]))
         yield PeerComparison(
             measure=measure,
@@ -87,7 +87,7 @@ def _noise(usual: float, singles: Sequence[Sequence[float]]) -> float:
     The medians of a few nodes may be alike by chance where their repetitions are not. The variance of a median is
     pi / 2 times that of a mean.
     """
-    single = MAD_TO_DEVIATION * median([abs(value - usual) for values in singles for value in values])
+    single = robust_scale([value for values in singles for value in values], usual)
     return math.sqrt(math.pi / 2 / median([len(values) for values in singles])) * single
 
 

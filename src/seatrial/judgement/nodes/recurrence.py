@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from seatrial.statistics.estimates import MAD_TO_DEVIATION, median
+from seatrial.statistics.estimates import median, robust_scale
 
 LEAST_DELAY = 0.05
 """Share of the quantum: what is shorter is the timer tick."""
@@ -45,7 +45,7 @@ def _spikes(times: Sequence[float]) -> list[tuple[float, float]]:
     if not times:
         return []
     usual = median(times)
-    scatter = MAD_TO_DEVIATION * median([abs(time_s - usual) for time_s in times])
+    scatter = robust_scale(times)
     line = usual + max(LEAST_DELAY * usual, SCATTERS * scatter)
     spikes, began_s, late = [], 0.0, False
     for time_s in times:

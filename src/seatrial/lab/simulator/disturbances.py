@@ -1,6 +1,7 @@
-"""What disturbs measurements on a simulated fabric, in simulated time: noise, drift and background jobs."""
+"""What disturbs measurements on a simulated fabric, in simulated time: noise, drift, jobs, busy processors."""
 
 import enum
+import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -32,11 +33,21 @@ class Stream(enum.IntEnum):
     PAIR_NOISE = 3
     DRIFT = 4
     JOBS = 5
+    LOSSES = 6
+    SPELLS = 7
 
 
 def stream_seed(seed: int, stream: Stream) -> int:
     """The seed of one stream of the trial `seed`: 0 to 2**32 - 1 (numpy's SeedSequence with a key for each stream)."""
     return int(np.random.SeedSequence(seed, spawn_key=(int(stream),)).generate_state(1)[0])
+
+
+class Starved(enum.StrEnum):
+    """Whose ranks wait for a processor during spells."""
+
+    NOBODY = "nobody"
+    ONE = "one"
+    ALL = "all"
 
 
 class SimulatedConditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +63,12 @@ class SimulatedConditions(msgspec.Struct, frozen=True, kw_only=True):
     """Other jobs that load cables part of the time (`Jobs`)."""
     shared_nodes: bool = False
     """Whether these jobs load the ports of the checked nodes, too."""
+    starved: Starved = Starved.NOBODY
+    """Whose ranks other programs keep from their processors for seconds at a time (`Spells`)."""
+    waits_known: bool = True
+    """Whether measurements say how long ranks waited, as the probe reads it from the kernel."""
+    one_kernel: bool = False
+    """Whether all nodes share a kernel, as virtual ones do: a check then measures one pair at a time."""
 
 
 def noise(count: int, chance: np.random.Generator, level: float = RECORDED_NOISE) -> Reals:
@@ -130,6 +147,40 @@ class Jobs:
         return self._draw.expovariate(1 / (BUSY_S if busy else QUIET_S))
 
 
+# A loaded machine: programs take processors from ranks, for seconds.
+
+SPELL_S, CALM_S = 0.3, 0.6
+"""Mean lengths of the phases with and without other programs, in simulated seconds: a few rounds of bandwidth each."""
+SPELL_SHARES = 0.3, 0.8
+"""Range of the share of the time that the ranks keep in a spell; each spell has its own."""
+
+
+class Spells:
+    """Spells in which the ranks of one node or of all get only a share of the time of a processor."""
+
+    def __init__(self, starved: Starved, nodes: Sequence[str], seed: int) -> None:
+        """`seed` of the node and of the spells, whose lengths are exponential."""
+        self._draw = random.Random(seed)
+        chosen = {Starved.NOBODY: [], Starved.ONE: [self._draw.choice(nodes)], Starved.ALL: nodes}[starved]
+        self.nodes = frozenset(chosen)
+        """Nodes whose ranks wait in a spell."""
+        calm = self._draw.random() < CALM_S / (SPELL_S + CALM_S)
+        self._kept = 1.0 if calm else self._draw.uniform(*SPELL_SHARES)
+        self._left_s = self._draw.expovariate(1 / (CALM_S if calm else SPELL_S)) if chosen else math.inf
+
+    def kept(self, node: str) -> float:
+        """Share of the time for which the rank of this node has a processor now."""
+        return self._kept if node in self.nodes else 1.0
+
+    def advance(self, seconds: float) -> None:
+        """Let that much simulated time pass."""
+        self._left_s -= seconds
+        while self._left_s <= 0:
+            calm = self._kept < 1
+            self._kept = 1.0 if calm else self._draw.uniform(*SPELL_SHARES)
+            self._left_s += self._draw.expovariate(1 / (CALM_S if calm else SPELL_S))
+
+
 DRIFT_S = 60.0
 """Correlation time of the drift: after that many simulated seconds 37 % of a deviation is left."""
 
@@ -173,8 +224,15 @@ class SlowDrift:
 class Surroundings:
     """All disturbances of one trial, and its simulated clock. They outlive a session of the probe."""
 
-    def __init__(self, conditions: SimulatedConditions, routes: Routes, seed: int) -> None:
-        """Every disturbance has a stream of its own, made from the trial's `seed`."""
+    def __init__(
+        self, conditions: SimulatedConditions, routes: Routes, seed: int, nodes: Sequence[str] = ("",)
+    ) -> None:
+        """Every disturbance has a stream of its own, made from the trial's `seed`. `nodes`: whose ranks may wait."""
+        self.spells = Spells(conditions.starved, nodes, stream_seed(seed, Stream.SPELLS))
+        self.waits_known = conditions.waits_known and conditions.starved is not Starved.NOBODY
+        """Whether measurements say how long ranks waited."""
+        self.losses = np.random.default_rng(stream_seed(seed, Stream.LOSSES))
+        """Decides which packets are lost."""
         self.chance = np.random.default_rng(stream_seed(seed, Stream.NOISE))
         self.elapsed_s = 0.0
         """Simulated seconds that the rounds took until now."""
@@ -201,4 +259,5 @@ class Surroundings:
         """Let that much simulated time pass."""
         self.elapsed_s += seconds
         self._drift.advance(seconds)
+        self.spells.advance(seconds)
         self._jobs.advance(seconds)

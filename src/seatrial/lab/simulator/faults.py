@@ -1,5 +1,6 @@
 """Faults of a simulated fabric: which part carries less than it should."""
 
+import math
 import random
 from collections.abc import Sequence
 
@@ -9,19 +10,35 @@ from seatrial.fabric.parts import FEWEST_CABLES, FabricPart, FabricParts, PartKi
 from seatrial.model.errors import UsageError
 
 
+class FaultCourse(msgspec.Struct, frozen=True, kw_only=True):
+    """When a fault acts, in simulated seconds since the run began, and which share of the packets it loses."""
+
+    since_s: float = 0.0
+    period_s: float = 0.0
+    """The fault acts for the first half of each period; 0: all the time from `since_s` on."""
+    lost: float = 0.0
+    """Share of the packets on the part's way that do not arrive, 0 to 1."""
+
+    def acts(self, at_s: float) -> bool:
+        """Whether the part is at fault at this time."""
+        return at_s >= self.since_s and (not self.period_s or (at_s - self.since_s) % self.period_s < self.period_s / 2)
+
+
 class FaultSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A fault to be planted somewhere. `share` of the design rate is left, 0 to 1; `way` None: random."""
 
     kind: PartKind
     share: float
     way: Way | None = None
+    course: FaultCourse = FaultCourse()
 
 
 class SimulatedFault(msgspec.Struct, frozen=True, kw_only=True):
-    """A part that is at fault, and the share of its design rate that is left."""
+    """A part that is at fault, and the share of its design rate that is left while the fault acts."""
 
     part: FabricPart
     share: float
+    course: FaultCourse = FaultCourse()
 
     @property
     def loss(self) -> float:
@@ -43,22 +60,42 @@ NAMED = {
 """Kinds that a check can name with and without the fabric's cables and routes."""
 
 
+COURSE = {"since": "since_s", "period": "period_s", "lost": "lost"}
+"""Name of a setting in `--fault` -> the field of `FaultCourse`."""
+
+
 def parse_fault(text: str) -> FaultSpec:
-    """`link:0.5`, `node:0.8:in`, `uplink:0.5`, `spine:0.5`, `pair:0.3`. Raises UsageError that shows the text."""
-    kind, _, rest = text.partition(":")
+    """`link:0.5`, `node:0.8:in`, `pair:0.3`, `node:0.5,since=30`, `uplink:0.5,period=4`, `node:0.9,lost=0.01`.
+
+    Raises UsageError that shows the text.
+    """
+    plain, *settings = text.split(",")
+    kind, _, rest = plain.partition(":")
     number, _, way = rest.partition(":")
-    try:
-        share = float(number)
-    except ValueError:
-        share = -1.0
+    share, *values = (_number(value) for value in (number, *(one.partition("=")[2] for one in settings)))
+    names = [one.partition("=")[0] for one in settings]
     if kind not in list(PartKind) or not 0 <= share < 1 or (way and way not in list(Way)):
         raise UsageError(
             f"--fault {text!r} is not a valid fault.",
             f"Give KIND:SHARE, KIND one of {', '.join(PartKind)}, SHARE from 0 to less than 1: what is left.",
         )
+    if not set(names) <= COURSE.keys() or min(values, default=0.0) < 0:
+        raise UsageError(
+            f"--fault {text!r} has a setting that is not valid.",
+            f"Give since=SECONDS, period=SECONDS or lost=SHARE: {plain},since=30.",
+        )
     if way and kind in ("spine", "pair"):
         raise UsageError(f"--fault {text!r}: a {kind} has no direction.", f"Give {kind}:{number}.")
-    return FaultSpec(kind=PartKind(kind), share=share, way=Way(way) if way else None)
+    course = FaultCourse(**{COURSE[name]: value for name, value in zip(names, values, strict=True)})
+    return FaultSpec(kind=PartKind(kind), share=share, way=Way(way) if way else None, course=course)
+
+
+def _number(text: str) -> float:
+    """A number of 0 and more; -1 for any other text."""
+    try:
+        return max(float(text), -1.0) if math.isfinite(float(text)) else -1.0
+    except ValueError:
+        return -1.0
 
 
 def random_faults(parts: FabricParts, count: int, draw: random.Random, *, routed: bool) -> list[FaultSpec]:
@@ -93,7 +130,7 @@ def draw_faults(parts: FabricParts, specs: Sequence[FaultSpec], draw: random.Ran
                 break
         else:
             raise UsageError(f"This fabric has no {spec.kind} (left) that could be at fault.", "Choose another fault.")
-        planted[number] = SimulatedFault(part=part, share=spec.share)
+        planted[number] = SimulatedFault(part=part, share=spec.share, course=spec.course)
     return [planted[number] for number in range(len(specs))]
 
 

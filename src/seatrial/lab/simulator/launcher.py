@@ -35,6 +35,8 @@ WINDOW_SPREAD = 0.002
 """Noise per window; noise per run comes from `Surroundings`."""
 CLOCK_DIGITS = 9
 """The probe's clock counts nanoseconds."""
+RETRANSMISSION_S = 0.2
+"""A lost packet with nothing behind it is sent again after TCP's least timeout on Linux."""
 ROUND_S = 0.002
 """Between two rounds: the driver's work and the barriers."""
 HCA = "mlx5_0"
@@ -88,16 +90,23 @@ class SimulatedSession:
     def _answers(self, wanted: Round, timeout_s: float) -> tuple[list[Measurement], list[Pair]]:
         """What the pairs deliver, and those that deliver nothing in time."""
         shape = wanted.shape
-        typical = self._typical_s(wanted)
+        if self._network.advance(self._surroundings.elapsed_s):
+            self._quiet.clear()
+        kept = [tuple(map(self._surroundings.spells.kept, pair)) for pair in wanted.pairs]
+        typical = self._typical_s(wanted) / np.array([min(both) for both in kept])
         spread = LATENCY_SPREAD if shape.kernel is Kernel.PINGPONG else WINDOW_SPREAD
         times = shape.warmup + shape.iterations
         slow = np.isnan(typical) | (typical * times > timeout_s)
-        self._surroundings.advance(ROUND_S + (timeout_s if slow.any() else float(typical.max(initial=0.0)) * times))
         drawn = np.exp(spread * self._chance.standard_normal((len(wanted.pairs), times))) * typical[:, None]
+        stalls_s = self._stalls_s(wanted, times)
+        drawn += stalls_s
+        longest_s = float((typical * times + stalls_s.sum(axis=1)).max(initial=0.0))
+        self._surroundings.advance(ROUND_S + (timeout_s if slow.any() else longest_s))
         drawn = np.round(drawn, CLOCK_DIGITS)
         delivered: list[Measurement] = []
         silent: list[Pair] = []
-        for pair, late, row in zip(wanted.pairs, slow.tolist(), drawn.tolist(), strict=True):
+        waits_known = self._surroundings.waits_known
+        for pair, late, row, shares in zip(wanted.pairs, slow.tolist(), drawn.tolist(), kept, strict=True):
             if late:
                 silent.append(pair)
                 continue
@@ -112,9 +121,24 @@ class SimulatedSession:
                     warmup_times_s=tuple(row[: shape.warmup]),
                     pairs_at_once=len(wanted.pairs),
                     variant=wanted.variant,
+                    waited_s=tuple((1 - share) * sum(row[shape.warmup :]) for share in shares) if waits_known else (),
                 )
             )
         return delivered, silent
+
+    def _stalls_s(self, wanted: Round, times: int) -> Reals:
+        """Seconds that each round trip of each pair waits for a lost packet to be sent again.
+
+        Only round trips: a stream notices a lost packet by those that follow, and sends it again at once.
+        """
+        stalls: Reals = np.zeros((len(wanted.pairs), times))
+        if wanted.shape.kernel is not Kernel.PINGPONG:
+            return stalls
+        ways = (wanted.pairs, tuple((target, source) for source, target in wanted.pairs))
+        for lost in (self._network.lost(self._follow(pairs)[1]) for pairs in ways):
+            if lost.any():
+                stalls += RETRANSMISSION_S * (self._surroundings.losses.random(stalls.shape) < lost[:, None])
+        return stalls
 
     def close(self, *, kill: bool = False) -> None:
         """Nothing to end."""
@@ -176,9 +200,10 @@ class SimulatedLauncher:
 
         Nodes are the adapters of `routes` that are connected to a switch.
         """
+        conditions = conditions or SimulatedConditions()
         self.routes = routes
-        self.nodes = SimulatedNodes(routes)
-        self.surroundings = Surroundings(conditions or SimulatedConditions(), routes, seed)
+        self.nodes = SimulatedNodes(routes, one_kernel=conditions.one_kernel)
+        self.surroundings = Surroundings(conditions, routes, seed, self.nodes.names)
         self._network = Network(routes, planted)
         self._sessions: list[SimulatedSession] = []
 
@@ -222,8 +247,12 @@ class SimulatedLauncher:
 class SimulatedNodes:
     """One node an adapter, since that is what is measured; nodes are in the order of leaf and port."""
 
-    def __init__(self, routes: Routes) -> None:
-        """Adapters of one host, and switches of one name, are distinguished by what else is known of them."""
+    def __init__(self, routes: Routes, *, one_kernel: bool = False) -> None:
+        """Adapters of one host, and switches of one name, are distinguished by what else is known of them.
+
+        `one_kernel`: all nodes say that they run on the same one.
+        """
+        self._boot_id = "boot-of-all" if one_kernel else ""
         devices = routes.fabric.by_key
         self.adapter_of = _named([devices[key] for key in routes.adapters], host=True)
         """Node -> key of its adapter in the map."""
@@ -254,7 +283,7 @@ class SimulatedNodes:
             self._texts[cable] = _port_text(*cable)
         host = quote(node)
         return (
-            f"#seatrial-facts 1 {host}\n@value /proc/sys/kernel/random/boot_id|boot-of-{host}\n"
+            f"#seatrial-facts 1 {host}\n@value /proc/sys/kernel/random/boot_id|{self._boot_id or f'boot-of-{host}'}\n"
             f"{self._texts[cable]}#end {host}\n"
         )
 

@@ -35,15 +35,36 @@ class Network:
         nominal = np.repeat(np.array(rates, dtype=np.float64), 2)
         self.nominal: Reals = np.where(np.isfinite(nominal), nominal, UNKNOWN_RATE)
         """Bytes per second by hop, without faults."""
+        self._planted = tuple(planted)
+        self._acting: tuple[SimulatedFault, ...] | None = None
+        self._beside: _Streams | None = None
+        self.advance(0.0)
+
+    def advance(self, at_s: float) -> bool:
+        """Let faults begin and end at this simulated time; whether any did."""
+        acting = tuple(fault for fault in self._planted if fault.course.acts(at_s))
+        if acting == self._acting:
+            return False
+        self._acting = acting
         left = np.ones(len(self.nominal))
+        self._arriving: Reals = np.ones(len(self.nominal))
+        """Share of the packets that each hop lets through."""
         self._pairs: dict[Pair, float] = {}
-        for fault in planted:
+        for fault in acting:
             share = max(fault.share, DEAD)
             if fault.part.pair is not None:
                 self._pairs[fault.part.pair] = share
-            np.minimum.at(left, np.array(fault.part.hops, dtype=np.intp), share)
+            hops = np.array(fault.part.hops, dtype=np.intp)
+            np.minimum.at(left, hops, share)
+            np.minimum.at(self._arriving, hops, 1 - fault.course.lost)
         self._capacity: Reals = self.nominal * left
-        self._beside: _Streams | None = None
+        return True
+
+    def lost(self, paths: Sequence[Route]) -> Reals:
+        """Probability of each path to lose a packet now; empty where nothing is lost anywhere."""
+        if self._arriving.min(initial=1.0) == 1.0:
+            return np.zeros(0)
+        return np.array([1 - float(np.prod(self._arriving[list(path)])) for path in paths])
 
     def expected(self, paths: Sequence[Route]) -> Reals:
         """Bytes per second of each path alone, without faults; NaN for one without hops."""

@@ -41,11 +41,10 @@ class Changing(Cluster):
         return rounds > 28
 
 
-def test_a_link_that_drops_in_the_middle_of_the_only_pass_is_named_with_its_time(tmp_path: Path) -> None:
+def test_a_link_that_drops_in_the_middle_of_the_only_pass_is_named(tmp_path: Path) -> None:
     outcome = checked(tmp_path, ScriptedLauncher(Changing(nodes=names(8), boot_id="one")))
     (finding,) = outcome.judgement.findings
     assert (finding.kind, finding.subject, finding.verdict) == (FindingKind.SLOW_LINK, node("n3"), Verdict.SLOW)
-    assert " of the usual bandwidth since " in finding.statement
 
 
 def test_a_link_that_flaps_is_unstable(tmp_path: Path) -> None:

@@ -1,0 +1,362 @@
+"""`make ablation`: each mechanism of the judging core switched off by itself, over simulated checks.
+
+Every class of trials (`ablation_classes.py`) is checked with the full program and once more without each mechanism,
+with the same seeds, so that a difference comes from the mechanism alone. While the full program runs, each mechanism is
+watched: where it returned in every call what its replacement returns, the check without it would be the same and is not
+repeated.
+
+Columns: trials that are right (nothing missed, no wrong name), faults found, wrong names, PASS with a fault missed,
+INCONCLUSIVE, and node-seconds, each for the full program and without the mechanism, over the trials in which it acted;
+and the classes whose answers differ. Options: `--seeds N`, `--only MECHANISM` (may be repeated), `--classes TEXT`.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, suppress
+from functools import wraps
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import msgspec
+from bench.ablation_classes import TrialClass, classes, without_member
+
+from seatrial.commands.check.next_experiments import plan_retest
+from seatrial.fabric.parts import PartKind, merged
+from seatrial.lab.simulator.faults import SimulatedFault, parse_fault
+from seatrial.lab.simulator.score import Match, Truth
+from seatrial.lab.simulator.topology import parse_topology
+from seatrial.lab.simulator.trial import SimulatedFabric, TrialSettings, run_trial
+from seatrial.locate.uplinks import Uplinks
+from seatrial.model.errors import UsageError
+from seatrial.model.measurement import Round
+from seatrial.model.verdict import FindingKind, Verdict
+
+Function = Callable[..., Any]
+CHECK = "seatrial.commands.check."
+LOCATE = "seatrial.locate."
+MOST_DRAWS = 20
+"""Draws of faults that may have no room beside each other."""
+SMALLEST = 0.03
+"""A fault that takes less than this share may be named or not: it is below the practical effect."""
+
+
+class Mechanism(msgspec.Struct, frozen=True, kw_only=True):
+    """What is replaced to switch it off."""
+
+    name: str
+    place: str
+    """Module and attribute, or module, class and attribute."""
+    without: Any
+    """A function of the same arguments, or the value of a constant."""
+    acts: str = ""
+    """Place of the function whose call shows that it acted; empty: it acted if what it returns differs."""
+    state: Callable[[Any], object] | None = None
+    """What a method may change in its object: it acted if it did."""
+
+
+def owner(place: str) -> tuple[Any, str]:
+    """The module or class of a place, and the name in it."""
+    path, _, name = place.rpartition(".")
+    try:
+        return import_module(path), name
+    except ModuleNotFoundError:
+        module, _, kind = path.rpartition(".")
+        return getattr(import_module(module), kind), name
+
+
+def nothing(value: object) -> Callable[..., Any]:
+    """A function that returns this whatever it gets."""
+    return lambda *_, **__: value
+
+
+def first(*given: Any, **_: object) -> Any:  # noqa: ANN401
+    """What it gets first."""
+    return given[0]
+
+
+def anywhere(*given: Any, **named: Any) -> list[Round]:  # noqa: ANN401
+    """A retest whose controls may be on cables that other jobs use."""
+    return plan_retest(*given, **{**named, "leaf_of": None})
+
+
+def stage(name: str, place: str, acts: str, value: object = True) -> Mechanism:
+    """A stage of the check that measures, or a constant of one. `acts`: see `Mechanism`."""
+    without = nothing(value) if value is True else value
+    return Mechanism(name=name, place=CHECK + place, without=without, acts=CHECK + acts)
+
+
+def rule(name: str, place: str, without: object, room: str = CHECK) -> Mechanism:
+    """A function without effects beside its value."""
+    return Mechanism(name=name, place=room + place, without=without)
+
+
+MECHANISMS = (
+    stage("measured without contention", "run.measure_without_contention", "contention.apart"),
+    stage("stage under load", "run.measure_loaded", "loaded_rounds._Stage.again"),
+    stage("second retest of late parts", "run.retest_late", "run.retest_late"),
+    stage("last look", "run.look_once_more", "run.look_once_more"),
+    rule("pairs that distinguish slow parts", "run.next_bandwidth", nothing([])),
+    rule("pairs that distinguish late parts", "run.next_latency", nothing([])),
+    rule("further retest batches", "retests.not_seen", nothing([])),
+    stage("second retests", "retests.MORE_LOOKS", "retests._measure_again", 0),
+    rule("second retest on shared cables", "retests.seen_once", nothing([])),
+    rule("retest of pairs of a part that is good", "suspects.Suspicion.unproved", property(nothing(()))),
+    rule("attempts after the first without contention", "contention.still_crowded", nothing([])),
+    stage("under load: leaves one by one", "loaded_rounds._Stage._one_by_one", "loaded_rounds.again_rounds"),
+    stage("under load: all of one by one again", "loaded_rounds.OTHER_PARTNERS", "loaded_rounds.again_rounds", 0),
+    stage("under load: leaves after the worst six", "loaded_rounds.MOST_STEPS", "loaded_rounds._Stage._look", 1),
+    stage("under load: second time", "loaded_rounds.SECOND_LOOKS", "loaded_rounds._Stage._look", 0),
+    rule("under load: stop if streams meet inside", "loaded_rounds._Stage._meet_inside", nothing(False)),
+    rule("under load: two groups of uplinks", "loaded_scene.slower_group", nothing(())),
+    rule("under load: absent nodes of a cable", "leaf_comparison.LeafRate.may_miss_cables", nothing(False)),
+    rule("under load: scatter of leaves", "loaded_scene.lacks", lambda of, effect, **_: dict.fromkeys(of, effect)),
+    rule(
+        "under load: scatter of leaves one by one",
+        "loaded_scene.lacks_alone",
+        lambda of, _found, _offered, effect: dict.fromkeys(of, effect),
+    ),
+    rule("under load: slow ones beside each other", "loaded_scene.LoadState.doubted", property(nothing(set()))),
+    rule("under load: slow with some partners only", "leaf_comparison.LeafRatio.by_partners", nothing(False)),
+    rule("under load: cables of a slow uplink", "uplink_verdicts.cable_loads", nothing([])),
+    rule("suspects by averages", "suspects.averaged", lambda _located, _metric, known, *_: known),
+    rule("suspects of small clusters", "suspects.set_apart", first),
+    rule("suspects bad in one repetition", "suspects.once_bad", first),
+    rule("peers without those behind slow uplinks", "assessment.behind_slow_uplinks", nothing(frozenset())),
+    Mechanism(
+        name="look at the controls of a retest",
+        place=CHECK + "retest_verdicts._Proofs.look_at_controls",
+        without=nothing(None),
+        state=lambda proofs: (dict(proofs._changed), set(proofs._turned)),
+    ),
+    rule("nodes without pairs of another slow part", "retest_verdicts._beside_others", first),
+    rule("what other jobs share takes one level", "retest_verdicts._Proofs._outcome", lambda _, __, seen: seen.outcome),
+    rule("better runs below traffic", "second_look.SecondLook._one_level_below_traffic", nothing(False)),
+    rule("mixed pairs of a part", "second_look.SecondLook._mixed", nothing(False)),
+    rule("calm pairs of an unstable part", "second_look.SecondLook._mostly_calm", nothing(False)),
+    rule("runs beside their controls", "second_look.SecondLook._relative", lambda look, pair: look._counting(pair)),
+    rule("runs explained by waits", "second_look.SecondLook._unwaited", lambda _look, _pair, relative: relative),
+    rule("waits of all ranks", "second_look.SecondLook._all_waited", nothing(False)),
+    rule("unstable whatever waits", "second_look.SecondLook._whatever_beside", lambda _look, _pair, relative: relative),
+    rule("longest wait of a rank", "processor_waits.RankWaits.longest", nothing(None)),
+    rule("whole fabric below its limit", "suspects._uniformly_slow", nothing(())),
+    rule("late controls", "suspects._wavering", nothing(False)),
+    rule("most nodes unstable", "suspects._most_nodes", nothing(False)),
+    rule("single late pairs", "suspects._alone_late", nothing([])),
+    rule("uplinks by their cables", "suspects._by_cables", lambda suspects, *_: [*suspects]),
+    rule("lossy parts", "suspects.lossy_suspects", nothing([])),
+    rule("parts cleared of loss", "lossy_parts._cleared", nothing(frozenset())),
+    rule("pairs excused by loss", "suspects.excused_pairs", nothing(set())),
+    rule("only what was measured again", "judge.only_proved", lambda suspicion, _: (suspicion, [])),
+    rule("later everywhere in the last look", "survey.later_everywhere", nothing(1.0)),
+    Mechanism(
+        name="old retests forgotten after the last look",
+        place=CHECK + "survey.Survey._forget_old_retests",
+        without=nothing(None),
+        state=lambda survey: [*map(id, survey.evidence.values()), *map(len, survey.retested.values())],
+    ),
+    rule("controls below one switch first", "retests.plan_retest", anywhere),
+    rule("two populations of nodes", "dense.split", nothing(None), LOCATE),
+    rule("nodes cleared by their partners", "dense.cleared_by_partners", lambda _y, judged: judged, LOCATE),
+    rule("uplinks by averages", "dense.slow_uplinks", nothing(Uplinks(slow=(), explained=None)), LOCATE),
+    rule("distances levelled again", "dense.level_again", nothing(False), LOCATE),
+)
+
+
+def differing(mechanism: Mechanism, original: Function, without: Function, acted: set[str]) -> Function:
+    """The original, which notes if its replacement would have returned anything else, or changed nothing."""
+
+    @wraps(original)
+    def watched(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        state = mechanism.state
+        before = state(given[0]) if state else None
+        value = original(*given, **named)
+        if state and state(given[0]) != before:
+            acted.add(mechanism.name)
+        if not state and mechanism.name not in acted:
+            value = list(value) if isinstance(value, Iterator) else value
+            other = without(*given, **named)
+            other = list(other) if isinstance(value, list) else other
+            if bool(value != other):
+                acted.add(mechanism.name)
+        return value
+
+    return watched
+
+
+def called(name: str, original: Function, acted: set[str]) -> Function:
+    """The original, which notes that it was called."""
+
+    @wraps(original)
+    def watched(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        acted.add(name)
+        return original(*given, **named)
+
+    return watched
+
+
+def watch(mechanism: Mechanism, acted: set[str]) -> Any:  # noqa: ANN401
+    """The patch that watches the mechanism in the full program."""
+    where, name = owner(mechanism.acts or mechanism.place)
+    original: Any = where.__dict__[name]
+    if mechanism.acts:
+        return mock.patch.object(where, name, called(mechanism.name, original, acted))
+    if isinstance(original, property):
+        value: Any = original.fget
+        return mock.patch.object(where, name, property(differing(mechanism, value, mechanism.without.fget, acted)))
+    return mock.patch.object(where, name, differing(mechanism, original, mechanism.without, acted))
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """One check."""
+
+    named: tuple[str, ...]
+    right: bool
+    faults: int
+    found: int
+    wrong: int
+    verdict: Verdict
+    node_s: float
+    measurements: int
+
+    @property
+    def false_pass(self) -> bool:
+        """Whether it says PASS although a fault was missed."""
+        return self.verdict is Verdict.PASS and self.found < self.faults
+
+
+class Paired(msgspec.Struct, frozen=True, kw_only=True):
+    """The checks of one seed of a class: with everything, and without each mechanism that acted."""
+
+    kind: str
+    full: Answer
+    without: dict[str, Answer]
+
+
+def plant(fabric: SimulatedFabric, settings: TrialSettings, seed: int) -> list[SimulatedFault]:
+    """The faults of this seed, or of the next one by which they have room beside each other."""
+    for later in range(0, 1000 * MOST_DRAWS, 1000):
+        with suppress(UsageError):
+            return fabric.plant(settings, seed + later)
+    return fabric.plant(settings, seed)
+
+
+def answer(kind: TrialClass, seed: int) -> Answer:
+    """Check one fabric of the class."""
+    shape = parse_topology(kind.topology)
+    broken: list[str] = []
+    for _ in range(kind.lost_members):
+        shape, leaf = without_member(shape, random.Random(seed + len(broken)), broken)
+        broken.append(leaf)
+    fabric = SimulatedFabric(shape)
+    settings = TrialSettings(
+        specs=tuple(map(parse_fault, kind.faults)),
+        random_faults=kind.random_faults,
+        routed=kind.routed,
+        conditions=kind.conditions,
+    )
+    planted = plant(fabric, settings, seed)
+    for leaf in broken:
+        ways = [part for part in fabric.parts.bundles if part.kind is PartKind.UPLINK and part.place == leaf]
+        planted.append(SimulatedFault(part=next(merged(ways)), share=1.0))
+    with tempfile.TemporaryDirectory() as folder:
+        trial, _ = run_trial(fabric, settings, planted, seed=seed, archive=Path(folder), run="trial")
+    wanted = [
+        one
+        for one, fault in zip(trial.score.faults, planted, strict=True)
+        if one.match is not Match.UNSEEN and (fault.loss >= SMALLEST or fault.course.lost or fault.share == 1)
+    ]
+    found = sum(one.match is not Match.MISSED for one in wanted)
+    claims = [claim for claim in trial.score.claims if claim.kind != FindingKind.WAITS_FOR_PROCESSOR]
+    wrong = sum(claim.truth is Truth.FALSE for claim in claims)
+    return Answer(
+        named=tuple(sorted(f"{claim.kind} {claim.subject.text} {len(claim.ambiguous_with)}" for claim in claims)),
+        right=found == len(wanted) and not wrong,
+        faults=len(wanted),
+        found=found,
+        wrong=wrong,
+        verdict=trial.verdict,
+        node_s=trial.cost.node_s,
+        measurements=trial.cost.measurements,
+    )
+
+
+def paired(job: tuple[TrialClass, int, tuple[str, ...], bool]) -> Paired:
+    """All checks of one seed of a class; `repeat`: whether to check without the mechanisms, or to say which acted."""
+    kind, seed, only, repeat = job
+    acted: set[str] = set()
+    chosen = [one for one in MECHANISMS if (not only or one.name in only)]
+    with ExitStack() as stack:
+        for one in chosen:
+            stack.enter_context(watch(one, acted))
+        full = answer(kind, seed)
+    without = {}
+    for one in chosen:
+        if one.name in acted:
+            with mock.patch.object(*owner(one.place), one.without):
+                without[one.name] = answer(kind, seed) if repeat else full
+    return Paired(kind=kind.name, full=full, without=without)
+
+
+def row(name: str, pairs: Sequence[tuple[str, Answer, Answer]]) -> str:
+    """One mechanism: the full program, and without it, over the checks in which it acted."""
+    if not pairs:
+        return f"| {name} | never acted |"
+    full, without = [one for _, one, _ in pairs], [other for _, _, other in pairs]
+    columns = [
+        f"{sum(map(value, full))} → {sum(map(value, without))}"
+        for value in (
+            lambda one: one.right,
+            lambda one: one.found,
+            lambda one: one.wrong,
+            lambda one: one.false_pass,
+            lambda one: one.verdict is Verdict.INCONCLUSIVE,
+            lambda one: round(one.node_s),
+            lambda one: one.measurements,
+        )
+    ]
+    changed = [kind for kind, one, other in pairs if (one.named, one.verdict) != (other.named, other.verdict)]
+    worse = sorted({kind for kind, one, other in pairs if one.right and not other.right})
+    return f"| {name} | {len(pairs)} | {' | '.join(columns)} | {len(changed)} | {'; '.join(worse)} |"
+
+
+def main() -> int:
+    """Print the table."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--seeds", type=int, default=1)
+    options.add_argument("--first", type=int, default=1)
+    options.add_argument("--only", action="append", default=[])
+    options.add_argument("--classes", default="")
+    options.add_argument("--acted", action="store_true", help="only count the trials in which each mechanism acts")
+    options.add_argument("--full", action="store_true", help="also a line for each class, with the full program")
+    given = options.parse_args()
+    chosen = [kind for kind in classes() if given.classes in kind.name]
+    seeds = range(given.first, given.first + given.seeds)
+    jobs = [(kind, seed, tuple(given.only), not given.acted) for seed in seeds for kind in chosen]
+    results: dict[str, list[tuple[str, Answer, Answer]]] = defaultdict(list)
+    by_class: dict[str, list[tuple[str, Answer, Answer]]] = defaultdict(list)
+    with ProcessPoolExecutor(max_workers=2) as pool:
+        for number, one in enumerate(pool.map(paired, jobs)):
+            print(f"\r{number + 1} of {len(jobs)}", end="", file=sys.stderr, flush=True)
+            by_class[one.kind].append((one.kind, one.full, one.full))
+            for name, other in one.without.items():
+                results[name].append((one.kind, one.full, other))
+    columns = "trials | right | found | wrong names | false PASS | INCONCLUSIVE | node-seconds | measurements"
+    print(f"\n| mechanism | {columns} | other answers | wrong without it |\n|{'---|' * 11}")
+    for kind in chosen if given.full else ():
+        print(row(kind.name, by_class[kind.name]))
+    print(row("full program", [one for many in by_class.values() for one in many]))
+    for mechanism in MECHANISMS:
+        if not given.only or mechanism.name in given.only:
+            print(row(mechanism.name, results[mechanism.name]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

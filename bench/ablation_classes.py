@@ -1,0 +1,131 @@
+"""Classes of simulated checks for `make ablation`: fabrics, faults and disturbances of many kinds."""
+
+import random
+from collections.abc import Collection, Iterator
+
+import msgspec
+
+from seatrial.lab.simulator.disturbances import SimulatedConditions, Starved
+from seatrial.model.errors import UsageError
+from seatrial.model.fabric_map import DeviceKind, FabricMap
+from seatrial.model.settings import CHECK_BUDGET_S
+
+
+class TrialClass(msgspec.Struct, frozen=True, kw_only=True):
+    """Trials of one kind, which differ in their seeds."""
+
+    name: str
+    topology: str
+    faults: tuple[str, ...] = ()
+    random_faults: int = 0
+    routed: bool = False
+    lost_members: int = 0
+    """Leaves of which one cable to another switch is missing from the map; the check knows leaves only."""
+    conditions: SimulatedConditions = SimulatedConditions()
+    budget_s: float = CHECK_BUDGET_S
+
+
+def classes() -> Iterator[TrialClass]:
+    """All classes."""
+    for name, topology in (
+        ("4", "fat-tree:4,per-leaf=4"),
+        ("5", "fat-tree:5,per-leaf=5"),
+        ("12", "fat-tree:12"),
+        ("31, 4:1", "fat-tree:31,oversubscription=4"),
+        ("27, three levels", "fat-tree3:27"),
+        ("20, dragonfly", "dragonfly:20"),
+    ):
+        yield TrialClass(name=f"{name}, healthy", topology=topology)
+        yield TrialClass(name=f"{name}, 1 fault", topology=topology, faults=("node:0.85",))
+        for routed in (False, True) if "," in name else ():
+            known = "routes" if routed else "leaves"
+            yield TrialClass(name=f"{name}, {known}, 3 faults", topology=topology, random_faults=3, routed=routed)
+    for noise in (0.001, 0.01, 0.03, 0.1):
+        rough = SimulatedConditions(noise=noise)
+        yield TrialClass(name=f"12, noise {noise:g}, healthy", topology="fat-tree:12", conditions=rough)
+        yield TrialClass(name=f"12, noise {noise:g}", topology="fat-tree:12", faults=("node:0.8",), conditions=rough)
+    for level in ("0.98", "0.96", "0.92"):
+        yield TrialClass(name=f"12, {level} left", topology="fat-tree:12", faults=(f"node:{level}",))
+        yield TrialClass(name=f"5, {level} left, in", topology="fat-tree:5,per-leaf=5", faults=(f"node:{level}:in",))
+    for nodes, faults, ratio, jobs in ((64, 5, 1, 4), (31, 3, 4, 4), (31, 0, 4, 4)):
+        for routed in (False, True):
+            yield TrialClass(
+                name=f"{nodes}, {ratio}:1, {'routes' if routed else 'leaves'}, {faults} faults, {jobs} jobs",
+                topology=f"fat-tree:{nodes},oversubscription={ratio}",
+                random_faults=faults,
+                routed=routed,
+                conditions=SimulatedConditions(jobs=jobs),
+            )
+    yield from faulty_fabrics()
+    yield from changing_faults()
+
+
+def faulty_fabrics() -> Iterator[TrialClass]:
+    """Jobs on the nodes, slow and lossy cables, bundles with a lost member."""
+    shared = SimulatedConditions(jobs=2, shared_nodes=True)
+    yield TrialClass(name="12, jobs on its nodes", topology="fat-tree:12", faults=("node:0.7",), conditions=shared)
+    yield TrialClass(name="12, jobs on its nodes, healthy", topology="fat-tree:12", conditions=shared)
+    tree = "fat-tree:48,per-leaf=8,oversubscription=2"
+    yield TrialClass(name="48, uplink, 2 nodes", topology=tree, faults=("uplink:0.7", "node:0.8", "node:0.6:in"))
+    yield TrialClass(name="48, half of the uplinks", topology=tree, faults=("uplink:0.6",) * 3)
+    yield TrialClass(name="48, lost member", topology=tree, lost_members=1)
+    jobs_beside = SimulatedConditions(jobs=2)
+    yield TrialClass(name="48, lost member, jobs", topology=tree, lost_members=1, conditions=jobs_beside)
+    yield TrialClass(name="31, cable", topology="fat-tree:31,oversubscription=2", faults=("link:0.5",), routed=True)
+    yield TrialClass(name="12, 2 pairs", topology="fat-tree:12", faults=("pair:0.6", "pair:0.8"))
+    yield TrialClass(name="12, 5 slow", topology="fat-tree:12", faults=("node:0.8",) * 5)
+    yield TrialClass(name="20, cable lossy", topology="fat-tree:20", faults=("link:0.97,lost=0.02",), routed=True)
+    yield TrialClass(name="48, uplink since 0.3 s", topology=tree, faults=("uplink:0.5,since=0.3",))
+    yield TrialClass(name="48, uplink comes and goes", topology=tree, faults=("uplink:0.5,period=0.8",))
+
+
+def changing_faults() -> Iterator[TrialClass]:
+    """Busy machines, packets lost, faults that begin during the run or come and go."""
+    for name, faults, starved in (
+        ("healthy", (), Starved.NOBODY),
+        ("all busy", (), Starved.ALL),
+        ("one busy", (), Starved.ONE),
+        ("since 0.5 s", ("node:0.7,since=0.5",), Starved.NOBODY),
+        ("since 1 s", ("node:0.5,since=1",), Starved.NOBODY),
+        ("period 0.5 s", ("node:0.5,period=0.5",), Starved.NOBODY),
+        ("period 4 s", ("node:0.5,period=4",), Starved.NOBODY),
+        ("period 4 s, all busy", ("node:0.5,period=4",), Starved.ALL),
+    ):
+        for nodes in (6, 8):
+            one_kernel = SimulatedConditions(starved=starved, one_kernel=True, noise=0.003)
+            topology = f"fat-tree:{nodes},per-leaf=4"
+            yield TrialClass(
+                name=f"{nodes}, one kernel, {name}", topology=topology, faults=faults, conditions=one_kernel
+            )
+    for nodes, topology in ((5, "fat-tree:5,per-leaf=5"), (12, "fat-tree:12")):
+        for lost in (0.005, 0.01, 0.03):
+            yield TrialClass(name=f"{nodes}, {lost:g} lost", topology=topology, faults=(f"node:0.97,lost={lost}",))
+        for starved in (Starved.ONE, Starved.ALL):
+            for known in (True, False):
+                busy = SimulatedConditions(starved=starved, waits_known=known)
+                name = f"{nodes}, {starved.value} busy, waits {'known' if known else 'unknown'}"
+                yield TrialClass(name=name, topology=topology, conditions=busy)
+        busy = SimulatedConditions(starved=Starved.ALL)
+        yield TrialClass(name=f"{nodes}, all busy, 1 fault", topology=topology, faults=("node:0.6",), conditions=busy)
+        for since in (0.15, 0.4):
+            yield TrialClass(name=f"{nodes}, since {since} s", topology=topology, faults=(f"node:0.5,since={since}",))
+        for period in (0.2, 0.8):
+            swings = f"node:0.5,period={period}"
+            yield TrialClass(name=f"{nodes}, period {period:g} s", topology=topology, faults=(swings,))
+
+
+def without_member(fabric: FabricMap, draw: random.Random, but: Collection[str] = ()) -> tuple[FabricMap, str]:
+    """The fabric without one cable between a leaf switch and another switch, and the key of that leaf.
+
+    `but`: leaves that keep their cables. A bundle that lost a member carries less, and routes use what is left of it.
+    Raises UsageError if no leaf has a cable to lose.
+    """
+    switches = {device.key for device in fabric.devices if device.kind is DeviceKind.SWITCH}
+    ends = [{link.one.device, link.other.device} for link in fabric.links]
+    leaves = {key for both in ends if len(both & switches) == 1 for key in both & switches} - set(but)
+    trunks = [place for place, both in enumerate(ends) if both <= switches and both & leaves]
+    if not trunks:
+        raise UsageError("No leaf of this fabric has a cable to lose.", "Give a fabric with more leaves.")
+    lost = draw.choice(trunks)
+    links = tuple(link for place, link in enumerate(fabric.links) if place != lost)
+    return msgspec.structs.replace(fabric, links=links), min(ends[lost] & leaves)

@@ -1,0 +1,131 @@
+"""Simulated checks see faults that begin, come and go or lose packets, ranks that wait, and lost cables."""
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+from bench.ablation import MECHANISMS, owner
+from bench.ablation_classes import classes, without_member
+
+from seatrial.commands.check.run import CheckOutcome
+from seatrial.lab.simulator.disturbances import SPELL_SHARES, SimulatedConditions, Spells, Starved
+from seatrial.lab.simulator.faults import FaultCourse, parse_fault
+from seatrial.lab.simulator.launcher import RETRANSMISSION_S
+from seatrial.lab.simulator.topology import fat_tree, parse_topology
+from seatrial.lab.simulator.trial import FabricTrial, SimulatedFabric, TrialSettings, run_trial
+from seatrial.locate.evidence import run_value, waits_of
+from seatrial.model.errors import UsageError
+from seatrial.model.measurement import Kernel
+from seatrial.model.verdict import FindingKind
+
+
+def checked(
+    folder: Path, topology: str, *faults: str, seed: int = 1, conditions: SimulatedConditions | None = None
+) -> tuple[FabricTrial, CheckOutcome]:
+    fabric = SimulatedFabric(parse_topology(topology))
+    settings = TrialSettings(
+        specs=tuple(map(parse_fault, faults)), conditions=conditions or SimulatedConditions(noise=0.0005)
+    )
+    return run_trial(fabric, settings, fabric.plant(settings, seed), seed=seed, archive=folder)
+
+
+def test_a_fault_may_begin_late_and_come_and_go() -> None:
+    late = FaultCourse(since_s=30.0)
+    assert [late.acts(at_s) for at_s in (0.0, 29.9, 30.0, 1e6)] == [False, False, True, True]
+    swings = FaultCourse(since_s=1.0, period_s=4.0)
+    assert [swings.acts(at_s) for at_s in (0.9, 1.0, 2.9, 3.1, 4.9, 5.1)] == [False, True, True, False, False, True]
+    assert parse_fault("node:0.5:in,since=30,period=4").course == FaultCourse(since_s=30.0, period_s=4.0)
+    assert parse_fault("link:0.9,lost=0.01").course == FaultCourse(lost=0.01)
+
+
+@pytest.mark.parametrize("text", ["node:0.5,until=3", "node:0.5,since=-1", "node:0.5,period=x", "node:0.5,lost"])
+def test_a_setting_of_a_fault_that_is_not_valid_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="setting that is not valid"):
+        parse_fault(text)
+
+
+def test_a_part_is_slow_from_the_time_on_at_which_its_fault_begins(tmp_path: Path) -> None:
+    trial, outcome = checked(tmp_path, "fat-tree:6,per-leaf=6", "node:0.5:both,since=0.3")
+    (fault,) = trial.score.faults
+    own = [
+        one
+        for one in outcome.recorded.measurements
+        if fault.subject.name in one.pair and one.shape.kernel is Kernel.ONEWAY
+    ]
+    usual = max(map(run_value, own))
+    before = [run_value(one) / usual for one in own if one.at_s is not None and one.at_s < 0.29]
+    after = [run_value(one) / usual for one in own if one.at_s is not None and one.at_s > 0.32]
+    assert min(before) > 0.9
+    assert max(after) < 0.6
+
+
+def test_round_trips_over_a_lossy_part_stall_and_the_check_names_it(tmp_path: Path) -> None:
+    trial, outcome = checked(tmp_path, "fat-tree:6,per-leaf=6", "node:0.97:both,lost=0.03")
+    (fault,) = trial.score.faults
+    stalled = [one for one in outcome.recorded.measurements if max(one.times_s) > RETRANSMISSION_S]
+    assert stalled
+    assert all(fault.subject.name in one.pair and one.shape.kernel is Kernel.PINGPONG for one in stalled)
+    assert [(found.kind, found.subject) for found in outcome.judgement.findings] == [
+        (FindingKind.PACKET_LOSS, fault.subject)
+    ]
+
+
+def test_ranks_of_a_starved_node_wait_and_say_so() -> None:
+    spells = Spells(Starved.ONE, ["n1", "n2", "n3"], seed=3)
+    (starved,) = spells.nodes
+    seen = set()
+    for _ in range(3000):
+        spells.advance(0.03)
+        seen.add(spells.kept(starved))
+        assert {spells.kept(name) for name in {"n1", "n2", "n3"} - spells.nodes} == {1.0}
+    low = seen - {1.0}
+    assert SPELL_SHARES[0] <= min(low) <= max(low) <= SPELL_SHARES[1]
+    assert len(low) > 10  # each spell has a share of its own
+    assert Spells(Starved.NOBODY, ["n1"], seed=3).nodes == frozenset()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_measurements_of_starved_ranks_take_longer_and_have_their_waits(tmp_path: Path, known: bool) -> None:
+    conditions = SimulatedConditions(starved=Starved.ALL, waits_known=known, noise=0.0005)
+    _, outcome = checked(tmp_path, "fat-tree:6,per-leaf=6", conditions=conditions, seed=2)
+    rates = [one for one in outcome.recorded.measurements if one.shape.kernel is Kernel.ONEWAY]
+    usual = max(map(run_value, rates))
+    slow = [one for one in rates if run_value(one) < 0.9 * usual]
+    assert slow
+    for one in slow:
+        waited = max(waits_of(one))
+        assert waited == (pytest.approx(1 - run_value(one) / usual, abs=0.03) if known else 0.0)
+
+
+def test_nodes_of_one_kernel_are_measured_one_pair_at_a_time(tmp_path: Path) -> None:
+    _, outcome = checked(tmp_path, "fat-tree:6,per-leaf=6", conditions=SimulatedConditions(one_kernel=True))
+    assert {one.pairs_at_once for one in outcome.recorded.measurements} == {1}
+
+
+def test_a_lost_member_leaves_its_leaf_fewer_cables() -> None:
+    whole = fat_tree(24, {"per-leaf": 8, "oversubscription": 2})
+    less, leaf = without_member(whole, random.Random(1))
+    (lost,) = set(whole.links) - set(less.links)
+    assert leaf in {lost.one.device, lost.other.device}
+    again, other = without_member(less, random.Random(1), [leaf])
+    assert (len(again.links), other != leaf) == (len(whole.links) - 2, True)
+    with pytest.raises(UsageError, match="No leaf"):
+        without_member(fat_tree(4, {"per-leaf": 4}), random.Random(1))
+
+
+def test_each_mechanism_of_the_ablation_exists() -> None:
+    names = [mechanism.name for mechanism in MECHANISMS]
+    assert len(names) == len({*names})
+    for place in [place for one in MECHANISMS for place in (one.place, one.acts) if place]:
+        where, name = owner(place)
+        assert name in where.__dict__, place
+
+
+def test_each_class_of_the_ablation_can_be_built() -> None:
+    kinds = list(classes())
+    assert len({kind.name for kind in kinds}) == len(kinds)
+    for kind in kinds:
+        specs = [parse_fault(text) for text in kind.faults]
+        assert all(0 <= spec.share < 1 and math.isfinite(spec.course.since_s) for spec in specs)
+        parse_topology(kind.topology)
