@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from seatrial.benchmarks import gpu_peers
-from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.declaration import PAIR, Benchmark
 from seatrial.locate.thresholds import GATE_TOLERANCE
 from seatrial.model import units
 from seatrial.model.benchmark import Better, Breach, Metric, Output, Result
@@ -93,6 +93,17 @@ def adds_both_ways(result: Result, metric: Metric) -> bool:
     """Whether a rate of a path is the sum of what flows in its two directions."""
     test = str(result.labels.get("test", "")).lower()
     return metric.of_path and any(word in test for word in BOTH_WAYS)
+
+
+def has_limit_of_path(result: Result, metric: Metric) -> bool:
+    """Whether the rate in one direction of a path between two nodes is the limit of a number.
+
+    A rate of several ranks has it if there is one rank on each of two nodes, and no algorithm exceeds the links then.
+    """
+    if metric.most is None:
+        return metric.of_path
+    pair = result.labels.get("ranks") == PAIR and result.labels.get("nodes") == PAIR
+    return pair and metric.most(result.labels, 1.0) == 1.0
 
 
 def _of_best(benchmark: Benchmark, output: Output, bounds: Mapping[str, float]) -> list[Breach]:

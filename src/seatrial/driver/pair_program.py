@@ -18,6 +18,7 @@ from seatrial.failures.rank_deaths import Ranks, read_loss
 from seatrial.failures.start_failure import explain
 from seatrial.files.inputs import read_beginning, read_end
 from seatrial.launch.contract import Launcher, Session, StartsPrograms
+from seatrial.limits.collectives import is_rooted
 from seatrial.model.benchmark import Better
 from seatrial.model.benchmark_run import BenchmarkRequest, StepResult
 from seatrial.model.errors import LaunchError, ProbeLost, SeatrialError, UsageError
@@ -74,6 +75,15 @@ def _refuse_figure(benchmark: Benchmark, what: str) -> None:
         raise UsageError(
             f"{what}: its main figure {main.name} is not a rate of data ({main.unit or 'no unit'}).",
             "--pair-program compares bandwidths: choose a program that prints one, such as osu_bw.",
+        )
+
+
+def _refuse_one_way(test: str) -> None:
+    """Raises UsageError for a collective with a root: one direction of a pair would never be measured."""
+    if is_rooted(test):
+        raise UsageError(
+            f"{test} moves data from or to one rank: with two ranks it uses one direction of a link.",
+            "Use sendrecv_perf, which uses both.",
         )
 
 
@@ -210,11 +220,12 @@ class PairStarts:
         result = benchmark.main_result(output)
         if result is None or result.value <= 0:
             raise BadOutput(f"its output has no {benchmark.main_metric}")
+        _refuse_one_way(str(result.labels.get("test", "")))
         summed = gates.adds_both_ways(result, benchmark.main)
         figure = PairFigure(
             benchmark=benchmark.name,
             metric=result.metric,
-            of_path=benchmark.main.of_path,
+            of_path=gates.has_limit_of_path(result, benchmark.main),
             both_ways=summed or benchmark.main.both_ways,
         )
         return figure, result.value / 2 if summed else result.value
