@@ -30,7 +30,6 @@ from seatrial.commands.facts.view import FactsFields
 from seatrial.commands.history.view import HistoriesFields
 from seatrial.commands.import_values.view import ImportedFields
 from seatrial.commands.jobs.view import JobsFields
-from seatrial.commands.judge.fleet.view import FleetFields
 from seatrial.commands.judge.pairs.view import LocatedFields
 from seatrial.commands.judge.series_view import ChangesFields
 from seatrial.commands.limits.view import LimitsFields
@@ -60,6 +59,7 @@ from seatrial.lab.trial.trial import LabTrialFields
 from seatrial.model import formats
 from seatrial.render.benchmark_output import OutputFields
 from seatrial.render.envelope import ERROR, Envelope
+from seatrial.render.fleet.view import FleetFields
 from seatrial.render.json import MetricName, SubjectText
 
 Schema = dict[str, Any]
