@@ -37,6 +37,7 @@ from seatrial.commands.link.curve.rails.view import RailsFields
 from seatrial.commands.link.curve.view import CurveFields
 from seatrial.commands.link.saturate.view import SaturationFields
 from seatrial.commands.link.transports.view import TransportsByRailFields, TransportsFields
+from seatrial.commands.nodes.program_view import NodeProgramFields
 from seatrial.commands.nodes.view import NodesFields
 from seatrial.commands.placement.side_by_side import SideBySide
 from seatrial.commands.placement.view import PlacementFields
@@ -91,7 +92,7 @@ KINDS: Mapping[str, Any] = {
     "lab trial": LabTrialFields,
     "limits": LimitsFields,
     "locate": LocatedFields,
-    "nodes": NodesFields,
+    "nodes": NodesFields | NodeProgramFields,
     "parse": OutputFields,
     "placement": PlacementFields | CheckFields,
     "placements": SideBySide,

@@ -10,7 +10,7 @@ from seatrial.archive.writer import RunWriter
 from seatrial.benchmarks import gates
 from seatrial.benchmarks.declaration import PAIR, Benchmark
 from seatrial.driver.measurer import Measurer
-from seatrial.driver.site_program import ProgramStarts, site_program, starting
+from seatrial.driver.site_program import ProgramLaunches, site_program, starting
 from seatrial.failures.rank_deaths import Ranks, read_loss
 from seatrial.judgement.program_output import BadOutput, declared_by, read_start
 from seatrial.launch.contract import Launcher, Session
@@ -35,7 +35,7 @@ SLOWEST_START = 20.0
 
 
 def pair_program(text: str) -> SiteProgram:
-    """The program of --pair-program. Raises UsageError as `site_program`, and for a figure that is no rate of data."""
+    """The program of --pair-program. Raises UsageError as `site_program`, and for any figure but a rate of data."""
     program = site_program(text, OPTION, nodes=PAIR)
     if (declared := declared_by(program)) is not None:
         _refuse_figure(declared, program.declared)
@@ -65,10 +65,10 @@ class PairStarts:
     """All starts of one check's program, with the figure of each pair."""
 
     def __init__(self, program: SiteProgram, launcher: Launcher, writer: RunWriter) -> None:
-        """Raises UsageError as `starting` does, SeatrialError as `ProgramStarts`."""
+        """Raises UsageError as `starting` does, SeatrialError as `ProgramLaunches`."""
         self.figure: PairFigure | None = None
         """What the first valid output showed."""
-        self._starts = ProgramStarts(program, starting(launcher, OPTION), writer)
+        self._starts = ProgramLaunches(program, starting(launcher, OPTION), writer)
         self._moment: tuple[object, ...] = ()
         """Phase, repetition and variant of the latest round."""
         self._other_way: dict[Pair, float] = {}

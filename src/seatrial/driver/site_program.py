@@ -52,7 +52,7 @@ def starting(launcher: Launcher, option: str) -> StartsPrograms:
     return launcher
 
 
-class ProgramStarts:
+class ProgramLaunches:
     """All starts of one run's program: each is archived with what it printed."""
 
     def __init__(self, program: SiteProgram, launcher: StartsPrograms, writer: RunWriter) -> None:

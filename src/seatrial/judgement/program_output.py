@@ -1,4 +1,4 @@
-"""What one start of a program of the site shows: its output read through a declaration, with all gates; or no output."""
+"""What one start of a program of the site shows: its output, read through a declaration, with all gates."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -48,11 +48,16 @@ def read_start(
         if step.returncode == 0:
             raise
         read = None
-    if read is not None and (step.returncode == 0 or read.output.breaches):
+    if read is not None and (step.returncode == 0 or _says_why(read)):
         return read
     failure = explain(f"{step.errors}\n{step.output}", nodes)
     code = f"signal {-step.returncode}" if step.returncode < 0 else f"exit code {step.returncode}"
     raise BadOutput(f"{code}, without a message" if failure.silent else failure.meaning.rstrip("."))
+
+
+def _says_why(read: StartOutput) -> bool:
+    """Whether the output itself shows a fault, with which a program ends with an error."""
+    return any(breach.kind in read.benchmark.gates for breach in read.output.breaches)
 
 
 def _read(program: SiteProgram, step: StepResult, facts: Mapping[str, NodeFacts]) -> StartOutput:

@@ -248,6 +248,10 @@ class NodesSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
 
     site: SiteSettings
     trials: tuple[Trial, ...] = tuple(Trial)
+    program: SiteProgram | None = None
+    """Started on each node in place of the trials."""
+    length_s: float = 0.0
+    """How long the program is repeated; 0: as often as `repetitions` says."""
     repetitions: int = NODES_REPETITIONS
     storage: Path | None = None
     """The folder in which storage is tried; None: the archive."""
