@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -38,11 +38,12 @@ class NodeProgramFields(msgspec.Struct, frozen=True, kw_only=True):
 def program_report(run: RunInfo, result: ProgramResult, facts: Mapping[str, NodeFacts]) -> Report:
     """The whole report: what nodes and their GPUs show beside each other is that of `seatrial judge`."""
     fleet = strata_report(result.fleet, result.tables) if result.fleet else None
-    judged = fleet.cases if fleet else ()
-    named = {case.name.partition(":")[2].partition(" ")[0] for case in judged}
+    judged = _of_nodes(fleet.cases if fleet else ())
     measured = {start.node for start in result.starts if not start.failure}
     failed = {start.node: start.failure for start in result.starts if start.node not in measured}
-    others = [Case(name=f"node:{name}", verdict=_alone(result)) for name in sorted(measured - named)]
+    others = [
+        Case(name=f"node:{name}", verdict=_alone(result)) for name in sorted(measured) if f"node:{name}" not in judged
+    ]
     not_run = [Case(name=f"node:{name}", verdict=Verdict.NOT_RUN, reason=why) for name, why in failed.items()]
     return Report(
         word=result.word,
@@ -57,8 +58,19 @@ def program_report(run: RunInfo, result: ProgramResult, facts: Mapping[str, Node
         about=run_line(run),
         findings=result.findings,
         facts=facts,
-        cases=(*judged, *others, *not_run),
+        cases=(*judged.values(), *others, *not_run),
     )
+
+
+def _of_nodes(cases: Iterable[Case]) -> dict[str, Case]:
+    """The gravest case of each node, in place of those of its GPUs: what reads cases counts nodes by them."""
+    gravest: dict[str, Case] = {}
+    for case in cases:
+        node, _, part = case.name.partition(" ")
+        if node not in gravest or gravest[node].verdict.gravity < case.verdict.gravity:
+            reason = f"{part}: {case.reason}" if part and case.reason else case.reason
+            gravest[node] = msgspec.structs.replace(case, name=node, reason=reason)
+    return gravest
 
 
 def _alone(result: ProgramResult) -> Verdict:

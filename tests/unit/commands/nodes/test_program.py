@@ -57,6 +57,10 @@ def test_one_gpu_of_96_that_is_low_in_every_start_is_named(tmp_path: Path) -> No
     report = program_report(outcome.recorded.info, outcome.result, outcome.recorded.facts)
     assert report.headline == "SLOW  n4: GPU 1 30 % below its peers in gpu-burn"
     assert report.exit_code is ExitCode.FINDINGS
+    cases = {case.name: (case.verdict, case.reason) for case in report.cases}
+    assert len(cases) == len(TWELVE)
+    assert cases["node:n4"] == (Verdict.SLOW, "GPU 1: 30 %")
+    assert {verdict for name, (verdict, _) in cases.items() if name != "node:n4"} == {Verdict.PASS}
 
 
 def test_healthy_gpus_pass_and_the_report_says_what_would_have_been_named(tmp_path: Path) -> None:
