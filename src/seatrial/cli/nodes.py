@@ -27,11 +27,12 @@ LEAST_SOAK_S = 6.0
 
 
 class NodesMode(enum.StrEnum):
-    """How nodes are tried; the value is how messages name it. A program may be repeated --for some time, too."""
+    """How nodes are tried; the value is how messages name it."""
 
     ONCE = "single trials"
     SOAK = "--for"
     PROGRAM = "--program"
+    PROGRAM_FOR_LONG = "--program and --for"
 
 
 def trials_of(text: str, what: str) -> tuple[Trial, ...]:
@@ -60,13 +61,13 @@ def soak_time(text: str, what: str) -> float:
     default="",
     help="Repeat the trials and measure the links for this long, and name what fails or becomes slower: 60m.",
     metavar="TIME",
-    modes=(NodesMode.SOAK, NodesMode.PROGRAM),
+    modes=(NodesMode.SOAK, NodesMode.PROGRAM_FOR_LONG),
 )
 @option(
     "--program",
     help="Start this program on each node in place of the trials: 'nvbandwidth -t 0', or a FILE.toml.",
     metavar="PROGRAM",
-    modes=(NodesMode.PROGRAM,),
+    modes=(NodesMode.PROGRAM, NodesMode.PROGRAM_FOR_LONG),
 )
 @option(
     "--trials",
@@ -99,7 +100,7 @@ def nodes(
     **given: Any,
 ) -> int:
     """Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes; or --for some time."""
-    refuse_options_of_other_modes(NodesMode.PROGRAM if program else NodesMode.SOAK if soak_s else NodesMode.ONCE)
+    refuse_options_of_other_modes(_mode(program, soak_s))
     processors = max(len(os.sched_getaffinity(0)), 1)
     site = replace(site, nodes=() if site.replay else names, ranks=processors)
     if program:
@@ -115,6 +116,12 @@ def nodes(
         outcome = nodes_run.run_nodes(settings, progress)
     report = nodes_view.nodes_report(outcome.recorded.info, outcome.result, outcome.recorded.facts)
     return output.show(report, outcome.folder)
+
+
+def _mode(program: str, soak_s: float) -> NodesMode:
+    if program:
+        return NodesMode.PROGRAM_FOR_LONG if soak_s else NodesMode.PROGRAM
+    return NodesMode.SOAK if soak_s else NodesMode.ONCE
 
 
 def _by_program(settings: NodesSettings, output: OutputForms) -> int:
