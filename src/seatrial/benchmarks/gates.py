@@ -110,15 +110,15 @@ def _of_best(benchmark: Benchmark, output: Output, bounds: Mapping[str, float]) 
     """Metrics whose best value is far below their limit; of a benchmark of several parts the main one counts."""
     found = []
     for metric in benchmark.metrics:
-        main = [
-            result
+        shares = [
+            (result.value / most, result)
             for result in output.results
             if result.metric == metric.name and benchmark.main_labels.items() <= result.labels.items()
+            if (most := bound(result, metric, bounds))
         ]
-        if metric.name not in bounds or not metric.least_share or not main:
+        if not metric.least_share or not shares:
             continue
-        best = max(main, key=lambda result: result.value)
-        part = best.value / (bound(best, metric, bounds) or best.value)
+        part, best = max(shares, key=lambda share_of: share_of[0])
         if 0 < part < metric.least_share:
             least = units.share(metric.least_share)
             reason = f"{metric.name} is at best {units.share(part)} of its limit, below {least}"

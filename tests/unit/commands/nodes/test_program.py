@@ -19,7 +19,7 @@ from seatrial.model.settings import NODES_REPETITIONS, NodesSettings, SiteSettin
 from seatrial.model.subject import node
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import Cluster, names
-from tests.support.gpu_outputs import diagnostic, gpu_burn, nccl, nvbandwidth
+from tests.support.gpu_outputs import cuda_bandwidth, diagnostic, gpu_burn, nccl, nvbandwidth
 from tests.support.launchers import use_launcher
 from tests.support.node_programs import NO_DEVICE, NodeProgramLauncher, prints
 from tests.support.scripted import ScriptedLauncher
@@ -122,10 +122,11 @@ def test_a_diagnostic_that_fails_takes_its_node_out_although_it_ends_with_an_err
     assert outcome.result.complete
 
 
-def test_a_rate_above_the_link_of_a_gpu_is_invalid_and_below_it_is_judged(tmp_path: Path) -> None:
-    outcome, _ = tried(tmp_path, lambda *_: prints(nvbandwidth()), names(4), program=node_program("nvbandwidth"))
-
-    def kinds(generation: int) -> set[FindingKind]:
+def test_rates_above_the_link_of_a_gpu_and_far_below_it_are_found_though_all_nodes_are_alike(tmp_path: Path) -> None:
+    def kinds(generation: int, text: str) -> set[FindingKind]:
+        outcome, _ = tried(
+            tmp_path / f"{text[:2]}{generation}", lambda *_: prints(text), names(4), program=node_program("nvbandwidth")
+        )
         gpus = tuple(
             Gpu(address=f"0000:{place:02x}:00.0", link_generation_max=generation, link_width_max=16)
             for place in range(4)
@@ -135,7 +136,10 @@ def test_a_rate_above_the_link_of_a_gpu_is_invalid_and_below_it_is_judged(tmp_pa
         judged = judge_program(msgspec.structs.replace(recorded, facts=facts, facts_after=facts))
         return {finding.kind for finding in judged.findings}
 
-    assert (kinds(4), kinds(5)) == ({FindingKind.ABOVE_LIMIT}, set())
+    assert kinds(4, nvbandwidth()) == {FindingKind.ABOVE_LIMIT}
+    assert kinds(5, nvbandwidth()) == set()
+    assert kinds(4, cuda_bandwidth()) == set()
+    assert kinds(5, cuda_bandwidth()) == {FindingKind.FAR_BELOW_LIMIT}
 
 
 def test_a_start_that_hangs_is_ended_and_the_others_are_judged(tmp_path: Path) -> None:
