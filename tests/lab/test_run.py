@@ -8,6 +8,7 @@ import pytest
 from seatrial.lab.cluster.host_argv import as_user
 from seatrial.lab.cluster.plan import LabPlan
 from seatrial.process.process import run
+from tests.support.gpu_outputs import gpu_burn
 from tests.support.json_objects import parsed
 
 pytestmark = pytest.mark.lab
@@ -52,3 +53,24 @@ def test_it_runs_on_both_nodes(lab4: LabPlan, tmp_path: Path, text: str, code: i
     assert "rank 0 of 2" in logs
     if not code:
         assert "on n2 took" in logs
+
+
+def test_a_program_on_each_node_is_judged_gpu_by_gpu(lab4: LabPlan, tmp_path: Path) -> None:
+    """On n3 GPU 1 does 70 % of its work in every start; on n2 the program finds no GPU."""
+    for number, name in enumerate(lab4.node_names):
+        text = gpu_burn(0.7 if name == "n3" else 1.0, gpus=8).replace("17000", str(17000 + number))
+        (tmp_path / f"{name}.out").write_text(text)
+    (tmp_path / "n2.out").unlink()
+    script = tmp_path / "burn.sh"
+    script.write_text(
+        'cat "$(dirname "$0")/$(hostname).out" || { echo no CUDA-capable device is detected >&2; exit 3; }'
+    )
+    asked = ["nodes", "--program", f"sh {script}", "--archive", str(tmp_path / "archive"), "--json"]
+    done = run(as_user(lab4, [sys.executable, "-m", "seatrial", *asked]), timeout_s=150)
+    report = parsed(done.stdout)
+    assert done.returncode == 1, done.stderr
+    assert report["headline"].startswith("SLOW  n3: GPU 1 30 % below its peers in gpu-burn")
+    assert report["reason"].startswith("n2 not measured: ")
+    assert "no CUDA-capable device is detected" in report["reason"]
+    assert {start["node"] for start in report["starts"] if start["failure"]} == {"n2"}
+    assert [part["subject"] for part in report["fleet"]["named"]] == ["n3 GPU 1"]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from seatrial.launch.contract import ProgramCommand
+from seatrial.limits.collectives import bus_factor
 from seatrial.locate.evidence import run_value
 from seatrial.model.measurement import Phase, Round
 from seatrial.pairs.survey import PROGRAM
@@ -24,17 +25,22 @@ def osu_bw(bytes_per_s: float) -> str:
     return f"# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n4194304 {bytes_per_s / 1e6:.4f}\n"
 
 
-def sendrecv_perf(bytes_per_s: float) -> str:
-    """The output of sendrecv_perf for one size, with more digits than it prints: links of a lab are slow."""
+def nccl_test(bytes_per_s: float, collective: str = "sendrecv", ranks_per_node: int = 1) -> str:
+    """The output of nccl-tests for one size on two nodes: more digits than it prints, since links of a lab are slow."""
+    ranks = [(rank, f"n{1 + rank // ranks_per_node}", rank % ranks_per_node) for rank in range(2 * ranks_per_node)]
+    places = [f"#  Rank {rank:2} Group  0 Pid {7 + rank} on {host} device {gpu}\n" for rank, host, gpu in ranks]
+    algorithm = bytes_per_s / (bus_factor(collective, len(ranks)) or 1.0)
+    figures = f"{4194304 / algorithm * 1e6:.1f} {algorithm / 1e9:.6f} {bytes_per_s / 1e9:.6f}"
     rate = f"{bytes_per_s / 1e9:.6f}"
-    figures = f"{4194304 / bytes_per_s * 1e6:.1f} {rate} {rate}"
     return (
-        "# Collective test starting: sendrecv_perf\n"
+        f"# Collective test starting: {collective}_perf\n"
         "# nThread 1 nGpus 1 minBytes 4194304 maxBytes 4194304 step: 1048576(bytes) warmup iters: 1 iters: 5\n"
+        "# Using devices\n"
+        f"{''.join(places)}"
         "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
         f"     4194304       1048576     float    none      -1   {figures}      0   {figures}    N/A\n"
         f"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {rate}\n#\n"
-        "# Collective test concluded: sendrecv_perf\n"
+        f"# Collective test concluded: {collective}_perf\n"
     )
 
 

@@ -33,7 +33,7 @@ int main(int count, char **words)
 {
     const char *slash = strrchr(words[0], '/'), *fails = getenv("SEATRIAL_STAND_IN_FAILS");
     int both = strcmp(slash ? slash + 1 : words[0], "osu_bw") != 0, rank, ranks;
-    char host[256] = "";
+    char host[256] = "", hosts[2][256];
     (void)count;
     gethostname(host, sizeof host - 1);
     if (fails && !strcmp(fails, host)) {
@@ -48,6 +48,7 @@ int main(int count, char **words)
         MPI_Abort(MPI_COMM_WORLD, 2);
     for (int turn = 0; turn < WARMUP; turn++)
         exchange(rank, both, out, in);
+    MPI_Gather(host, sizeof host, MPI_CHAR, hosts, sizeof host, MPI_CHAR, 0, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
     double began = MPI_Wtime();
     for (int turn = 0; turn < ITERATIONS; turn++)
@@ -58,6 +59,8 @@ int main(int count, char **words)
     if (rank == 0 && both) {
         printf("# Collective test starting: sendrecv_perf\n");
         printf("# nThread 1 nGpus 1 minBytes %d maxBytes %d step: 1048576(bytes) warmup iters: 2 iters: 12\n", BYTES, BYTES);
+        for (int place = 0; place < 2; place++)
+            printf("#  Rank %2d Group  0 Pid %d on %s device 0\n", place, getpid(), hosts[place]);
         printf("#       size         count      type   redop    root     time   algbw   busbw #wrong\n");
         printf("%12d  %12d     float    none      -1  %.1f  %.6f  %.6f      0  %.1f  %.6f  %.6f    N/A\n", BYTES, BYTES / 4,
                1e6 * BYTES / rate, rate / 1e9, rate / 1e9, 1e6 * BYTES / rate, rate / 1e9, rate / 1e9);

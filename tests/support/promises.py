@@ -13,8 +13,8 @@ ELSEWHERE = ("--hosts", "run hpcc", "doctor --from")
 """test_hosts.py runs what needs an sshd, tests/applications what needs a benchmark's package, and the tests of doctor
 what needs a job that failed."""
 ON_A_CLUSTER = re.compile(
-    r"seatrial (doctor|check(?! --launcher local)|requalify|qualify|limits|facts --scrub|runs collect|link|nodes --for"
-    r"|placement)\b| n\[| --from cluster"
+    r"seatrial (doctor|check(?! --launcher local)|requalify|qualify|limits|facts --scrub|runs collect|link|placement"
+    r"|nodes --(for|program))\b| n\[| --from cluster"
 )
 """What measures or reads nodes, and what reads their recording."""
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -61,6 +61,7 @@ AS_TESTED = {
     "seatrial nodes n": "seatrial nodes --repetitions 1 --trials memory,noise n",
     "seatrial nodes --l": "seatrial nodes --repetitions 1 --trials noise --l",
     "'osu_bw -m 4194304:4194304'": rf'"{OSU_BW}"',
+    "'gpu_burn 60'": rf'"{OSU_BW}"',
     "link n1 n2 --budget 10s": "link n1 n2 --budget 11s --per-octave 1",
     "link n1 n2 --ranks-per-node auto --budget 10s": "link n1 n2 --ranks-per-node auto --budget 5s",
 }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from seatrial.benchmarks import gpu_peers
-from seatrial.benchmarks.declaration import Benchmark
+from seatrial.benchmarks.declaration import PAIR, Benchmark
 from seatrial.locate.thresholds import GATE_TOLERANCE
 from seatrial.model import units
 from seatrial.model.benchmark import Better, Breach, Metric, Output, Result
@@ -95,19 +95,30 @@ def adds_both_ways(result: Result, metric: Metric) -> bool:
     return metric.of_path and any(word in test for word in BOTH_WAYS)
 
 
+def has_limit_of_path(result: Result, metric: Metric) -> bool:
+    """Whether the rate in one direction of a path between two nodes is the limit of a number.
+
+    A rate of several ranks has it if there is one rank on each of two nodes, and no algorithm exceeds the links then.
+    """
+    if metric.most is None:
+        return metric.of_path
+    pair = result.labels.get("ranks") == PAIR and result.labels.get("nodes") == PAIR
+    return pair and metric.most(result.labels, 1.0) == 1.0
+
+
 def _of_best(benchmark: Benchmark, output: Output, bounds: Mapping[str, float]) -> list[Breach]:
     """Metrics whose best value is far below their limit; of a benchmark of several parts the main one counts."""
     found = []
     for metric in benchmark.metrics:
-        main = [
-            result
+        shares = [
+            (result.value / most, result)
             for result in output.results
             if result.metric == metric.name and benchmark.main_labels.items() <= result.labels.items()
+            if (most := bound(result, metric, bounds))
         ]
-        if metric.name not in bounds or not metric.least_share or not main:
+        if not metric.least_share or not shares:
             continue
-        best = max(main, key=lambda result: result.value)
-        part = best.value / (bound(best, metric, bounds) or best.value)
+        part, best = max(shares, key=lambda share_of: share_of[0])
         if 0 < part < metric.least_share:
             least = units.share(metric.least_share)
             reason = f"{metric.name} is at best {units.share(part)} of its limit, below {least}"

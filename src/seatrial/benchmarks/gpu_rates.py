@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import Better, Label, Metric
+from seatrial.model.benchmark import LEAST_OF_HOST, Better, Label, Metric
 from seatrial.model.number_text import is_number, number_of
 
 HOST, PEER, LOCAL = "host_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s", "local_bandwidth_bytes_per_s"
@@ -32,6 +32,7 @@ HOST_RATE = Metric(
     better=Better.MORE,
     meaning="between the host's memory and a GPU; GB is 10⁹",
     most=most_of_link,
+    least_share=LEAST_OF_HOST,
 )
 PEER_RATE = Metric(
     name=PEER,

@@ -30,7 +30,6 @@ from seatrial.commands.facts.view import FactsFields
 from seatrial.commands.history.view import HistoriesFields
 from seatrial.commands.import_values.view import ImportedFields
 from seatrial.commands.jobs.view import JobsFields
-from seatrial.commands.judge.fleet.view import FleetFields
 from seatrial.commands.judge.pairs.view import LocatedFields
 from seatrial.commands.judge.series_view import ChangesFields
 from seatrial.commands.limits.view import LimitsFields
@@ -38,6 +37,7 @@ from seatrial.commands.link.curve.rails.view import RailsFields
 from seatrial.commands.link.curve.view import CurveFields
 from seatrial.commands.link.saturate.view import SaturationFields
 from seatrial.commands.link.transports.view import TransportsByRailFields, TransportsFields
+from seatrial.commands.nodes.program_view import NodeProgramFields
 from seatrial.commands.nodes.view import NodesFields
 from seatrial.commands.placement.side_by_side import SideBySide
 from seatrial.commands.placement.view import PlacementFields
@@ -60,6 +60,7 @@ from seatrial.lab.trial.trial import LabTrialFields
 from seatrial.model import formats
 from seatrial.render.benchmark_output import OutputFields
 from seatrial.render.envelope import ERROR, Envelope
+from seatrial.render.fleet.view import FleetFields
 from seatrial.render.json import MetricName, SubjectText
 
 Schema = dict[str, Any]
@@ -91,7 +92,7 @@ KINDS: Mapping[str, Any] = {
     "lab trial": LabTrialFields,
     "limits": LimitsFields,
     "locate": LocatedFields,
-    "nodes": NodesFields,
+    "nodes": NodesFields | NodeProgramFields,
     "parse": OutputFields,
     "placement": PlacementFields | CheckFields,
     "placements": SideBySide,

@@ -24,9 +24,9 @@ from seatrial.cli.options import (
 )
 from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Option, Text, Word, argument, option, refuse_options_of_other_modes
+from seatrial.commands.judge import fleet as fleet_run
 from seatrial.commands.judge import recognition, single_file
 from seatrial.commands.judge import sources as judge_sources
-from seatrial.commands.judge.fleet import run as fleet_run
 from seatrial.commands.judge.kinds import WORDS, JudgeOptions, Kind
 from seatrial.commands.judge.pairs import run as pairs_run
 from seatrial.commands.scale import comparison as scale_comparison

@@ -13,6 +13,7 @@ from seatrial.cli.outcome import OutputForms, output_options
 from seatrial.cli.parameters import Text, option, refuse_options_of_other_modes
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SiteCommand, known_baseline, site_options
+from seatrial.commands.nodes import program_run, program_view
 from seatrial.commands.nodes import run as nodes_run
 from seatrial.commands.nodes import view as nodes_view
 from seatrial.commands.soak import run as soak_run
@@ -30,6 +31,8 @@ class NodesMode(enum.StrEnum):
 
     ONCE = "single trials"
     SOAK = "--for"
+    PROGRAM = "--program"
+    PROGRAM_FOR_LONG = "--program and --for"
 
 
 def trials_of(text: str, what: str) -> tuple[Trial, ...]:
@@ -58,7 +61,13 @@ def soak_time(text: str, what: str) -> float:
     default="",
     help="Repeat the trials and measure the links for this long, and name what fails or becomes slower: 60m.",
     metavar="TIME",
-    modes=(NodesMode.SOAK,),
+    modes=(NodesMode.SOAK, NodesMode.PROGRAM_FOR_LONG),
+)
+@option(
+    "--program",
+    help="Start this program on each node in place of the trials: 'nvbandwidth -t 0', or a FILE.toml.",
+    metavar="PROGRAM",
+    modes=(NodesMode.PROGRAM, NodesMode.PROGRAM_FOR_LONG),
 )
 @option(
     "--trials",
@@ -66,32 +75,39 @@ def soak_time(text: str, what: str) -> float:
     default="",
     help=f"What to try, separated by commas: {','.join(Trial)}.  [default: all; with --for all but storage]",
     metavar="LIST",
+    modes=(NodesMode.ONCE, NodesMode.SOAK),
 )
 @storage_option(modes=(NodesMode.ONCE,))
 @option(
     "--repetitions",
     type=click.IntRange(min=1),
     default=NODES_REPETITIONS,
-    help="How often each trial is carried out.",
+    help="How often each trial is carried out, or the program is started.",
     metavar="N",
-    modes=(NodesMode.ONCE,),
+    modes=(NodesMode.ONCE, NodesMode.PROGRAM),
 )
 @baseline_option(modes=(NodesMode.ONCE,))
 @output_options("html", "markdown", "junit")
-@site_options(without=("seed",), modes={"budget": (NodesMode.ONCE,), "replay": (NodesMode.ONCE,)})
+@site_options(without=("seed",), modes={"budget": (NodesMode.ONCE, NodesMode.PROGRAM), "replay": (NodesMode.ONCE,)})
 def nodes(
     site: SiteSettings,
     names: tuple[str, ...],
     soak_s: float,
+    program: str,
     trials: tuple[Trial, ...],
     baseline: str,
     output: OutputForms,
     **given: Any,
 ) -> int:
     """Try memory, arithmetic, noise, scheduler and storage of each node, and compare the nodes; or --for some time."""
-    refuse_options_of_other_modes(NodesMode.SOAK if soak_s else NodesMode.ONCE)
+    refuse_options_of_other_modes(_mode(program, soak_s))
     processors = max(len(os.sched_getaffinity(0)), 1)
     site = replace(site, nodes=() if site.replay else names, ranks=processors)
+    if program:
+        site = replace(site, budget_s=soak_s or site.budget_s)
+        return _by_program(
+            NodesSettings(site=site, program=program_run.node_program(program), length_s=soak_s, **given), output
+        )
     if soak_s:
         return _soaked(replace(site, budget_s=soak_s), trials or SOAK_TRIALS, output)
     known = known_baseline(site, baseline, RunKind.NODES)
@@ -99,6 +115,19 @@ def nodes(
     with progress_on(sys.stderr) as progress:
         outcome = nodes_run.run_nodes(settings, progress)
     report = nodes_view.nodes_report(outcome.recorded.info, outcome.result, outcome.recorded.facts)
+    return output.show(report, outcome.folder)
+
+
+def _mode(program: str, soak_s: float) -> NodesMode:
+    if program:
+        return NodesMode.PROGRAM_FOR_LONG if soak_s else NodesMode.PROGRAM
+    return NodesMode.SOAK if soak_s else NodesMode.ONCE
+
+
+def _by_program(settings: NodesSettings, output: OutputForms) -> int:
+    with progress_on(sys.stderr) as progress:
+        outcome = program_run.run_program(settings, progress)
+    report = program_view.program_report(outcome.recorded.info, outcome.result, outcome.recorded.facts)
     return output.show(report, outcome.folder)
 
 

@@ -23,6 +23,7 @@ from seatrial.commands.link.saturate import view as saturate_view
 from seatrial.commands.link.transports import run as transports_run
 from seatrial.commands.link.transports import view as transports_view
 from seatrial.commands.nodes import judge as nodes_judge
+from seatrial.commands.nodes import program_judge, program_view
 from seatrial.commands.nodes import view as nodes_view
 from seatrial.commands.placement import judge as placement_judge
 from seatrial.commands.placement import view as placement_view
@@ -70,7 +71,10 @@ def report_of(folder: Path) -> "Report":
         case RunKind.SATURATE:
             made = saturate_view.saturation_report(info, saturate_judge.judge_saturation(recorded))
         case RunKind.NODES:
-            made = nodes_view.nodes_report(info, nodes_judge.judge_nodes(recorded), recorded.facts)
+            if info.program is not None:
+                made = program_view.program_report(info, program_judge.judge_program(recorded), recorded.facts)
+            else:
+                made = nodes_view.nodes_report(info, nodes_judge.judge_nodes(recorded), recorded.facts)
         case RunKind.SOAK:
             made = soak_view.soak_report(info, soak_judge.judge_soak(recorded), recorded.facts)
         case RunKind.RUN:

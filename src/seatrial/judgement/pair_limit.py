@@ -10,6 +10,7 @@ from seatrial.locate.thresholds import GROSS_LOSS, LIMIT_FLOOR
 from seatrial.model.facts import NodeFacts
 from seatrial.model.limit import Limit, NoLimit
 from seatrial.model.measurement import Estimate
+from seatrial.model.run import RecordedRun
 from seatrial.model.subject import Direction
 from seatrial.model.subject import pair as pair_subject
 from seatrial.model.units import BANDWIDTH, bandwidth, share
@@ -29,6 +30,17 @@ def limit_between(facts: Mapping[str, NodeFacts], pair: Pair, rails: Sequence[st
         return NoLimit(path=">".join(pair), reason=f"the facts of {unread[0]} could not be read")
     source, target = facts[pair[0]], facts[pair[1]]
     return rail_limit(source, target, rails) if rails else path_limit(source, target)
+
+
+def has_path_limits(recorded: RecordedRun) -> bool:
+    """Whether the limits of the paths between nodes are limits of what the run measured.
+
+    They are not if a program measured something else, or may have used NVLinks between nodes, whose paths are unknown.
+    """
+    figure = recorded.info.figure
+    return figure is None or (
+        figure.of_path and not any(gpu.node_fabric for facts in recorded.facts.values() for gpu in facts.gpus)
+    )
 
 
 def limit_of_flow(facts: Mapping[str, NodeFacts], pair: Pair, measured: Estimate | None) -> Limit | NoLimit:

@@ -1,5 +1,6 @@
 """How nodes are after all runs of an archive: a fault stays open until a run that looks at as much finds it gone."""
 
+import shlex
 from collections.abc import Iterable
 
 import msgspec
@@ -66,6 +67,8 @@ class _Node:
 
 def looks_of(info: RunInfo) -> frozenset[str]:
     """What a run looked at; nothing where it judges no nodes, or replays what another one measured."""
+    if run_kind(info) is RunKind.NODES and info.program is not None:
+        return frozenset({shlex.join(info.program.words)})
     looks = set() if info.launcher == REPLAY else LOOKS.get(run_kind(info), set())
     without_trials = isinstance(info.settings, CheckSettings) and not info.settings.node_trials
     return frozenset(looks - {TRIALS} if without_trials else looks)

@@ -342,9 +342,9 @@ class SlurmLauncher:
         step = slurm_argv.program_step(
             self.job,
             nodes,
-            self._srun_type if ranks_per_node else "none",
+            self._srun_type,
             words,
-            ranks_per_node=max(ranks_per_node, 1),
+            ranks_per_node=ranks_per_node,
             folder=str(folder),
             in_order=in_order,
             arguments=self._request.arguments,

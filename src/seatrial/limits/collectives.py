@@ -21,6 +21,8 @@ class BusFormula(NamedTuple):
 
     bus: Callable[[int], float]
     most: Callable[[int, int], float] | None
+    rooted: bool = False
+    """Whether data flow only from or to one rank, so that with two ranks one direction carries all of them."""
 
 
 def _whole(_: int) -> float:
@@ -52,10 +54,10 @@ COLLECTIVES = {
     "reduce_scatter": BusFormula(_others, _of_others),
     "alltoall": BusFormula(_others, _of_each_rank),
     "alltoallv": BusFormula(_others, None),
-    "gather": BusFormula(_others, _of_others),
-    "scatter": BusFormula(_others, _of_others),
-    "broadcast": BusFormula(_whole, _all_once),
-    "reduce": BusFormula(_whole, _all_once),
+    "gather": BusFormula(_others, _of_others, rooted=True),
+    "scatter": BusFormula(_others, _of_others, rooted=True),
+    "broadcast": BusFormula(_whole, _all_once, rooted=True),
+    "reduce": BusFormula(_whole, _all_once, rooted=True),
     "sendrecv": BusFormula(_whole, _all_once),
     "hypercube": BusFormula(_whole, None),
 }
@@ -66,6 +68,11 @@ def bus_factor(collective: str, ranks: int) -> float | None:
     """Bus bandwidth divided by algorithm bandwidth; None for an unknown collective or fewer than two ranks."""
     formula = COLLECTIVES.get(collective)
     return formula.bus(ranks) if formula and ranks > 1 else None
+
+
+def is_rooted(collective: str) -> bool:
+    """Whether its data flow only from or to one rank; False for an unknown collective."""
+    return collective in COLLECTIVES and COLLECTIVES[collective].rooted
 
 
 def bus_bandwidth_limit(collective: str, ranks: int, nodes: int, rate: float) -> float | None:

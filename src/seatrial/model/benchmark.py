@@ -14,6 +14,10 @@ LEAST_OF_PEAK = 0.1
 LEAST_OF_PATH = 0.5
 """Large messages between two nodes reach 85 % of a link and more; half of it means another link or transport."""
 
+LEAST_OF_HOST = 0.25
+"""Copies between host and GPU reach 80 % of the link, in half of its lanes or from pageable memory 40 %; less than a
+quarter means another generation, or a link of few lanes."""
+
 
 class Better(enum.StrEnum):
     """The direction in which a metric improves."""

@@ -52,6 +52,8 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     temperature_celsius: float | None = None
     fabric_state: str = ""
     """State of its registration with the NVLink fabric: Completed, In Progress, Not Started."""
+    node_fabric: bool | None = None
+    """Whether its NVLinks reach the GPUs of other nodes: the fabric has the number of a cluster, which is not 0."""
     nvlinks: tuple[float, ...] = ()
     """Rate of each NVLink in one direction, bytes/s; 0: the link is inactive."""
     nvlink_errors: dict[str, int] = {}

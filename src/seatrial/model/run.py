@@ -13,7 +13,7 @@ from seatrial.model.measurement import GroupMeasurement, Measurement
 from seatrial.model.own_job import OwnJob
 from seatrial.model.past import Past
 from seatrial.model.placement import DefaultStart, ProbeStart
-from seatrial.model.settings import CheckSettings, PairProgram, Settings
+from seatrial.model.settings import CheckSettings, NodesSettings, Settings, SiteProgram
 
 PARTITION_WORD = "partition="
 """Begins the words among the features of a node that are names of its partitions."""
@@ -202,8 +202,10 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """None while the run is open, and in runs that were closed by versions which did not store it."""
 
     @property
-    def program(self) -> PairProgram | None:
-        """The program that a check starts on pairs of nodes in place of the probe; None: the probe measures."""
+    def program(self) -> SiteProgram | None:
+        """The program that is started on pairs of nodes, or on each node, in place of the probe; None: none is."""
+        if isinstance(self.settings, NodesSettings):
+            return self.settings.program
         return self.settings.pair_program if isinstance(self.settings, CheckSettings) else None
 
     @property

@@ -107,11 +107,11 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The words of the command line, for the report."""
 
 
-class PairProgram(msgspec.Struct, frozen=True, kw_only=True):
-    """A program that a check starts on pairs of nodes in place of the probe's kernels."""
+class SiteProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """A program of the site that is started in place of the probe's kernels: on pairs of nodes, or on each node."""
 
     words: tuple[str, ...]
-    """Its command, the same for every pair."""
+    """Its command, the same for every start."""
     declared: str = ""
     """The file that declares it; empty: its output shows which known benchmark it is."""
     definition: str = ""
@@ -151,7 +151,7 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     """Smallest loss of bandwidth that is a fault, as a share; None: the default of `locate.effects`."""
     latency_effect: float | None = None
     """Smallest excess of latency that is a fault, as a share; None: the default."""
-    pair_program: PairProgram | None = None
+    pair_program: SiteProgram | None = None
     """The program whose figure is measured of each pair; None: the probe's latency and bandwidth."""
     answer_s: float | None = None
     """The time until the answer, for a user's own job; 0: as long as the budget takes. None: another kind of check."""
@@ -248,6 +248,10 @@ class NodesSettings(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
 
     site: SiteSettings
     trials: tuple[Trial, ...] = tuple(Trial)
+    program: SiteProgram | None = None
+    """Started on each node in place of the trials."""
+    length_s: float = 0.0
+    """How long the program is repeated; 0: as often as `repetitions` says."""
     repetitions: int = NODES_REPETITIONS
     storage: Path | None = None
     """The folder in which storage is tried; None: the archive."""

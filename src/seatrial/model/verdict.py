@@ -91,6 +91,7 @@ class FindingKind(enum.StrEnum):
     DELAYS_OTHERS = "delays-others", SLOW, "comes late to collective operations, and all others wait for it"
     WAITS_FOR_PROCESSOR = "waits-for-processor", SLOW, "ranks wait for a processor"
     SLOW_STORAGE = "slow-storage", SLOW, "storage is slow"
+    PROGRAM_SLOW = "program-slow", SLOW, "is slower than its peers in a program of the site"
     WRONG_RESULT = "wrong-result", INVALID, "computes wrong results"
     PORT_NEEDS_RANKS = "port-needs-ranks", SLOW, "one rank cannot drive the port"
     SLOWER_THAN_BEFORE = "slower-than-before", SLOW, "is slower than it was"

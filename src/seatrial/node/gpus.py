@@ -162,6 +162,7 @@ def _gpu(element: ET.Element, address: str, index: int, driver: str) -> Gpu:
         slowdowns=tuple(_reasons(element)),
         temperature_celsius=_number(element, "temperature/gpu_temp"),
         fabric_state=_text(element, "fabric/state"),
+        node_fabric=_node_fabric(element),
     )
 
 
@@ -194,6 +195,12 @@ def _flag(element: ET.Element, path: str) -> bool | None:
 def _reset_required(element: ET.Element) -> bool | None:
     flag = _flag(element, "gpu_reset_status/reset_required")
     return flag if flag is not None else RECOVERIES.get(_text(element, "gpu_recovery_action").lower())
+
+
+def _node_fabric(element: ET.Element) -> bool | None:
+    """Whether its NVLinks reach other nodes: the UUID of the fabric's cluster has a digit other than 0."""
+    cluster = _text(element, "fabric/clusterUuid")
+    return bool(cluster.strip("0-")) if cluster else None
 
 
 def _lost(element: ET.Element) -> bool:

@@ -235,9 +235,13 @@ def program_step(
 ) -> list[str]:
     """A user's program in a folder that the nodes share; its ranks are bound as the site has it.
 
+    `ranks_per_node` 0: once, without MPI, and on all processors of the job there, since its threads need them.
     The step ends when a rank fails. `mpi` as of srun, empty for the site's own. `in_order`: one rank on each node, in
     the order of the nodes: srun sorts its list unless the distribution is arbitrary (srun(1), --distribution).
     """
+    if not ranks_per_node:
+        once = [*step(job, nodes, arguments=arguments), "--mpi=none", "--cpu-bind=none", "--kill-on-bad-exit=1"]
+        return [*once, "--input=none", f"--chdir={folder}", *argv]
     begun = _mpi_step(job, nodes, mpi, ranks_per_node, arguments)
     placed = ["--distribution=arbitrary", f"--nodelist={','.join(nodes)}"] if in_order else []
     return [*begun, *placed, "--input=none", f"--chdir={folder}", *argv]

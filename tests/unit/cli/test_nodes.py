@@ -97,9 +97,13 @@ def test_trials_are_taken_in_their_order_and_others_refused(seatrial: Seatrial) 
         (["--for", "10m", "--baseline", "good"], "--baseline does not go with --for"),
         (["--for", "10m", "--storage", "/tmp"], "--storage does not go with --for"),
         (["--for", "10m", "--trials", "noise,storage"], "--trials storage does not go with --for"),
+        (["--program", "gpu_burn 60", "--trials", "noise"], "--trials does not go with --program, only with single"),
+        (["--program", "gpu_burn 60", "--baseline", "good"], "--baseline does not go with --program"),
+        (["--program", "gpu_burn", "--for", "10m", "--budget", "5m"], "--budget does not go with --program and --for"),
+        (["--program", "gpu_burn '60"], "--program"),
     ],
 )
-def test_what_does_not_go_with_a_soak_is_refused(
+def test_what_does_not_go_with_a_soak_or_a_program_is_refused(
     archive: Path, seatrial: Seatrial, words: list[str], said: str
 ) -> None:
     assert said in seatrial("nodes", "--launcher", "local", *words, code=64).err

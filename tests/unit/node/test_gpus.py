@@ -222,3 +222,13 @@ def test_warnings_with_brackets_before_the_json_of_amd() -> None:
     assert (gpu.address, gpu.name, gpu.lost) == ("0000:c1:00.0", "AMD Instinct MI300X", None)
     static = {"gpu": 0, "bus": {"bdf": "0000:05:00.0"}, "limit": {"ppt0": {"socket_power_limit": {"value": 750}}}}
     assert [each.power_limit_w for each in amd_gpus(json.dumps({"gpu_data": [static]}), "", "")] == [750.0]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "joined"),
+    [("N/A", None), ("00000000-0000-0000-0000-000000000000", False), ("4d6e5ffb-8b3c-4e5b-9b1a-1f0c2d3e4f5a", True)],
+)
+def test_a_fabric_with_the_number_of_a_cluster_reaches_other_nodes(cluster: str, joined: bool | None) -> None:
+    text = text_of("a100-sxm4-v12.xml").replace("</fabric>", f"<clusterUuid>{cluster}</clusterUuid></fabric>")
+    (gpu,) = nvidia_gpus(text)
+    assert gpu.node_fabric is joined

@@ -184,6 +184,9 @@ def test_a_users_program_is_a_step_in_its_folder_without_standard_input() -> Non
 
 
 def test_the_ranks_of_a_program_are_in_the_order_of_the_nodes_if_that_matters() -> None:
+    once = slurm_argv.program_step("7", ["n1"], "pmix", ["x"], ranks_per_node=0, folder="/s")
+    assert "--ntasks=1" in once
+    assert once[-6:] == ["--mpi=none", "--cpu-bind=none", "--kill-on-bad-exit=1", "--input=none", "--chdir=/s", "x"]
     argv = slurm_argv.program_step("7", ["n2", "n1"], "", ["x"], ranks_per_node=1, folder="/s", in_order=True)
     last = [word for word in argv if word.startswith("--nodelist=")][-1]
     assert (last, "--distribution=arbitrary" in argv) == ("--nodelist=n2,n1", True)

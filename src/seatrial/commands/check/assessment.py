@@ -9,7 +9,7 @@ from seatrial.commands.check.survey import Survey
 from seatrial.commands.check.survey_suspects import behind_slow_uplinks
 from seatrial.commands.check.suspects import Suspicion, suspect_all
 from seatrial.drift.peer_groups import one_kernel
-from seatrial.judgement.pair_limit import limit_of_flow
+from seatrial.judgement.pair_limit import has_path_limits, limit_of_flow
 from seatrial.limits.path import path_limits
 from seatrial.locate.evidence import MeasuredPair, Pair, PairEvidence
 from seatrial.locate.references import Baselines, PeerLine, References, scales_of
@@ -62,7 +62,7 @@ class Assessor:
         fresh = self._pairs.take(recorded.measurements)
         evidence = dict(self._pairs.by_pair)
         growing = self._growing = self._growing or _Growing(recorded)
-        if fresh.has_new_pairs and (recorded.info.figure is None or recorded.info.figure.of_path):
+        if fresh.has_new_pairs and has_path_limits(recorded):
             self._paths |= limits_of((pair for pair in fresh.pairs if pair not in self._paths), recorded.facts)
         wider = self._limits_of_rails(evidence, recorded.facts)
         if wider.keys() != self._wider.keys() and self._last is not None:  # what was judged before has other limits

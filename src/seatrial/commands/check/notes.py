@@ -13,6 +13,7 @@ from seatrial.commands.check.pair_verdicts import bandwidth_reason, latency_reas
 from seatrial.commands.check.suspects import Suspicion
 from seatrial.drift.peer_groups import one_kernel
 from seatrial.fabric.inferred_leaves import infer_leaves
+from seatrial.judgement.pair_limit import has_path_limits
 from seatrial.judgement.rank_notes import first_ranks, wandering_notes
 from seatrial.limits.path import path_limit
 from seatrial.locate.evidence import MeasuredPair, Pair, RunSeries
@@ -144,7 +145,7 @@ def _missing_limits(recorded: RecordedRun, evidence: Mapping[Pair, MeasuredPair]
     if not without:
         return []
     figure = recorded.info.figure
-    if figure is not None and not figure.of_path:
+    if figure is not None and not has_path_limits(recorded):
         return [
             f"The limits of the paths are not those of {figure.metric}: pairs are compared only with their peers, so a "
             "fabric that is uniformly slow would not be detected."

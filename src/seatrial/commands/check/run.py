@@ -31,13 +31,14 @@ from seatrial.driver.clock import monotonic_s
 from seatrial.driver.fabric_files import wiring_of, with_leaf_file, with_leaves
 from seatrial.driver.node_selection import allocation_s, enough, sampled, what_it_takes, within_node_hours
 from seatrial.driver.own_job import asked_for, earlier_runs, hurry, look_at_job, soon, with_time_left
-from seatrial.driver.pair_program import PairStarts, first_figure, starting
+from seatrial.driver.pair_program import OPTION, PairStarts, first_figure
 from seatrial.driver.past import find_past, own_past, with_past
 from seatrial.driver.preflight import explained_by_facts
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.returning import chosen_hosts, reached
 from seatrial.driver.run import Run, describe
 from seatrial.driver.site import choose_launcher
+from seatrial.driver.site_program import starting
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.locate.thresholds import MUST_SHOW, SCATTERS, SUSPICION, to_log
 from seatrial.model.errors import LaunchError, SeatrialError
@@ -122,7 +123,7 @@ def _checked(
     began_s = monotonic_s()
     settings = by_program(settings)
     if settings.pair_program is not None and settings.replay is None:
-        starting(launcher)
+        starting(launcher, OPTION)
     own_job = asked_for(settings, launcher)
     settings = soon(settings) if own_job else msgspec.structs.replace(settings, answer_s=None)
     hurry(settings, launcher)

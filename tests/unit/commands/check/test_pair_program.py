@@ -2,6 +2,8 @@
 slow nor good."""
 
 import random
+import re
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,16 +18,18 @@ from seatrial.commands.check.run import CheckOutcome, run_check
 from seatrial.commands.check.view import check_report
 from seatrial.driver.benchmark.definition import parsed
 from seatrial.driver.pair_program import pair_program
+from seatrial.judgement.pair_limit import has_path_limits
 from seatrial.model.errors import ExitCode, LaunchError, UsageError
 from seatrial.model.fabric import Component
+from seatrial.model.gpu import Gpu
 from seatrial.model.measurement import Phase
 from seatrial.model.run import Ending, PairFigure
 from seatrial.model.settings import CheckSettings
-from seatrial.model.subject import Direction, node, uplink
+from seatrial.model.subject import Direction, node, pair, uplink
 from seatrial.model.verdict import FindingKind, Verdict
 from tests.support.builders import Cluster, leaves, names, slow_part
 from tests.support.launchers import use_launcher
-from tests.support.pair_programs import DECLARED, OSU_BW, SENDRECV, PairProgramLauncher, osu_bw, sendrecv_perf
+from tests.support.pair_programs import DECLARED, OSU_BW, SENDRECV, PairProgramLauncher, nccl_test, osu_bw
 from tests.support.scripted import ScriptedLauncher
 
 SIXTEEN = names(16)
@@ -88,7 +92,7 @@ def test_a_survey_is_repeated_only_while_noise_would_hide_a_slow_node(tmp_path: 
 
 
 def test_a_program_that_sends_both_ways_is_started_once_for_a_pair(tmp_path: Path) -> None:
-    launcher = PairProgramLauncher(Cluster(nodes=SIXTEEN, parts=slow_part("node", "n3", 0.8)), sendrecv_perf)
+    launcher = PairProgramLauncher(Cluster(nodes=SIXTEEN, parts=slow_part("node", "n3", 0.8)), nccl_test)
     outcome = checked(tmp_path, launcher, SENDRECV)
     (finding,) = outcome.judgement.findings
     assert (finding.kind, finding.subject) == (FindingKind.SLOW_LINK, node("n3"))
@@ -96,8 +100,63 @@ def test_a_program_that_sends_both_ways_is_started_once_for_a_pair(tmp_path: Pat
     survey = [one for one in outcome.recorded.measurements if one.phase is Phase.SURVEY]
     assert {one.pair for one in survey} == {one.pair[::-1] for one in survey}
     assert outcome.recorded.info.figure == PairFigure(
-        benchmark="nccl-tests", metric="bus_bandwidth_bytes_per_s", of_path=False, both_ways=True
+        benchmark="nccl-tests", metric="bus_bandwidth_bytes_per_s", of_path=True, both_ways=True
     )
+
+
+@pytest.mark.parametrize("collective", ["sendrecv", "all_reduce", "alltoall"])
+def test_links_that_all_reach_a_fiftieth_are_slow_by_their_limit(tmp_path: Path, collective: str) -> None:
+    launcher = PairProgramLauncher(Cluster(nodes=names(6), everything=0.02), partial(nccl_test, collective=collective))
+    judgement = checked(tmp_path, launcher, SENDRECV).judgement
+    assert judgement.verdict is Verdict.SLOW
+    assert {pair.bandwidth_verdict for pair in judgement.pairs} == {Verdict.SLOW}
+    shares = [re.search(r"([\d.]+) % of its limit", pair.reason) for pair in judgement.pairs]
+    assert [float(share[1]) for share in shares if share] == pytest.approx([2.0] * len(shares), rel=0.05)
+
+
+def test_one_slow_pair_of_a_collective_is_named(tmp_path: Path) -> None:
+    slow = {("n1", "n2"): 0.5, ("n2", "n1"): 0.5}
+    launcher = PairProgramLauncher(Cluster(nodes=names(6), pairs=slow), nccl_test)
+    (finding,) = checked(tmp_path, launcher, SENDRECV, design="complete").judgement.findings
+    assert (finding.kind, finding.subject) == (FindingKind.SLOW_PAIR, pair("n1", "n2"))
+    assert finding.limit == pytest.approx(117.67e6, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("collective", "ranks_per_node", "factor", "of_path", "kinds"),
+    [
+        ("sendrecv", 1, 2.0, True, {FindingKind.FASTER_THAN_PHYSICS}),
+        ("all_reduce", 1, 1.0, True, set()),
+        ("all_reduce", 8, 1.8, False, set()),
+        ("alltoallv", 1, 2.0, False, set()),
+    ],
+    ids=["above", "reduced in the switches", "eight GPUs a node", "of unknown traffic"],
+)
+def test_the_limit_of_a_path_is_that_of_two_ranks(
+    tmp_path: Path, collective: str, ranks_per_node: int, factor: float, of_path: bool, kinds: set[FindingKind]
+) -> None:
+    says = partial(nccl_test, collective=collective, ranks_per_node=ranks_per_node)
+    outcome = checked(tmp_path, PairProgramLauncher(Cluster(nodes=names(6), everything=factor), says), SENDRECV)
+    assert {finding.kind for finding in outcome.judgement.findings} == kinds
+    assert outcome.recorded.info.figure is not None
+    assert outcome.recorded.info.figure.of_path is of_path
+    assert any("compared only with their peers" in note for note in outcome.judgement.notes) is not of_path
+
+
+def test_pairs_whose_gpus_share_a_fabric_between_nodes_have_no_limit(tmp_path: Path) -> None:
+    launcher = PairProgramLauncher(Cluster(nodes=names(6), everything=8.0), nccl_test)
+    recorded = checked(tmp_path, launcher, SENDRECV).recorded
+    assert has_path_limits(recorded)
+    joined = Gpu(address="0000:01:00.0", fabric_state="Completed", node_fabric=True)
+    facts = {name: msgspec.structs.replace(known, gpus=(joined,)) for name, known in recorded.facts.items()}
+    assert judge(msgspec.structs.replace(recorded, facts=facts)).findings == ()
+
+
+@pytest.mark.parametrize("collective", ["broadcast", "gather"])
+def test_a_collective_of_one_direction_is_refused(tmp_path: Path, collective: str) -> None:
+    launcher = PairProgramLauncher(Cluster(nodes=names(6)), partial(nccl_test, collective=collective))
+    with pytest.raises(UsageError, match=f"{collective} moves data from or to one rank"):
+        checked(tmp_path, launcher, SENDRECV)
 
 
 def test_a_node_on_which_the_program_fails_is_named_and_its_pairs_are_not_run(tmp_path: Path) -> None:
@@ -201,7 +260,7 @@ def test_a_latency_is_no_bandwidth(tmp_path: Path) -> None:
 
 def test_the_made_up_outputs_are_read_to_their_rates() -> None:
     rate = random.Random(1).uniform(1e8, 2e8)
-    for text, toml in ((osu_bw(rate), "osu"), (sendrecv_perf(rate), DECLARED)):
+    for text, toml in ((osu_bw(rate), "osu"), (nccl_test(rate), DECLARED)):
         benchmark, output = parsed(toml, f"{OSU_BW}\n{text}" if toml == "osu" else text)
         assert output.valid, output
         assert benchmark is not None

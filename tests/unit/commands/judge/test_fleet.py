@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.commands.judge.fleet.judge import judge_nodes, with_facts
-from seatrial.commands.judge.fleet.view import fleet_report
 from seatrial.frame.command_line import run
 from seatrial.importers.fleets import read_fleet_table, read_outputs
+from seatrial.judgement.fleet.judge import judge_nodes, with_facts
 from seatrial.model.errors import UsageError
 from seatrial.model.verdict import Verdict
+from seatrial.render.fleet.view import fleet_report
 from tests.support.benchmark_outputs import hpl, stream
 from tests.support.builders import Cluster
 from tests.support.command_line import Seatrial

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from seatrial.commands.judge.fleet.coverage import expected_subjects, uneven_parts
 from seatrial.importers.fleets import aligned, read_fleet_table
+from seatrial.judgement.fleet.coverage import expected_subjects, uneven_parts
 from tests.support.command_line import Seatrial
 from tests.support.fleet_tables import Factor, healthy, long_table, nodes
 

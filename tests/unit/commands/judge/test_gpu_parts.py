@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.commands.judge.fleet.outputs import table_of_outputs
-from seatrial.commands.judge.fleet.strata import judge_strata
+from seatrial.judgement.fleet.outputs import table_of_outputs
+from seatrial.judgement.fleet.strata import judge_strata
 from seatrial.model.verdict import Verdict
 from tests.support.command_line import Seatrial
 from tests.support.gpu_outputs import diagnostic, gpu_burn, nvbandwidth

@@ -4,18 +4,18 @@ from collections.abc import Mapping
 
 from seatrial.archive import run_sets
 from seatrial.benchmarks.catalogue import detected
-from seatrial.commands.judge.fleet import judge, outputs, strata
-from seatrial.commands.judge.fleet.strata_view import strata_report
-from seatrial.commands.judge.fleet.view import fleet_report
 from seatrial.commands.judge.kinds import JudgeOptions
 from seatrial.commands.judge.sources import Sources
 from seatrial.driver import facts_reading
 from seatrial.importers.fleets import FleetTable, aligned, one_stratum, read_fleet_table, read_outputs
 from seatrial.judgement.comparison import node_values
+from seatrial.judgement.fleet import judge, outputs, strata
 from seatrial.model.errors import UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import SENSES, Sense
 from seatrial.model.words import count
+from seatrial.render.fleet.strata_view import strata_report
+from seatrial.render.fleet.view import fleet_report
 from seatrial.render.report import Report
 
 EFFECT = 0.02

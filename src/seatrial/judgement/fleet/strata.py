@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from seatrial.commands.judge.fleet.coverage import expected_subjects, uneven_parts
-from seatrial.commands.judge.fleet.judge import (
+from seatrial.importers.fleets import Fleet, FleetTable, Labels, Stratum, without_gaps
+from seatrial.judgement.fleet.coverage import expected_subjects, uneven_parts
+from seatrial.judgement.fleet.judge import (
     FleetJudgement,
     judge_both_ways,
     judge_nodes,
     node_verdict,
 )
-from seatrial.importers.fleets import Fleet, FleetTable, Labels, Stratum, without_gaps
 from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
 from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts

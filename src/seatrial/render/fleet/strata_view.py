@@ -4,9 +4,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from seatrial.commands.judge.fleet.coverage import FewerRuns
-from seatrial.commands.judge.fleet.strata import JudgedStratum, StrataJudgement
-from seatrial.commands.judge.fleet.view import (
+from seatrial.importers.fleets import FleetTable
+from seatrial.judgement.fleet.coverage import FewerRuns
+from seatrial.judgement.fleet.strata import JudgedStratum, StrataJudgement
+from seatrial.judgement.peer_suspects import suspects_text
+from seatrial.model.units import prefixed, share
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import by_text, count, some, verb
+from seatrial.render.fleet.view import (
     MOST_NAMES,
     FleetCondition,
     FleetFields,
@@ -19,11 +24,6 @@ from seatrial.commands.judge.fleet.view import (
     node_fields,
     taken,
 )
-from seatrial.importers.fleets import FleetTable
-from seatrial.judgement.peer_suspects import suspects_text
-from seatrial.model.units import prefixed, share
-from seatrial.model.verdict import Verdict
-from seatrial.model.words import by_text, count, some, verb
 from seatrial.render.headline import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report

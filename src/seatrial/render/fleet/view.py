@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from seatrial.commands.judge.fleet.coverage import FewerRuns
-from seatrial.commands.judge.fleet.judge import FleetJudgement, node_verdict
 from seatrial.importers.fleets import FleetTable
+from seatrial.judgement.fleet.coverage import FewerRuns
+from seatrial.judgement.fleet.judge import FleetJudgement, node_verdict
 from seatrial.judgement.peer_suspects import PeerSuspect, brief_separation, suspects_text
 from seatrial.model import subject
 from seatrial.model.units import prefixed, share

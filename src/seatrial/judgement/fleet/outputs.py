@@ -6,8 +6,9 @@ Outputs with numbers of single GPUs give a value for each GPU, which is a part o
 import math
 import re
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePath
+from typing import NamedTuple
 
 from seatrial.benchmarks.catalogue import parse_auto
 from seatrial.benchmarks.declaration import Benchmark
@@ -21,15 +22,25 @@ RUN = r"(?:(?:run|iter|rep|try)[-_]?)?(?P<run>\d{1,6})"
 """Number of a run behind the name of the benchmark in the name of a file."""
 
 
+class NodeOutput(NamedTuple):
+    """One run of a benchmark on one node."""
+
+    name: str
+    """Its file, or how a list of what was left out calls it."""
+    node: str
+    run: int
+    """Its number among the runs of the node."""
+    output: Output
+    """What it printed, with the breaches of all gates."""
+
+
 def table_of_outputs(texts: Mapping[str, str], column: str = "") -> FleetTable | None:
     """The best value of each output, by its node, or by its GPUs; None where no text is of a known benchmark.
 
     The node is what the file's name has before or after that of the benchmark. `column`: a label of the main metric,
     such as Copy of STREAM. Raises UsageError where the outputs are of several benchmarks.
     """
-    runs: dict[str, list[tuple[int, float]]] = {}
-    of_gpus: dict[Condition, dict[tuple[str, int], list[tuple[int, float]]]] = {}
-    left_out: list[str] = []
+    read: list[NodeOutput] = []
     first: Benchmark | None = None
     for name, text in texts.items():
         try:
@@ -42,7 +53,16 @@ def table_of_outputs(texts: Mapping[str, str], column: str = "") -> FleetTable |
         if benchmark is not first:
             raise UsageError(f"{name} is of {benchmark.name}, other files are of {first.name}.", "Give one of them.")
         node, number = _node_and_run(name, benchmark.name)
-        output = judge(benchmark, output)
+        read.append(NodeOutput(name, node, number, judge(benchmark, output)))
+    return table_of_nodes(first, read, column) if first else None
+
+
+def table_of_nodes(benchmark: Benchmark, outputs: Iterable[NodeOutput], column: str = "") -> FleetTable:
+    """The best value of each output, by its node, or by its GPUs. Raises UsageError for a column that none has."""
+    runs: dict[str, list[tuple[int, float]]] = {}
+    of_gpus: dict[Condition, dict[tuple[str, int], list[tuple[int, float]]]] = {}
+    left_out: list[str] = []
+    for name, node, number, output in outputs:
         why, value = _value(benchmark, output, column)
         left_out += [f"{name} ({why})"] if why else []
         runs.setdefault(node, []).append((number, value))
@@ -50,12 +70,10 @@ def table_of_outputs(texts: Mapping[str, str], column: str = "") -> FleetTable |
             for gpu, values in gpus.items():
                 subjects = of_gpus.setdefault(condition, {})
                 subjects.setdefault((node, gpu), []).append((number, statistics.median(values)))
-    if first is None:
-        return None
     if of_gpus:
-        return _table_of_gpus(first, of_gpus, column, tuple(left_out))
+        return _table_of_gpus(benchmark, of_gpus, column, tuple(left_out))
     fleet = {node: [value for _, value in sorted(of_node, key=lambda run: run[0])] for node, of_node in runs.items()}
-    return one_stratum(fleet, sense=first.main.sense, left_out=tuple(left_out))
+    return one_stratum(fleet, sense=benchmark.main.sense, left_out=tuple(left_out))
 
 
 def _table_of_gpus(

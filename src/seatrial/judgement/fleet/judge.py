@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from seatrial.commands.judge.fleet.coverage import FewerRuns
 from seatrial.importers.fleets import FleetTable, without_gaps
+from seatrial.judgement.fleet.coverage import FewerRuns
 from seatrial.judgement.peer_suspects import PeerSuspect, find_peer_suspects
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.facts import NodeFacts

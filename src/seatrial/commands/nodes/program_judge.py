@@ -1,0 +1,218 @@
+"""The judgement on a program that was started on each node: its nodes and their GPUs beside others, and its gates."""
+
+import shlex
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from seatrial.benchmarks import gates
+from seatrial.benchmarks.declaration import Benchmark
+from seatrial.importers.fleets import FleetTable
+from seatrial.judgement.benchmark_findings import breach_finding
+from seatrial.judgement.fleet.outputs import NodeOutput, table_of_nodes
+from seatrial.judgement.fleet.strata import Named, StrataJudgement, judge_strata
+from seatrial.judgement.peer_suspects import with_suspects
+from seatrial.judgement.program_output import BadOutput, read_start
+from seatrial.judgement.rank_deaths import run_notes
+from seatrial.model import subject
+from seatrial.model.errors import ExitCode
+from seatrial.model.facts import NodeFacts
+from seatrial.model.placement import node_of
+from seatrial.model.run import Ending, RecordedRun
+from seatrial.model.settings import NodesSettings
+from seatrial.model.units import share
+from seatrial.model.verdict import Finding, FindingKind, Verdict, worst
+from seatrial.model.words import count, some
+from seatrial.rules.catalogue import findings_during
+from seatrial.statistics.fleets import FEWEST_NODES
+
+NO_FACT = "No fact that is known to matter differs from its peers'."
+REMEDY = (
+    "Look at the clocks, power, temperature, memory errors and links of the part (seatrial facts, nvidia-smi -q), and "
+    "exchange it with that of a good node (`seatrial swap start`): the fault stays with the part, the slot or the node."
+)
+MOST_NAMED = 4
+
+
+class NodeStart(msgspec.Struct, frozen=True, kw_only=True):
+    """One start of the program on one node."""
+
+    node: str
+    run: int
+    """Its number among the starts of the node, from 1."""
+    seconds: float
+    failure: str
+    """Why it has no output that can be used; empty: it has one."""
+    value: float | None = None
+    """The main figure, in its base unit; None: it is not a figure of speed, or a gate shows that it is wrong."""
+
+
+class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is derived from the starts of a program on the nodes of a run."""
+
+    words: tuple[str, ...]
+    benchmark: str
+    """The benchmark that the first output is of; empty: no start had one."""
+    unit: str
+    """The base unit of its main figure."""
+    starts: tuple[NodeStart, ...]
+    tables: dict[str, FleetTable]
+    """The numbers of the outputs, by the command; empty where they have none that nodes can be compared by."""
+    fleet: StrataJudgement | None
+    """Nodes and their parts compared with each other; None: there are no numbers, or too few subjects."""
+    verdict: Verdict
+    reason: str
+    """What was not measured, and why; empty: nothing."""
+    complete: bool
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def word(self) -> str:
+        """The verdict, with which a report begins."""
+        return "INCOMPLETE" if not self.findings and not self.complete and self.benchmark else self.verdict.value
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Findings before incompleteness."""
+        if any(finding.verdict is not Verdict.INCONCLUSIVE for finding in self.findings):
+            return ExitCode.FINDINGS
+        passed = self.complete and self.verdict in (Verdict.PASS, Verdict.MEASURED)
+        return ExitCode.PASS if passed else ExitCode.INCOMPLETE
+
+    @property
+    def out_of_line(self) -> bool:
+        """Whether a node or a part of one is worse than its peers, proved or not: more starts decide."""
+        return self.fleet is not None and bool(self.fleet.named)
+
+
+class _Outputs(NamedTuple):
+    """What the starts of a run show."""
+
+    benchmark: Benchmark | None
+    outputs: list[NodeOutput]
+    starts: list[NodeStart]
+
+
+def judge_program(recorded: RecordedRun) -> ProgramResult:
+    """The judgement, computed from the outputs and facts alone. The settings of the run name a program."""
+    facts = {node_of(place): facts_of for place, facts_of in recorded.facts.items()}
+    benchmark, outputs, starts = _read(recorded, facts)
+    words = recorded.info.program.words if recorded.info.program else ()
+    tables, fleet = {}, None
+    if benchmark is not None and not benchmark.main.of_result:
+        tables = {shlex.join(words): table_of_nodes(benchmark, outputs)}
+        judged = judge_strata(tables)
+        fleet = judged if judged.subjects >= FEWEST_NODES else None
+    findings = [*_of_gates(outputs), *(_of_fleet(fleet, benchmark, facts) if fleet and benchmark else ())]
+    findings += findings_during(recorded.facts, recorded.facts_after)
+    missing = sorted({node_of(name) for name in recorded.info.nodes} - {item.node for item in outputs})
+    reason = _reason(missing, starts)
+    return ProgramResult(
+        words=words,
+        benchmark=benchmark.name if benchmark else "",
+        unit=benchmark.main.unit if benchmark else "",
+        starts=tuple(starts),
+        tables=tables,
+        fleet=fleet,
+        verdict=_verdict(findings, outputs, fleet),
+        reason=reason,
+        complete=recorded.info.ending is Ending.COMPLETE and not missing and _all_started(recorded, starts),
+        findings=tuple(findings),
+        notes=tuple(dict.fromkeys((*run_notes(recorded, reason, findings), *_notes(outputs, starts, missing)))),
+    )
+
+
+def _read(recorded: RecordedRun, facts: dict[str, NodeFacts]) -> _Outputs:
+    """All starts with their outputs; one of another benchmark than the first output is of has failed."""
+    program = recorded.info.program
+    first: Benchmark | None = None
+    outputs: list[NodeOutput] = []
+    starts: list[NodeStart] = []
+    for step in recorded.steps if program else ():
+        if step.interrupted or program is None:
+            continue
+        node, _, number = step.name.rpartition(" ")
+        failure, value = "", None
+        try:
+            benchmark, output = read_start(program, step, [node], {node: facts[node]} if node in facts else {})
+            first = first or benchmark
+            if benchmark.name != first.name:
+                raise BadOutput(f"it printed what {benchmark.title} prints")
+            outputs.append(NodeOutput(step.name, node, int(number), output))
+            main = benchmark.main_result(output) if output.valid and not benchmark.main.of_result else None
+            value = main.value if main else None
+        except BadOutput as error:
+            failure = error.what
+        starts.append(NodeStart(node=node, run=int(number), seconds=step.seconds, failure=failure, value=value))
+    return _Outputs(first, outputs, starts)
+
+
+def _of_gates(outputs: Sequence[NodeOutput]) -> list[Finding]:
+    """What the gates show of each node, once for each kind; GPUs below those beside them are judged over all starts."""
+    shown: dict[tuple[str, FindingKind, str], Finding] = {}
+    for item in outputs:
+        for breach in item.output.breaches:
+            if breach.kind is not FindingKind.GPU_BELOW_PEERS:
+                finding = breach_finding(breach, subject.node(item.node))
+                shown.setdefault((item.node, breach.kind, breach.reason), finding)
+    return list(shown.values())
+
+
+def _of_fleet(fleet: StrataJudgement, benchmark: Benchmark, facts: dict[str, NodeFacts]) -> Sequence[Finding]:
+    """Nodes and parts that are slow, or were at times."""
+    named = [part for part in fleet.named if part.verdict in (Verdict.SLOW, Verdict.UNSTABLE)]
+    findings = [_of_part(part, benchmark) for part in sorted(named, key=lambda part: -part.loss)]
+    return with_suspects(findings, facts.keys(), facts, NO_FACT)
+
+
+def _of_part(named: Named, benchmark: Benchmark) -> Finding:
+    part = named.subject.removeprefix(named.node).strip()
+    where = f" ({some(named.where, 1)})" if any(named.where) else ""
+    how = "below its peers" if named.verdict is Verdict.SLOW else "below its own median in single starts"
+    what = f"{share(named.loss)} {how} in {benchmark.title}{where}"
+    return Finding(
+        kind=FindingKind.PROGRAM_SLOW,
+        subject=subject.node(named.node),
+        verdict=named.verdict,
+        statement=f"{named.subject} is {what}, by {count(named.runs, 'start')}.",
+        remedy=REMEDY,
+        brief=f"{part} {what}".strip(),
+    )
+
+
+def _verdict(findings: Sequence[Finding], outputs: Sequence[NodeOutput], fleet: StrataJudgement | None) -> Verdict:
+    """The gravest finding; else what the comparison shows; else whether outputs were compared with a limit."""
+    if findings:
+        return worst([finding.verdict for finding in findings])
+    if not outputs:
+        return Verdict.NOT_RUN
+    if fleet is not None:
+        return fleet.verdict
+    compared = all({gates.LIMIT, gates.OWN_LIMITS} & set(item.output.references) for item in outputs)
+    return Verdict.PASS if compared else Verdict.MEASURED
+
+
+def _reason(missing: Sequence[str], starts: Sequence[NodeStart]) -> str:
+    """`n3 not measured: no CUDA-capable device is detected`; empty if every node has an output."""
+    if not missing:
+        return ""
+    causes = dict.fromkeys(start.failure for start in starts if start.node in missing and start.failure)
+    why = f": {some(tuple(causes), 1)}" if causes else ""
+    return f"{some(missing, MOST_NAMED)} not measured{why}"
+
+
+def _all_started(recorded: RecordedRun, starts: Sequence[NodeStart]) -> bool:
+    """Whether the program was started as often as was asked for."""
+    settings = recorded.info.settings
+    repetitions = settings.repetitions if isinstance(settings, NodesSettings) and not settings.length_s else 1
+    return max((start.run for start in starts), default=0) >= repetitions
+
+
+def _notes(outputs: Sequence[NodeOutput], starts: Sequence[NodeStart], missing: Sequence[str]) -> Sequence[str]:
+    """Single starts that failed on nodes that have other outputs, and what the readers say of the outputs."""
+    single = [f"{start.node}, start {start.run}: {start.failure}." for start in starts
+              if start.failure and start.node not in missing]  # fmt: skip
+    remarks = [note for item in outputs for note in item.output.notes if not note.startswith("Detectable: ")]
+    return (*single[:MOST_NAMED], *dict.fromkeys(remarks))

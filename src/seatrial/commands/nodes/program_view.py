@@ -1,0 +1,122 @@
+"""The report of `seatrial nodes --program`."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from seatrial.commands.nodes.program_judge import NodeStart, ProgramResult
+from seatrial.model.facts import NodeFacts
+from seatrial.model.run import RunInfo
+from seatrial.model.units import duration, in_unit
+from seatrial.model.verdict import Verdict
+from seatrial.model.words import count
+from seatrial.render.fleet.strata_view import strata_report
+from seatrial.render.fleet.view import FleetFields
+from seatrial.render.headline import sentence_of
+from seatrial.render.json import filled
+from seatrial.render.out_of_service import out_of_service
+from seatrial.render.pair_view import design_note, run_line
+from seatrial.render.report import Block, Case, Findings, Lines, Report
+from seatrial.statistics.estimates import median
+
+
+class NodeProgramFields(msgspec.Struct, frozen=True, kw_only=True):
+    """A program of the site on each node by itself; docs/nodes.md describes each field."""
+
+    program: tuple[str, ...]
+    benchmark: str
+    unit: str
+    reason: str
+    complete: bool
+    starts: tuple[NodeStart, ...]
+    fleet: FleetFields | None
+    notes: tuple[str, ...]
+
+
+def program_report(run: RunInfo, result: ProgramResult, facts: Mapping[str, NodeFacts]) -> Report:
+    """The whole report: what nodes and their GPUs show beside each other is that of `seatrial judge`."""
+    fleet = strata_report(result.fleet, result.tables) if result.fleet else None
+    judged = _of_nodes(fleet.cases if fleet else ())
+    measured = {start.node for start in result.starts if not start.failure}
+    failed = {start.node: start.failure for start in result.starts if start.node not in measured}
+    others = [
+        Case(name=f"node:{name}", verdict=_alone(result)) for name in sorted(measured) if f"node:{name}" not in judged
+    ]
+    not_run = [Case(name=f"node:{name}", verdict=Verdict.NOT_RUN, reason=why) for name, why in failed.items()]
+    return Report(
+        word=result.word,
+        sentence=_sentence(result, fleet),
+        exit_code=result.exit_code,
+        run=run,
+        payload=lambda: filled(
+            NodeProgramFields, result, program=result.words, fleet=fleet.payload() if fleet else None
+        ),
+        terminal=lambda width: _blocks(run, result, fleet, width),
+        page=lambda: _page(run, result, fleet),
+        about=run_line(run),
+        findings=result.findings,
+        facts=facts,
+        cases=(*judged.values(), *others, *not_run),
+    )
+
+
+def _of_nodes(cases: Iterable[Case]) -> dict[str, Case]:
+    """The gravest case of each node, in place of those of its GPUs: what reads cases counts nodes by them."""
+    gravest: dict[str, Case] = {}
+    for case in cases:
+        node, _, part = case.name.partition(" ")
+        if node not in gravest or gravest[node].verdict.gravity < case.verdict.gravity:
+            reason = f"{part}: {case.reason}" if part and case.reason else case.reason
+            gravest[node] = msgspec.structs.replace(case, name=node, reason=reason)
+    return gravest
+
+
+def _alone(result: ProgramResult) -> Verdict:
+    """The verdict on a node that is not compared with others."""
+    return result.verdict if result.verdict in (Verdict.PASS, Verdict.MEASURED) else Verdict.NOTE
+
+
+def _sentence(result: ProgramResult, fleet: Report | None) -> str:
+    """What is at fault; else what was not measured; else what the comparison shows."""
+    if sentence := sentence_of(result.findings):
+        return sentence
+    values = [start.value for start in result.starts if start.value is not None]
+    number = f": {in_unit(median(values), result.unit)}" if values else ""
+    alone = f"{result.benchmark} on {count(_measured(result), 'node')}{number}"
+    alone += ", compared with nothing" if result.verdict is Verdict.MEASURED else ""
+    compared = fleet.sentence if fleet else alone
+    return "; ".join(filter(None, (result.reason, compared if result.benchmark else "")))
+
+
+def _measured(result: ProgramResult) -> int:
+    return len({start.node for start in result.starts if not start.failure})
+
+
+def _blocks(run: RunInfo, result: ProgramResult, fleet: Report | None, width: int) -> Iterator[Block]:
+    if result.findings:
+        yield Findings(findings=result.findings)
+        yield from out_of_service(run, result.findings)
+    if fleet:
+        yield from fleet.terminal(width)
+    yield Lines(rows=tuple(_lines(result)))
+
+
+def _page(run: RunInfo, result: ProgramResult, fleet: Report | None) -> Iterator[Block]:
+    yield from _blocks(run, result, fleet, 0)
+    yield from design_note(run)
+
+
+def _lines(result: ProgramResult) -> Iterator[tuple[str, str]]:
+    """The program, how often it was started and how long that takes, where it failed, and notes."""
+    yield "program", shlex.join(result.words)
+    good = [start for start in result.starts if not start.failure]
+    if good:
+        took = duration(median([start.seconds for start in good]))
+        yield "starts", f"{len(good)} on {count(_measured(result), 'node')}, {took} each"
+    causes = Counter((start.node, start.failure) for start in result.starts if start.failure)
+    for (node, why), times in causes.items():
+        yield "not run", f"{node}, {count(times, 'start')}: {why}"
+    for note in result.notes:
+        yield "note", note

@@ -1,0 +1,121 @@
+"""A program of the site in place of the probe: its command, and its starts, archived with what they printed."""
+
+import shlex
+from collections.abc import Generator, Iterator, Sequence
+
+from seatrial.archive.journal import StepEnded
+from seatrial.archive.working_folder import Use, WorkingFolder
+from seatrial.archive.writer import RunWriter
+from seatrial.driver.benchmark.definition import SUFFIX, benchmark_and_text
+from seatrial.driver.benchmark.scratch import MOST_BYTES, own_scratch
+from seatrial.files.inputs import read_beginning, read_end
+from seatrial.launch.contract import Launcher, StartsPrograms
+from seatrial.model.benchmark_run import BenchmarkRequest, StepResult
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.settings import SiteProgram
+from seatrial.process.file_output import Command, Ended, run_beside
+from seatrial.statistics.estimates import median
+
+
+def site_program(text: str, option: str, *, nodes: int) -> SiteProgram:
+    """A command, or a file that declares a benchmark with a command, and more words.
+
+    `option`: which one has the text; `nodes`: how many each start is on. Raises UsageError for what cannot be split
+    into words, and for a file that declares no command, or one that is started otherwise.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text!r}: {error}.", "Quote it as in a shell.") from error
+    if not words:
+        raise UsageError(f"{option} is empty.", f"Write a command: {option} 'PROGRAM ARGUMENTS'.")
+    if not words[0].endswith(SUFFIX):
+        return SiteProgram(words=tuple(words))
+    benchmark, definition = benchmark_and_text(words[0])
+    if benchmark.launch is None:
+        raise UsageError(f"{words[0]} declares no command.", "Write a table [run] into it (docs/benchmarks.md).")
+    request = BenchmarkRequest(program=benchmark.launch.programs[0], nodes=nodes, ranks_per_node=1)
+    steps = benchmark.launch.plan(request).steps
+    by_mpi = nodes > 1
+    if any(step.output or step.mpi is not by_mpi for step in steps):
+        how = "not started by MPI" if by_mpi else "started by MPI"
+        what = f"{words[0]}: its program is {how}, or writes its results into a file."
+        remedy = "leave out run.mpi" if by_mpi else "write run.mpi = false"
+        raise UsageError(what, f"Declare one that prints them: {remedy}, and leave out run.output.")
+    return SiteProgram(words=(*steps[0].argv, *words[1:]), declared=words[0], definition=definition)
+
+
+def starting(launcher: Launcher, option: str) -> StartsPrograms:
+    """The launcher, if it can start programs. Raises UsageError."""
+    if not isinstance(launcher, StartsPrograms):
+        raise UsageError(f"The launcher {launcher.name} cannot start programs.", f"Leave out {option}.")
+    return launcher
+
+
+class ProgramLaunches:
+    """All starts of one run's program: each is archived with what it printed."""
+
+    def __init__(self, program: SiteProgram, launcher: StartsPrograms, writer: RunWriter) -> None:
+        """Raises SeatrialError where no scratch folder can be made."""
+        self.program = program
+        self._launcher = launcher
+        self._writer = writer
+        self._seconds: list[float] = []
+        self._under_way: Generator[tuple[int, Ended], None, None] | None = None
+        try:
+            self._scratch = WorkingFolder(own_scratch(writer.archive), Use.SCRATCH)
+        except OSError as error:
+            raise SeatrialError(f"A scratch folder cannot be made in {writer.archive}: {error.strerror}.") from error
+
+    @property
+    def start_s(self) -> float:
+        """What a start usually takes; 0 before the first one has ended."""
+        return median(self._seconds) if self._seconds else 0.0
+
+    def beside(
+        self, starts: Sequence[tuple[str, Sequence[str]]], timeout_s: float, *, ranks_per_node: int
+    ) -> Iterator[tuple[int, StepResult]]:
+        """Start the program at the same time on each of the nodes; yields the place of each start as it ends.
+
+        `starts`: the name of each start in the journal, which has its output by then, and the nodes in the order of
+        their ranks. `ranks_per_node`: 0 without MPI, once.
+        """
+        commands = []
+        for place, (_, nodes) in enumerate(starts):
+            command = self._launcher.program_command(
+                nodes, self.program.words, ranks_per_node, self._scratch.path, in_order=ranks_per_node > 0
+            )
+            commands.append(
+                Command(
+                    argv=command.argv,
+                    output=self._scratch.place / f"{place}.out",
+                    errors=self._scratch.place / f"{place}.err",
+                    environment=command.environment,
+                )
+            )
+        self._under_way = run_beside(commands, timeout_s=timeout_s, folder=self._scratch.path)
+        for place, ended in self._under_way:
+            if ended.returncode == 0:
+                self._seconds.append(ended.seconds)
+            step = StepResult(
+                name=starts[place][0],
+                argv=commands[place].argv,
+                returncode=ended.returncode,
+                seconds=ended.seconds,
+                timed_out=ended.timed_out,
+                interrupted=ended.interrupted,
+                output=read_beginning(commands[place].output, MOST_BYTES),
+                errors=read_end(commands[place].errors),
+            )
+            self._writer.append(StepEnded(step=step))
+            yield place, step
+
+    def close(self) -> None:
+        """End what still runs, as after an error in the middle of a round."""
+        if self._under_way is not None:
+            self._under_way.close()
+
+    def remove(self) -> None:
+        """Remove the folder in which the programs ran."""
+        self.close()
+        self._scratch.remove()

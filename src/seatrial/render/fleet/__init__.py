@@ -1,0 +1,1 @@
+"""Reports on many nodes that ran one benchmark, and on their parts."""

@@ -1,0 +1,196 @@
+"""A program of the site on each node: nodes and GPUs are judged beside each other, a start that fails is not run."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from seatrial.archive.reader import read_run
+from seatrial.commands.nodes.program_judge import judge_program
+from seatrial.commands.nodes.program_run import ProgramOutcome, node_program, run_program
+from seatrial.commands.nodes.program_view import program_report
+from seatrial.driver.node_trials import RETESTS
+from seatrial.judgement.standings import looks_of
+from seatrial.model.errors import ExitCode, UsageError
+from seatrial.model.gpu import Gpu
+from seatrial.model.run import Ending
+from seatrial.model.settings import NODES_REPETITIONS, NodesSettings, SiteSettings
+from seatrial.model.subject import node
+from seatrial.model.verdict import FindingKind, Verdict
+from tests.support.builders import Cluster, names
+from tests.support.gpu_outputs import cuda_bandwidth, diagnostic, gpu_burn, nccl, nvbandwidth
+from tests.support.launchers import use_launcher
+from tests.support.node_programs import NO_DEVICE, NodeProgramLauncher, prints
+from tests.support.scripted import ScriptedLauncher
+
+TWELVE = names(12)
+Does = Callable[[str, int], str]
+
+
+def tried(
+    archive: Path, does: Does, nodes: tuple[str, ...] = TWELVE, budget_s: float = 300.0, **options: object
+) -> tuple[ProgramOutcome, NodeProgramLauncher]:
+    launcher = NodeProgramLauncher(Cluster(nodes=nodes), does)
+    use_launcher(launcher)
+    site = SiteSettings(archive=archive, run="trial", budget_s=budget_s)
+    settings = NodesSettings(site=site, program=node_program("gpu_burn 60"))
+    return run_program(msgspec.structs.replace(settings, **options)), launcher
+
+
+def burning(slow: float, on: str = "n4") -> Does:
+    """Eight GPUs on each node; GPU 1 of one node reaches a share of its rate. Rates differ from start to start."""
+
+    def does(name: str, number: int) -> str:
+        made = gpu_burn(slow if name == on else 1.0, gpus=8)
+        return prints(made.replace("17000", str(17000 + 7 * number + int(name[1:]))))
+
+    return does
+
+
+def test_one_gpu_of_96_that_is_low_in_every_start_is_named(tmp_path: Path) -> None:
+    outcome, launcher = tried(tmp_path, burning(0.7))
+    (finding,) = outcome.result.findings
+    assert (finding.kind, finding.subject, finding.verdict) == (FindingKind.PROGRAM_SLOW, node("n4"), Verdict.SLOW)
+    assert finding.statement.startswith(f"n4 GPU 1 is 30 % below its peers in gpu-burn, by {3 + RETESTS} starts.")
+    assert set(launcher.begun.values()) == {NODES_REPETITIONS + RETESTS}
+    report = program_report(outcome.recorded.info, outcome.result, outcome.recorded.facts)
+    assert report.headline == "SLOW  n4: GPU 1 30 % below its peers in gpu-burn"
+    assert report.exit_code is ExitCode.FINDINGS
+    cases = {case.name: (case.verdict, case.reason) for case in report.cases}
+    assert len(cases) == len(TWELVE)
+    assert cases["node:n4"] == (Verdict.SLOW, "GPU 1: 30 %")
+    assert {verdict for name, (verdict, _) in cases.items() if name != "node:n4"} == {Verdict.PASS}
+
+
+def test_healthy_gpus_pass_and_the_report_says_what_would_have_been_named(tmp_path: Path) -> None:
+    outcome, launcher = tried(tmp_path, burning(1.0))
+    report = program_report(outcome.recorded.info, outcome.result, outcome.recorded.facts)
+    assert (report.word, report.exit_code, outcome.result.findings) == ("PASS", ExitCode.PASS, ())
+    assert report.sentence.startswith("12 nodes alike; a loss of ")
+    assert report.sentence.endswith(" would have been named")
+    assert set(launcher.begun.values()) == {NODES_REPETITIONS}
+
+
+def test_a_gpu_that_was_low_once_is_unstable_and_not_slow(tmp_path: Path) -> None:
+    def does(name: str, number: int) -> str:
+        return burning(0.7 if number == 2 else 1.0)(name, number)
+
+    (finding,) = tried(tmp_path, does)[0].result.findings
+    assert (finding.subject, finding.verdict) == (node("n4"), Verdict.UNSTABLE)
+
+
+def test_a_node_is_named_by_the_one_figure_of_its_start(tmp_path: Path) -> None:
+    def does(name: str, number: int) -> str:
+        rate = (300.0 if name == "n5" else 400.0) + 0.2 * number + 0.1 * int(name[1:])
+        return prints(nccl(hosts=(name,), gpus=8, most=rate))
+
+    (finding,) = tried(tmp_path, does, program=node_program("all_reduce_perf -g 8"))[0].result.findings
+    assert (finding.kind, finding.subject) == (FindingKind.PROGRAM_SLOW, node("n5"))
+    assert finding.brief == "24 % below its peers in nccl-tests"
+
+
+def test_a_start_that_fails_is_not_run_with_its_cause(tmp_path: Path) -> None:
+    healthy = burning(1.0)
+    outcome, _ = tried(tmp_path, lambda name, number: NO_DEVICE if name == "n3" else healthy(name, number))
+    result = outcome.result
+    report = program_report(outcome.recorded.info, result, {})
+    assert (result.findings, report.word, report.exit_code) == ((), "INCOMPLETE", ExitCode.INCOMPLETE)
+    assert result.reason.startswith("n3 not measured: ")
+    assert "no CUDA-capable device is detected" in result.reason
+    assert {each.node for each in result.starts if each.failure} == {"n3"}
+    (case,) = [case for case in report.cases if case.name == "node:n3"]
+    assert case.verdict is Verdict.NOT_RUN
+    assert "no CUDA-capable device is detected" in case.reason
+
+
+def test_a_program_that_fails_everywhere_is_started_once_and_not_run(tmp_path: Path) -> None:
+    outcome, launcher = tried(tmp_path, lambda *_: NO_DEVICE)
+    assert set(launcher.begun.values()) == {1}
+    assert (outcome.result.word, outcome.result.exit_code) == ("NOT_RUN", ExitCode.INCOMPLETE)
+    assert "no CUDA-capable device" in outcome.result.reason
+
+
+def test_a_diagnostic_that_fails_takes_its_node_out_although_it_ends_with_an_error(tmp_path: Path) -> None:
+    def does(name: str, _: int) -> str:
+        return prints(diagnostic(status="Fail"), 226) if name == "n2" else prints(diagnostic())
+
+    outcome, _ = tried(tmp_path, does, names(4), program=node_program("dcgmi diag -r 2 -j"))
+    assert {(finding.kind, finding.subject, finding.verdict) for finding in outcome.result.findings} == {
+        (FindingKind.DIAGNOSTIC_FAILED, node("n2"), Verdict.DOWN)
+    }
+    assert outcome.result.complete
+
+
+def test_rates_above_the_link_of_a_gpu_and_far_below_it_are_found_though_all_nodes_are_alike(tmp_path: Path) -> None:
+    def kinds(generation: int, text: str) -> set[FindingKind]:
+        outcome, _ = tried(
+            tmp_path / f"{text[:2]}{generation}", lambda *_: prints(text), names(4), program=node_program("nvbandwidth")
+        )
+        gpus = tuple(
+            Gpu(address=f"0000:{place:02x}:00.0", link_generation_max=generation, link_width_max=16)
+            for place in range(4)
+        )
+        recorded = outcome.recorded
+        facts = {name: msgspec.structs.replace(known, gpus=gpus) for name, known in recorded.facts.items()}
+        judged = judge_program(msgspec.structs.replace(recorded, facts=facts, facts_after=facts))
+        return {finding.kind for finding in judged.findings}
+
+    assert kinds(4, nvbandwidth()) == {FindingKind.ABOVE_LIMIT}
+    assert kinds(5, nvbandwidth()) == set()
+    assert kinds(4, cuda_bandwidth()) == set()
+    assert kinds(5, cuda_bandwidth()) == {FindingKind.FAR_BELOW_LIMIT}
+
+
+def test_a_start_that_hangs_is_ended_and_the_others_are_judged(tmp_path: Path) -> None:
+    healthy = burning(1.0)
+    outcome, _ = tried(
+        tmp_path, lambda name, number: "exec sleep 60" if name == "n3" else healthy(name, number), names(6), 9.0
+    )
+    assert {each.node for each in outcome.result.starts if "did not end within" in each.failure} == {"n3"}
+    assert {each.node for each in outcome.result.starts if not each.failure} == set(names(6)) - {"n3"}
+
+
+def test_nodes_of_one_kernel_start_it_one_after_the_other(tmp_path: Path) -> None:
+    launcher = NodeProgramLauncher(Cluster(nodes=names(3), boot_id="one"), burning(1.0))
+    use_launcher(launcher)
+    settings = NodesSettings(site=SiteSettings(archive=tmp_path, run="trial"), program=node_program("gpu_burn 60"))
+    outcome = run_program(settings)
+    assert outcome.recorded.info.design is not None
+    assert "share a kernel" in outcome.recorded.info.design.statement
+    assert set(launcher.begun.values()) == {NODES_REPETITIONS}
+
+
+def test_a_time_repeats_it_until_the_time_is_over(tmp_path: Path) -> None:
+    outcome, launcher = tried(tmp_path, burning(1.0), names(3), 2.0, length_s=2.0)
+    assert set(launcher.begun.values()) != {NODES_REPETITIONS}
+    assert (outcome.result.word, outcome.recorded.info.ending) == ("PASS", Ending.COMPLETE)
+
+
+def test_the_archive_is_judged_alike_and_clears_only_its_own_program(tmp_path: Path) -> None:
+    outcome, _ = tried(tmp_path, burning(0.7), names(6))
+    assert judge_program(read_run(outcome.folder)) == outcome.result
+    assert looks_of(outcome.recorded.info) == {"gpu_burn 60"}
+    assert not list(tmp_path.glob(".scratch-*/.seatrial-*"))
+
+
+def test_ctrl_c_keeps_what_was_printed(tmp_path: Path) -> None:
+    healthy = burning(1.0)
+
+    def does(name: str, number: int) -> str:
+        if number == 3:
+            raise KeyboardInterrupt
+        return healthy(name, number)
+
+    outcome, _ = tried(tmp_path, does)
+    assert outcome.recorded.info.ending is Ending.INTERRUPTED
+    assert len(outcome.result.starts) == 2 * len(TWELVE)
+    assert (outcome.result.word, outcome.result.exit_code) == ("INCOMPLETE", ExitCode.INCOMPLETE)
+
+
+def test_a_launcher_that_starts_no_programs_is_refused(tmp_path: Path) -> None:
+    use_launcher(ScriptedLauncher(Cluster(nodes=names(4))))
+    settings = NodesSettings(site=SiteSettings(archive=tmp_path), program=node_program("gpu_burn 60"))
+    with pytest.raises(UsageError, match="cannot start programs"):
+        run_program(settings)
+    assert not list(tmp_path.iterdir())
