@@ -77,7 +77,7 @@ def soak_time(text: str, what: str) -> float:
     modes=(NodesMode.ONCE,),
 )
 @baseline_option(modes=(NodesMode.ONCE,))
-@output_options("html", "markdown", "junit")
+@output_options("html", "markdown", "junit", "plot")
 @site_options(without=("seed",), modes={"budget": (NodesMode.ONCE,), "replay": (NodesMode.ONCE,)})
 def nodes(
     site: SiteSettings,

@@ -1,17 +1,19 @@
 """How many pairs have which value: bars stacked by verdict, with the limit, the peers and the thresholds drawn in."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import msgspec
 
+from seatrial.model.verdict import Verdict
 from seatrial.render.matrix import Key, Words
 from seatrial.render.plots import Axis, round_steps
 from seatrial.render.report import Block
 
 WIDTH, BARS_HEIGHT = 440, 130
-LEFT, RIGHT, FOOT = 44, 12, 36
+LEFT, RIGHT, FOOT = 58, 12, 36
 ROW = 16
 """Pixels of a line of text above the bars; each reference has its own."""
 LETTER_WIDTH = 6.6
@@ -64,6 +66,7 @@ class DistributionPlaces(msgspec.Struct, frozen=True, kw_only=True):
     references: tuple[ReferenceLine, ...]
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
+    y_title: Words
 
 
 class Distribution(Block, frozen=True, kw_only=True):
@@ -76,12 +79,37 @@ class Distribution(Block, frozen=True, kw_only=True):
     references: tuple[Reference, ...]
     say: Callable[[float], str]
     """A value in words."""
+    counted: str = "pairs"
+    """What has the values."""
     key: tuple[Key, ...] = ()
 
     @property
     def svg(self) -> DistributionPlaces:
         """The places of everything on the page."""
         return places(self)
+
+
+def of_verdicts(
+    caption: str,
+    values: Sequence[tuple[float, Verdict]],
+    references: Sequence[Reference],
+    say: Callable[[float], str],
+    counted: str = "pairs",
+) -> Distribution:
+    """The distribution of values with verdicts, and a key that counts these; the gravest are last in both."""
+    seen = Counter(verdict for _, verdict in values)
+    return Distribution(
+        caption=caption,
+        values=tuple((value, verdict.value) for value, verdict in values),
+        order=tuple(verdict.value for verdict in Verdict),
+        references=tuple(references),
+        say=say,
+        counted=counted,
+        key=tuple(
+            Key(style=verdict.value, text=f"{verdict.value}: {seen[verdict]}")
+            for verdict in sorted(seen, key=lambda one: one.gravity)
+        ),
+    )
 
 
 def places(block: Distribution) -> DistributionPlaces:
@@ -108,6 +136,9 @@ def places(block: Distribution) -> DistributionPlaces:
             (round(bottom - BARS_HEIGHT * value / most, 1), f"{value:.0f}")
             for value in round_steps(most)
             if value % 1 == 0
+        ),
+        y_title=Words(
+            x=LETTER_WIDTH * 2, y=bottom - BARS_HEIGHT / 2, text=block.counted, style="axis-name", turned=True
         ),
     )
 

@@ -41,6 +41,17 @@ LETTERS = {
     Verdict.NOTE: "n",
 }
 """The letter of a verdict in a drawing, where colour alone would say it."""
+PATTERNS = {
+    Verdict.SLOW.value: "lines",
+    Verdict.UNSTABLE.value: "dots",
+    Verdict.MISCONFIGURED.value: "dots",
+    Verdict.INVALID.value: "cross",
+    Verdict.DOWN.value: "cross",
+    Verdict.BLOCKED.value: "cross",
+    Verdict.INCONCLUSIVE.value: "dashes",
+    Verdict.NOT_RUN.value: "dashes",
+}
+"""The pattern over the colour of a verdict, which is seen without colour, too."""
 MOST_HOVERS = 400
 """Cells with a text of their own to point at; the gravest ones first. Each takes about 100 bytes."""
 

@@ -56,12 +56,14 @@ def samples_plot(samples: Sequence[PairSamples]) -> Plot | None:
             high=float(longest - 1),
             logarithmic=False,
             ticks=tuple((place, f"{place + 1:.0f}") for place in round_steps(longest - 1)),
+            title="samples in the order of measuring",
         ),
         y=Axis(
             low=0.0,
             high=most * HEADROOM,
             logarithmic=False,
             ticks=tuple((rate, units.bandwidth(rate)) for rate in round_steps(most * HEADROOM)),
+            title="bandwidth of one window of messages",
         ),
         series=tuple(_series(pair) for pair in drawn),
     )

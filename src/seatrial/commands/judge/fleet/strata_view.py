@@ -16,6 +16,7 @@ from seatrial.commands.judge.fleet.view import (
     column_fields,
     fewer_runs_notes,
     fewer_runs_text,
+    fleet_pictures,
     node_fields,
     taken,
 )
@@ -30,6 +31,8 @@ from seatrial.render.report import Block, Case, Paragraph, Report, columns, firs
 from seatrial.statistics.fleets import FEWEST_RUNS
 
 NAMED = columns("node", "verdict", "#loss", "under", "#runs")
+MOST_DRAWN = 8
+"""Conditions whose nodes are drawn."""
 CONDITIONS = columns("condition", "#nodes", "#median", "#lowest", "", "#would show")
 
 
@@ -49,7 +52,13 @@ def strata_report(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> 
     healthy = tuple(Case(name=f"node:{name}", verdict=Verdict.PASS) for name in _healthy(judged) if name not in lacking)
     fields, blocks = partial(strata_fields, judged, tables), partial(_blocks, judged, tables)
     return judged_report(
-        judged.verdict, _sentence(judged), judged.exit_code, fields, blocks, (*cases, *missing, *healthy)
+        judged.verdict,
+        _sentence(judged),
+        judged.exit_code,
+        fields,
+        blocks,
+        (*cases, *missing, *healthy),
+        lambda: [picture for each in judged.strata[:MOST_DRAWN] for picture in fleet_pictures(each.judged, each.text)],
     )
 
 
