@@ -36,10 +36,11 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
-    """Points that a line joins; at least one. The label is behind the last one."""
+    """Points that a line joins; at least one. The label is behind the last one, or the one at `label_at`."""
 
     points: tuple[Point, ...]
     label: str = ""
+    label_at: int = -1
 
 
 class Axis(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,7 +141,7 @@ def places(plot: Plot) -> PlotPlaces:
             Dot(x=x(point.x), y=y(point.y), low=y(point.low), high=y(point.high), hover=point.hover)
             for point in series.points
         )
-        last = dots[-1]
+        last = dots[series.label_at]
         curves.append(
             DrawnCurve(colour=number % COLOURS, dots=dots, label=series.label, label_x=last.x + 8, label_y=last.y + 4)
         )

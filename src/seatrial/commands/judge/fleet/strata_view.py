@@ -25,6 +25,7 @@ from seatrial.judgement.peer_suspects import suspects_text
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
+from seatrial.render.distribution import over_each_other
 from seatrial.render.headline import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
@@ -58,8 +59,22 @@ def strata_report(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> 
         fields,
         blocks,
         (*cases, *missing, *healthy),
-        lambda: [picture for each in judged.strata[:MOST_DRAWN] for picture in fleet_pictures(each.judged, each.text)],
+        lambda: _pictures(judged),
     )
+
+
+def _pictures(judged: StrataJudgement) -> Iterator[Block]:
+    """The medians of the nodes: those of all conditions over each other, then each by itself."""
+    drawn = {
+        each.text: [node.median for node in each.judged.result.nodes]
+        for each in judged.strata[:MOST_DRAWN]
+        if each.judged.result and min(node.median for node in each.judged.result.nodes) > 0
+    }
+    unit, *others = {each.unit for each in judged.strata}
+    if len(drawn) > 1 and not others:
+        yield over_each_other("Medians of nodes by condition", drawn, prefixed, f"median {unit}".strip(), "nodes")
+    for each in judged.strata[:MOST_DRAWN]:
+        yield from fleet_pictures(each.judged, each.text)
 
 
 def _healthy(judged: StrataJudgement) -> list[str]:
