@@ -23,7 +23,7 @@ from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
 from seatrial.render import html as render_html
 from seatrial.render import junit as render_junit
 from seatrial.render import markdown as render_markdown
-from seatrial.render import plot_file, plot_sheet
+from seatrial.render import plot_file, plot_style
 from seatrial.render import text as render_text
 from seatrial.render.envelope import Failure, failure_of
 from seatrial.render.escape import clean
@@ -167,7 +167,7 @@ def write_files(report: Report, files: Files) -> tuple[list[tuple[str, Path]], l
             lambda _: render_markdown.as_markdown(report),
         ),
         ("JUnit", "The JUnit report", "--junit", files.junit, lambda _: render_junit.as_junit(report)),
-        ("Plot", "The plot", "--plot", files.plot, lambda path: plot_file.as_plot(report, plot_sheet.form_of(path))),
+        ("Plot", "The plot", "--plot", files.plot, lambda path: plot_file.as_plot(report, plot_style.form_of(path))),
     )
     written, failures = [], []
     for form, what, name, path, render in forms:

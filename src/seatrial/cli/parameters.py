@@ -22,7 +22,7 @@ from seatrial.files.home_folders import state_folder
 from seatrial.model.errors import UsageError
 from seatrial.model.words import natural_sorted
 from seatrial.process import process
-from seatrial.render import plot_sheet
+from seatrial.render import plot_style
 from seatrial.slurm import argv
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -220,10 +220,10 @@ class PlotFile(ReportFile):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path. Raises UsageError."""
         path = super().convert(value, param, ctx)
-        if plot_sheet.form_of(path) not in plot_sheet.FORMS:
-            endings = ", ".join(f".{form}" for form in plot_sheet.FORMS)
+        if plot_style.form_of(path) not in plot_style.FORMS:
+            endings = ", ".join(f".{form}" for form in plot_style.FORMS)
             raise UsageError(f"{called(param)} {str(path)!r} has none of the endings {endings}.", "Name another file.")
-        plot_sheet.require_library()
+        plot_style.require_library()
         return path
 
 

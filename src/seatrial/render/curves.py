@@ -45,9 +45,7 @@ def overlaid(
     heights = [*(value.low for value in values), *(value.high for value in values), *(level for level, _ in levels)]
     if not drawn or not 0 < min(heights) < max(heights):
         return None
-    least, most = min(heights), max(*heights, *(level * ABOVE_LIMIT for level, _ in levels))
-    if from_zero:
-        least, most = 0.0, max(heights) * HEADROOM
+    title_of_y = "; ".join(filter(None, (quantities[1], runs_text(values))))
     sizes = sorted({size for _, points in drawn for size in points if size > 0})
     ticks = powers(max(sizes[0], 1), max(sizes[-1], 2), 2)
     return Plot(
@@ -59,17 +57,9 @@ def overlaid(
             ticks=tuple((size, size_text(size)) for size in ticks),
             title=quantities[0] or over,
         ),
-        y=Axis(
-            low=least,
-            high=most,
-            logarithmic=not from_zero,
-            ticks=tuple(
-                (value, value_text(value)) for value in (round_steps(most) if from_zero else log_steps(least, most))
-            ),
-            title="; ".join(
-                filter(None, (quantities[1], runs_text([each for _, points in drawn for each in points.values()])))
-            ),
-        ),
+        y=_linear(heights, value_text, title_of_y)
+        if from_zero
+        else _logarithmic(heights, levels, value_text, title_of_y),
         series=tuple(
             Series(
                 points=tuple(
@@ -94,6 +84,20 @@ def overlaid(
         marks=tuple(marks),
         mark_text=mark_text,
     )
+
+
+def _linear(heights: Sequence[float], value_text: Callable[[float], str], title: str) -> Axis:
+    most = max(heights) * HEADROOM
+    ticks = tuple((value, value_text(value)) for value in round_steps(most))
+    return Axis(low=0.0, high=most, logarithmic=False, ticks=ticks, title=title)
+
+
+def _logarithmic(
+    heights: Sequence[float], levels: Sequence[tuple[float, str]], value_text: Callable[[float], str], title: str
+) -> Axis:
+    least, most = min(heights), max(*heights, *(level * ABOVE_LIMIT for level, _ in levels))
+    ticks = tuple((value, value_text(value)) for value in log_steps(least, most))
+    return Axis(low=least, high=most, logarithmic=True, ticks=ticks, title=title)
 
 
 def runs_text(values: Sequence[Estimate]) -> str:

@@ -115,9 +115,9 @@ def trial_pictures(trials: NodeTrials, findings: Sequence[Finding]) -> Iterator[
 
 def _spread(trials: NodeTrials, measure: Measure, findings: Sequence[Finding]) -> Distribution | None:
     """One figure: nodes with a finding of its kind have the colour of that; None for fewer than two nodes."""
-    found = {finding.subject.name: finding.verdict for finding in findings if finding.kind is measure.kind}
+    verdicts = {finding.subject.name: finding.verdict for finding in findings if finding.kind is measure.kind}
     values = [
-        (figures.values[measure].value, found.get(figures.node, Verdict.PASS))
+        (figures.values[measure].value, verdicts.get(figures.node, Verdict.PASS))
         for figures in trials.figures
         if measure in figures.values
     ]

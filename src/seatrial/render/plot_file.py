@@ -18,7 +18,8 @@ from seatrial.render.escape import shorten
 from seatrial.render.forest import Factor, Factors, Forest
 from seatrial.render.matrix import PATTERNS, Key, Matrix, Panels, Words
 from seatrial.render.node_map import NodeMap
-from seatrial.render.plot_sheet import WHITE, Sheet, colours, drawing, words_on
+from seatrial.render.plot_sheet import Sheet, drawing
+from seatrial.render.plot_style import WHITE, colours, words_on
 from seatrial.render.plots import Bars, CoreBox, CoreMap, Plot
 from seatrial.render.report import Block, Report
 
@@ -148,9 +149,9 @@ def _matrix(block: Matrix) -> Iterator[Picture]:
         x, y = left + svg.left, top + svg.top
         sheet.areas([(x, y, svg.side, svg.side)], palette.names["absent"])
         squares: dict[tuple[str, int], list[tuple[float, float, float, float]]] = defaultdict(list)
-        for one in block.cells:
-            place = (x + one.column * svg.cell, y + one.row * svg.cell, svg.cell, svg.cell)
-            squares[one.style, one.shade].append(place)
+        for square in block.cells:
+            place = (x + square.column * svg.cell, y + square.row * svg.cell, svg.cell, svg.cell)
+            squares[square.style, square.shade].append(place)
         for (style, shade), corners in squares.items():
             sheet.areas(corners, palette.of(style, shade), PATTERNS.get(style, "") if svg.patterned else "")
         for at in (at for at in range(1, len(block.groups)) if block.groups[at] != block.groups[at - 1]):
@@ -192,10 +193,10 @@ def _distribution(block: Distribution) -> Iterator[Picture]:
 
 
 def _words(sheet: Sheet, texts: Iterable[Words], left: float, top: float, colour: str = "", size: float = 12) -> None:
-    for one in texts:
-        ink = colour or colours().names["soft" if one.style in ("axis-name", "group") else "text"]
-        sheet.words(left + one.x, top + one.y, one.text, anchor=one.anchor, colour=ink, size=size, turned=one.turned,
-                    halo=one.style.startswith("reference"))  # fmt: skip
+    for words in texts:
+        ink = colour or colours().names["soft" if words.style in ("axis-name", "group") else "text"]
+        sheet.words(left + words.x, top + words.y, words.text, anchor=words.anchor, colour=ink, size=size, turned=words.turned,
+                    halo=words.style.startswith("reference"))  # fmt: skip
 
 
 def _key_places(keys: Sequence[Key], width: float) -> list[tuple[Key, float, float]]:

@@ -1,27 +1,24 @@
 """A sheet of paper for pictures, in the pixels of a page: lines, areas and words, by matplotlib.
 
-matplotlib is an optional part of an installation (`seatrial[plots]`), and is loaded when a sheet is made.
+matplotlib is an optional part of an installation (`seatrial[plots]`): `plot_style.require_library` comes first, and this
+module is executed when a picture is drawn.
 """
 
 import io
 import logging
-import re
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from pathlib import PurePath
 from typing import Any, Literal
 
-import msgspec
+from matplotlib import rc_context
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
 
-from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.errors import SeatrialError
 from seatrial.render.escape import clean
-from seatrial.render.html import page_style
+from seatrial.render.plot_style import HATCHES, INK, WHITE
 
-FORMS = ("svg", "png", "pdf")
-"""Endings of names of files for pictures."""
 PIXELS_PER_INCH, DOTS_PER_INCH = 96, 160
 """Pixels of a page, as CSS counts them, and dots of a PNG."""
 POINTS = 72 / PIXELS_PER_INCH
@@ -37,81 +34,18 @@ SETTINGS: dict[Any, Any] = {
     "hatch.color": "#16202a",
 }
 UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
-HATCHES = {"lines": "////", "dots": "...", "cross": "xxx", "dashes": "---"}
-"""The patterns of verdicts, as matplotlib names them."""
-WHITE, INK = "#ffffff", "#16202a"
-DARK = 0.45
-"""Luminance below which words on a colour are white."""
 SIDES: dict[str, Literal["left", "center", "right"]] = {"start": "left", "middle": "center", "end": "right"}
-
-
-class Colours(msgspec.Struct, frozen=True, kw_only=True):
-    """The colours of a page in the light: by their names in the style sheet, by verdict, and of curves."""
-
-    names: dict[str, str]
-    verdicts: dict[str, str]
-    curves: tuple[str, ...]
-
-    def of(self, verdict: str, shade: int = 0) -> str:
-        """The colour of an area with a verdict; `shade`: 0 for strong to 2 for weak."""
-        return paler(self.verdicts.get(verdict, self.names["unsure"]), 1 - shade / 4)
-
-
-@cache
-def colours() -> Colours:
-    """The colours of page.css, which alone declares them."""
-    style = page_style()
-    names = dict(re.findall(r"--(\w+): (#\w{6})", style.partition("}")[0]))
-    inks = re.findall(r"\.c\d \{ --ink: (?:var\(--(\w+)\)|(#\w{6}))", style)
-    return Colours(
-        names=names,
-        verdicts={word: names[name] for word, name in re.findall(r"\.v\.(\w+) \{ fill: var\(--(\w+)\)", style)},
-        curves=tuple(names[name] if name else plain for name, plain in inks),
-    )
-
-
-def paler(colour: str, part: float) -> str:
-    """A colour mixed with white; `part`: the share of the colour."""
-    return "#" + "".join(f"{round(255 - (255 - value) * part):02x}" for value in _bytes(colour))
-
-
-def words_on(colour: str) -> str:
-    """The colour of words on a colour: black or white."""
-    red, green, blue = _bytes(colour)
-    return WHITE if (0.299 * red + 0.587 * green + 0.114 * blue) / 255 < DARK else INK
-
-
-def _bytes(colour: str) -> tuple[int, int, int]:
-    red, green, blue = bytes.fromhex(colour[1:])
-    return red, green, blue
-
-
-def form_of(path: PurePath) -> str:
-    """What a name of a file ends with, in small letters and without the dot."""
-    return path.suffix[1:].lower()
-
-
-def require_library() -> None:
-    """Raises UsageError if matplotlib is not installed."""
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        install = f"Install it: {sys.executable} -m pip install matplotlib"
-        raise UsageError("--plot needs matplotlib, which is not installed.", install)
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
     """The library with our settings, in which sheets are made and written.
 
-    It prints no words on folders for its own files, nor on letters that its font lacks. Raises UsageError.
+    It prints no words on folders for its own files, nor on letters that its font lacks.
     """
-    require_library()
     logging.getLogger("matplotlib").setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from matplotlib import rc_context
-
         with rc_context(SETTINGS):
             yield
 
@@ -120,8 +54,6 @@ class Sheet:
     """A white sheet, made within `drawing`; places are pixels from its upper left corner, to the right and down."""
 
     def __init__(self, width: float, height: float) -> None:
-        from matplotlib.figure import Figure
-
         self._figure = Figure(figsize=(width / PIXELS_PER_INCH, height / PIXELS_PER_INCH))
         self._axes = self._figure.add_axes((0, 0, 1, 1))
         self._axes.set_xlim(0, width)
@@ -156,8 +88,6 @@ class Sheet:
         self, corners: Iterable[tuple[float, float, float, float]], colour: str, hatch: str = "", edge: str = WHITE
     ) -> None:
         """Rectangles of one colour: left, top, width and height of each. `hatch`: one of `HATCHES`."""
-        from matplotlib.collections import PolyCollection
-
         shapes = [
             ((left, top), (left + width, top), (left + width, top + height), (left, top + height))
             for left, top, width, height in corners

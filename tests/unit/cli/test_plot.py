@@ -11,7 +11,7 @@ from seatrial.commands.check.view import check_report
 from seatrial.render import matrix, node_map, plots
 from seatrial.render.forest import Forest
 from seatrial.render.plot_file import DRAWN, as_plot
-from seatrial.render.plot_sheet import FORMS, HATCHES, colours, words_on
+from seatrial.render.plot_style import FORMS, HATCHES, colours, words_on
 from seatrial.render.report import Block
 from tests.support.command_line import Seatrial, commands
 from tests.support.paths import ROOT

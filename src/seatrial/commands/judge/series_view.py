@@ -83,13 +83,15 @@ def changes_report(judged: ChangesJudgement) -> Report:
 def _plots(judged: ChangesJudgement) -> Iterator[Block]:
     """The values of each series over their places or times, with its changes; those first that have any."""
     ordered = sorted(judged.series, key=lambda one: -one.verdict.gravity)
-    for one in ordered[:MOST_DRAWN]:
+    for drawn in ordered[:MOST_DRAWN]:
         values = [
-            RunValue(run=str(place), date=one.series.time(place)[:DAY] or str(place), value=one.series.values[place])
-            for place in one.series.present
+            RunValue(
+                run=str(place), date=drawn.series.time(place)[:DAY] or str(place), value=drawn.series.values[place]
+            )
+            for place in drawn.series.present
         ]
-        name = one.series.name
-        changes = [change.index for change in one.changes]
+        name = drawn.series.name
+        changes = [change.index for change in drawn.changes]
         yield from filter(None, (over_runs(name, values, prefixed, changes, what=name, of="values"),))
 
 

@@ -42,7 +42,9 @@ def samples_of(measurements: Iterable[Measurement], pairs: Collection[Pair]) -> 
     }
 
 
-def samples_plot(samples: Sequence[PairSamples]) -> Plot | None:
+def samples_plot(
+    samples: Sequence[PairSamples], title: str = "Raw samples of its pairs: bandwidth, in the order of measuring"
+) -> Plot | None:
     """All samples over each other; None where no pair has two."""
     drawn = [pair for pair in samples if len(pair.bytes_per_s) > 1]
     most = max((rate for pair in drawn for rate in pair.bytes_per_s), default=0.0)
@@ -50,7 +52,7 @@ def samples_plot(samples: Sequence[PairSamples]) -> Plot | None:
         return None
     longest = max(len(pair.bytes_per_s) for pair in drawn)
     return Plot(
-        title="Raw samples of its pairs: bandwidth, in the order of measuring",
+        title=title,
         x=Axis(
             low=0.0,
             high=float(longest - 1),

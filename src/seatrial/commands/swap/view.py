@@ -154,7 +154,7 @@ def _bars(judged: SwapJudgement) -> Iterator[Block]:
     shown = [one for one in judged.weighed if one.probability >= LEAST_SHOWN][:MOST_DRAWN]
     if shown:
         rows = [(fault_text(one.hypothesis), one.probability, _sure(one.probability)) for one in shown]
-        yield plain_bars(f"Probability of each fault, n = {len(judged.history.steps)} arrangements", rows)
+        yield plain_bars(f"Probability of each fault, n = {count(len(judged.history.steps), 'arrangement')}", rows)
 
 
 def _blocks(judged: SwapJudgement) -> Iterator[Block]:

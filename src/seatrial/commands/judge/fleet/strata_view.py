@@ -73,8 +73,8 @@ def _pictures(judged: StrataJudgement) -> Iterator[Block]:
     unit, *others = {each.unit for each in judged.strata}
     if len(drawn) > 1 and not others:
         yield over_each_other("Medians of nodes by condition", drawn, prefixed, f"median {unit}".strip(), "nodes")
-    for each in judged.strata[:MOST_DRAWN]:
-        yield from fleet_pictures(each.judged, each.text)
+    for stratum in judged.strata[:MOST_DRAWN]:
+        yield from fleet_pictures(stratum.judged, stratum.text)
 
 
 def _healthy(judged: StrataJudgement) -> list[str]:
