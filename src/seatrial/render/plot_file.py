@@ -195,8 +195,9 @@ def _distribution(block: Distribution) -> Iterator[Picture]:
 def _words(sheet: Sheet, texts: Iterable[Words], left: float, top: float, colour: str = "", size: float = 12) -> None:
     for words in texts:
         ink = colour or colours().names["soft" if words.style in ("axis-name", "group") else "text"]
-        sheet.words(left + words.x, top + words.y, words.text, anchor=words.anchor, colour=ink, size=size, turned=words.turned,
-                    halo=words.style.startswith("reference"))  # fmt: skip
+        halo = words.style.startswith("reference")
+        place = left + words.x, top + words.y
+        sheet.words(*place, words.text, anchor=words.anchor, colour=ink, size=size, turned=words.turned, halo=halo)
 
 
 def _key_places(keys: Sequence[Key], width: float) -> list[tuple[Key, float, float]]:

@@ -1,7 +1,7 @@
 """A sheet of paper for pictures, in the pixels of a page: lines, areas and words, by matplotlib.
 
-matplotlib is an optional part of an installation (`seatrial[plots]`): `plot_style.require_library` comes first, and this
-module is executed when a picture is drawn.
+matplotlib is an optional part of an installation (`seatrial[plots]`): this module is executed when a picture is drawn,
+after `plot_style.require_library`.
 """
 
 import io
