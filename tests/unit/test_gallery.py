@@ -24,6 +24,7 @@ SHOWN = {
     "openfoam.svg": {"whole", "lost", "100 %: as many times the rate of 1 nodes", "50 %"},
     "weak.svg": {"128", "efficiency, weak scaling; n = 1 run"},
     "gateways.svg": {"one", "two", "four", "2.00 GB/s", "write; n = 3 runs, bars: range"},
+    "fabric.svg": {"leaf2 M", "spine1 M", "leaf1", "M MISCONFIGURED: 2", "PASS: 36"},
     "series.svg": {"changed", "values in their order, n = 60"},
 }
 """Words that must be in a picture."""

@@ -1,5 +1,6 @@
 """A fabric's map and its problems: the reports of `seatrial fabric`."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -30,6 +31,8 @@ SAME = 5e-3
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.MISCONFIGURED: ExitCode.FINDINGS}
 """Any other verdict names nothing and is not a PASS."""
 
+PARTED = re.compile(r" and | - |, ")
+"""What separates names of devices, and ports of a cable, in the subject of a problem."""
 SWITCHES, NO_CABLE = "switches", "no cable"
 """Heads of the map of devices, where it has no name of a switch."""
 
@@ -81,7 +84,7 @@ def map_report(fabric: FabricMap, tables: TableReport | None = None) -> Report:
     return Report(
         payload=lambda: fabric_fields(fabric, tables),
         terminal=lambda _: (Copy(lines=tuple(_map_lines(fabric, tables))),),
-        page=lambda: _drawn_map(fabric, ()),
+        page=lambda: _drawn_map(fabric, (), Verdict.MEASURED),
         wrapped=False,
     )
 
@@ -96,15 +99,17 @@ def problems_report(fabric: FabricMap, problems: Sequence[Finding], tables: Tabl
         exit_code=exit_code,
         payload=lambda: fabric_fields(fabric, tables),
         terminal=lambda _: _problem_blocks(problems, tables),
-        page=lambda: _drawn_map(fabric, problems),
+        page=lambda: _drawn_map(fabric, problems, Verdict.PASS),
         findings=tuple(problems),
         gauges=(Gauge(name="cables", value=len(fabric.links)),),
         wrapped=False,
     )
 
 
-def _drawn_map(fabric: FabricMap, problems: Sequence[Finding]) -> Iterator[Block]:
-    """Adapters below their switches, then the switches; what a problem names has the colour of its verdict."""
+def _drawn_map(fabric: FabricMap, problems: Sequence[Finding], otherwise: Verdict) -> Iterator[Block]:
+    """Adapters below their switches, then the switches; what a problem names has the colour of its verdict, all else
+    that of `otherwise`.
+    """
     devices = fabric.by_key
     switch_of: dict[str, str] = {}
     for link in fabric.links:
@@ -115,7 +120,7 @@ def _drawn_map(fabric: FabricMap, problems: Sequence[Finding]) -> Iterator[Block
         MapNode(
             name=PageLink(device_name(device), ""),
             leaf=SWITCHES if device.kind is DeviceKind.SWITCH else switch_of.get(device.key, NO_CABLE),
-            verdict=_verdict_of(device_name(device), problems),
+            verdict=worst([otherwise, *_verdicts_of(device_name(device), problems)]),
             days=0.0,
             age="",
         )
@@ -125,15 +130,12 @@ def _drawn_map(fabric: FabricMap, problems: Sequence[Finding]) -> Iterator[Block
         yield node_map(drawn, "Adapters by switch, and switches")
 
 
-def _verdict_of(name: str, problems: Sequence[Finding]) -> Verdict:
-    """The gravest verdict of problems with a device or one of its cables."""
-    port = f"{name}["
-    named = [
-        problem.verdict
-        for problem in problems
-        if problem.subject.name == name or any(port in text for text in (problem.subject.name, *problem.pairs))
-    ]
-    return worst(named) if named else Verdict.MEASURED
+def _verdicts_of(name: str, problems: Sequence[Finding]) -> Iterator[Verdict]:
+    """The verdicts of problems with a device or one of its cables: `leaf1`, `leaf1 and spine2`, `leaf1[35] - n7[1]`."""
+    for problem in problems:
+        parts = (part for text in (problem.subject.name, *problem.pairs) for part in PARTED.split(text))
+        if any(part == name or part.startswith(f"{name}[") for part in parts):
+            yield problem.verdict
 
 
 def _verdict(fabric: FabricMap, problems: Sequence[Finding]) -> tuple[Verdict, str]:
