@@ -1,6 +1,6 @@
 # make demo: a planted fault, found and named, on a virtual cluster. make test: everything.
 .PHONY: demo test idle-checks lint unit core simulated properties lab-test lab-beside lab-alone campaign restorations series hidden proofs
-.PHONY: accounted monitored operation qualified job-histories probe bench stories
+.PHONY: accounted monitored operation qualified job-histories probe bench stories gallery
 .PHONY: simulate-series simulate-year ablation other-systems setup-demo setup-test wheelhouse wheelhouse-test applications map-faults fuzz clean
 
 export MPICC ?= mpicc
@@ -124,6 +124,10 @@ proofs: setup-test
 STORIES ?=
 stories: setup-test
 	.venv/bin/python -m tests.stories $(STORIES)
+
+# Every picture of docs/gallery.md, from recorded and simulated data, in build/gallery; a minute.
+gallery: setup-test
+	.venv/bin/python -m tests.gallery
 
 bench: setup-test
 	sh bench/run.sh

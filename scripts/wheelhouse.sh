@@ -52,7 +52,7 @@ constraints() {
     "$python" scripts/constraints.py "$1" "$machine" >"$folder/constraints-$1.txt"
 }
 
-echo "wheelhouse: collecting wheels in $folder (about 40 MB to download for each version of Python)" >&2
+echo "wheelhouse: collecting wheels in $folder (about 65 MB to download for each version of Python)" >&2
 if [ -z "$versions" ]; then
     constraints "$own"
     collect pip.log wheel --wheel-dir "$folder" --constraint "$folder/constraints-$own.txt" '.[all]'

@@ -54,7 +54,7 @@ bench.add_command(scale)
     help="The list of benchmarks in TOML.",
     metavar="SPEC",
 )
-@output_options("html", "markdown", "junit")
+@output_options("html", "markdown", "junit", "plot")
 @site_options(
     without=("replay", "round_timeout", "seed", "verify"),
     budget=time_text(RUN_BUDGET_S),

@@ -87,7 +87,7 @@ prepare_option = option(
     metavar="METRIC=VALUE",
 )
 @option("--dry-run", is_flag=True, help="Print nodes, programs and inputs; start nothing.")
-@output_options("html", "markdown", "junit")
+@output_options("html", "markdown", "junit", "plot")
 @site_options(without=("replay", "round_timeout", "seed", "verify"), budget=time_text(RUN_BUDGET_S))
 def run(
     site: SiteSettings,

@@ -83,7 +83,7 @@ SIZES = Text(sizes_of)
 @option("--metric", help="Which number makes the curve.  [default: the benchmark's main one]", metavar="NAME")
 @option("--weak", is_flag=True, help="Weak scaling: the work grows with the size.")
 @option("--dry-run", is_flag=True, help="Print the runs in their order; start nothing.")
-@output_options("html", "markdown")
+@output_options("html", "markdown", "plot")
 @site_options(without=("replay", "round_timeout", "verify"), budget=time_text(RUN_BUDGET_S))
 def scale(
     site: SiteSettings,

@@ -51,7 +51,7 @@ from seatrial.model.settings import DEFAULTS, OWN_JOB_ANSWER_S, CheckSettings, S
     metavar="PROGRAM",
 )
 @option("--design", default=DEFAULTS.design, help="Which pairs: auto, complete, sparse or leaf.", metavar="NAME")
-@output_options("html", "markdown", "junit", "nagios")
+@output_options("html", "markdown", "junit", "plot", "nagios")
 @option("--detach", is_flag=True, help="Submit it as a Slurm job; collect with `runs collect`.")
 @option("--dry-run", is_flag=True, help="Print nodes, time and node-hours; ask for nothing.")
 @option(
@@ -128,7 +128,7 @@ def check(
     """Measure latency and bandwidth over all pairs of nodes, judge them, and name what is at fault."""
     if settings_file is not None:
         settings = driver_submitted.read_settings(settings_file)
-        files = Files(html=settings.html, markdown=settings.markdown, junit=settings.junit)
+        files = Files(**{form: getattr(settings, form) for form in Files.__struct_fields__})
         return measure(settings, replace(output, files=files))
     if given["returning"] and (detach or given["sample"] or given["one_per_leaf"]):
         raise UsageError(

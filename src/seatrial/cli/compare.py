@@ -72,7 +72,7 @@ class CompareMode(enum.StrEnum):
 
 SIDE = (CompareMode.SIDE_BY_SIDE,)
 COMPARED = (CompareMode.COMPARE, CompareMode.TOGGLE, CompareMode.PROVE)
-FORMS = ("html", "markdown")
+FORMS = ("html", "markdown", "plot")
 LANES = 4
 """Lanes of a port that is named by its speed alone, such as FDR."""
 PROOF = ("launcher", *HOSTS, "partition", *JOB)

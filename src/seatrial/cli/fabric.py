@@ -45,7 +45,7 @@ live_option = option("--live", is_flag=True, help="Query the live fabric with ib
 @file_argument
 @live_option
 @routes_option
-@output_options()
+@output_options("plot")
 def show(file: Path | None, live: bool, routes: str, output: OutputForms) -> int:
     """Show switches, adapters and cables with the rates they trained to, and how routes use the uplinks."""
     cables = read_map(file, live)
@@ -64,7 +64,7 @@ def show(file: Path | None, live: bool, routes: str, output: OutputForms) -> int
 )
 @option("--watch", type=DURATION, help="With --live: read the error counters twice, this far apart.", metavar="TIME")
 @routes_option
-@output_options("junit", "nagios")
+@output_options("junit", "plot", "nagios")
 def check(
     file: Path | None,
     live: bool,

@@ -33,7 +33,7 @@ class FactsMode(enum.StrEnum):
     RECORD = "--output"
 
 
-FORMS = ("html", "junit", "nagios")
+FORMS = ("html", "junit", "plot", "nagios")
 
 
 @click.command(cls=SiteCommand)

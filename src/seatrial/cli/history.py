@@ -43,7 +43,7 @@ def parse_subject(text: str, what: str) -> Subject:
     "--runs", help="Runs, as compare takes them.  [default: all that were measured like the newest]", metavar="RUNS"
 )
 @archive_option
-@output_options()
+@output_options("plot")
 def history(metric: str, subject: Subject, runs: str, archive: Path, output: OutputForms) -> int:
     """Print a metric over the runs of the archive, where it changed, and which facts changed at that time."""
     histories = history_run.read_history(archive, metric, subject, say, runs)

@@ -82,7 +82,7 @@ EXAMPLE = "Write what differs between jobs of one family: seed_[a-z]+."
 @option("--family", help="Show one family: what share ended, and how its run times are distributed.", metavar="NAME")
 @option("--job", help="Show how a job compares with its family.", metavar="ID")
 @option("--scrub", is_flag=True, help="Replace the names of users, jobs, partitions and nodes.")
-@output_options("html", "markdown", "junit")
+@output_options("html", "markdown", "junit", "plot")
 def jobs(until: date | None, chosen: str, families: bool, output: OutputForms, **given: Any) -> int:
     """Say from accounting which nodes make jobs slow or fail, and whether jobs became slower at a date."""
     if given["family"] and given["job"]:

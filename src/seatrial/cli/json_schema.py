@@ -50,6 +50,7 @@ from seatrial.commands.scale.series_view import SeriesPreview
 from seatrial.commands.scale.view import ScalingFields
 from seatrial.commands.site.node_view import SiteNodeFields
 from seatrial.commands.site.over_time import SiteHistoryFields
+from seatrial.commands.site.run_pairs import SitePairsFields
 from seatrial.commands.site.view import SiteFields
 from seatrial.commands.soak.view import SoakFields
 from seatrial.commands.status.view import StatusFields
@@ -112,6 +113,7 @@ KINDS: Mapping[str, Any] = {
     "site": SiteFields,
     "site history": SiteHistoryFields,
     "site node": SiteNodeFields,
+    "site pairs": SitePairsFields,
     "soak": SoakFields,
     "status": StatusFields,
     "submitted": SubmittedCheck | SubmittedFacts,

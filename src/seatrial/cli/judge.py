@@ -204,7 +204,7 @@ def option_of(*kinds: Kind) -> Callable[..., Callable[..., Any]]:
     metavar="RUN",
 )
 @archive_option
-@output_options("html", "markdown", "junit")
+@output_options("html", "markdown", "junit", "plot")
 def judge(files: tuple[Path, ...], kind: Kind | None, output: OutputForms, **given: Any) -> int:
     """Judge what another tool measured: a table of pairs, a benchmark's output, values of nodes or over time."""
     wanted = JudgeOptions(**part_of(given, JudgeOptions))

@@ -29,7 +29,7 @@ from seatrial.model.settings import SiteSettings
     metavar="CHANGE",
 )
 @from_option
-@output_options("html")
+@output_options("html", "plot")
 @option("--sources", is_flag=True, help="Also show the formula, the inputs and their sources.")
 @site_options(only=(*HOSTS, *QUEUE))
 def limits(

@@ -134,7 +134,7 @@ def rank_counts(text: str, what: str) -> tuple[int, ...] | None:
     metavar="N",
     modes=(LinkMode.TRANSPORTS,),
 )
-@output_options("html")
+@output_options("html", "plot")
 @site_options(modes={"launcher": (LinkMode.CURVE, LinkMode.TRANSPORTS)})
 def link(
     site: SiteSettings, sender: str, receiver: str, output: OutputForms, *, by_transport: bool, **given: Any

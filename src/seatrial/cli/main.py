@@ -37,7 +37,7 @@ SUMMARIES = {
     "metrics": "Write how nodes are, and what Slurm does, as numbers for Prometheus or Graphite.",
     "qualify": "Measure a few idle nodes for a minute, those of which least is known, and say which nodes are bad.",
     "fabric": "The InfiniBand fabric: its map, and what is wrong with its cables.",
-    "runs": "List, show, export, recover and collect archived runs.",
+    "runs": "List, show, export, import, recover and collect archived runs.",
     "lab": "A virtual cluster on this machine, planted faults, and trials of `check` against them.",
     "completion": "Print a script that lets the shell complete commands, options, nodes, partitions and runs.",
 }

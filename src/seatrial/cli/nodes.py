@@ -87,7 +87,7 @@ def soak_time(text: str, what: str) -> float:
     modes=(NodesMode.ONCE, NodesMode.PROGRAM),
 )
 @baseline_option(modes=(NodesMode.ONCE,))
-@output_options("html", "markdown", "junit")
+@output_options("html", "markdown", "junit", "plot")
 @site_options(without=("seed",), modes={"budget": (NodesMode.ONCE, NodesMode.PROGRAM), "replay": (NodesMode.ONCE,)})
 def nodes(
     site: SiteSettings,

@@ -110,7 +110,7 @@ def gates_now(now_s: float) -> GateTally | None:
 
 @click.command()
 @archive_option
-@output_options("nagios")
+@output_options("plot", "nagios")
 def status(archive: Path, output: OutputForms) -> int:
     """Say how the nodes are after all runs: what is open and since when, and what to do next."""
     standing = cluster(archive)

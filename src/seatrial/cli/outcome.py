@@ -17,12 +17,13 @@ from msgspec.structs import replace
 from seatrial.archive import headlines
 from seatrial.archive.reader import is_ahead
 from seatrial.cli.json_output import JSON_OUTPUT
-from seatrial.cli.parameters import ReportFile, option
+from seatrial.cli.parameters import PlotFile, ReportFile, option
 from seatrial.files.writing import open_named
 from seatrial.model.errors import ErrorKind, ExitCode, SeatrialError
 from seatrial.render import html as render_html
 from seatrial.render import junit as render_junit
 from seatrial.render import markdown as render_markdown
+from seatrial.render import plot_file, plot_style
 from seatrial.render import text as render_text
 from seatrial.render.envelope import Failure, failure_of
 from seatrial.render.escape import clean
@@ -41,6 +42,7 @@ class Files(msgspec.Struct, frozen=True, kw_only=True):
     html: Path | None = None
     markdown: Path | None = None
     junit: Path | None = None
+    plot: Path | None = None
 
 
 class OutputForms(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +58,7 @@ class OutputForms(msgspec.Struct, frozen=True, kw_only=True):
 
         A file that cannot be written does not hide the result; findings stay the exit code.
         """
-        written, failures = _write_files(report, self.files)
+        written, failures = write_files(report, self.files)
         if folder is not None and report.word:
             keep_report(folder, report)
         if report.run and is_ahead(report.run.started):
@@ -96,6 +98,13 @@ FORMS = {
         "--junit",
         type=ReportFile(),
         help="Also write the findings as JUnit XML, for a CI system.",
+        metavar="FILE",
+    ),
+    "plot": partial(
+        option,
+        "--plot",
+        type=PlotFile(),
+        help="Also write the pictures as SVG, PNG or PDF, with matplotlib.",
         metavar="FILE",
     ),
     "nagios": partial(
@@ -146,19 +155,26 @@ def _failure(report: Report, failures: Sequence[SeatrialError]) -> Failure | Non
     return replace(failure_of(failures[0], ErrorKind.UNWRITTEN), exit_code=int(code))
 
 
-def _write_files(report: Report, files: Files) -> tuple[list[tuple[str, Path]], list[SeatrialError]]:
+def write_files(report: Report, files: Files) -> tuple[list[tuple[str, Path]], list[SeatrialError]]:
     """What was written, and why the rest could not be. Renderers are loaded only where they are needed."""
-    forms: tuple[tuple[str, str, str, Path | None, Callable[[], str]], ...] = (
-        ("Page", "The page", "--html", files.html, lambda: render_html.as_html(report)),
-        ("Markdown", "The Markdown report", "--markdown", files.markdown, lambda: render_markdown.as_markdown(report)),
-        ("JUnit", "The JUnit report", "--junit", files.junit, lambda: render_junit.as_junit(report)),
+    forms: tuple[tuple[str, str, str, Path | None, Callable[[Path], str | bytes]], ...] = (
+        ("Page", "The page", "--html", files.html, lambda _: render_html.as_html(report)),
+        (
+            "Markdown",
+            "The Markdown report",
+            "--markdown",
+            files.markdown,
+            lambda _: render_markdown.as_markdown(report),
+        ),
+        ("JUnit", "The JUnit report", "--junit", files.junit, lambda _: render_junit.as_junit(report)),
+        ("Plot", "The plot", "--plot", files.plot, lambda path: plot_file.as_plot(report, plot_style.form_of(path))),
     )
     written, failures = [], []
     for form, what, name, path, render in forms:
         if path is None:
             continue
         try:
-            write_file(path, render(), what, name)
+            write_file(path, render(path), what, name)
         except SeatrialError as failure:
             failures.append(failure)
         else:
@@ -166,11 +182,11 @@ def _write_files(report: Report, files: Files) -> tuple[list[tuple[str, Path]], 
     return written, failures
 
 
-def write_file(path: Path, text: str, what: str = "The page", name: str = "--html") -> None:
-    """Write the text. Raises SeatrialError with the reason."""
+def write_file(path: Path, content: str | bytes, what: str = "The page", name: str = "--html") -> None:
+    """Write the text or the bytes. Raises SeatrialError with the reason."""
     try:
-        with os.fdopen(open_named(path), "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(open_named(path), "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
     except OSError as error:
         unread = error.errno == errno.ENXIO  # of open(2), for a pipe; also for a socket
         why = "no program reads from it" if unread else error.strerror

@@ -22,6 +22,7 @@ from seatrial.files.home_folders import state_folder
 from seatrial.model.errors import UsageError
 from seatrial.model.words import natural_sorted
 from seatrial.process import process
+from seatrial.render import plot_style
 from seatrial.slurm import argv
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -210,6 +211,19 @@ class ReportFile(PathType):
             raise UsageError(f"{given}: there is no folder {str(path.parent)!r}.", "Make it, or name another file.")
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             raise UsageError(f"{given} cannot be written: permission denied.", "Name another file.")
+        return path
+
+
+class PlotFile(ReportFile):
+    """A file for pictures, whose ending says in which form; refused if they cannot be drawn on this machine."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path. Raises UsageError."""
+        path = super().convert(value, param, ctx)
+        if plot_style.form_of(path) not in plot_style.FORMS:
+            endings = ", ".join(f".{form}" for form in plot_style.FORMS)
+            raise UsageError(f"{called(param)} {str(path)!r} has none of the endings {endings}.", "Name another file.")
+        plot_style.require_library()
         return path
 
 

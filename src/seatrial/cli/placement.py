@@ -40,7 +40,7 @@ from seatrial.model.settings import PLACEMENT_STARTS, PlacementSettings, SiteSet
     help="Another launch line, quoted: are the ranks of both placed alike? May be repeated; nothing is measured.",
     metavar="LINE",
 )
-@output_options("html")
+@output_options("html", "plot")
 @site_options(without=("launcher", "partition", *JOB, "mpi", "start", "replay", "mpirun_options"))
 def placement(
     site: SiteSettings, line: tuple[str, ...], versus: tuple[str, ...], output: OutputForms, **given: Any

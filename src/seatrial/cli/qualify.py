@@ -40,7 +40,7 @@ NOT_OFFERED = (
 @click.command(cls=SiteCommand)
 @argument("policy_file", type=PATH, metavar="POLICY.toml", help="How much idle time is used, see docs/qualify.md.")
 @option("--report-only", is_flag=True, help="Measure nothing: say what slices found so far.")
-@output_options("nagios")
+@output_options("plot", "nagios")
 @site_options(without=NOT_OFFERED)
 def qualify(site: SiteSettings, policy_file: Path, report_only: bool, output: OutputForms) -> int:
     """Measure a few idle nodes for a minute, those of which least is known, and say which nodes are bad."""

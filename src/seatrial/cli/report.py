@@ -44,7 +44,7 @@ NAMED_S = 5.0
 @click.command()
 @run_argument
 @archive_option
-@output_options("html", "markdown", "junit", "nagios")
+@output_options("html", "markdown", "junit", "plot", "nagios")
 @option("--schema", is_flag=True, help="Print the JSON Schema of what every command prints with --json.")
 def report(run: str, archive: Path, schema: bool, output: OutputForms) -> int:
     """Print a run's verdicts and findings, or write them into files; exit code as of the command that measured."""

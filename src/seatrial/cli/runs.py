@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from seatrial.archive import export as archive_export
-from seatrial.archive import listing, reader, recovery, run_files, samples
+from seatrial.archive import layout, listing, reader, recovery, run_files, run_zip, samples
 from seatrial.archive.layout import ExportFormat
 from seatrial.cli import archived_headlines, report
 from seatrial.cli.facts_detached import tell_facts
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def runs() -> None:
-    """List, show, export, recover and collect archived runs."""
+    """List, show, export, import, recover and collect archived runs."""
 
 
 @runs.command("list")
@@ -70,18 +70,38 @@ def show_run(run: str, archive: Path, output: OutputForms) -> int:
 
 @runs.command("export")
 @run_argument
-@option("--output", type=PATH, default=Path("samples.csv"), help="File to write.", metavar="FILE")
+@option(
+    "--output",
+    type=PATH,
+    help="File to write.  [default: samples.csv; with --zip the run's name and .zip]",
+    metavar="FILE",
+)
 @option("--format", "form", type=Word(ExportFormat), default=ExportFormat.CSV.value, help="csv, jsonl or parquet.")
+@option("--zip", "packed", is_flag=True, help="Write the whole run instead, for `runs import` of another installation.")
 @archive_option
-def export_run(run: str, output: Path, form: ExportFormat, archive: Path) -> int:
-    """Write a run's raw samples, one row each, for other programs."""
+def export_run(run: str, output: Path | None, form: ExportFormat, packed: bool, archive: Path) -> int:
+    """Write a run's raw samples, one row each, for other programs; or the run itself."""
     folder = reader.find_run(archive, run)
     damage = reader.damage_of(folder, reader.read_info(folder))
-    count = archive_export.export([folder], output, form)
-    print(f"{count} samples in {output}")
+    if packed:
+        output = output or Path(f"{layout.run_of(folder)}.zip")
+        print(clean(f"{count(run_zip.write_zip(folder, output), 'file')} of {layout.run_of(folder)} in {output}"))
+    else:
+        output = output or Path("samples.csv")
+        print(f"{archive_export.export([folder], output, form)} samples in {output}")
     if damage:
         print(f"seatrial: INVALID: the run is damaged: {clean('; '.join(damage))}.", file=sys.stderr)
         return ExitCode.INCOMPLETE
+    return ExitCode.PASS
+
+
+@runs.command("import")
+@argument("file", type=PATH, help="File that `runs export --zip` wrote.", metavar="FILE")
+@archive_option
+def import_run(file: Path, archive: Path) -> int:
+    """Put a run that `runs export --zip` wrote, here or elsewhere, into the archive."""
+    folder = run_zip.read_zip(archive, file)
+    print(clean(f"{folder.name} is in {archive}; `seatrial report {folder.name}` shows it."))
     return ExitCode.PASS
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import asdict
 
 from seatrial.cli.json_output import JSON_OUTPUT
 from seatrial.cli.options import DURATION, PATH, share_of, time_text
-from seatrial.cli.outcome import OutputForms, output_options, width_and_colour, write_file
+from seatrial.cli.outcome import OutputForms, output_options, width_and_colour, write_files
 from seatrial.cli.parameters import Text, Word, option
 from seatrial.cli.progress import progress_on
 from seatrial.cli.site import SHARED
@@ -25,7 +26,6 @@ from seatrial.lab.simulator import view as simulator_view
 from seatrial.model.errors import ExitCode, UsageError
 from seatrial.model.settings import CHECK_BUDGET_S
 from seatrial.pairs.survey import DesignChoice
-from seatrial.render import html as render_html
 from seatrial.render import text as render_text
 from seatrial.render.report import Report
 
@@ -106,7 +106,7 @@ NOISE = Text(noise_share)
 )
 @option("--budget", type=DURATION, default=time_text(CHECK_BUDGET_S), help="Time budget of the check.", metavar="TIME")
 @option("--archive", type=PATH, help="Folder in which the runs are kept; without it they are deleted.", metavar="DIR")
-@output_options("html")
+@output_options("html", "plot")
 @SHARED["run"]()
 def simulate(
     topology: str,
@@ -127,8 +127,9 @@ def simulate(
     The driver, the judgement and the archive are those of `seatrial check`; only the measurements are made up.
     """
 
-    if repeat > 1 and output.files.html is not None:
-        raise UsageError(f"--html cannot show {repeat} trials.", "Leave out --repeat or --html.")
+    for form, path in asdict(output.files).items():
+        if repeat > 1 and path is not None:
+            raise UsageError(f"--{form} cannot show {repeat} trials.", f"Leave out --repeat or --{form}.")
     if run and archive is None:
         raise UsageError(f"--run {run!r} names a run that is deleted.", "Add --archive DIR, or leave out --run.")
     settings = simulator_trial.TrialSettings(
@@ -177,5 +178,6 @@ def _report(outcome: "CheckOutcome", output: OutputForms) -> None:
     if not output.as_json:
         width, colour = width_and_colour()
         print(render_text.as_text(report, width=width, colour=colour))
-    if output.files.html is not None:
-        write_file(output.files.html, render_html.as_html(report))
+    _, failures = write_files(report, output.files)
+    if failures:
+        raise failures[0]

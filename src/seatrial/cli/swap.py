@@ -39,7 +39,7 @@ name_argument = argument("name", help="Name of the search.", metavar="NAME")
 @option("--false-alarm", type=SHARE, default="1%", help="How often good parts measure bad.", metavar="SHARE")
 @option("--replace", is_flag=True, help="Replace a search of that name.")
 @archive_option
-@output_options()
+@output_options("plot")
 def start(
     name: str,
     places: tuple[str, ...],
@@ -77,7 +77,7 @@ def start(
 )
 @option("--run", help="The run that measured it, for the record.", metavar="RUN")
 @archive_option
-@output_options()
+@output_options("plot")
 def record(
     name: str, results: tuple[str, ...], exchange: tuple[str, ...], run: str, archive: Path, output: OutputForms
 ) -> int:
@@ -95,7 +95,7 @@ def _read(archive: Path, name: str) -> SwapHistory:
 @swap.command()
 @name_argument
 @archive_option
-@output_options()
+@output_options("plot")
 def status(name: str, archive: Path, output: OutputForms) -> int:
     """Print what a search has shown so far, and what to exchange next."""
     history = _read(archive, name)

@@ -164,6 +164,7 @@ class CheckSettings(SiteSettings, frozen=True, kw_only=True, tag_field="kind", t
     """The file to which a detached check writes its page when it ends."""
     markdown: Path | None = None
     junit: Path | None = None
+    plot: Path | None = None
 
     @property
     def site(self) -> SiteSettings:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -13,15 +14,20 @@ from seatrial.benchmarks.gpu_rates import GPU
 from seatrial.judgement.benchmark_findings import CODES, breach_finding, word_of_output
 from seatrial.model import units
 from seatrial.model.benchmark import Better, Evidence, Label, Output, Result
+from seatrial.model.measurement import Estimate
 from seatrial.model.subject import output as output_subject
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count
+from seatrial.render.curves import overlaid
 from seatrial.render.json import filled
+from seatrial.render.plots import COLOURS, Bars, plain_bars
 from seatrial.render.report import Block, Findings, Items, Lines, Report, Table, columns
+from seatrial.statistics.estimates import median_estimate
 
 MOST_ROWS = 200
 """Numbers of a table; of more the first and the last are shown, which are the smallest and largest sizes."""
 MOST_MISSING = 8
+MOST_BARS = 20
 NOTHING = "; compared with nothing"
 
 
@@ -74,7 +80,10 @@ def output_report(
         exit_code=CODES[word],
         payload=lambda: output_fields(file, benchmark, output, limits),
         terminal=lambda _: output_blocks(benchmark, output, findings),
-        page=lambda: output_blocks(benchmark, output, findings),
+        page=lambda: (
+            *output_blocks(benchmark, output, findings),
+            *(output_pictures(benchmark, output, limits or {}) if benchmark else ()),
+        ),
         findings=findings,
     )
 
@@ -173,6 +182,51 @@ def output_blocks(benchmark: Benchmark | None, output: Output, findings: tuple[F
         yield Lines(rows=(("compare", how),))
     if output.notes:
         yield Items(title="Notes", items=output.notes[:MOST_MISSING])
+
+
+def output_pictures(benchmark: Benchmark, output: Output, limits: Mapping[str, float]) -> Iterator[Block]:
+    """Each metric over message sizes, with its limit; without sizes the main metric in bars."""
+    for metric in benchmark.metrics:
+        say = partial(units.in_unit, unit=metric.unit)
+        limit = limits.get(metric.name)
+        plot = overlaid(
+            f"{metric.name} over message size",
+            [(name, points) for name, points in list(_sized(output, metric.name).items())[:COLOURS]],
+            size_text=lambda size: units.size(int(size)),
+            value_text=say,
+            ends_text=lambda value, say=say: f"{say(value.low)} to {say(value.high)}",  # type: ignore[misc]
+            quantities=("message size", metric.name),
+            levels=((limit, f"limit {say(limit)}"),) if limit else (),
+        )
+        if plot is not None:
+            yield plot
+    if not any(_sized(output, metric.name) for metric in benchmark.metrics):
+        yield from _main_bars(benchmark, output, limits)
+
+
+def _sized(output: Output, metric: str) -> dict[str, dict[float, Estimate]]:
+    """The values of a metric by message size, for each set of its other labels."""
+    values: dict[str, dict[float, list[float]]] = {}
+    for result in output.results:
+        size = result.labels.get("bytes")
+        if result.metric == metric and isinstance(size, int) and size > 0 and result.value > 0:
+            name = " ".join(str(label) for key, label in result.labels.items() if key != "bytes" and label != "")
+            values.setdefault(name, {}).setdefault(size, []).append(result.value)
+    return {name: {size: median_estimate(of) for size, of in sizes.items()} for name, sizes in values.items()}
+
+
+def _main_bars(benchmark: Benchmark, output: Output, limits: Mapping[str, float]) -> Iterator[Bars]:
+    """Each value of the main metric, and its limit."""
+    main, limit = benchmark.main, limits.get(benchmark.main.name)
+    shown = [(_labels(result) or main.name, result.value) for result in output.results if result.metric == main.name]
+    rows = [*shown[:MOST_BARS], *([("limit", limit)] if limit else [])]
+    most = max((value for _, value in rows), default=0.0)
+    if 0 < most < float("inf"):
+        better = "longer" if main.better is Better.MORE else "shorter"
+        yield plain_bars(
+            f"{main.name}, {better} is better",
+            [(name, value, units.in_unit(value, main.unit)) for name, value in rows],
+        )
 
 
 def _table(benchmark: Benchmark, output: Output) -> Table:

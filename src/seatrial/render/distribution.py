@@ -1,17 +1,21 @@
 """How many pairs have which value: bars stacked by verdict, with the limit, the peers and the thresholds drawn in."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
+from msgspec import structs
 
+from seatrial.model import units
+from seatrial.model.verdict import Verdict
 from seatrial.render.matrix import Key, Words
-from seatrial.render.plots import Axis, round_steps
+from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
 from seatrial.render.report import Block
 
 WIDTH, BARS_HEIGHT = 440, 130
-LEFT, RIGHT, FOOT = 44, 12, 36
+LEFT, RIGHT, FOOT = 58, 12, 36
 ROW = 16
 """Pixels of a line of text above the bars; each reference has its own."""
 LETTER_WIDTH = 6.6
@@ -64,6 +68,7 @@ class DistributionPlaces(msgspec.Struct, frozen=True, kw_only=True):
     references: tuple[ReferenceLine, ...]
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
+    y_title: Words
 
 
 class Distribution(Block, frozen=True, kw_only=True):
@@ -76,12 +81,84 @@ class Distribution(Block, frozen=True, kw_only=True):
     references: tuple[Reference, ...]
     say: Callable[[float], str]
     """A value in words."""
+    counted: str = "pairs"
+    """What has the values."""
     key: tuple[Key, ...] = ()
 
     @property
     def svg(self) -> DistributionPlaces:
         """The places of everything on the page."""
         return places(self)
+
+
+def of_verdicts(
+    caption: str,
+    values: Sequence[tuple[float, Verdict]],
+    references: Sequence[Reference],
+    say: Callable[[float], str],
+    counted: str = "pairs",
+) -> Distribution:
+    """The distribution of values with verdicts, and a key that counts these; the gravest are last in both."""
+    seen = Counter(verdict for _, verdict in values)
+    return Distribution(
+        caption=caption,
+        values=tuple((value, verdict.value) for value, verdict in values),
+        order=tuple(verdict.value for verdict in Verdict),
+        references=tuple(references),
+        say=say,
+        counted=counted,
+        key=tuple(
+            Key(style=verdict.value, text=f"{verdict.value}: {seen[verdict]}")
+            for verdict in sorted(seen, key=lambda one: one.gravity)
+        ),
+    )
+
+
+def over_each_other(
+    title: str, values: Mapping[str, Sequence[float]], say: Callable[[float], str], what: str, counted: str = "pairs"
+) -> Plot:
+    """Distributions of several sets of values above zero over each other: the share of each set in each bin.
+
+    `what`: the quantity; `counted`: what has the values.
+    """
+    axis = _axis([value for each in values.values() for value in each])
+    shares = {name: _shares(each, axis) for name, each in values.items()}
+    most = max(share for each in shares.values() for share in each)
+    fewest = min(len(each) for each in values.values())
+    return Plot(
+        title=title,
+        x=structs.replace(axis, ticks=tuple(_ticks(axis, say)), title=f"{what}, n = {fewest} {counted} or more each"),
+        y=Axis(
+            low=0.0,
+            high=most * 1.05,
+            logarithmic=False,
+            ticks=tuple((part, units.share(part)) for part in round_steps(most * 1.05)),
+            title=f"share of {counted}",
+        ),
+        series=tuple(
+            Series(
+                label=name, points=points, label_at=max(range(len(points)), key=[one.y for one in points].__getitem__)
+            )
+            for name, each in shares.items()
+            for points in (tuple(_share_points(name, each, axis, say)),)
+        ),
+    )
+
+
+def _shares(values: Sequence[float], axis: Axis) -> list[float]:
+    """The share of the values in each bin."""
+    counts = Counter(min(int(axis.place(value) * MOST_BINS), MOST_BINS - 1) for value in values)
+    return [counts[number] / len(values) for number in range(MOST_BINS)]
+
+
+def _share_points(name: str, shares: Sequence[float], axis: Axis, say: Callable[[float], str]) -> Iterator[Point]:
+    """The middle of each bin from the one before the first value to the one behind the last."""
+    filled = [number for number, part in enumerate(shares) if part]
+    for number in range(max(filled[0] - 1, 0), min(filled[-1] + 2, MOST_BINS)):
+        value, part = _value(axis, (number + 0.5) / MOST_BINS), shares[number]
+        text = units.share(part)
+        hover = f"{name}, about {say(value)}: {text}"
+        yield Point(x=value, y=part, low=part, high=part, x_text=say(value), y_text=text, hover=hover)
 
 
 def places(block: Distribution) -> DistributionPlaces:
@@ -108,6 +185,9 @@ def places(block: Distribution) -> DistributionPlaces:
             (round(bottom - BARS_HEIGHT * value / most, 1), f"{value:.0f}")
             for value in round_steps(most)
             if value % 1 == 0
+        ),
+        y_title=Words(
+            x=LETTER_WIDTH * 2, y=bottom - BARS_HEIGHT / 2, text=block.counted, style="axis-name", turned=True
         ),
     )
 

@@ -1,14 +1,15 @@
 """Forest plots: how many times as much, with its interval, on a logarithmic axis around 1."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import msgspec
 
-from seatrial.model.measurement import Estimate
 from seatrial.render.report import Block
 
+LEAST_SPAN = 1.1
+"""The axis reaches at least from 10 % less to 10 % more."""
 MOST_SPAN = 64.0
 """Values beyond are drawn at the end of the axis; the numbers are beside it."""
 
@@ -43,14 +44,42 @@ class Forest(Block, frozen=True, kw_only=True):
     metrics: tuple[Factors, ...]
 
 
-def axis_span(ratios: Iterable[Estimate], least: float) -> float:
-    """How far an axis reaches, as a factor: the farthest end of the intervals, at least `least`, within reason."""
-    return min(max([least, *(_farthest(ratio) for ratio in ratios)]), MOST_SPAN)
+def forest(
+    title: str,
+    aside: str,
+    rows: Sequence[tuple[str, str, str, tuple[float, float, float]]],
+    *,
+    matters: float = 1.0,
+    column: str = "",
+) -> Forest:
+    """A plot of one column: name, text, style, and lower end, value and upper end of each row.
+
+    An interval without a finite end is drawn as its value. `matters`: the factor from which on a difference matters;
+    `column`: the head of the column, else the title.
+    """
+    bounded = [
+        (low, value, high) if low > 0 and math.isfinite(high) else (value, value, value)
+        for _, _, _, (low, value, high) in rows
+    ]
+    span = axis_span((end for row in bounded for end in row), LEAST_SPAN)
+    factors = tuple(
+        Factor(style=style, text=text, low=place(low, span), value=place(value, span), high=place(high, span))
+        for (_, text, style, _), (low, value, high) in zip(rows, bounded, strict=True)
+    )
+    metric = Factors(
+        title=column or title,
+        span=f"{span:.3g}",
+        below=place(1 / matters, span),
+        above=place(matters, span),
+        rows=factors,
+    )
+    return Forest(title=title, aside=aside, names=tuple(row[0] for row in rows), metrics=(metric,))
 
 
-def _farthest(ratio: Estimate) -> float:
-    ends = (end for end in (ratio.low, ratio.value, ratio.high) if end > 0 and math.isfinite(end))
-    return max((max(end, 1 / end) for end in ends), default=1.0)
+def axis_span(ends: Iterable[float], least: float) -> float:
+    """How far an axis reaches, as a factor: the farthest end or value, at least `least`, within reason."""
+    farthest = (max(end, 1 / end) for end in ends if end > 0 and math.isfinite(end))
+    return min(max([least, *farthest]), MOST_SPAN)
 
 
 def place(ratio: float, span: float) -> float:

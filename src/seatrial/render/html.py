@@ -10,6 +10,7 @@ from seatrial.model import units
 from seatrial.model.verdict import Finding, Verdict
 from seatrial.render import finding_text
 from seatrial.render.escape import cleaned
+from seatrial.render.matrix import PATTERNS
 from seatrial.render.report import Card, Cards, Findings, PageLink, Report
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _environment() -> "Environment":
     """Our own templates; a name that a template does not know is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    templates = Environment(
         loader=PackageLoader("seatrial.render", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -57,6 +58,13 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.globals["pattern_of"] = PATTERNS
+    return templates
+
+
+def page_style() -> str:
+    """The style sheet of every page, which has the colours of pictures."""
+    return str(_own_file(_environment(), "page.css"))
 
 
 def _own_file(templates: "Environment", name: str) -> "Markup":

@@ -41,6 +41,17 @@ LETTERS = {
     Verdict.NOTE: "n",
 }
 """The letter of a verdict in a drawing, where colour alone would say it."""
+PATTERNS = {
+    Verdict.SLOW.value: "lines",
+    Verdict.UNSTABLE.value: "dots",
+    Verdict.MISCONFIGURED.value: "dots",
+    Verdict.INVALID.value: "cross",
+    Verdict.DOWN.value: "cross",
+    Verdict.BLOCKED.value: "cross",
+    Verdict.INCONCLUSIVE.value: "dashes",
+    Verdict.NOT_RUN.value: "dashes",
+}
+"""The pattern over the colour of a verdict, which is seen without colour, too."""
 MOST_HOVERS = 400
 """Cells with a text of their own to point at; the gravest ones first. Each takes about 100 bytes."""
 
@@ -56,6 +67,8 @@ class MatrixCell(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     texts: tuple[str, ...] = ()
     """Lines in the cell; a matrix without any distinguishes verdicts by patterns."""
     hover: str = ""
+    href: str = ""
+    """The address of a page on the pair; empty: none."""
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,11 +87,12 @@ class CellRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Square(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell with a text to point at."""
+    """A cell with a text to point at, and the address to which a click leads."""
 
     x: int
     y: int
     hover: str
+    href: str
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,9 +192,9 @@ def places(matrix: Matrix) -> MatrixPlaces:
         words=tuple(words),
         numbers=tuple((style, tuple(found)) for style, found in numbers.items() if found),
         hovers=tuple(
-            Square(x=left + one.column * cell, y=top + one.row * cell, hover=one.hover)
-            for one in sorted(matrix.cells, key=lambda one: -one.gravity)[:MOST_HOVERS]
-            if one.hover
+            Square(x=left + one.column * cell, y=top + one.row * cell, hover=one.hover, href=one.href)
+            for one in sorted(matrix.cells, key=lambda one: (not one.href, -one.gravity))[:MOST_HOVERS]
+            if one.hover or one.href
         ),
     )
 

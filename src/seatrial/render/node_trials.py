@@ -18,11 +18,15 @@ from seatrial.model.node_trials import (
     NodeLimits,
     NodeTrials,
     Noise,
+    PeerComparison,
     Storage,
 )
 from seatrial.model.units import SHARE
+from seatrial.model.verdict import Finding, Verdict
 from seatrial.model.words import by_text, count, some
+from seatrial.render.distribution import Distribution, Reference, of_verdicts
 from seatrial.render.json import filled
+from seatrial.render.matrix import Panels
 from seatrial.render.report import Lines, Table, columns
 
 SHOWN = (
@@ -48,6 +52,9 @@ LEGEND = {
 STORAGE = (Measure.STREAM_WRITE, Measure.STREAM_READ, Measure.NODE_WRITE, Measure.NODE_READ, Measure.FILES)
 STORAGE_HEADS = ("write", "read", "node writes", "node reads", "file")
 MOST_ROWS, MOST_UNKNOWN, MOST_CLOCKS = 40, 4, 4
+FEWEST_DRAWN = 2
+"""Nodes that have a distribution."""
+READING = "The median of the nodes, and the value from which on a node is named, are drawn in."
 LIMIT_HEAD = columns("node", "#triad", "#of channels", "#arithmetic", "#of peak", "#frequency")
 PRODUCT_HEAD = columns("node", "#rate", "#of arithmetic", "library")
 NUMA_HEAD = columns("node", "core of", "#memory of NUMA node: latency")
@@ -97,6 +104,43 @@ def trial_fields(trials: NodeTrials) -> TrialFields:
     """What programs read of the trials; the fields of reports of nodes begin with them."""
     nodes = [filled(NodeTrialFields, figures, limits=trials.limits[figures.node]) for figures in trials.figures]
     return filled(TrialFields, trials, nodes=nodes)
+
+
+def trial_pictures(trials: NodeTrials, findings: Sequence[Finding]) -> Iterator[Panels]:
+    """The distribution of each figure over the nodes, with what nodes are compared with; none for a single node."""
+    panels = [panel for measure in (*SHOWN, *SCHEDULER, *STORAGE) if (panel := _spread(trials, measure, findings))]
+    if panels:
+        yield Panels(title="How the nodes differ", aside=READING, panels=tuple(panels))
+
+
+def _spread(trials: NodeTrials, measure: Measure, findings: Sequence[Finding]) -> Distribution | None:
+    """One figure: nodes with a finding of its kind have the colour of that; None for fewer than two nodes."""
+    verdicts = {finding.subject.name: finding.verdict for finding in findings if finding.kind is measure.kind}
+    values = [
+        (figures.values[measure].value, verdicts.get(figures.node, Verdict.PASS))
+        for figures in trials.figures
+        if measure in figures.values
+    ]
+    if len(values) < FEWEST_DRAWN or not max(value for value, _ in values) > 0:
+        return None
+    peers = [one for one in trials.comparisons if one.measure is measure]
+    runs = max(figures.values[measure].runs for figures in trials.figures if measure in figures.values)
+    return of_verdicts(
+        f"{measure.label.capitalize()} of {count(len(values), 'node')}, medians of {count(runs, 'run')}",
+        values,
+        tuple(_references(measure, peers[0])) if len(peers) == 1 else (),
+        lambda value: units.quantity(value, measure.metric),
+        "nodes",
+    )
+
+
+def _references(measure: Measure, peers: PeerComparison) -> Iterator[Reference]:
+    """The median of the nodes, and the value from which on a node is named."""
+    sign = -1 if measure.more_is_better else 1
+    named = peers.peers + sign * peers.resolution * (1 if measure.metric == SHARE else peers.peers)
+    yield Reference(value=peers.peers, style="peers", text=f"median {units.quantity(peers.peers, measure.metric)}")
+    if named > 0:
+        yield Reference(value=named, style="threshold", text=f"named from {units.quantity(named, measure.metric)}")
 
 
 def trial_tables(trials: NodeTrials, title: str = "") -> Iterator[Table | Lines]:

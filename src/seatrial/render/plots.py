@@ -9,8 +9,8 @@ import msgspec
 from seatrial.render.escape import shorten
 from seatrial.render.report import Block
 
-WIDTH, HEIGHT = 960, 360
-LEFT, RIGHT, TOP, BOTTOM = 90, WIDTH - 20, 10, HEIGHT - 30
+WIDTH, HEIGHT = 960, 396
+LEFT, RIGHT, TOP, BOTTOM = 90, WIDTH - 20, 28, HEIGHT - 48
 INSET, LABEL_ROOM = 20, 110
 """Room beside the first points, and for the labels behind the last ones; only where series have labels."""
 LABEL_HEIGHT = 16
@@ -36,19 +36,22 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
-    """Points that a line joins; at least one. The label is behind the last one."""
+    """Points that a line joins; at least one. The label is behind the last one, or the one at `label_at`."""
 
     points: tuple[Point, ...]
     label: str = ""
+    label_at: int = -1
 
 
 class Axis(msgspec.Struct, frozen=True, kw_only=True):
-    """An axis from `low` to `high`, with a line at each tick (value and label)."""
+    """An axis from `low` to `high`, with a line at each tick (value, and label with its unit)."""
 
     low: float
     high: float
     logarithmic: bool
     ticks: tuple[tuple[float, str], ...] = ()
+    title: str = ""
+    """The quantity, how often it was measured, and what its intervals are."""
 
     def place(self, value: float) -> float:
         """0 at the low end, 1 at the high end."""
@@ -66,6 +69,8 @@ class Plot(Block, frozen=True, kw_only=True):
     series: tuple[Series, ...]
     marks: tuple[float, ...] = ()
     """Values of x with a vertical line."""
+    mark_text: str = ""
+    """What the vertical lines are; beside the first one."""
     levels: tuple[tuple[float, str], ...] = ()
     """Values of y with a horizontal line, and its label."""
 
@@ -108,6 +113,9 @@ class PlotPlaces(msgspec.Struct, frozen=True, kw_only=True):
     marks: tuple[float, ...]
     levels: tuple[tuple[float, str], ...]
     curves: tuple[DrawnCurve, ...]
+    x_title: str
+    y_title: str
+    mark_text: str
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -133,7 +141,7 @@ def places(plot: Plot) -> PlotPlaces:
             Dot(x=x(point.x), y=y(point.y), low=y(point.low), high=y(point.high), hover=point.hover)
             for point in series.points
         )
-        last = dots[-1]
+        last = dots[series.label_at]
         curves.append(
             DrawnCurve(colour=number % COLOURS, dots=dots, label=series.label, label_x=last.x + 8, label_y=last.y + 4)
         )
@@ -143,6 +151,9 @@ def places(plot: Plot) -> PlotPlaces:
         marks=tuple(x(value) for value in plot.marks),
         levels=tuple(_levels([(y(value), label) for value, label in plot.levels])),
         curves=_labels_apart(curves),
+        x_title=plot.x.title,
+        y_title=plot.y.title,
+        mark_text=plot.mark_text if plot.marks else "",
     )
 
 
@@ -247,6 +258,20 @@ class Bars(Block, frozen=True, kw_only=True):
     bars: tuple[Bar, ...]
     alike: bool = False
     """All in one colour: parts of one whole, not two things that are compared."""
+
+
+def plain_bars(caption: str, rows: Sequence[tuple[str, float, str]]) -> Bars:
+    """Bars without intervals: name, value and text of each; at least one value is above zero."""
+    most = max(value for _, value, _ in rows)
+    parts = [100 * max(value, 0.0) / most for _, value, _ in rows]
+    return Bars(
+        caption=caption,
+        alike=True,
+        bars=tuple(
+            Bar(name=name, low=part, value=part, high=part, text=text)
+            for (name, _, text), part in zip(rows, parts, strict=True)
+        ),
+    )
 
 
 class DrawnCore(msgspec.Struct, frozen=True, kw_only=True):

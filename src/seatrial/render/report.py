@@ -245,14 +245,18 @@ def judged_report(
     fields: Callable[[], msgspec.Struct],
     blocks: Callable[[], Iterable[Block]],
     cases: tuple[Case, ...],
+    pictures: Callable[[], Iterable[Block]] = _no_blocks,
 ) -> Report:
-    """The report of a command that judges values which others measured: the same blocks everywhere, and no run."""
+    """The report of a command that judges values which others measured: the same blocks everywhere, and no run.
+
+    `pictures`: what only the page has, above the others.
+    """
     return Report(
         word=verdict.value,
         sentence=sentence,
         exit_code=exit_code,
         payload=fields,
         terminal=lambda _: blocks(),
-        page=blocks,
+        page=lambda: (*pictures(), *blocks()),
         cases=cases,
     )

@@ -28,11 +28,14 @@ def over_runs(
     values: Sequence[RunValue],
     text: Callable[[float], str],
     changes: Sequence[int] = (),
+    what: str = "",
+    of: str = "runs",
 ) -> Plot | None:
     """The plot, with an axis from zero; None for fewer than two runs, or without a positive finite value.
 
     `values`: the oldest run first; `text`: a value with its unit. `changes`: numbers of the runs before which the
-    values changed.
+    values changed; `what`: the quantity that the values are of; `of`: what has one value
+    each.
     """
     most = max((each.value for each in values), default=0.0)
     if len(values) < FEWEST_RUNS or not 0 < most < float("inf"):
@@ -46,10 +49,18 @@ def over_runs(
             high=(1 + EDGE) * len(values) - 1,
             logarithmic=False,
             ticks=tuple((float(place), values[place].date) for place in dated),
+            title=f"{of} in their order, n = {len(values)}",
         ),
-        y=Axis(low=0.0, high=top, logarithmic=False, ticks=tuple((step, text(step)) for step in round_steps(top))),
+        y=Axis(
+            low=0.0,
+            high=top,
+            logarithmic=False,
+            ticks=tuple((step, text(step)) for step in round_steps(top)),
+            title=what,
+        ),
         series=(Series(points=tuple(_point(place, each, text) for place, each in enumerate(values))),),
         marks=tuple(place - 0.5 for place in changes),
+        mark_text="changed",
     )
 
 

@@ -20,7 +20,7 @@ from tests.support.reports import check_json_text
 from tests.unit.cli.test_json import WITH_JSON
 
 OF_NO_COMMAND = {"drift", "dry-run", "submitted", "scale", "plan", "placements", "side-by-side", "requalify-history",
-                 "site history", "site node"}  # fmt: skip
+                 "site history", "site node", "site pairs"}  # fmt: skip
 """Kinds that an option makes, or that are named after what was done."""
 OTHERWISE_CALLED = {"report", "judge", "link", "bench run", "bench scale"}
 """Commands whose objects have the kind of the run, or of what was done."""

@@ -64,8 +64,8 @@ def test_a_slower_second_curve_is_called_slower_and_both_are_drawn(tmp_path: Pat
     pairs = compared(seatrial, words)["data"]["beside"]["sizes"]
     assert {pair["difference"] for pair in pairs} == {"slower"}
     text = page.read_text()
-    assert text.count('<polyline class="curve"') == 2
-    assert text.count("<svg viewBox") == 1
+    assert text.count('<polyline class="curve"') == 4  # values, and efficiencies
+    assert text.count("<svg viewBox") == 2
 
 
 def test_other_work_at_the_same_size_is_invalid(tmp_path: Path, seatrial: Seatrial) -> None:

@@ -10,7 +10,10 @@ from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import filled
+from seatrial.render.plots import plain_bars
 from seatrial.render.report import Block, Case, Findings, Lines, Report, Table, columns
+
+MOST_DRAWN = 20
 
 
 class AcceptedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +54,7 @@ def acceptance_report(result: Acceptance) -> Report:
         exit_code=result.exit_code,
         payload=lambda: acceptance_fields(result),
         terminal=lambda _: _blocks(result),
-        page=lambda: _blocks(result),
+        page=lambda: (*_bars(result), *_blocks(result)),
         findings=result.findings,
         cases=tuple(Case(name=f"acceptance:{item.item.name}", verdict=item.verdict, reason=item.left)
                     for item in result.items),
@@ -87,6 +90,18 @@ def acceptance_fields(result: Acceptance) -> AcceptanceFields:
     ]
     spec = result.spec
     return filled(AcceptanceFields, result, spec, node_hours_limit=spec.node_hours, benchmarks=benchmarks)
+
+
+def _bars(result: Acceptance) -> Iterator[Block]:
+    """The measured value of each threshold as a share of its bound."""
+    rows = []
+    for item in result.items:
+        for check in item.checks:
+            if check.value is not None and check.bound:
+                name, metric, value, bound, _, verdict = _row(item, check)
+                rows.append((f"{name}: {metric}", check.value / check.bound, f"{value} of {bound}: {verdict}"))
+    if any(part > 0 for _, part, _ in rows):
+        yield plain_bars("Measured over the bound of each threshold", [*rows[:MOST_DRAWN], ("bound", 1.0, "1")])
 
 
 def _blocks(result: Acceptance) -> Iterator[Block]:

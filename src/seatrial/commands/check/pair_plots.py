@@ -10,7 +10,7 @@ from seatrial.model.judgement import Judgement
 from seatrial.model.measurement import Estimate
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
-from seatrial.render.distribution import Distribution, Reference
+from seatrial.render.distribution import Distribution, Reference, of_verdicts
 from seatrial.render.matrix import LETTERS, Key, Matrix, MatrixCell, shade_of
 
 MOST_NUMBERED = 20
@@ -141,23 +141,12 @@ def distributions(judgement: Judgement) -> Iterator[Distribution]:
 def _distribution(
     caption: str, values: list[tuple[float, Verdict]], references: list[Reference], judgement: Judgement, metric: str
 ) -> Distribution:
-    seen = Counter(verdict for _, verdict in values)
     references += [
         Reference(value=one.value, style="threshold", text=f"{one.text} {units.quantity(one.value, metric)}")
         for one in judgement.thresholds
         if one.metric == metric
     ]
-    return Distribution(
-        caption=caption,
-        values=tuple((value, verdict.value) for value, verdict in values),
-        order=tuple(verdict.value for verdict in Verdict),
-        references=tuple(references),
-        say=lambda value: units.quantity(value, metric),
-        key=tuple(
-            Key(style=verdict.value, text=f"{verdict.value}: {seen[verdict]}")
-            for verdict in sorted(seen, key=lambda one: one.gravity)
-        ),
-    )
+    return of_verdicts(caption, values, references, lambda value: units.quantity(value, metric))
 
 
 def _peers(value: float | None, metric: str) -> list[Reference]:

@@ -19,7 +19,7 @@ from seatrial.model.run import RunInfo
 from seatrial.model.settings import CheckSettings, Settings, SiteSettings, SlurmRequest
 from seatrial.slurm.presence import is_here
 
-LEFT_OUT = frozenset({"--archive", "--run", "--html", "--markdown", "--junit"})
+LEFT_OUT = frozenset({"--archive", "--run", "--html", "--markdown", "--junit", "--plot"})
 """Options of the earlier command that name files; each has a value."""
 LEFT_OUT_FLAGS = frozenset({"--json", "--detach"})
 

@@ -314,7 +314,10 @@ def _plot(judged: FigureJudged) -> Plot | None:
         value_text=partial(_value, figure),
         ends_text=partial(_ends, figure),
         over="" if figure.over == BYTES else figure.over,
-        levels=tuple((limit, f"limit of {some(labels, MOST_NAMED)}") for limit, labels in limits.items()),
+        quantities=("message size" if figure.over == BYTES else figure.over, figure.name),
+        levels=tuple(
+            (limit, f"limit of {some(labels, MOST_NAMED)} {_value(figure, limit)}") for limit, labels in limits.items()
+        ),
     )
 
 
@@ -331,7 +334,7 @@ def _bars(judged: FigureJudged) -> Bars:
                 low=scale * value.low,
                 value=scale * value.value,
                 high=scale * value.high,
-                text=_value(judged.figure, value.value),
+                text=f"{_value(judged.figure, value.value)}, n = {value.runs}",
             )
             for label, value in values.items()
         ),

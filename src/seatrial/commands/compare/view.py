@@ -1,6 +1,5 @@
 """The report of a comparison, for a terminal and as JSON."""
 
-import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -19,7 +18,6 @@ from seatrial.commands.compare.wording import (
 )
 from seatrial.judgement.comparison.change_words import amount, interval_text, values_text
 from seatrial.judgement.comparison.records import (
-    Changed,
     ChangedFact,
     Comparison,
     Counts,
@@ -35,7 +33,7 @@ from seatrial.model.run_values import RunSummary
 from seatrial.model.units import share
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count
-from seatrial.render.forest import Factor, Factors, Forest, axis_span, place
+from seatrial.render.forest import forest
 from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Items, Lines, Report, Table, columns
 
@@ -48,8 +46,6 @@ EXIT_CODES = {
 MOST_SHOWN = 20
 MOST_DRAWN = 6
 """Subjects of one metric whose intervals are drawn."""
-LEAST_SPAN = 1.1
-"""The axis of intervals reaches at least from 10 % less to 10 % more."""
 READING = "A bar is the interval, the line in it the value. Within the grey band a difference does not matter."
 MOST_SUSPECTS = 10
 MOST_METRICS = 10
@@ -156,30 +152,20 @@ def _intervals(comparison: Comparison) -> Iterable[Block]:
     ][:MOST_SHOWN]
     if not rows:
         return
-    span = axis_span((row.ratio for _, row in rows), LEAST_SPAN)
-    matters = 1 / (1 - comparison.threshold)
-    drawn = tuple(_factor(row, span) for _, row in rows)
-    ratios = Factors(
-        title="after over before",
-        span=f"{span:.3g}",
-        below=place(1 / matters, span),
-        above=place(matters, span),
-        rows=drawn,
-    )
-    yield Forest(title="Intervals", aside=READING, names=tuple(name for name, _ in rows), metrics=(ratios,))
-
-
-def _factor(row: Changed, span: float) -> Factor:
-    """One ratio with its interval; the value alone where one run each gives no bounds."""
-    ratio = row.ratio
-    bounded = ratio.low > 0 and math.isfinite(ratio.high)
-    low, high = (ratio.low, ratio.high) if bounded else (ratio.value, ratio.value)
-    return Factor(
-        style=row.outcome.value,
-        text=f"{amount(ratio.value)} ({interval_text(row)})",
-        low=place(low, span),
-        value=place(ratio.value, span),
-        high=place(high, span),
+    yield forest(
+        "Intervals",
+        READING,
+        [
+            (
+                name,
+                f"{amount(row.ratio.value)} ({interval_text(row)})",
+                row.outcome.value,
+                (row.ratio.low, row.ratio.value, row.ratio.high),
+            )
+            for name, row in rows
+        ],
+        matters=1 / (1 - comparison.threshold),
+        column="after over before",
     )
 
 

@@ -1,24 +1,26 @@
 """A fabric's map and its problems: the reports of `seatrial fabric`."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from seatrial.fabric.bisection import Bisection, bisection
-from seatrial.fabric.link_problem import device_name, link_text
+from seatrial.fabric.link_problem import device_name, link_text, name_of
 from seatrial.fabric.opareport import SOURCE as OMNI_PATH
 from seatrial.fabric.table_check import LeafUplinks, TableReport
 from seatrial.model.errors import ExitCode
 from seatrial.model.fabric_map import DeviceKind, FabricMap
 from seatrial.model.hca import data_bits_per_s
 from seatrial.model.units import link_rate, share
-from seatrial.model.verdict import Finding, Verdict
+from seatrial.model.verdict import Finding, Verdict, worst
 from seatrial.model.words import count, natural_sorted, verb
 from seatrial.render.escape import clean
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import filled
-from seatrial.render.report import Block, Copy, Findings, Gauge, Report
+from seatrial.render.node_map import MapNode, node_map
+from seatrial.render.report import Block, Copy, Findings, Gauge, PageLink, Report
 
 MOST_LISTED = 60
 OF_A_SWITCH = 128
@@ -28,6 +30,11 @@ SAME = 5e-3
 """A smaller loss does not show in a percentage."""
 EXIT_CODES = {Verdict.PASS: ExitCode.PASS, Verdict.MISCONFIGURED: ExitCode.FINDINGS}
 """Any other verdict names nothing and is not a PASS."""
+
+PARTED = re.compile(r" and | - |, ")
+"""What separates names of devices, and ports of a cable, in the subject of a problem."""
+SWITCHES, NO_CABLE = "switches", "no cable"
+"""Heads of the map of devices, where it has no name of a switch."""
 
 
 class DeviceFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +84,7 @@ def map_report(fabric: FabricMap, tables: TableReport | None = None) -> Report:
     return Report(
         payload=lambda: fabric_fields(fabric, tables),
         terminal=lambda _: (Copy(lines=tuple(_map_lines(fabric, tables))),),
+        page=lambda: _drawn_map(fabric, (), Verdict.MEASURED),
         wrapped=False,
     )
 
@@ -91,10 +99,43 @@ def problems_report(fabric: FabricMap, problems: Sequence[Finding], tables: Tabl
         exit_code=exit_code,
         payload=lambda: fabric_fields(fabric, tables),
         terminal=lambda _: _problem_blocks(problems, tables),
+        page=lambda: _drawn_map(fabric, problems, Verdict.PASS),
         findings=tuple(problems),
         gauges=(Gauge(name="cables", value=len(fabric.links)),),
         wrapped=False,
     )
+
+
+def _drawn_map(fabric: FabricMap, problems: Sequence[Finding], otherwise: Verdict) -> Iterator[Block]:
+    """Adapters below their switches, then the switches; what a problem names has the colour of its verdict, all else
+    that of `otherwise`.
+    """
+    devices = fabric.by_key
+    switch_of: dict[str, str] = {}
+    for link in fabric.links:
+        for end, far in ((link.one.device, link.other.device), (link.other.device, link.one.device)):
+            if end in devices and devices[end].kind is DeviceKind.ADAPTER:
+                switch_of.setdefault(end, name_of(devices, far))
+    drawn = [
+        MapNode(
+            name=PageLink(device_name(device), ""),
+            leaf=SWITCHES if device.kind is DeviceKind.SWITCH else switch_of.get(device.key, NO_CABLE),
+            verdict=worst([otherwise, *_verdicts_of(device_name(device), problems)]),
+            days=0.0,
+            age="",
+        )
+        for device in fabric.devices
+    ]
+    if drawn:
+        yield node_map(drawn, "Adapters by switch, and switches")
+
+
+def _verdicts_of(name: str, problems: Sequence[Finding]) -> Iterator[Verdict]:
+    """The verdicts of problems with a device or one of its cables: `leaf1`, `leaf1 and spine2`, `leaf1[35] - n7[1]`."""
+    for problem in problems:
+        parts = (part for text in (problem.subject.name, *problem.pairs) for part in PARTED.split(text))
+        if any(part == name or part.startswith(f"{name}[") for part in parts):
+            yield problem.verdict
 
 
 def _verdict(fabric: FabricMap, problems: Sequence[Finding]) -> tuple[Verdict, str]:

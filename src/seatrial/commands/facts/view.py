@@ -12,7 +12,9 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.facts import NodeFacts
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, natural_sorted
+from seatrial.render.curves import HEADROOM
 from seatrial.render.node_names import few
+from seatrial.render.plots import COLOURS, Axis, Plot, Point, Series, round_steps
 from seatrial.render.report import Block, Lines, Paragraph, Report
 
 SECTIONS = (
@@ -95,8 +97,62 @@ def _terminal(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...], *, full:
 def _page(facts: Mapping[str, NodeFacts], kinds: tuple[Alike, ...]) -> Iterator[Block]:
     """The summary, and what else was read to unfold."""
     yield from _summaries(kinds)
+    yield from filter(None, (_clocks(facts),))
     for kind in kinds[:MOST_KINDS]:
         yield from (structs.replace(block, folded=True) for block in _everything(facts, kind.nodes))
+
+
+def _clocks(facts: Mapping[str, NodeFacts]) -> Plot | None:
+    """The clock of each processor at the instant of reading, with the most that the hardware can do."""
+    drawn = {node: facts[node].processor for node in natural_sorted(facts) if facts[node].processor.present_hz}
+    shown = dict(list(drawn.items())[:COLOURS])
+    most = max(
+        (hertz for each in shown.values() for hertz in (*each.present_hz, *each.hardware_maximum_hz)), default=0.0
+    )
+    if most <= 0:
+        return None
+    levels = {hertz for each in shown.values() for hertz in each.hardware_maximum_hz}
+    last = max(len(each.present_hz) for each in shown.values()) - 1
+    return Plot(
+        title=f"Clock of each processor at one instant, {len(shown)} of {count(len(facts), 'node')}",
+        x=Axis(
+            low=0.0,
+            high=float(max(last, 1)),
+            logarithmic=False,
+            ticks=tuple((place, f"{place:.0f}") for place in round_steps(last) if place % 1 == 0),
+            title=f"processor, n = {last + 1}",
+        ),
+        y=Axis(
+            low=0.0,
+            high=most * HEADROOM,
+            logarithmic=False,
+            ticks=tuple((hertz, _hertz(hertz)) for hertz in round_steps(most * HEADROOM)),
+            title="clock",
+        ),
+        series=tuple(
+            Series(
+                label=node if len(shown) > 1 else "",
+                points=tuple(
+                    Point(
+                        x=float(place),
+                        y=hertz,
+                        low=hertz,
+                        high=hertz,
+                        x_text=str(place),
+                        y_text=_hertz(hertz),
+                        hover=f"{node}, processor {place}: {_hertz(hertz)}",
+                    )
+                    for place, hertz in enumerate(known.present_hz)
+                ),
+            )
+            for node, known in shown.items()
+        ),
+        levels=tuple((hertz, f"hardware's most {_hertz(hertz)}") for hertz in sorted(levels)),
+    )
+
+
+def _hertz(hertz: float) -> str:
+    return f"{hertz / 1e9:.2f} GHz"
 
 
 def _summaries(kinds: tuple[Alike, ...]) -> Iterator[Block]:

@@ -96,7 +96,9 @@ def _page(history: History, *, named: bool) -> Iterable[Block]:
         for run, value in zip(history.runs, history.values, strict=True)
     ]
     changes = [explained.change.index for explained in history.changes]
-    plot = over_runs(_named(history), values, lambda value: quantity(value, history.metric.unit), changes)
+    plot = over_runs(
+        _named(history), values, lambda value: quantity(value, history.metric.unit), changes, history.metric.name
+    )
     return (*((plot,) if plot else ()), *_blocks(history, named=named))
 
 

@@ -4,32 +4,27 @@ import math
 from collections.abc import Iterator, Sequence
 
 import msgspec
-import numpy as np
 
 from seatrial.commands.jobs.families import JobFamily
 from seatrial.commands.jobs.findings import change_brief, times
-from seatrial.commands.jobs.job_table import ORDER, JobEnding
 from seatrial.commands.jobs.joint_nodes import joint_text
 from seatrial.commands.jobs.outcomes import FailingNode, NodeComparison, PeriodChange, SlowNode
+from seatrial.commands.jobs.pictures import BAR, distributions, histograms, ratios, time_text
 from seatrial.commands.jobs.run import DayCall, JobsOutcome
 from seatrial.commands.jobs.single_family import FamilyTimes, JobPlace
 from seatrial.model.node_list import node_list
 from seatrial.model.units import share
 from seatrial.model.verdict import ComparisonOutcome, Verdict
 from seatrial.model.words import count, natural_sorted, some
-from seatrial.render.distribution import Distribution, Reference
 from seatrial.render.headline import fitting_sentence
 from seatrial.render.json import filled
-from seatrial.render.report import Block, Case, Copy, Drawing, Findings, Lines, Report, columns, first_rows
+from seatrial.render.report import Block, Case, Copy, Findings, Lines, Report, columns, first_rows
 
 SLOW_HEAD = columns("node", "#times as long", "#95 % CI", "#families", "#jobs")
 CHANGE_HEAD = columns("family", "outcome", "#times as long", "#interval", "#days before", "#days after")
 FAMILY_HEAD = columns("family", "partition", "#nodes", "#jobs")
 NODE_HEAD = columns("node", "#completed", "#failed", "#times the family's median")
 MOST_NAMES = 5
-BAR = 40
-"""Characters of the longest bar of a histogram."""
-BY_TIME, BY_NODE = "jobs by run time", "nodes by their median, times the family's"
 MOST_HIDDEN = 10.0
 """Share by which jobs take longer that first lines print."""
 STARTING = (4, 2, 1)
@@ -69,7 +64,7 @@ def jobs_report(outcome: JobsOutcome, *, listed: bool = False) -> Report:
         exit_code=result.exit_code,
         payload=lambda: _fields(outcome),
         terminal=lambda _: _blocks(outcome, listed=listed),
-        page=lambda: _blocks(outcome, listed=listed, pictures=True),
+        page=lambda: (*ratios(outcome), *_blocks(outcome, listed=listed, pictures=True)),
         findings=result.findings,
         cases=() if result.findings else (Case(name="jobs", verdict=result.verdict, reason=_unnamed(outcome)[0]),),
     )
@@ -122,7 +117,7 @@ def _sentence(outcome: JobsOutcome) -> str:
 
 def _of_family(family: FamilyTimes) -> str:
     """`; 98 % of 436 jobs of this family completed, median 18.1 h`: without the names of users and jobs."""
-    median = f", median {_time(family.median_s)}" if math.isfinite(family.median_s) else ""
+    median = f", median {time_text(family.median_s)}" if math.isfinite(family.median_s) else ""
     return f"; {share(family.completed)} of {count(family.family.jobs, 'job')} of this family completed{median}"
 
 
@@ -206,7 +201,7 @@ def _blocks(outcome: JobsOutcome, *, listed: bool, pictures: bool = False) -> It
             yield Lines(rows=(("excluded", f"{cost} of the node hours of these jobs"),))
     if outcome.family:
         yield from _family_lines(outcome.family, _named(outcome))
-        yield from _pictures(outcome, outcome.family) if pictures else _bars(outcome.family)
+        yield from distributions(outcome, outcome.family) if pictures else histograms(outcome.family)
         nodes = [(one.node, str(one.jobs), str(one.failed), f"{one.ratio:.2f}") for one in outcome.family.nodes]
         yield from first_rows(NODE_HEAD, nodes, BAR)
     if result.change:
@@ -256,53 +251,11 @@ def _family_lines(family: FamilyTimes, named: Sequence[str]) -> Iterator[Block]:
     endings = ", ".join(f"{number} {ending}" for ending, number in family.endings.items())
     rows = [("family", f"{family.family.label}: {share(family.completed)} of its jobs completed ({endings})")]
     if math.isfinite(family.median_s):
-        low, high = map(_time, family.quartiles_s)
-        rows.append(("run times", f"median {_time(family.median_s)}, half of them from {low} to {high}"))
+        low, high = map(time_text, family.quartiles_s)
+        rows.append(("run times", f"median {time_text(family.median_s)}, half of them from {low} to {high}"))
     if family.job:
         rows.append(("job", _job_text(family.job, named)))
     yield Lines(rows=tuple(rows))
-
-
-def _bars(family: FamilyTimes) -> Iterator[Block]:
-    """How many jobs have which run time, and how many nodes which median."""
-    yield from _histogram(BY_TIME, [(_time(each.low_s), each.jobs) for each in family.bins])
-    yield from _histogram(BY_NODE, [(f"{each.low:.2f}", each.nodes) for each in family.node_bins])
-
-
-def _pictures(outcome: JobsOutcome, family: FamilyTimes) -> Iterator[Block]:
-    """Pictures of run times and of medians of nodes; slow nodes have the colour of their verdict."""
-    table, measured = outcome.table, Verdict.MEASURED.value
-    chosen = table.family == table.families.index(family.family)
-    times = table.logs[chosen & (table.ending == ORDER[JobEnding.COMPLETED])]
-    if not len(times):
-        return
-    slow = {node.node for node in outcome.result.slow}
-    yield Distribution(
-        caption=BY_TIME,
-        values=tuple((seconds, measured) for seconds in np.exp(times).tolist()),
-        order=(measured,),
-        references=(Reference(value=family.median_s, style="peers", text=f"median {_time(family.median_s)}"),),
-        say=_time,
-    )
-    if family.nodes:
-        yield Distribution(
-            caption=BY_NODE,
-            values=tuple((one.ratio, Verdict.SLOW.value if one.node in slow else measured) for one in family.nodes),
-            order=(measured, Verdict.SLOW.value),
-            references=(Reference(value=1.0, style="peers", text="the family's median"),),
-            say=lambda ratio: f"{ratio:.2f}",
-        )
-
-
-def _histogram(what: str, bars: Sequence[tuple[str, int]]) -> Iterator[Block]:
-    """A bar for each range, named by its lower end."""
-    most = max((number for _, number in bars), default=0)
-    if most:
-        lines = [
-            ((f"{name:>9} ", ""), ("█" * math.ceil(BAR * number / most), ""), (f" {number}", ""))
-            for name, number in bars
-        ]
-        yield Drawing(lines=(((what, ""),), *lines))
 
 
 def _job_text(job: JobPlace, named: Sequence[str]) -> str:
@@ -311,15 +264,7 @@ def _job_text(job: JobPlace, named: Sequence[str]) -> str:
     compared = f", {job.ratio:.2f} times the family's median{among}" if math.isfinite(job.ratio) else ""
     own = [node for node in named if node in job.nodes]
     above = f"; named above: {some(own, MOST_NAMES)}" if own else ""
-    return f"{job.job} {job.ending.value} after {_time(job.elapsed_s)}{where}{compared}{above}"
-
-
-def _time(seconds: float) -> str:
-    """2 h 05 min; 90 s."""
-    minutes = round(seconds / 60)
-    if minutes < 2:
-        return f"{seconds:.0f} s"
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+    return f"{job.job} {job.ending.value} after {time_text(job.elapsed_s)}{where}{compared}{above}"
 
 
 def _lines(outcome: JobsOutcome) -> Iterator[tuple[str, str]]:

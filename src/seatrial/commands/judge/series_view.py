@@ -6,18 +6,22 @@ from functools import partial
 import msgspec
 
 from seatrial.judgement.series_changes import ChangesJudgement, JudgedSeries, SeriesSense
-from seatrial.model.units import share
+from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
 from seatrial.render.headline import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
+from seatrial.render.run_plot import RunValue, over_runs
 from seatrial.statistics.change_points import ChangePoint, Piece
 from seatrial.statistics.scan import MOST_AUTOCORRELATION
 
 HEAD = columns("series", "#at", "#95 %", "time", "#before", "#after", "#change", "#95 %", "#p")
 MOST_NAMES = 5
 LEAST_P = 1e-9
+MOST_DRAWN = 6
+DAY = 10
+"""Characters of 2026-11-21."""
 
 
 class Spike(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,8 +76,23 @@ class ChangesFields(msgspec.Struct, frozen=True, kw_only=True):
 def changes_report(judged: ChangesJudgement) -> Report:
     """The whole report: changes, and what would have been found."""
     cases = tuple(Case(name=one.series.name, verdict=one.verdict, reason=_reason(one)) for one in judged.series)
-    fields, blocks = partial(changes_fields, judged), partial(_blocks, judged)
-    return judged_report(judged.verdict, _sentence(judged), judged.exit_code, fields, blocks, cases)
+    fields, blocks, pictures = partial(changes_fields, judged), partial(_blocks, judged), partial(_plots, judged)
+    return judged_report(judged.verdict, _sentence(judged), judged.exit_code, fields, blocks, cases, pictures)
+
+
+def _plots(judged: ChangesJudgement) -> Iterator[Block]:
+    """The values of each series over their places or times, with its changes; those first that have any."""
+    ordered = sorted(judged.series, key=lambda one: -one.verdict.gravity)
+    for drawn in ordered[:MOST_DRAWN]:
+        values = [
+            RunValue(
+                run=str(place), date=drawn.series.time(place)[:DAY] or str(place), value=drawn.series.values[place]
+            )
+            for place in drawn.series.present
+        ]
+        name = drawn.series.name
+        changes = [change.index for change in drawn.changes]
+        yield from filter(None, (over_runs(name, values, prefixed, changes, what=name, of="values"),))
 
 
 def _reason(judged: JudgedSeries) -> str:

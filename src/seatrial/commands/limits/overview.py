@@ -15,7 +15,7 @@ MOST_LETTERS = 100
 
 def limits_table(limits: Sequence[Limit | NoLimit | ComputePeak]) -> Table:
     """A path, its limit, and what sets it. Paths between nodes come first, and those without a limit last."""
-    ordered = sorted(limits, key=lambda limit: (isinstance(limit, NoLimit), not _is_between(limit.path)))
+    ordered = sorted(limits, key=lambda limit: (isinstance(limit, NoLimit), not is_between(limit.path)))
     left = len(ordered) - MOST_ROWS
     more = (("", "", f"and {count(left, 'more path')} below"),) if left > 0 else ()
     rows = tuple((limit.path, rate_text(limit), shorten(_set_by(limit), MOST_LETTERS)) for limit in ordered[:MOST_ROWS])
@@ -34,7 +34,7 @@ def rate_text(limit: Limit | NoLimit | ComputePeak) -> str:
     return f"{rate} (nominal)" if nominal else rate
 
 
-def _is_between(path: str) -> bool:
+def is_between(path: str) -> bool:
     """`n1>n2` is between nodes; `n1 package 0 > memory` is inside n1."""
     return ">" in path.partition(" ")[0]
 

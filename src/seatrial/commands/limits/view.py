@@ -6,15 +6,18 @@ import msgspec
 from msgspec import structs
 
 from seatrial.commands.limits.changed_limits import ChangedLimit, change_text
-from seatrial.commands.limits.overview import limits_table, rate_text
+from seatrial.commands.limits.overview import is_between, limits_table, rate_text
 from seatrial.model import units
 from seatrial.model.errors import ExitCode
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit
 from seatrial.model.words import count
 from seatrial.render.json import filled
+from seatrial.render.plots import Bars, plain_bars
 from seatrial.render.report import Align, Block, Column, Paragraph, Report, Table, columns, first_rows
 
 AnyLimit = Limit | NoLimit | ComputePeak
+MOST_DRAWN = 6
+"""Paths whose terms are drawn."""
 MOST_NOTES = 8
 """Sentences on what is not known, of one path."""
 NOTHING = "No limits: nothing was requested, or nothing is known."
@@ -136,12 +139,27 @@ def _page(limits: Sequence[AnyLimit], sources: bool) -> Iterator[Block]:
     """All limits in a table, and the terms of each to unfold where there are several."""
     if len(limits) > 1:
         yield structs.replace(limits_table(limits), title="All limits", stacked=True)
+    yield from _bars(limits)
     for limit in limits:
         cells = tuple(_rows(limit, sources))
         heads = columns("head-room", "#rate", "~term")
         yield Table(title=f"{limit.path}: {rate_text(limit)}", columns=heads, rows=cells, folded=len(limits) > 1)
     if not limits:
         yield Paragraph(text=NOTHING)
+
+
+def _bars(limits: Sequence[AnyLimit]) -> Iterator[Bars]:
+    """The terms of each path in bars, the one that binds first; of many paths, those between nodes first."""
+    drawn = [limit for limit in limits if isinstance(limit, Limit) and limit.limit_bytes_per_s > 0]
+    for limit in sorted(drawn, key=lambda limit: not is_between(limit.path))[:MOST_DRAWN]:
+        terms = sorted(limit.terms, key=lambda term: (term.bytes_per_s, term.name != limit.binding))
+        yield plain_bars(
+            f"{limit.path}: {rate_text(limit)}",
+            [
+                (_term_name(term), term.bytes_per_s, f"{units.bandwidth(term.bytes_per_s)}, {_head_room(term, limit)}")
+                for term in terms
+            ],
+        )
 
 
 def _title(limit: AnyLimit) -> str:

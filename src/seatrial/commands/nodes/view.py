@@ -19,6 +19,7 @@ from seatrial.render.node_trials import (
     resolution,
     storage_lines,
     trial_fields,
+    trial_pictures,
     trial_tables,
 )
 from seatrial.render.out_of_service import out_of_service
@@ -68,6 +69,7 @@ def _blocks(run: RunInfo, result: NodesResult) -> Iterator[Block]:
 
 def _page(run: RunInfo, result: NodesResult) -> Iterator[Block]:
     yield from _blocks(run, result)
+    yield from trial_pictures(result.trials, result.findings)
     yield from design_note(run)
 
 

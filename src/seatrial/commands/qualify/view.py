@@ -10,7 +10,8 @@ from seatrial.model.node_list import node_list
 from seatrial.model.qualification import Coverage, NodeScore, QualifySlice
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some
-from seatrial.render.report import Block, Gauge, Lines, Report, first_rows
+from seatrial.render.node_map import MapNode, node_map
+from seatrial.render.report import Block, Gauge, Lines, PageLink, Report, first_rows
 from seatrial.render.report import columns as heads
 
 MOST_NAMED = 3
@@ -56,7 +57,24 @@ def qualify_report(fields: QualifyFields, standing: Iterable[NodeStanding] = ())
             Gauge(name="suspects", value=len(suspects)),
         ),
         terminal=lambda _: _blocks([*bad, *suspects], fields),
+        page=lambda: _page(fields),
     )
+
+
+def _page(fields: QualifyFields) -> Iterator[Block]:
+    """The nodes by the verdict of their last finding; a node on which no run decided is not run."""
+    drawn = [
+        MapNode(
+            name=PageLink(node.node, ""),
+            leaf="",
+            verdict=node.verdict if node.judged else Verdict.NOT_RUN,
+            days=0.0,
+            age="",
+        )
+        for node in fields.nodes
+    ]
+    if drawn:
+        yield node_map(drawn, "Nodes")
 
 
 def _answer(bad: Sequence[NodeScore], suspects: Sequence[NodeScore], covered: Coverage) -> tuple[Verdict, str]:

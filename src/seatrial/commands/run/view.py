@@ -24,6 +24,7 @@ from seatrial.render.benchmark_output import (
     main_share,
     output_blocks,
     output_fields,
+    output_pictures,
     output_sentence,
 )
 from seatrial.render.json import filled
@@ -185,6 +186,8 @@ def _last_words(step: StepResult) -> Iterator[Block]:
 def _page(run: RunInfo, result: RunResult) -> Iterator[Block]:
     blocks = (job_blocks(result.job), _blocks(run, result))
     yield from itertools.chain(*(reversed(blocks) if result.findings or result.failure else blocks))
+    if not result.failure:
+        yield from output_pictures(result.benchmark, result.output, result.limits)
     if result.ranks:
         rows = tuple(
             (node, str(number), ",".join(map(str, rank.cpus)))

@@ -15,6 +15,8 @@ from seatrial.render.plots import Plot
 from seatrial.render.report import Block, Items, Paragraph, Table, columns
 
 MOST_IN_HEADINGS = 20
+OF_OWN = "of own rates"
+"""The curve of shares of the sum of what the nodes reach alone."""
 
 
 class ScalingPair(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +105,36 @@ def beside_fields(both: CurveComparison) -> ScalingBeside:
     return filled(ScalingBeside, first=both.first.curve.name, second=both.second.curve.name, sizes=sizes, only=only)
 
 
+def efficiency_plot(judged: Sequence[JudgedCurve]) -> Plot | None:
+    """Efficiencies over size with the line of perfect scaling, beside shares of own rates of nodes; None: no curve."""
+    drawn = [item for item in judged if len(item.points) >= FEWEST_SIZES]
+    if not drawn or len({item.curve.over for item in drawn}) > 1:
+        return None
+    over = drawn[0].curve.over
+    curves = [(item.curve.name, {point.size: point.efficiency for point in item.points}) for item in drawn]
+    curves += [(OF_OWN, owned) for item in drawn[:1] if len(owned := _of_own(item)) >= FEWEST_SIZES]
+    return overlaid(
+        f"Efficiency over {over}",
+        curves,
+        size_text=lambda size: f"{size:g}",
+        value_text=share,
+        ends_text=lambda value: f"{share(value.low)} to {share(value.high)}",
+        over=over,
+        quantities=(over, f"efficiency, {'weak' if drawn[0].weak else 'strong'} scaling"),
+        levels=((1.0, f"100 %: as many times the rate of {drawn[0].points[0].size:g} {over}"),),
+        from_zero=True,
+    )
+
+
+def _of_own(item: JudgedCurve) -> dict[float, Estimate]:
+    """Shares of the sum of what the nodes reach alone, by size."""
+    return {
+        point.size: msgspec.structs.replace(point.value, value=point.of_own, low=point.of_own, high=point.of_own)
+        for point in item.points
+        if point.of_own is not None
+    }
+
+
 def curves_plot(judged: Sequence[JudgedCurve]) -> Plot | None:
     """Curves of the same metric over the same sizes in one plot; None: nothing to draw."""
     drawn = [item for item in judged if len(item.points) >= FEWEST_SIZES]
@@ -116,4 +148,5 @@ def curves_plot(judged: Sequence[JudgedCurve]) -> Plot | None:
         value_text=prefixed,
         ends_text=lambda value: prefixed(value.value, value.low, value.high),
         over=over,
+        quantities=(over, metric),
     )

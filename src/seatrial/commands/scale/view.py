@@ -13,6 +13,7 @@ from seatrial.commands.scale.comparison_view import (
     beside_fields,
     beside_sentence,
     curves_plot,
+    efficiency_plot,
 )
 from seatrial.commands.scale.judge import PAYS, JudgedCurve, ScalePoint
 from seatrial.commands.scale.measured import ScaleSeries
@@ -197,8 +198,8 @@ def _blocks(
         yield Findings(findings=tuple(findings), brief=len(findings) > MOST_NAMES)
     if both is not None:
         yield from beside_blocks(both)
-    if drawn and len(judged) <= COLOURS and (plot := curves_plot(judged)) is not None:
-        yield plot
+    if drawn and len(judged) < COLOURS:
+        yield from filter(None, (curves_plot(judged), efficiency_plot(judged)))
     for item in judged:
         kind = "weak" if item.weak else "strong"
         name, metric = item.curve.name, item.curve.metric

@@ -7,9 +7,9 @@ from seatrial.render.report import PageLink
 
 INDEX, RUN_LIST, OVER_TIME, COMPARISON = "index", "runs", "over-time", "compare"
 """Pages in the folder of the site itself."""
-RUNS, NODES, HISTORY = "runs", "nodes", "history"
+RUNS, NODES, HISTORY, PAIRS = "runs", "nodes", "history", "pairs"
 """Folders of the site."""
-FOLDERS = (RUNS, NODES, HISTORY)
+FOLDERS = (RUNS, NODES, HISTORY, PAIRS)
 UP = "../"
 """The way from a page in one of the folders to those above."""
 PAGE, TWIN = ".html", ".json"
@@ -38,6 +38,16 @@ def run_page(run: str, stem: str, up: str = UP) -> PageLink:
 def node_page(node: str, up: str = UP) -> PageLink:
     """A link to the page of a node."""
     return PageLink(node, f"{up}{NODES}/{file_stem(node)}{PAGE}")
+
+
+def pair_anchor(source: str, target: str) -> str:
+    """The anchor of an ordered pair in the page of the pairs of a run."""
+    return f"pair-{file_stem(f'{source}>{target}')}"
+
+
+def pair_section(source: str, target: str, stem: str) -> PageLink:
+    """A link to the samples of an ordered pair. `stem`: of the page of the run."""
+    return PageLink(f"{source}>{target}", f"{UP}{PAIRS}/{stem}{PAGE}#{pair_anchor(source, target)}")
 
 
 def ways(up: str, twin: str) -> tuple[PageLink, ...]:

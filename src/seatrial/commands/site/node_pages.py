@@ -18,8 +18,9 @@ from seatrial.commands.site.pages import Readers, page_texts, source_hash
 from seatrial.commands.site.pair_samples import MOST_PAIRS as MOST_DRAWN
 from seatrial.commands.site.pair_samples import Pair, PairSamples, samples_of
 from seatrial.commands.site.past import Look, looks_of_nodes
+from seatrial.commands.site.run_pairs import pairs_of_twin
 from seatrial.drift.changes import changes
-from seatrial.files.inputs import BadInput, decoded
+from seatrial.files.inputs import BadInput
 from seatrial.judgement.qualification import confirmed
 from seatrial.judgement.standings import Judged, standings_after
 from seatrial.model.errors import SeatrialError
@@ -30,14 +31,6 @@ from seatrial.model.verdict import GOOD
 
 TWIN_BYTES = 128 << 20
 """The JSON of a run that is read for the pairs of nodes: 200,000 pairs have about that."""
-
-
-class _TwinPairs(msgspec.Struct, frozen=True):
-    pairs: tuple[SitePair, ...] = ()
-
-
-class _Twin(msgspec.Struct, frozen=True):
-    data: _TwinPairs | None
 
 
 class Nodes(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,12 +153,11 @@ def _pairs(made: Generation, stem: str, wanted: Iterable[str]) -> dict[str, list
     if not stem:
         return {}
     try:
-        content = made.read(f"{RUNS}/{stem}{TWIN}", TWIN_BYTES)
-        twin = decoded(content, _Twin, Path(stem))
+        pairs = pairs_of_twin(made.read(f"{RUNS}/{stem}{TWIN}", TWIN_BYTES), stem)
     except (BadInput, OSError):
         return {}
     of_node: dict[str, list[SitePair]] = {name: [] for name in wanted}
-    for pair in twin.data.pairs if twin.data else ():
+    for pair in pairs:
         for name in (pair.source, pair.target):
             if name in of_node:
                 of_node[name].append(pair)

@@ -158,4 +158,4 @@ def share_plot(looks: Sequence[Look]) -> Plot | None:
     """The share of the limit over the runs that measured it; None for fewer than two."""
     measured = [(look, look.of_limit) for look in reversed(looks) if look.of_limit is not None]
     values = [RunValue(run=look.run, date=look.ended[:DAY], value=share) for look, share in measured]
-    return over_runs("Share of the limit that its best pairs reach", values, units.share)
+    return over_runs("Share of the limit that its best pairs reach", values, units.share, what="share of the limit")

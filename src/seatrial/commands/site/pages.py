@@ -17,6 +17,7 @@ from seatrial.model.run import RunInfo
 from seatrial.render.envelope import envelope
 from seatrial.render.html import as_html
 from seatrial.render.json import json_text
+from seatrial.render.matrix import Matrix, MatrixCell, Panels
 from seatrial.render.report import Block, PageLink, Report, Table
 
 
@@ -42,20 +43,44 @@ class Readers(msgspec.Struct, frozen=True, kw_only=True):
 
 def page_texts(name: str, report: Report, at: datetime, links: Sequence[PageLink] = ()) -> tuple[str, str]:
     """The page of a report with its links, and its fields as --json prints them. `name`: of the page in the site."""
+    return page_text(name, report, links), twin_text(report, at)
+
+
+def page_text(name: str, report: Report, links: Sequence[PageLink] = ()) -> str:
+    """The page of a report with its links. `name`: of the page in the site."""
     folder, _, stem = name.rpartition("/")
-    page = as_html(report, (*ways(UP if folder else "", stem), *links))
-    return page, json_text(envelope(report, command="", time=time_text(at)))
+    return as_html(report, (*ways(UP if folder else "", stem), *links))
+
+
+def twin_text(report: Report, at: datetime) -> str:
+    """The fields of a report as --json prints them."""
+    return json_text(envelope(report, command="", time=time_text(at)))
 
 
 def with_links(report: Report, heads: Collection[str], links: Mapping[str, PageLink]) -> Report:
-    """The report with links in all cells below these heads for which there is one."""
+    """The report with links in all cells of maps, and of tables below these heads, for which there is one."""
     return replace(report, page=lambda: [_linked(block, heads, links) for block in report.page()])
 
 
 def _linked(block: Block, heads: Collection[str], links: Mapping[str, PageLink]) -> Block:
-    """A table with links; any other block as it is."""
-    if not isinstance(block, Table):
-        return block
+    """A table or a map with links; any other block as it is."""
+    match block:
+        case Panels():
+            return replace(block, panels=tuple(_linked(one, heads, links) for one in block.panels))
+        case Matrix():
+            return replace(block, cells=tuple(_linked_cell(cell, block.labels, links) for cell in block.cells))
+        case Table():
+            return _linked_table(block, heads, links)
+        case _:
+            return block
+
+
+def _linked_cell(cell: MatrixCell, labels: Sequence[str], links: Mapping[str, PageLink]) -> MatrixCell:
+    link = links.get(f"{labels[cell.row]}>{labels[cell.column]}")
+    return replace(cell, href=link.href, hover=cell.hover or link.text) if link else cell
+
+
+def _linked_table(block: Table, heads: Collection[str], links: Mapping[str, PageLink]) -> Table:
     places = {place for place, head in enumerate(block.columns) if head.title in heads}
     rows = (
         tuple(links.get(cell, cell) if place in places else cell for place, cell in enumerate(row))

@@ -42,7 +42,9 @@ def samples_of(measurements: Iterable[Measurement], pairs: Collection[Pair]) -> 
     }
 
 
-def samples_plot(samples: Sequence[PairSamples]) -> Plot | None:
+def samples_plot(
+    samples: Sequence[PairSamples], title: str = "Raw samples of its pairs: bandwidth, in the order of measuring"
+) -> Plot | None:
     """All samples over each other; None where no pair has two."""
     drawn = [pair for pair in samples if len(pair.bytes_per_s) > 1]
     most = max((rate for pair in drawn for rate in pair.bytes_per_s), default=0.0)
@@ -50,18 +52,20 @@ def samples_plot(samples: Sequence[PairSamples]) -> Plot | None:
         return None
     longest = max(len(pair.bytes_per_s) for pair in drawn)
     return Plot(
-        title="Raw samples of its pairs: bandwidth, in the order of measuring",
+        title=title,
         x=Axis(
             low=0.0,
             high=float(longest - 1),
             logarithmic=False,
             ticks=tuple((place, f"{place + 1:.0f}") for place in round_steps(longest - 1)),
+            title="samples in the order of measuring",
         ),
         y=Axis(
             low=0.0,
             high=most * HEADROOM,
             logarithmic=False,
             ticks=tuple((rate, units.bandwidth(rate)) for rate in round_steps(most * HEADROOM)),
+            title="bandwidth of one window of messages",
         ),
         series=tuple(_series(pair) for pair in drawn),
     )

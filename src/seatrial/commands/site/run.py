@@ -12,16 +12,29 @@ from msgspec.structs import replace
 from seatrial.archive import layout, listing
 from seatrial.archive.listing import RunRow
 from seatrial.commands.site import lists
-from seatrial.commands.site.addresses import INDEX, RUN_LIST, RUNS, UP, file_stem, node_page, ways
+from seatrial.commands.site.addresses import (
+    INDEX,
+    PAIRS,
+    RUN_LIST,
+    RUNS,
+    UP,
+    file_stem,
+    node_page,
+    pair_section,
+    run_page,
+    ways,
+)
 from seatrial.commands.site.generation import Generation
 from seatrial.commands.site.node_pages import nodes_of, render_nodes
 from seatrial.commands.site.over_time import render_over_time
-from seatrial.commands.site.pages import Readers, page_texts, source_hash, time_text, with_links
+from seatrial.commands.site.pages import Readers, page_text, page_texts, source_hash, time_text, twin_text, with_links
 from seatrial.commands.site.past import changed_verdicts
+from seatrial.commands.site.run_pairs import pairs_of_twin, pairs_report, run_pairs
 from seatrial.commands.site.view import SiteFields
 from seatrial.files.owners import is_own_or_roots
 from seatrial.judgement.standings import looks_of
 from seatrial.model.errors import SeatrialError
+from seatrial.model.run import RunKind
 from seatrial.model.subject import SubjectKind
 from seatrial.model.words import count
 from seatrial.render.envelope import error_envelope, failure_of
@@ -30,8 +43,8 @@ from seatrial.render.json import json_text
 from seatrial.render.report import PageLink, Report
 from seatrial.render.standing import standings_of
 
-NODE_HEADS = ("node", "source", "target")
-"""Heads of columns that name nodes."""
+LINKED_HEADS = ("node", "source", "target", "pair")
+"""Heads of columns that name nodes and pairs."""
 MOST_NAMED = 8
 """Nodes at fault to which the page of a run has links at its top."""
 
@@ -103,19 +116,31 @@ def _runs(archive: Path) -> tuple[dict[str, RunRow], list[str]]:
 
 def _render_run(made: Generation, folder: Path, stem: str, row: RunRow, readers: Readers, at: datetime) -> None:
     """The page of a run, unless it is there already: what its report says, or why there is none."""
-    name, source = f"{RUNS}/{stem}", _source_of(folder, row)
+    name, pairs_name, source = f"{RUNS}/{stem}", f"{PAIRS}/{stem}", _source_of(folder, row)
     if made.keep(name, source):
+        made.keep(pairs_name, source)
         return
+    of_pairs = None
     try:
         report = readers.report_of(folder)
         nodes = _judged_nodes(report, folder)
-        texts = page_texts(name, with_links(report, NODE_HEADS, nodes), at, _named(report, nodes))
+        twin = twin_text(report, at)
+        fields = run_pairs(folder, row.run, pairs_of_twin(twin.encode(), stem)) if row.kind == RunKind.CHECK else None
+        links = {}
+        if fields is not None and fields.pairs:
+            of_pairs = page_texts(pairs_name, pairs_report(fields), at, [run_page(row.run, stem)])
+            links = {(link := pair_section(pair.source, pair.target, stem)).text: link for pair in fields.pairs}
+        linked = with_links(report, LINKED_HEADS, nodes | links)
+        texts = page_text(name, linked, _named(report, nodes)), twin
     except SeatrialError as error:
         texts = _unread(name, row, error, at)
     except Exception as error:  # whatever a run holds, the others have their pages
         what = f"The run cannot be shown ({type(error).__name__}: {error})."
         texts = _unread(name, row, SeatrialError(what, "This is a bug of seatrial; please report it."), at)
+        of_pairs = None
     made.write(name, source, *texts)
+    if of_pairs is not None:
+        made.write(pairs_name, source, *of_pairs)
 
 
 def _unread(name: str, row: RunRow, error: SeatrialError, at: datetime) -> tuple[str, str]:

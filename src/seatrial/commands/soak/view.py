@@ -10,7 +10,7 @@ from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.render.headline import sentence_of
 from seatrial.render.json import filled
-from seatrial.render.node_trials import TrialFields, trial_fields, trial_tables
+from seatrial.render.node_trials import TrialFields, trial_fields, trial_pictures, trial_tables
 from seatrial.render.out_of_service import out_of_service
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.report import Block, Case, Findings, Lines, Report, columns, first_rows
@@ -62,6 +62,7 @@ def _blocks(run: RunInfo, result: SoakResult) -> Iterator[Block]:
 
 def _page(run: RunInfo, result: SoakResult) -> Iterator[Block]:
     yield from _blocks(run, result)
+    yield from trial_pictures(result.trials, result.findings)
     yield from design_note(run)
 
 

@@ -12,7 +12,8 @@ from seatrial.model.monitoring import NodeStanding
 from seatrial.model.node_list import node_list
 from seatrial.model.verdict import GOOD, Verdict, worst
 from seatrial.model.words import count, some
-from seatrial.render.report import Block, Gauge, Lines, Report, first_rows
+from seatrial.render.node_map import MapNode, node_map
+from seatrial.render.report import Block, Gauge, Lines, PageLink, Report, first_rows
 from seatrial.render.report import columns as heads
 
 MOST_FAULTS = 5
@@ -64,7 +65,24 @@ def status_report(
             Gauge(name="findings", value=sum(len(part.faults) for part in parts)),
         ),
         terminal=lambda _: _blocks(nodes, faulty, undecided, unread, at, gate),
+        page=lambda: _page(nodes, at),
     )
+
+
+def _page(nodes: Sequence[NodeStanding], at: datetime) -> Iterator[Block]:
+    """The nodes by their verdicts; on which leaf switches they are is not known of a standing."""
+    drawn = [
+        MapNode(
+            name=PageLink(node.node, ""),
+            leaf="",
+            verdict=node.verdict,
+            days=(at - datetime.fromisoformat(node.judged)).total_seconds() / SPANS[0][0],
+            age=ago(node.judged, at),
+        )
+        for node in nodes
+    ]
+    if drawn:
+        yield node_map(drawn, "Nodes")
 
 
 def _sentence(

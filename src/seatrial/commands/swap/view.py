@@ -15,6 +15,7 @@ from seatrial.model.units import share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
 from seatrial.render.json import filled
+from seatrial.render.plots import plain_bars
 from seatrial.render.report import Block, Copy, Paragraph, Report, columns, first_rows, judged_report
 
 SUSPECTS = columns("~possible fault", "#probability")
@@ -22,6 +23,7 @@ EXCHANGES = columns("~next", "#information, bits", "#parts moved")
 STEPS = columns("#step", "run", "place", "~parts", "result")
 MOST_EXCHANGES = 3
 LEAST_SHOWN = 0.01
+MOST_DRAWN = 20
 MOST_SURE = 0.999
 """No probability that rests on assumed rates is printed as 100 %."""
 
@@ -69,7 +71,13 @@ class SwapFields(msgspec.Struct, frozen=True, kw_only=True):
 def swap_report(judged: SwapJudgement) -> Report:
     """The whole report."""
     return judged_report(
-        judged.verdict, _sentence(judged), judged.exit_code, partial(swap_fields, judged), partial(_blocks, judged), ()
+        judged.verdict,
+        _sentence(judged),
+        judged.exit_code,
+        partial(swap_fields, judged),
+        partial(_blocks, judged),
+        (),
+        partial(_bars, judged),
     )
 
 
@@ -139,6 +147,14 @@ def _sure(probability: float) -> str:
 
 def _neighbours(history: SwapHistory) -> list[tuple[SwapStep, SwapStep]]:
     return list(zip(history.steps, history.steps[1:], strict=False))
+
+
+def _bars(judged: SwapJudgement) -> Iterator[Block]:
+    """The probability of each possible fault."""
+    shown = [one for one in judged.weighed if one.probability >= LEAST_SHOWN][:MOST_DRAWN]
+    if shown:
+        rows = [(fault_text(one.hypothesis), one.probability, _sure(one.probability)) for one in shown]
+        yield plain_bars(f"Probability of each fault, n = {count(len(judged.history.steps), 'arrangement')}", rows)
 
 
 def _blocks(judged: SwapJudgement) -> Iterator[Block]:

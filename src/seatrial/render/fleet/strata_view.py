@@ -11,6 +11,7 @@ from seatrial.judgement.peer_suspects import suspects_text
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
+from seatrial.render.distribution import over_each_other
 from seatrial.render.fleet.view import (
     MOST_NAMES,
     FleetCondition,
@@ -21,6 +22,7 @@ from seatrial.render.fleet.view import (
     column_fields,
     fewer_runs_notes,
     fewer_runs_text,
+    fleet_pictures,
     node_fields,
     taken,
 )
@@ -30,6 +32,8 @@ from seatrial.render.report import Block, Case, Paragraph, Report, columns, firs
 from seatrial.statistics.fleets import FEWEST_RUNS
 
 NAMED = columns("node", "verdict", "#loss", "under", "#runs")
+MOST_DRAWN = 8
+"""Conditions whose nodes are drawn."""
 CONDITIONS = columns("condition", "#nodes", "#median", "#lowest", "", "#would show")
 
 
@@ -49,8 +53,28 @@ def strata_report(judged: StrataJudgement, tables: Mapping[str, FleetTable]) -> 
     healthy = tuple(Case(name=f"node:{name}", verdict=Verdict.PASS) for name in _healthy(judged) if name not in lacking)
     fields, blocks = partial(strata_fields, judged, tables), partial(_blocks, judged, tables)
     return judged_report(
-        judged.verdict, _sentence(judged), judged.exit_code, fields, blocks, (*cases, *missing, *healthy)
+        judged.verdict,
+        _sentence(judged),
+        judged.exit_code,
+        fields,
+        blocks,
+        (*cases, *missing, *healthy),
+        lambda: _pictures(judged),
     )
+
+
+def _pictures(judged: StrataJudgement) -> Iterator[Block]:
+    """The medians of the nodes: those of all conditions over each other, then each by itself."""
+    drawn = {
+        each.text: [node.median for node in each.judged.result.nodes]
+        for each in judged.strata[:MOST_DRAWN]
+        if each.judged.result and min(node.median for node in each.judged.result.nodes) > 0
+    }
+    unit, *others = {each.unit for each in judged.strata}
+    if len(drawn) > 1 and not others:
+        yield over_each_other("Medians of nodes by condition", drawn, prefixed, f"median {unit}".strip(), "nodes")
+    for stratum in judged.strata[:MOST_DRAWN]:
+        yield from fleet_pictures(stratum.judged, stratum.text)
 
 
 def _healthy(judged: StrataJudgement) -> list[str]:

@@ -14,6 +14,7 @@ from seatrial.model import subject
 from seatrial.model.units import prefixed, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, some, verb
+from seatrial.render.distribution import Distribution, Reference, of_verdicts
 from seatrial.render.headline import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Paragraph, Report, columns, first_rows, judged_report
@@ -22,6 +23,8 @@ from seatrial.statistics.fleets import FEWEST_NODES, FEWEST_RUNS, FleetResult, N
 HEAD = columns("node", "verdict", "#median", "#loss", "#worst run", "#bad runs", "#runs")
 MOST_NAMES = 5
 MOST_LISTED = 40
+FEWEST_DRAWN = 2
+"""Nodes that have a distribution."""
 
 
 class FleetNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +137,27 @@ def fleet_report(judged: FleetJudgement, tables: Mapping[str, FleetTable] = {}) 
     if left_out and not judged.result:
         sentence = f"none of {count(len(left_out), 'output')} is valid: {left_out[0]}"
     fields, blocks = partial(fleet_fields, judged, tables), partial(_blocks, judged, tables)
-    return judged_report(judged.verdict, sentence, judged.exit_code, fields, blocks, cases)
+    pictures = partial(fleet_pictures, judged)
+    return judged_report(judged.verdict, sentence, judged.exit_code, fields, blocks, cases, pictures)
+
+
+def fleet_pictures(judged: FleetJudgement, text: str = "") -> Iterator[Distribution]:
+    """The distribution of the medians of the nodes, with the value below which a node is slow. `text`: a condition."""
+    result = judged.result
+    if result is None or len(result.nodes) < FEWEST_DRAWN or not min(node.median for node in result.nodes) > 0:
+        return
+    slow = result.median * (1 - result.threshold if judged.higher_is_better else 1 + result.threshold)
+    runs = sum(len(node.values) for node in result.nodes)
+    yield of_verdicts(
+        f"Medians of {count(len(result.nodes), 'node')}, {count(runs, 'run')}{text and ', '}{text}",
+        [(node.median, node_verdict(node)) for node in result.nodes],
+        (
+            Reference(value=result.median, style="peers", text=f"median {prefixed(result.median)}"),
+            Reference(value=slow, style="threshold", text=f"slow from {prefixed(slow)}"),
+        ),
+        prefixed,
+        "nodes",
+    )
 
 
 def _reason(node: NodeRuns) -> str:

@@ -124,7 +124,7 @@ def test_four_kernels_are_in_one_table_even_if_their_names_are_numbers(tmp_path:
     assert ran.out.startswith("FASTER  327: 761.0 Gflop/s, 8.5 % higher than 4.8.10\n")
     page = tmp_path / "page.html"
     seatrial("compare", "--side-by-side", str(tmp_path / "k.csv"), "--html", str(page))
-    assert 'aria-label="327.36: 612.0 Gflop/s"' in page.read_text()
+    assert 'aria-label="327.36: 612.0 Gflop/s, n = 3"' in page.read_text()
 
 
 def test_outputs_of_perftest_have_labels_of_the_command_line(tmp_path: Path, seatrial: Seatrial) -> None:

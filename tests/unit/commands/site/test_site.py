@@ -63,10 +63,12 @@ def check_links(site: Path) -> int:
         text = page.read_text(encoding="utf-8")
         assert "default-src 'none'; script-src 'sha256-" in html.unescape(text)
         for href in LINK.findall(text):
-            target = (page.parent / href).resolve()
+            address, _, anchor = href.partition("#")
+            target = (page.parent / address).resolve()
             assert target.is_relative_to(site.resolve()), (page, href)
             assert target.is_file(), (page, href)
             assert target.with_suffix(".json").is_file()
+            assert not anchor or f'id="{anchor}"' in target.read_text(encoding="utf-8"), (page, href)
             count += 1
     return count
 
@@ -93,6 +95,15 @@ def test_index_nodes_and_runs_are_linked_and_have_their_fields_beside_them(
     assert '<nav aria-label="Pages">' in run and run.count('"../nodes/n3.html"') >= 1
     assert '<td data-label="node"><a href="../nodes/n4.html">n4</a>' in run
     shown = seatrial("report", "bad", "--json", code=1).object
+    assert run.count('<a href="../pairs/bad.html#pair-n3~3En4"><rect class="point"') == 2  # in both maps
+    pairs = frame((tmp_path / "pages" / "pairs" / "bad.json").read_text())
+    assert pairs["kind"] == "site pairs"
+    assert [pair["verdict"] for pair in pairs["data"]["pairs"]] == ["SLOW"] * 6 + ["PASS"] * 6
+    assert all(len(one["bytes_per_s"]) > 1 for one in pairs["data"]["samples"])
+    drawn = (tmp_path / "pages" / "pairs" / "bad.html").read_text()
+    assert drawn.count('id="pair-') == drawn.count('<polyline class="curve"') == 12
+    assert len(re.findall(r"Bandwidth of \d+ samples of n3&gt;n4</figcaption>", drawn)) == 1
+    assert "limit 117.7 MB/s" in drawn
     assert frame((tmp_path / "pages" / "runs" / "bad.json").read_text()) == shown
 
 
@@ -134,7 +145,7 @@ def test_only_what_changed_is_rendered(archive: Path, tmp_path: Path, seatrial: 
 def test_the_pages_of_a_run_that_was_removed_go(archive: Path, tmp_path: Path, seatrial: Seatrial) -> None:
     seatrial("site", "pages")
     (archive / "bad").rename(tmp_path / "elsewhere")
-    assert seatrial("site", "pages", "--json").data["removed"] == 1
+    assert seatrial("site", "pages", "--json").data["removed"] == 2  # that of the run and that of its pairs
     assert not (tmp_path / "pages" / "runs" / "bad.html").exists()
     check_links(tmp_path / "pages")
 

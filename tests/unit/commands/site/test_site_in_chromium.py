@@ -32,11 +32,25 @@ def shown(site: Path, page: str, *options: str) -> tuple[str, str]:
 
 
 def test_index_node_and_run_are_drawn_and_nothing_is_complained_of(site: Path) -> None:
-    wanted = {"index.html": 'class="SLOW a', "nodes/n3.html": 'class="filter"', "runs/night3.html": "<svg"}
+    wanted = {"index.html": 'class="SLOW a', "nodes/n3.html": 'class="filter"', "runs/night3.html": "<svg",
+              "pairs/night3.html": 'id="pair-n3~3En4"'}  # fmt: skip
     for page, part in wanted.items():
         document, log = shown(site, page, "--dump-dom")
         assert part in document, log[-2000:]
         assert "CONSOLE" not in log, log
+
+
+def test_a_click_on_a_pair_leads_to_its_samples(site: Path) -> None:
+    """The policy of the page permits our script alone, so the click is made in a copy without it."""
+    text = (site / "runs" / "night3.html").read_text(encoding="utf-8")
+    click = """const pair = document.querySelector('a[href$="#pair-n3~3En4"]'); pair.focus();
+    document.title = [document.activeElement === pair, pair.href.baseVal].join(' ');"""
+    copied = re.sub(r"<meta http-equiv[^>]*>", "", text).replace("</body>", f"<script>{click}</script></body>")
+    (site / "runs" / "copy.html").write_text(copied, encoding="utf-8")
+    document, log = shown(site, "runs/copy.html", "--dump-dom")
+    assert "<title>true ../pairs/night3.html#pair-n3~3En4</title>" in document, log[-2000:]
+    document, log = shown(site, "pairs/night3.html", "--dump-dom")
+    assert 'id="pair-n3~3En4"' in document and "CONSOLE" not in log, log
 
 
 def test_the_index_prints(site: Path) -> None:

@@ -179,8 +179,10 @@ def sizes_plot(
         size_text=lambda size: units.size(int(size)),
         value_text=text,
         ends_text=lambda value: f"{text(value.low)}–{text(value.high)}",
+        quantities=("message size", "one-way latency" if latency else "bandwidth"),
         levels=levels,
         marks=switches,
+        mark_text="protocol switch",
     )
 
 

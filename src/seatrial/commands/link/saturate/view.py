@@ -10,6 +10,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
+from seatrial.render.curves import runs_text
 from seatrial.render.json import filled
 from seatrial.render.pair_view import (
     PairOutcome,
@@ -162,12 +163,14 @@ def bandwidth_plot(saturation: Saturation) -> Plot:
             high=max(counts[-1], 2 * counts[0]),
             logarithmic=True,
             ticks=tuple((ranks, rank_count(ranks)) for ranks in counts),
+            title="ranks of each node that send at once",
         ),
         y=Axis(
             low=0.0,
             high=top,
             logarithmic=False,
             ticks=tuple((value, units.bandwidth(value)) for value in round_steps(top)),
+            title=f"bandwidth of all ranks; {runs_text([one.bandwidth_bytes_per_s for one in saturation.by_size])}",
         ),
         series=tuple(_series([one for one in saturation.by_size if one.message_bytes == size]) for size in sizes),
         levels=((limit_bytes_per_s, f"limit {limit_text(limit)}"),) if limit else (),

@@ -178,7 +178,8 @@ def _page_part(transports: Transports) -> Iterator[Block]:
 
 def _factors(title: str, matters: float, rows: Sequence[tuple[Effect, Estimate | None]]) -> Factors:
     """One axis for all variants, logarithmic, with the default in its middle."""
-    span = axis_span((times for _, times in rows if times is not None), LEAST_SPAN)
+    ends = (end for _, times in rows if times is not None for end in (times.low, times.value, times.high))
+    span = axis_span(ends, LEAST_SPAN)
     return Factors(
         title=title,
         span=f"{span:.3g}",

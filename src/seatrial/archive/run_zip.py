@@ -1,0 +1,124 @@
+"""A run as one zip file, and such a file as a run: what another installation opens.
+
+A zip file may come from anybody. Only the names that a run has are taken from it, and they lead to no other folder;
+links, encryption and second names are refused, and no more is unpacked than a run may have.
+"""
+
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from seatrial.archive import layout
+from seatrial.archive.reader import damage_of, read_info
+from seatrial.archive.run_files import DamagedRun, opened_inside
+from seatrial.files.inputs import ALL_FACTS_BYTES, ANY_SIZE, GIB, Allowance, decoded, open_regular
+from seatrial.files.writing import OwnFolder, open_named, rename_folder, tentative_folder
+from seatrial.model.errors import SeatrialError, UsageError
+from seatrial.model.run import RunInfo
+
+OF_A_RUN = (layout.RUN_FILE, layout.JOURNAL_FILE, layout.FILES_FILE, layout.FABRIC_FILE)
+FACTS = re.compile(rf"{layout.FACTS_FOLDER}/[\w~%-]{{1,240}}\.(?:{layout.BEFORE}|{layout.AFTER})\.txt", re.ASCII)
+RUN_NAME = re.compile(r"[\w-]{1,200}", re.ASCII)
+LONGEST_NAME = 200
+MOST_FILES = 200_000
+MOST_BYTES = 16 * GIB + ALL_FACTS_BYTES
+"""Bytes of all files together, unpacked."""
+CHUNK = 1 << 20
+SINCE_1980 = (1980, 1, 1, 0, 0, 0)
+"""The time of all files in a zip file: the same run gives the same bytes."""
+REMEDY = "Ask for another copy: `seatrial runs export RUN --zip` writes one."
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+"""What the library raises for files that are damaged, or packed as no run is."""
+
+
+def write_zip(folder: Path, path: Path) -> int:
+    """Write the description, the journal, facts and wiring of a closed run; how many files. Raises SeatrialError."""
+    names = [name for name in OF_A_RUN if (folder / name).is_file()]
+    facts = sorted(folder.glob(f"{layout.FACTS_FOLDER}/*.txt"))
+    names += [name for each in facts if FACTS.fullmatch(name := each.relative_to(folder).as_posix())]
+    try:
+        with open(open_named(path), "wb") as file, zipfile.ZipFile(file, "w") as packed:  # noqa: PTH123 - a descriptor
+            for name in names:
+                member = zipfile.ZipInfo(name, SINCE_1980)
+                member.compress_type = zipfile.ZIP_DEFLATED
+                with (
+                    opened_inside(folder, folder / name, ANY_SIZE) as stream,
+                    packed.open(member, "w", force_zip64=True) as to,
+                ):
+                    while piece := stream.read(CHUNK):
+                        to.write(piece)
+    except OSError as error:
+        raise SeatrialError(
+            f"{path} cannot be written: {error.strerror}.", "Name another file with --output."
+        ) from error
+    return len(names)
+
+
+def read_zip(archive: Path, path: Path) -> Path:
+    """Unpack a run into the archive; its folder. Nothing is left of one that cannot be used.
+
+    Raises UsageError for a file that is not a whole run, and for a run that is there already.
+    """
+    try:
+        with open_regular(path, ANY_SIZE) as stream, zipfile.ZipFile(stream) as packed:
+            members = _members(packed, path)
+            content = _content(packed, members[layout.RUN_FILE], Allowance(CHUNK * 64, path))
+            info = decoded(b"".join(content), RunInfo, path)
+            if not RUN_NAME.fullmatch(info.run):
+                raise _refused(path, f"the run's name is {info.run[:LONGEST_NAME]!r}")
+            place = archive / info.run
+            partial = place.with_name(f"{info.run}{layout.PARTIAL}")
+            if place.exists() or place.is_symlink() or partial.exists():
+                raise UsageError(f"There is a run {info.run} in {archive}.", "Name another folder with --archive.")
+            with tentative_folder(partial) as own:
+                _unpack(packed, members, own, Allowance(MOST_BYTES, path))
+                closed = own.for_libraries  # by its name the folder is that of an open run, which has no checksums yet
+                if damage := damage_of(closed, read_info(closed)):
+                    raise _refused(path, "; ".join(damage))
+                rename_folder(partial, info.run)
+    except DamagedRun as error:
+        raise _refused(path, error.what.rstrip(".")) from error
+    except DAMAGE as error:
+        raise _refused(path, f"it cannot be unpacked ({error})") from error
+    return place
+
+
+def _refused(path: Path, why: str) -> UsageError:
+    return UsageError(f"{path} is not a whole run: {why}.", REMEDY)
+
+
+def _members(packed: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
+    """The files by name. Raises UsageError for names that no run has, links, second names, and too many files."""
+    members: dict[str, zipfile.ZipInfo] = {}
+    if len(packed.infolist()) > MOST_FILES:
+        raise _refused(path, f"it has more than {MOST_FILES} files")
+    for member in packed.infolist():
+        name = member.filename
+        if name not in OF_A_RUN and not FACTS.fullmatch(name):
+            raise _refused(path, f"no run has a file {name[:LONGEST_NAME]!r}")
+        if name in members or stat.S_ISLNK(member.external_attr >> 16) or member.flag_bits & 1:
+            raise _refused(path, f"{name} is there twice, a link, or encrypted")
+        members[name] = member
+    for name in (layout.RUN_FILE, layout.JOURNAL_FILE):
+        if name not in members:
+            raise _refused(path, f"it has no {name}")
+    return members
+
+
+def _content(packed: zipfile.ZipFile, member: zipfile.ZipInfo, together: Allowance) -> Iterator[bytes]:
+    """The content piece by piece; `together`: what it and others may have, whatever sizes the file declares."""
+    with packed.open(member) as stream:
+        yield from map(together.take, iter(lambda: stream.read(CHUNK), b""))
+
+
+def _unpack(packed: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], own: OwnFolder, together: Allowance) -> None:
+    own.make_folder(layout.FACTS_FOLDER)
+    for name, member in members.items():
+        to: IO[bytes]
+        with own.new_file(name) as to:
+            for piece in _content(packed, member, together):
+                to.write(piece)

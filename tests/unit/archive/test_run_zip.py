@@ -1,0 +1,138 @@
+"""A run as a zip file: another archive opens it, and what is not a whole run leaves nothing."""
+
+import stat
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seatrial.archive import run_zip
+from seatrial.model.errors import UsageError
+from tests.support.command_line import Seatrial
+from tests.support.run_archives import slow_run
+
+Members = dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("zip")
+    run_zip.write_zip(slow_run(folder / "runs", 1), folder / "s1.zip")
+    return folder / "s1.zip"
+
+
+def repacked(packed: Path, path: Path, change: Callable[[Members], Members]) -> Path:
+    with zipfile.ZipFile(packed) as file:
+        members = change({name: file.read(name) for name in file.namelist()})
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    return path
+
+
+def test_another_archive_reports_the_same_of_it(tmp_path: Path, seatrial: Seatrial) -> None:
+    slow_run(tmp_path / "here", 1)
+    file = tmp_path / "run.zip"
+    exported = seatrial("runs", "export", "s1", "--zip", "--archive", str(tmp_path / "here"), "--output", str(file))
+    assert exported.out == f"13 files of s1 in {file}\n"
+    seatrial("runs", "import", str(file), "--archive", str(tmp_path / "there"))
+    reports = [
+        seatrial("report", "s1", "--json", "--archive", str(tmp_path / place), code=1).data
+        for place in ("here", "there")
+    ]
+    assert reports[0] == reports[1]
+    assert reports[0]["verdict"] == "SLOW"
+    again = seatrial("runs", "import", str(file), "--archive", str(tmp_path / "there"), code=64)
+    assert "There is a run s1" in again.err
+
+
+def test_the_same_run_gives_the_same_bytes_and_only_what_a_run_has(tmp_path: Path) -> None:
+    folder = slow_run(tmp_path / "runs", 1)
+    (folder / "facts" / "..evil").write_text("no")
+    (folder / "facts" / "n9.before.txt").symlink_to("/etc/passwd")
+    with pytest.raises(Exception, match="n9"):
+        run_zip.write_zip(folder, tmp_path / "bad.zip")
+    (folder / "facts" / "n9.before.txt").unlink()
+    for name in ("one.zip", "two.zip"):
+        run_zip.write_zip(folder, tmp_path / name)
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    with zipfile.ZipFile(tmp_path / "one.zip") as file:
+        assert "facts/..evil" not in file.namelist()
+
+
+NAMES = ("../evil", "/etc/evil", "facts/../../evil", "facts/a/b.before.txt", "logs/x", "evil", "facts\\x.before.txt",
+         "facts/n1.before.txt/", "facts/", "run.json\n")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_no_run_has_are_refused(name: str, packed: Path, tmp_path: Path) -> None:
+    file = repacked(packed, tmp_path / "evil.zip", lambda members: {**members, name: b"x"})
+    refused_and_nothing_left(file, tmp_path / "archive", "no run has a file")
+
+
+def refused_and_nothing_left(file: Path, archive: Path, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        run_zip.read_zip(archive, file)
+    assert not archive.exists() or list(archive.iterdir()) == []
+    assert not [path for path in archive.parent.rglob("*evil*") if path != file]
+
+
+def without(members: Members, name: str) -> Members:
+    return {key: content for key, content in members.items() if key != name}
+
+
+CHANGES: dict[str, tuple[Callable[[Members], Members], str]] = {
+    "no description": (lambda members: without(members, "run.json"), "it has no run.json"),
+    "no journal": (lambda members: without(members, "journal.jsonl"), "it has no journal.jsonl"),
+    "facts missing": (lambda members: without(members, "facts/n1.before.txt"), "facts/n1.before.txt: missing"),
+    "facts changed": (lambda members: {**members, "facts/n1.before.txt": b"x"}, "changed after the run was closed"),
+    "journal cut": (
+        lambda members: {**members, "journal.jsonl": members["journal.jsonl"][: len(members["journal.jsonl"]) // 2]},
+        "journal.jsonl has",
+    ),
+    "description of something else": (lambda members: {**members, "run.json": b"[]"}, ""),
+    "a run called ..": (
+        lambda members: {**members, "run.json": members["run.json"].replace(b'"s1"', b'"../s1"')},
+        "the run's name is '../s1'",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_run_that_is_not_whole_is_refused(change: str, packed: Path, tmp_path: Path) -> None:
+    changed, why = CHANGES[change]
+    refused_and_nothing_left(repacked(packed, tmp_path / "bad.zip", changed), tmp_path / "archive", why)
+
+
+def test_links_and_second_names_are_refused(packed: Path, tmp_path: Path) -> None:
+    for number, link in enumerate((True, False)):
+        file = tmp_path / f"{number}.zip"
+        file.write_bytes(packed.read_bytes())
+        with zipfile.ZipFile(file, "a") as target:
+            member = zipfile.ZipInfo("fabric.json" if link else "run.json")
+            member.external_attr = (stat.S_IFLNK | 0o777) << 16 if link else 0
+            target.writestr(member, "/etc/passwd")
+        refused_and_nothing_left(file, tmp_path / "archive", "twice, a link, or encrypted")
+
+
+def test_more_bytes_than_are_declared_or_permitted_are_not_unpacked(
+    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_zip, "MOST_BYTES", 100_000)
+    refused_and_nothing_left(packed, tmp_path / "archive", "too large")
+    monkeypatch.undo()
+    monkeypatch.setattr(run_zip, "MOST_FILES", 5)
+    refused_and_nothing_left(packed, tmp_path / "archive", "more than 5 files")
+
+
+@pytest.mark.parametrize("length", [0, 3, 100, 5000])
+def test_cut_and_torn_files_are_refused(length: int, packed: Path, tmp_path: Path) -> None:
+    content = packed.read_bytes()
+    (tmp_path / "cut.zip").write_bytes(content[:length])
+    refused_and_nothing_left(tmp_path / "cut.zip", tmp_path / "archive", "it cannot be unpacked")
+    torn = bytearray(content)
+    struct.pack_into("<I", torn, 200 + length, 0xDEADBEEF)
+    (tmp_path / "torn.zip").write_bytes(bytes(torn))
+    refused_and_nothing_left(tmp_path / "torn.zip", tmp_path / "archive", "is not a whole run")
