@@ -2,8 +2,8 @@
 
 python -m bench.entered_files [--list]
 
-A file counts if one of its functions is called; what is only imported does not, nor what an import calls. `check` replays a run of 16 nodes, and
-`compare` compares two runs of them.
+A file counts if one of its functions is called; what is only imported does not, nor what an import calls. `check`
+replays a run of 16 nodes, and `compare` compares two runs of them.
 """
 
 import contextlib
