@@ -15,7 +15,7 @@ import msgspec
 
 from seatrial.archive import liveness
 from seatrial.archive.lease import Holder, Lease, boot_id, new_lease
-from seatrial.files.trust import distrust, make_trusted
+from seatrial.files.owners import distrust, make_trusted
 from seatrial.files.writing import opened_folder, replace_file
 from seatrial.model.errors import LaunchError
 from seatrial.model.node_list import node_list

@@ -8,7 +8,7 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import Delivered, Entry, GroupDelivered, decode
-from seatrial.archive.run_files import DamagedRun, damage, read_inside
+from seatrial.archive.layout import DamagedRun, damage, read_inside
 from seatrial.files.inputs import ALL_FACTS_BYTES, DESCRIPTION_BYTES, WIRING_BYTES, Allowance
 from seatrial.files.writing import OwnFolder
 from seatrial.model.run import Contents, RunInfo

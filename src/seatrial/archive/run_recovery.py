@@ -21,10 +21,10 @@ from seatrial.archive.journal import (
     SessionStarted,
     of_type,
 )
+from seatrial.archive.layout import read_inside
 from seatrial.archive.lease import Held, Hold, Holder, Lease, parse, read_bytes
 from seatrial.archive.liveness import proof
 from seatrial.archive.reader import read_info, run_folders
-from seatrial.archive.run_files import read_inside
 from seatrial.archive.samples import SamplesUnmade
 from seatrial.archive.writer import ArchiveError, sentences
 from seatrial.files.inputs import JOURNAL_BYTES

@@ -8,8 +8,8 @@ import msgspec
 from seatrial.archive import baselines, layout
 from seatrial.archive.contents import shorter
 from seatrial.archive.export import samples_or_problems
+from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import LAST, RESTORE, find_run, has_run_file, parse_all, read_facts_texts, read_info
-from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_summaries import RANGE, read_summary, runs_between
 from seatrial.archive.run_values import LEFT_OUT, ValuesFile, read_tables
 from seatrial.model.errors import NoRun, SeatrialError, UsageError

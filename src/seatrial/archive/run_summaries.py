@@ -8,11 +8,11 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.journal import SessionStarted, decode
+from seatrial.archive.layout import DamagedRun, damage, opened_inside
 from seatrial.archive.reader import read_info, run_folders
-from seatrial.archive.run_files import DamagedRun, damage, opened_inside
 from seatrial.files.inputs import JOURNAL_BYTES, journal_lines
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.placement import node_of
+from seatrial.model.measurement import node_of
 from seatrial.model.run import RunInfo, run_kind
 from seatrial.model.run_values import RunSummary
 from seatrial.model.settings import CheckSettings, PlacementSettings, RunSettings, SiteSettings

@@ -6,8 +6,7 @@ from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.benchmarks.stream import compare_rate
 from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.number_text import NUMBER, number_of, whole_number
-from seatrial.model.unit_text import unit_named
+from seatrial.model.unit_text import NUMBER, number_of, unit_named, whole_number
 from seatrial.model.verdict import FindingKind
 
 HEAD = re.compile(r"^BabelStream\s*$")

@@ -9,11 +9,9 @@ import msgspec
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
 from seatrial.benchmarks.reading import START, OutputLine, Reading
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Better, Metric, Output
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import number_of
-from seatrial.model.unit_text import KNOWN, unit_named, unit_of
+from seatrial.model.unit_text import KNOWN, number_of, unit_named, unit_of
 from seatrial.model.verdict import FindingKind, Verdict
 
 LONGEST_PATTERN = 500

@@ -8,7 +8,7 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gpu_rates import GPU
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.number_text import NUMBER, number_of, whole_number
+from seatrial.model.unit_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 

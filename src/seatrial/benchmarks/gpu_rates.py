@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Label, Metric
-from seatrial.model.number_text import is_number, number_of
+from seatrial.model.unit_text import is_number, number_of
 
 HOST, PEER, LOCAL = "host_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s", "local_bandwidth_bytes_per_s"
 LATENCY = "latency_s"

@@ -6,9 +6,8 @@ from datetime import datetime
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
-from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Better, Metric, Output
+from seatrial.model.unit_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 

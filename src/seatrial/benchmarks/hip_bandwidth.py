@@ -6,7 +6,7 @@ from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.gpu_rates import GIGABYTE, HOST, HOST_RATE, add_rate
 from seatrial.benchmarks.reading import Reading
 from seatrial.model.benchmark import Better, Label, Metric, Output
-from seatrial.model.number_text import NUMBER, whole_number
+from seatrial.model.unit_text import NUMBER, whole_number
 from seatrial.model.verdict import FindingKind
 
 HEAD = r"^Device:.{1,200}\bMallocMode=(?P<mode>\w{1,40})"

@@ -8,7 +8,7 @@ from seatrial.benchmarks.hpl import GATES, HPCC, read_hpl
 from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
 from seatrial.benchmarks.stream import read_stream
 from seatrial.model.benchmark import LEAST_OF_PEAK, Better, Metric, Output
-from seatrial.model.number_text import number_of, whole_number
+from seatrial.model.unit_text import number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 BEGIN = re.compile(r"^Begin of (?P<part>\w+) section\.")

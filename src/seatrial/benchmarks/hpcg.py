@@ -5,10 +5,9 @@ from collections.abc import Sequence
 
 from seatrial.benchmarks.declaration import AUTO, Benchmark, Launch, Parameter, Scaling, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Better, Metric, Output
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import NUMBER, whole_number
+from seatrial.model.unit_text import NUMBER, whole_number
 from seatrial.model.verdict import FindingKind
 
 HEAD = re.compile(r"^(?:HPCG-Benchmark|.*HPCG[- ]Benchmark version)")

@@ -5,7 +5,7 @@ import re
 from seatrial.benchmarks.declaration import Benchmark, Scaling
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.number_text import NUMBER, finite, number_of, whole_number
+from seatrial.model.unit_text import NUMBER, finite, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 HEAD = re.compile(r"HPL-(?:MxP|AI)-NVIDIA (?P<version>[\w.]{1,20})")

@@ -7,7 +7,7 @@ from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.importers.nccl_tests import FAILED, GIGABYTE, MARK, NcclCells, NcclRow, NcclRun, nccl_runs
 from seatrial.limits.collectives import bus_bandwidth_limit, bus_factor
 from seatrial.model.benchmark import Better, Label, Metric, Output
-from seatrial.model.number_text import is_number, number_of
+from seatrial.model.unit_text import is_number, number_of
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 

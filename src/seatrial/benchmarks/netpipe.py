@@ -5,10 +5,17 @@ import re
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Parameter, size_bytes, whole
 from seatrial.benchmarks.reading import OutputLine, Reading
-from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
+from seatrial.model.benchmark import (
+    LEAST_OF_PATH,
+    BenchmarkPlan,
+    BenchmarkRequest,
+    BenchmarkStep,
+    Better,
+    Metric,
+    Output,
+)
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import NUMBER, number_of, whole_number
+from seatrial.model.unit_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 ROW = re.compile(

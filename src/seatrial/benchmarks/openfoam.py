@@ -16,10 +16,9 @@ from seatrial.benchmarks.openfoam_log import (
     read_steps,
 )
 from seatrial.benchmarks.reading import Reading
-from seatrial.model.benchmark import Better, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Better, Metric, Output
 from seatrial.model.errors import UsageError
-from seatrial.model.number_text import whole_number
+from seatrial.model.unit_text import whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count, verb
 

@@ -7,7 +7,7 @@ import msgspec
 from seatrial.benchmarks.declaration import Benchmark
 from seatrial.benchmarks.reading import OutputLine, Reading
 from seatrial.model.benchmark import LEAST_OF_PATH, Better, Metric, Output
-from seatrial.model.number_text import is_number, is_row, number_of, whole_number
+from seatrial.model.unit_text import is_number, is_row, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 
 TITLE = re.compile(r"^\s*(?P<what>[A-Za-z][\w ]{1,60}? (?:BW|Bandwidth|Latency|Lat) ?(?:[\w ]{1,40} )?Test)\s*$")

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from seatrial.benchmarks.declaration import Benchmark, Launch, Scaling
 from seatrial.benchmarks.reading import OutputLine, Reading, rule_of
-from seatrial.model.benchmark import Better, Label, Metric, Output
-from seatrial.model.benchmark_run import BenchmarkPlan, BenchmarkRequest, BenchmarkStep
-from seatrial.model.number_text import NUMBER, number_of, whole_number
+from seatrial.model.benchmark import BenchmarkPlan, BenchmarkRequest, BenchmarkStep, Better, Label, Metric, Output
+from seatrial.model.unit_text import NUMBER, number_of, whole_number
 from seatrial.model.verdict import FindingKind
 from seatrial.model.words import count
 

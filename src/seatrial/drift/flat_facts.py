@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.gpu import Gpu
 from seatrial.model.hardware import (
     Cache,
     Core,
     Dimm,
+    Gpu,
     IdleState,
     NumaNode,
     PciDevice,

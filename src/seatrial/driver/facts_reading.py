@@ -9,9 +9,9 @@ import msgspec
 
 from seatrial.archive import layout
 from seatrial.archive.reader import find_run, read_facts_texts, read_info
-from seatrial.driver.named_hosts import chosen_hosts, uses_ssh
 from seatrial.driver.node_selection import allocate_available, described, fewer_nodes
 from seatrial.driver.progress import Progress, Silent
+from seatrial.driver.site import chosen_hosts, uses_ssh
 from seatrial.files.inputs import ANY_SIZE, BadInput, open_regular
 from seatrial.launch.collector import QUICK_FACTS, collect_tree, collector
 from seatrial.launch.hosts.reach import read_remote_facts, require_ssh

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from seatrial.archive import changed_settings
 from seatrial.archive.changed_settings import RESTORE, ChangedSettings
-from seatrial.files.home_folders import state_folder
+from seatrial.files.owners import state_folder
 from seatrial.model.errors import LaunchError, UsageError
 from seatrial.slurm.presence import cluster_name
 

@@ -16,7 +16,7 @@ from seatrial.launch.contract import Hurries, Launcher, SeesOwnJob
 from seatrial.locate.evidence import APART, Pair, run_value
 from seatrial.model.errors import SeatrialError
 from seatrial.model.measurement import Kernel, Measurement
-from seatrial.model.own_job import EarlierRun, OwnJob
+from seatrial.model.past import EarlierRun, OwnJob
 from seatrial.model.run import Ending, RunInfo, RunKind, run_kind
 from seatrial.model.settings import CheckSettings
 from seatrial.statistics.estimates import median

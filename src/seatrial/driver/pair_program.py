@@ -18,8 +18,7 @@ from seatrial.failures.rank_deaths import Ranks, read_loss
 from seatrial.failures.start_failure import explain
 from seatrial.files.inputs import read_beginning, read_end
 from seatrial.launch.contract import Launcher, Session, StartsPrograms
-from seatrial.model.benchmark import Better
-from seatrial.model.benchmark_run import BenchmarkRequest, StepResult
+from seatrial.model.benchmark import BenchmarkRequest, Better, StepResult
 from seatrial.model.errors import LaunchError, ProbeLost, SeatrialError, UsageError
 from seatrial.model.loss import LossCause
 from seatrial.model.measurement import Measurement, Phase, Round

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from seatrial.archive import layout, samples
-from seatrial.archive.headlines import read_headline
+from seatrial.archive.listing import read_headline
 from seatrial.archive.reader import parse_all, read_info, run_folders, trusted_runs
 from seatrial.archive.run_sets import StoredSet, find_runs, load_tables
 from seatrial.archive.run_summaries import read_summary, summary_of
@@ -18,11 +18,9 @@ from seatrial.judgement.comparison.conditions import unlike_runs
 from seatrial.model.errors import SeatrialError, UsageError
 from seatrial.model.facts import NodeFacts
 from seatrial.model.imported import ALL_NODES
-from seatrial.model.measurement import Kernel, Phase
+from seatrial.model.measurement import Kernel, Phase, node_of
 from seatrial.model.node_trials import Measure
-from seatrial.model.own_job import EarlierRun
-from seatrial.model.past import FactChange, Past
-from seatrial.model.placement import node_of
+from seatrial.model.past import EarlierRun, FactChange, Past
 from seatrial.model.run import RunInfo, run_kind
 from seatrial.model.run_values import MetricTable, Reals, RunSummary
 from seatrial.model.settings import CheckSettings, NodesSettings, RunSettings

@@ -1,4 +1,4 @@
-"""A run on two nodes: the frame that curves and saturation share."""
+"""A run on two nodes: the frame that curves and saturation share, and the rails between the two."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -13,8 +13,11 @@ from seatrial.driver.opening import find_hosts, open_run
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.run import Run
 from seatrial.launch.contract import Hosts, Launcher, StartManner, StartsByDefault
+from seatrial.launch.mpi import family_of
+from seatrial.launch.rails import rail_manner
+from seatrial.limits.rail_paths import RailDevice, no_rail_because, rail_named, shared_rails
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.placement import DefaultStart
+from seatrial.model.measurement import DefaultStart
 from seatrial.model.run import RecordedRun, is_kind
 from seatrial.model.settings import CurveSettings, SaturateSettings, SiteSettings
 from seatrial.model.words import count
@@ -128,3 +131,46 @@ def pick_ends(nodes: Sequence[str], hosts: Hosts, ends: Sequence[str]) -> Pair:
             number = count(len(nodes), "node")
             raise SeatrialError(f"{end} cannot be measured: {why or f'it is not one of the {number} here'}.")
     return ends[0], ends[1]
+
+
+def choose_rails(trial: TwoNodes, wanted: Sequence[str]) -> tuple[tuple[RailDevice, ...], tuple[str, ...]]:
+    """The rails to compare, two at least and of one kind, and what is to be said of others. Raises SeatrialError."""
+    unread = [node for node in trial.pair if node not in trial.facts]
+    if unread:
+        raise SeatrialError(f"The facts of {unread[0]} could not be read, and they show which rails it has.")
+    ends = [trial.facts[node] for node in trial.pair]
+    if not wanted:
+        found = shared_rails(*ends)
+        if len(found.rails) < 2:
+            have = ", ".join(rail.name for rail in found.rails) or "none"
+            why = f"; {'; '.join(found.left_out)}" if found.left_out else ""
+            pair = " and ".join(trial.pair)
+            raise SeatrialError(f"{pair} share fewer than two rails that are up: {have}{why}.")
+        return found.rails, tuple(f"{said}." for said in found.left_out)
+    chosen = []
+    for name in dict.fromkeys(wanted):
+        for facts in ends:
+            if rail_named(facts, name) is None:
+                raise UsageError(f"--rails {name}: {no_rail_because(facts, name)}.", "Name rails that both nodes have.")
+        chosen += [rail for rail in [rail_named(ends[0], name)] if rail is not None]
+    kinds = dict.fromkeys(rail.kind for rail in chosen)
+    if len(chosen) < 2 or len(kinds) > 1:
+        said = f"of {' and '.join(kinds)}" if len(kinds) > 1 else "one alone"
+        raise UsageError(f"--rails {','.join(wanted)}: {said}.", "Name two rails or more, of one kind.")
+    return tuple(chosen), ()
+
+
+def manners_of(
+    library: str, rails: Sequence[RailDevice], variants: dict[str, tuple[str, ...]]
+) -> dict[str, StartManner]:
+    """Variant -> how to start a probe that is restricted to it. Raises SeatrialError if no setting is known."""
+    found = {}
+    for variant, names in variants.items():
+        manner = rail_manner(family_of(library), rails[0].kind, names)
+        if manner is None:
+            raise SeatrialError(
+                f"How {library.partition(',')[0] or 'this MPI'} is limited to one {rails[0].kind} rail is not known.",
+                "Set it by hand in the environment, and measure once with each setting, without --rails.",
+            )
+        found[variant] = manner
+    return found

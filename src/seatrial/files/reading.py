@@ -6,13 +6,11 @@ import os
 import stat
 from pathlib import Path, PurePath
 
-from seatrial.files.owners import user_name
+from seatrial.files.owners import MOST_LINKS, user_name
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """Flags for opening a file to read; O_NONBLOCK, since opening a pipe without a writer waits for ever otherwise."""
-MOST_LINKS = 40
-"""Symbolic links that Linux follows for one path at most (path_resolution(7))."""
 
 
 class LeadsOut(OSError):

@@ -11,7 +11,7 @@ from typing import NoReturn
 import click
 
 from seatrial.archive import closing
-from seatrial.cli import archived_headlines, completion, operation
+from seatrial.cli import completion, operation
 from seatrial.cli.json_output import JSON_OUTPUT, NAGIOS, is_wanted
 from seatrial.cli.main import ASKED, seatrial
 from seatrial.frame import memory, streams
@@ -88,7 +88,7 @@ def invoke(arguments: Sequence[str]) -> int:
         return done.exit_code
     finally:
         if of_closing.get("CLOSED"):
-            archived_headlines.keep_all(of_closing["CLOSED"])
+            operation.keep_all(of_closing["CLOSED"])
             operation.leave_verdicts(of_closing["CLOSED"])
     return result if isinstance(result, int) else ExitCode.PASS
 

@@ -2,8 +2,7 @@
 
 import msgspec
 
-from seatrial.model.gpu import Gpu
-from seatrial.model.hardware import MemoryFacts, PciDevice, ProcessorFacts, Topology
+from seatrial.model.hardware import Gpu, MemoryFacts, PciDevice, ProcessorFacts, Topology
 from seatrial.model.hca import Hca
 from seatrial.model.system import KernelFacts, SoftwareFacts, SystemFacts
 

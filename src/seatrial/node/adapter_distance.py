@@ -8,7 +8,7 @@ import msgspec
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Core
 from seatrial.model.hca import PortState
-from seatrial.model.placement import RankPlace
+from seatrial.model.measurement import RankPlace
 from seatrial.node.rank_places import Cores, cores_of, known_cores
 
 FAR = 10_000

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from seatrial.model.gpu import Gpu
+from seatrial.model.hardware import Gpu
 
 ADDRESS = re.compile(r"[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
 CARD = re.compile(r"card(\d{1,3})")

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import msgspec
 
 from seatrial.model.facts import NodeFacts
-from seatrial.model.gpu import Gpu
+from seatrial.model.hardware import Gpu
 from seatrial.node.amd_gpus import amd_gpus
 from seatrial.node.frame import FactsFormatError, Frame, answer, why_no_answer
 from seatrial.node.hwloc_devices import xml_root

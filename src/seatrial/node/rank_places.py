@@ -7,8 +7,7 @@ import msgspec
 
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Core
-from seatrial.model.measurement import LONGEST_S
-from seatrial.model.placement import RankPlace
+from seatrial.model.measurement import LONGEST_S, RankPlace
 from seatrial.node.processor_sets import listed, numbers
 
 Cores = frozenset[int]

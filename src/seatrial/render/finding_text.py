@@ -1,11 +1,15 @@
-"""A finding in words, the same in every form of a report."""
+"""A finding in words, the same in every form of a report, and lines that take its nodes out of service."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from seatrial.model import units
+from seatrial.model.node_list import node_list
+from seatrial.model.run import RunInfo
 from seatrial.model.subject import CLUSTER, Direction, Subject, SubjectKind
 from seatrial.model.verdict import Experiment, Finding, Verdict
 from seatrial.model.words import natural_sorted, some
+from seatrial.render.report import Copy
 
 MOST_PAIRS = 8
 PARTS = {SubjectKind.NODE: "link", SubjectKind.PAIR: "path", SubjectKind.FABRIC: "all pairs"}
@@ -124,3 +128,39 @@ def _compared(finding: Finding, reference: float) -> str:
     if finding.metric == units.BANDWIDTH:
         return f"{text} (measured: {units.share(ratio)} of it)"
     return f"{text} (measured: {ratio:.1f} times as much)" if finding.metric == units.LATENCY else text
+
+
+NODE = re.compile(r"[\w.-]+", re.ASCII)
+UNSAFE = re.compile(r"[^\w .,:;%/+<>=()\[\]'-]")
+"""What a shell or Slurm might read as more than text between double quotes; reasons name things from outside."""
+OUT = "Out of service"
+MOST_FAULTS = 3
+MOST_NODES = 20
+
+
+def drain_line(node: str, findings: Sequence[Finding]) -> str:
+    """`scontrol update NodeName=n3 State=DRAIN Reason="seatrial: link at 60 % of its limit"`."""
+    reason = UNSAFE.sub("", some([brief(finding) for finding in findings], MOST_FAULTS))
+    return f'scontrol update NodeName={node} State=DRAIN Reason="seatrial: {reason}"'
+
+
+def back_line(nodes: Sequence[str]) -> str:
+    """`scontrol update NodeName=n[3-4] State=RESUME`."""
+    return f"scontrol update NodeName={node_list(nodes)} State=RESUME"
+
+
+def drain_of(finding: Finding, run: RunInfo | None) -> str:
+    """The line that takes the node of a finding out of service; empty for other subjects, and without Slurm."""
+    of_node = finding.at_fault and finding.subject.kind is SubjectKind.NODE and NODE.fullmatch(finding.subject.name)
+    return drain_line(finding.subject.name, [finding]) if of_node and run is not None and run.cluster else ""
+
+
+def out_of_service(run: RunInfo, findings: Sequence[Finding]) -> Iterator[Copy]:
+    """A line for each node that a finding names, with all its faults; nothing without Slurm."""
+    of_node: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if drain_of(finding, run):
+            of_node.setdefault(finding.subject.name, []).append(finding)
+    if of_node:
+        lines = [drain_line(node, faults) for node, faults in of_node.items()]
+        yield Copy(title=OUT, lines=tuple(lines[:MOST_NODES]))

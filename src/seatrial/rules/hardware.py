@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from seatrial.drift.network_differences import growth
-from seatrial.drift.peer_groups import usual
+from seatrial.drift.peer_groups import growth, usual
 from seatrial.model.facts import NodeFacts
 from seatrial.model.system import Sensor
 from seatrial.model.verdict import FindingKind

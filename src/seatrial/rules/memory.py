@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from operator import lt
 
-from seatrial.drift.network_differences import growth
+from seatrial.drift.peer_groups import growth
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Dimm
 from seatrial.model.hca import PortState

@@ -5,8 +5,7 @@ from operator import lt
 
 import msgspec
 
-from seatrial.drift.network_differences import growth
-from seatrial.drift.peer_groups import lone_machines
+from seatrial.drift.peer_groups import growth, lone_machines
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import ProcessorFacts
 from seatrial.model.verdict import FindingKind

@@ -10,6 +10,7 @@ import pytest
 
 from seatrial.archive import closing, layout
 from seatrial.archive.journal import Delivered, of_type
+from seatrial.archive.layout import DamagedRun
 from seatrial.archive.lease import read_lease
 from seatrial.archive.reader import (
     find_run,
@@ -19,7 +20,6 @@ from seatrial.archive.reader import (
     read_run,
     run_folders,
 )
-from seatrial.archive.run_files import DamagedRun
 from seatrial.archive.run_recovery import recover
 from seatrial.archive.writer import ArchiveError, RunWriter, ended
 from seatrial.files.writing import rename_folder

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 
 from seatrial.archive.layout import JOURNAL_FILE
-from seatrial.cli import archived_headlines
+from seatrial.cli import operation
 from seatrial.driver import own_job
 from seatrial.driver.own_job import asked_for, earlier_runs, hurry, look_at_job, soon, with_time_left
 from seatrial.driver.past import own_past
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.launch.slurm import SlurmLauncher
-from seatrial.model.own_job import OwnJob
+from seatrial.model.past import OwnJob
 from seatrial.model.run import Ending
 from seatrial.model.settings import OWN_JOB_ANSWER_S, CheckSettings
 from tests.support.builders import HEADER, HEALTHY, Cluster, info_of, names, record, sail
@@ -108,7 +108,7 @@ def test_checks_that_somebody_put_into_a_shared_archive_are_no_past(tmp_path: Pa
     recorded = sail(FOUR)
     folders = [record(FOUR, tmp_path, f"run{day}", recorded, started=f"2026-11-0{day}T10:00:00Z") for day in (1, 2)]
     for folder in folders:
-        archived_headlines.judge(folder, 20.0)
+        operation.judge(folder, 20.0)
     give(folders[1], OTHER)
     assert [one.run for one in earlier_runs(tmp_path, info_of(FOUR))] == ["run1"]
     past = own_past(CheckSettings(archive=tmp_path, returning=("n3",)), info_of(FOUR))
@@ -120,9 +120,7 @@ def test_a_returning_node_is_compared_with_good_runs_in_its_mode(tmp_path: Path)
     for day, mode in ((1, "flat"), (2, "cache"), (3, "flat")):
         features = dict.fromkeys(names(4), (mode,))
         started = f"2026-11-0{day}T10:00:00Z"
-        archived_headlines.judge(
-            record(FOUR, tmp_path, f"run{day}", recorded, started=started, features=features), 20.0
-        )
+        operation.judge(record(FOUR, tmp_path, f"run{day}", recorded, started=started, features=features), 20.0)
     features = {"n1": ("flat",), "n3": ("cache",)}
     past = own_past(CheckSettings(archive=tmp_path, returning=("n3",)), info_of(FOUR, features=features))
     assert past is not None and [run.summary.run for run in past.runs] == ["run2"]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from seatrial.archive import layout
+from seatrial.archive.layout import DamagedRun, read_inside
 from seatrial.archive.liveness import Life, OpenRun
 from seatrial.archive.reader import read_info
-from seatrial.archive.run_files import DamagedRun, read_inside
 from seatrial.commands.import_values import run as import_run
 from seatrial.commands.import_values.batches import ImportOptions
 from seatrial.commands.import_values.run import import_files

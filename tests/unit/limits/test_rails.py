@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.limits.node import node_limits
-from seatrial.limits.path import path_limit
-from seatrial.limits.rails import Rail, together
+from seatrial.limits.path import Rail, path_limit, together
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import PciDevice, PciKind
 from seatrial.model.hca import PortFamily, PortState

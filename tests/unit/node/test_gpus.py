@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrial.model.gpu import Gpu
+from seatrial.model.hardware import Gpu
 from seatrial.node.amd_gpus import amd_gpus
 from seatrial.node.frame import FactsFormatError
 from seatrial.node.gpus import (

@@ -33,10 +33,9 @@ from seatrial.driver.node_selection import allocation_s, enough, sampled, what_i
 from seatrial.driver.own_job import asked_for, earlier_runs, hurry, look_at_job, soon, with_time_left
 from seatrial.driver.pair_program import PairStarts, first_figure, starting
 from seatrial.driver.past import find_past, own_past, with_past
-from seatrial.driver.preflight import explained_by_facts
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.returning import chosen_hosts, reached
-from seatrial.driver.run import Run, describe
+from seatrial.driver.run import Run, describe, explained_by_facts
 from seatrial.driver.site import choose_launcher
 from seatrial.launch.contract import Hosts, Launcher
 from seatrial.locate.thresholds import MUST_SHOW, SCATTERS, SUSPICION, to_log

@@ -7,10 +7,9 @@ import msgspec
 import numpy as np
 
 from seatrial.commands.jobs.families import JobFamily
-from seatrial.commands.jobs.findings import change_brief, times
 from seatrial.commands.jobs.job_table import ORDER, JobEnding
 from seatrial.commands.jobs.joint_nodes import joint_text
-from seatrial.commands.jobs.outcomes import FailingNode, NodeComparison, PeriodChange, SlowNode
+from seatrial.commands.jobs.outcomes import FailingNode, NodeComparison, PeriodChange, SlowNode, change_brief, times
 from seatrial.commands.jobs.run import DayCall, JobsOutcome
 from seatrial.commands.jobs.single_family import FamilyTimes, JobPlace
 from seatrial.model.node_list import node_list

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from seatrial.commands.placement.judge import Placement
-from seatrial.commands.placement.rows import RankRow
+from seatrial.commands.placement.picture import RankRow
 from seatrial.model.errors import ExitCode
 from seatrial.model.node_list import node_list
 from seatrial.model.verdict import Verdict

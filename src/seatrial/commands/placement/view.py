@@ -8,8 +8,8 @@ import msgspec
 from seatrial.commands.placement.gain import Fix, Gain, GainOutcome
 from seatrial.commands.placement.judge import Placement
 from seatrial.commands.placement.map import core_map, legend, map_lines
-from seatrial.commands.placement.rows import RankRow
-from seatrial.launch.line_options import Dialect
+from seatrial.commands.placement.picture import RankRow
+from seatrial.launch.line_parser import Dialect
 from seatrial.model import subject, units
 from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo

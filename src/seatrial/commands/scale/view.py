@@ -9,15 +9,16 @@ import msgspec
 from seatrial.commands.scale.comparison import CurveComparison
 from seatrial.commands.scale.comparison_view import (
     ScalingBeside,
+    ScalingRun,
     beside_blocks,
     beside_fields,
     beside_sentence,
     curves_plot,
+    series_blocks,
 )
 from seatrial.commands.scale.judge import PAYS, JudgedCurve, ScalePoint
 from seatrial.commands.scale.measured import ScaleSeries
 from seatrial.commands.scale.points import LeftOut
-from seatrial.commands.scale.series_view import ScalingRun, series_blocks
 from seatrial.judgement.benchmark_findings import breach_finding
 from seatrial.model.benchmark import Better
 from seatrial.model.errors import ExitCode

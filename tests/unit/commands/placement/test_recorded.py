@@ -11,7 +11,7 @@ from seatrial.commands.placement.advice import advise, wanted_each
 from seatrial.commands.placement.judge import placement_findings
 from seatrial.model.facts import NodeFacts
 from seatrial.model.hardware import Core, NumaNode, Topology
-from seatrial.model.placement import RankPlace
+from seatrial.model.measurement import RankPlace
 from seatrial.model.verdict import FindingKind
 from seatrial.node.adapter_distance import Distance, adapters_of, distance, good_order, usable_processors
 from seatrial.node.node import parse_facts

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from seatrial.commands.judge.pairs.drawing import pair_maps
-from seatrial.commands.judge.pairs.findings import WORDS, table_findings
+from seatrial.commands.judge.pairs.drawing import WORDS, pair_maps, table_findings
 from seatrial.judgement.wording import WAYS
 from seatrial.locate.classes import Classes
 from seatrial.model.errors import ExitCode

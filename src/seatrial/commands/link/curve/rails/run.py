@@ -6,8 +6,7 @@ from seatrial.commands.link.curve.rails.judge import RailComparison, judge_rails
 from seatrial.driver.clock import monotonic_s
 from seatrial.driver.node_selection import allocation_s
 from seatrial.driver.progress import Progress
-from seatrial.driver.rails import choose_rails, manners_of
-from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, run_two_nodes
+from seatrial.driver.two_nodes import TwoNodes, TwoNodesOutcome, choose_rails, manners_of, run_two_nodes
 from seatrial.launch.contract import StartManner
 from seatrial.locate.evidence import run_value
 from seatrial.model.errors import LaunchError
