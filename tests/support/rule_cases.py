@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from seatrial.model.hardware import Core, PciDevice, PciKind, Topology
+from seatrial.model.facts import Core, PciDevice, PciKind, Topology
 from seatrial.model.hca import Port, PortFamily, PortState
 from seatrial.model.measurement import RankPlace
 from seatrial.model.system import ClockState, Firmware, Library, Limits, MpiFile, Sensor, SoftwareFacts

@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import contents, layout
-from seatrial.archive.closing import close_folder, sweep
-from seatrial.archive.contents import Tally, tolerant
+from seatrial.archive.contents import Tally, close_folder, sweep, tolerant
 from seatrial.archive.journal import (
     Delivered,
     Entry,

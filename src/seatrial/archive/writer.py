@@ -14,8 +14,7 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.closing import CLOSED_AS, close_folder, write_run_file
-from seatrial.archive.contents import Tally
+from seatrial.archive.contents import CLOSED_AS, Tally, close_folder, write_run_file
 from seatrial.archive.journal import Entry, encode
 from seatrial.archive.lease import Held, Hold, Holder
 from seatrial.archive.samples import SamplesUnmade, TooLittleMemory

@@ -21,7 +21,7 @@ from seatrial.model.words import count
 
 if TYPE_CHECKING:
     from seatrial.fabric.table_check import TableReport
-    from seatrial.model.fabric_map import FabricMap
+    from seatrial.model.fabric import FabricMap
     from seatrial.model.verdict import Finding
 
 

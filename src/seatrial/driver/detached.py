@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from seatrial.archive import layout
-from seatrial.archive.closing import closed_as
+from seatrial.archive.contents import closed_as
 from seatrial.archive.layout import DamagedRun
 from seatrial.archive.reader import read_info
 from seatrial.archive.recovery import recover_runs, watching

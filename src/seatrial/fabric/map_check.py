@@ -26,7 +26,7 @@ from seatrial.fabric.map_integrity import (
     one_sided,
     too_many,
 )
-from seatrial.model.fabric_map import DeviceKind, FabricDevice, FabricLink, FabricMap
+from seatrial.model.fabric import DeviceKind, FabricDevice, FabricLink, FabricMap
 from seatrial.model.subject import FABRIC, device, link
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count, natural_key

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seatrial.fabric.link_problem import LinkFault, link_text, name_of, problem
-from seatrial.model.fabric_map import DeviceKind, DoubleKind, End, FabricLink, FabricMap
+from seatrial.model.fabric import DeviceKind, DoubleKind, End, FabricLink, FabricMap
 from seatrial.model.pair_table import Flags
 from seatrial.model.subject import device
 from seatrial.model.verdict import Finding, FindingKind

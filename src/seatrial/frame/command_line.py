@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from seatrial.archive import closing
+from seatrial.archive import contents
 from seatrial.cli import completion, operation
 from seatrial.cli.json_output import JSON_OUTPUT, NAGIOS, is_wanted
 from seatrial.cli.main import ASKED, seatrial
@@ -78,7 +78,7 @@ def invoke(arguments: Sequence[str]) -> int:
     JSON_OUTPUT.begin(arguments)
     if JSON_OUTPUT.wanted and JSON_OUTPUT.nagios:
         raise UsageError("--json and --nagios print different things.", "Give one of them.")
-    of_closing = vars(closing)  # empty until a command closes a run
+    of_closing = vars(contents)  # empty until a command closes a run
     of_closing.get("CLOSED", []).clear()
     try:
         with seatrial.make_context("seatrial", list(arguments)) as context:

@@ -8,8 +8,7 @@ from seatrial.limits.path import Rail, RailFlow, together
 from seatrial.limits.pcie_path import MemoryAccess, link_rates, pcie_terms
 from seatrial.limits.peak import compute_peaks
 from seatrial.limits.ports import NodePort, node_ports, tcp_payload_term
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.hardware import Gpu, PciDevice, PciKind
+from seatrial.model.facts import Gpu, NetworkInterface, NodeFacts, PciDevice, PciKind
 from seatrial.model.limit import ComputePeak, Limit, LimitTerm, NoLimit, Terms, least
 from seatrial.model.pcie import ENCODINGS, link_bytes_per_s
 from seatrial.model.words import count

@@ -9,8 +9,7 @@ import msgspec
 
 from seatrial.limits.pcie_path import MemoryAccess, ceilings, pcie_terms
 from seatrial.limits.ports import NodePort, node_ports, tcp_payload_term, unreadable
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.hardware import PciDevice
+from seatrial.model.facts import NetworkInterface, NodeFacts, PciDevice
 from seatrial.model.hca import PortFamily
 from seatrial.model.limit import Limit, NoLimit, Terms, least
 from seatrial.model.words import Unknown

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.hardware import PciDevice
+from seatrial.model.facts import NetworkInterface, NodeFacts, PciDevice
 from seatrial.model.hca import LANES, Hca, Port, PortFamily
 from seatrial.model.limit import LimitTerm, Terms
 

@@ -8,8 +8,7 @@ from seatrial.limits.node import cut_term
 from seatrial.limits.path import Rail, gate_of, path_limit, together
 from seatrial.limits.pcie_path import MemoryAccess, link_rates
 from seatrial.limits.ports import node_ports, side_of, tcp_payload_term
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import PciDevice
+from seatrial.model.facts import NodeFacts, PciDevice
 from seatrial.model.limit import Limit, LimitTerm, NoLimit, Terms, least
 from seatrial.model.units import bandwidth
 

@@ -5,8 +5,7 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import ProcessorFacts, Topology
+from seatrial.model.facts import NodeFacts, ProcessorFacts, Topology
 from seatrial.model.system import Firmware, SystemFacts
 from seatrial.node.frame import whole_number
 from seatrial.node.gpus import facts_from_smi, is_smi

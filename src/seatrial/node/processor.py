@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from seatrial.model.hardware import IN_NAME, IdleState, ProcessorFacts
+from seatrial.model.facts import IN_NAME, IdleState, ProcessorFacts
 from seatrial.node.frame import WHOLE_NUMBER, Frame, whole_number
 from seatrial.node.processor_sets import Numbers, listed, number, package_number
 from seatrial.node.topology_sysfs import CPU, NODES, ONLINE, ROWS, sysfs_cores

@@ -4,14 +4,23 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Core
+from seatrial.model.facts import Core, NodeFacts
 from seatrial.model.measurement import RankPlace
 from seatrial.model.verdict import Finding, FindingKind
 from seatrial.model.words import count
-from seatrial.node.adapter_distance import Adapters, Distance, adapters_of, distance, usable_cores
 from seatrial.node.processor_sets import numbers
-from seatrial.node.rank_places import Cores, cores_of, crowds, known_cores, rank_names
+from seatrial.node.rank_places import (
+    Adapters,
+    Cores,
+    Distance,
+    adapters_of,
+    cores_of,
+    crowds,
+    distance,
+    known_cores,
+    rank_names,
+    usable_cores,
+)
 from seatrial.rules.base import PLACEMENT_HINT, Readings, Rule, Violation, findings_of
 
 REMEDY = (

@@ -8,9 +8,8 @@ import pytest
 
 from seatrial.archive.layout import JOURNAL_FILE
 from seatrial.cli import operation
-from seatrial.driver import own_job
-from seatrial.driver.own_job import asked_for, earlier_runs, hurry, look_at_job, soon, with_time_left
-from seatrial.driver.past import own_past
+from seatrial.driver import past
+from seatrial.driver.past import asked_for, earlier_runs, hurry, look_at_job, own_past, soon, with_time_left
 from seatrial.launch.replay import ReplayLauncher
 from seatrial.launch.slurm import SlurmLauncher
 from seatrial.model.past import OwnJob
@@ -47,7 +46,7 @@ def test_only_a_check_inside_an_allocation_that_was_there_is_of_ones_own_job() -
 
 def test_where_the_answer_is_to_come_soon_much_is_left_out_and_a_budget_changes_nothing() -> None:
     quick = soon(settings())
-    assert (quick.loaded, quick.round_timeout_s, quick.effect) == (False, own_job.ROUND_TIMEOUT_S, own_job.EFFECT)
+    assert (quick.loaded, quick.round_timeout_s, quick.effect) == (False, past.ROUND_TIMEOUT_S, past.EFFECT)
     assert soon(settings(effect=0.03)).effect == 0.03
     given = settings(answer_s=0.0, budget_s=90.0)
     assert soon(given) == given == with_time_left(given, 0.0)
@@ -64,11 +63,11 @@ def test_a_silent_node_gets_less_time_where_the_answer_is_to_come_soon(answer_s:
     assert launcher._patience_s() == usual_s, "the start after the first has as long as ever"
 
 
-@pytest.mark.parametrize(("gone_s", "left_s"), [(1.0, 18.0), (12.0, 7.0), (60.0, own_job.LEAST_S)])
+@pytest.mark.parametrize(("gone_s", "left_s"), [(1.0, 18.0), (12.0, 7.0), (60.0, past.LEAST_S)])
 def test_what_starting_took_is_taken_from_the_budget(
     gone_s: float, left_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_job, "monotonic_s", lambda: 1000.0 + gone_s)
+    monkeypatch.setattr(past, "monotonic_s", lambda: 1000.0 + gone_s)
     assert with_time_left(settings(), 1000.0).budget_s == left_s
     assert with_time_left(settings(budget_s=2.0), 1000.0).budget_s == 2.0
 
@@ -77,7 +76,7 @@ def test_variables_that_tell_of_binding_and_transport_are_kept_and_no_others(mon
     for name, value in (("UCX_TLS", "tcp"), ("SECRET_TOKEN", "x"), ("OMP_NUM_THREADS", "4"), ("UCX_LONG", "y" * 999)):
         monkeypatch.setenv(name, value)
     kept = look_at_job(InJob("7"), names(4)).variables
-    assert (kept["UCX_TLS"], kept["OMP_NUM_THREADS"], len(kept["UCX_LONG"])) == ("tcp", "4", own_job.MOST_VALUE)
+    assert (kept["UCX_TLS"], kept["OMP_NUM_THREADS"], len(kept["UCX_LONG"])) == ("tcp", "4", past.MOST_VALUE)
     assert "SECRET_TOKEN" not in kept
 
 

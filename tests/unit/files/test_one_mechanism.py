@@ -18,12 +18,11 @@ FUNCTIONS = {
 ELSEWHERE = {
     "files/writing.py": "the mechanism",
     "files/exchange.py": "by descriptors of its folders, and a folder made by it that takes the place of another one",
-    "files/reading.py open": "reads only",
     "files/owners.py": "private folders, and those of this user's cache and state, whose owner and mode are checked",
     "archive/export.py mkdir": "the folder of a file that the user named",
     "recordings/recording.py mkdir": "the folder of a file that the user named, or a private temporary folder",
     "archive/changed_settings.py open": "reads only",
-    "archive/closing.py rmtree": "by the descriptor of the folder",
+    "archive/contents.py rmtree": "by the descriptor of the folder",
     "driver/submitted.py write_text": "a private temporary folder",
     "archive/lease.py open": "reads only",
     "archive/liveness.py open": "reads only",

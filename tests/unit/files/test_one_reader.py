@@ -36,9 +36,8 @@ TEXT = "a text that the door gave, which has a limited number of parts"
 OWN = "written by this program, in a folder of this user's alone"
 NAMES = "only names; the files are opened by the door"
 ELSEWHERE = {
-    "files/reading.py": "opens what the door reads",
     "files/writing.py": "the mechanism of writing, which lists folders that it owns",
-    "files/owners.py": KERNEL,
+    "files/owners.py": "opens what the door reads, and files of the kernel",
     "frame/memory.py": KERNEL,
     "frame/streams.py": "/dev/null",
     "driver/storage_trial.py": KERNEL,
@@ -51,7 +50,6 @@ ELSEWHERE = {
     "cli/main.py": NAMES,
     "archive/baselines.py": "of the door, unpacked up to ALL_FACTS_BYTES",
     "archive/changed_settings.py": "of its own folder, up to MOST_BYTES",
-    "archive/closing.py": NAMES,
     "archive/contents.py": NAMES,
     "archive/reader.py": NAMES,
     "archive/layout.py": NAMES,
@@ -83,7 +81,7 @@ ELSEWHERE = {
     "launch/probe_build.py": SHIPPED,
     "launch/probe_text.py": "a line of the probe",
     "limits/microarchitectures.py": SHIPPED,
-    "node/amd_gpus.py": "a part of a node's facts, up to MOST_CHARACTERS",
+    "node/gpus.py": "a part of a node's facts, up to MOST_CHARACTERS",
     "node/hwloc_devices.py": TEXT,
     "recordings/recording.py": "an archive that it writes",
     "recordings/sysinfo.py": TEXT,

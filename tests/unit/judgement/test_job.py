@@ -7,8 +7,7 @@ from seatrial.benchmarks.catalogue import BENCHMARKS
 from seatrial.commands.run.view import job_blocks, job_nodes, phases_text
 from seatrial.judgement.job import Job, job_of, phases_of
 from seatrial.model.benchmark import Output, StepResult
-from seatrial.model.facts import NetworkInterface, NodeFacts
-from seatrial.model.hardware import MemoryFacts, ProcessorFacts
+from seatrial.model.facts import MemoryFacts, NetworkInterface, NodeFacts, ProcessorFacts
 from seatrial.model.hca import Hca, Port, PortFamily
 from seatrial.model.measurement import RankPlace
 from seatrial.render.plots import Bars

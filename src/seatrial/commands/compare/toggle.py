@@ -14,7 +14,7 @@ import msgspec
 
 from seatrial.archive import changed_settings, samples
 from seatrial.archive.changed_settings import ChangedByCommand, ChangedFile
-from seatrial.archive.closing import own_run
+from seatrial.archive.contents import own_run
 from seatrial.archive.reader import read_info
 from seatrial.benchmarks.catalogue import detected, last_number, output_batch
 from seatrial.driver.clock import new_run_name, now_text

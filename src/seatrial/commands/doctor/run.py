@@ -7,7 +7,7 @@ from functools import partial
 
 import msgspec
 
-from seatrial.archive.changed_settings import ChangedSettings
+from seatrial.archive.changed_settings import ChangedSettings, left_settings
 from seatrial.commands.doctor import changed_settings, node_identity, node_states, partition, starts, versions
 from seatrial.commands.doctor.hosts import examine_hosts
 from seatrial.commands.doctor.versions import (
@@ -21,7 +21,6 @@ from seatrial.commands.doctor.versions import (
     versions_of,
 )
 from seatrial.driver.clock import monotonic_s
-from seatrial.driver.left_settings import left_settings
 from seatrial.driver.node_selection import allocation_s, enough, fewer_nodes, grouped, longest_budget_s
 from seatrial.driver.progress import Progress, Silent
 from seatrial.driver.site import choose_launcher, uses_ssh

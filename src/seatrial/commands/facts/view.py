@@ -9,8 +9,7 @@ from msgspec import structs
 from seatrial.commands.facts import node_devices, node_hardware, node_settings
 from seatrial.model import units
 from seatrial.model.errors import ExitCode
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import PciKind
+from seatrial.model.facts import NodeFacts, PciKind
 from seatrial.model.system import Library
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import by_text, count, natural_sorted, some

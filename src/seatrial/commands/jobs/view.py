@@ -17,7 +17,7 @@ from seatrial.model.units import share
 from seatrial.model.verdict import ComparisonOutcome, Verdict
 from seatrial.model.words import count, natural_sorted, some
 from seatrial.render.distribution import Distribution, Reference
-from seatrial.render.headline import fitting_sentence
+from seatrial.render.finding_text import fitting_sentence
 from seatrial.render.json import filled
 from seatrial.render.report import Block, Case, Copy, Drawing, Findings, Lines, Report, columns, first_rows
 

@@ -10,8 +10,7 @@ from seatrial.model.node_trials import Measure, NodeFigures
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.render.envelope import PastFields, past_fields
-from seatrial.render.finding_text import out_of_service
-from seatrial.render.headline import sentence_of
+from seatrial.render.finding_text import out_of_service, sentence_of
 from seatrial.render.json import filled
 from seatrial.render.node_trials import (
     TrialFields,

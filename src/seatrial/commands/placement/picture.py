@@ -7,9 +7,8 @@ import msgspec
 from seatrial.commands.placement.advice import Advice
 from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import RankPlace
-from seatrial.node.adapter_distance import Adapters, adapters_of, distance_of, usable_cores
 from seatrial.node.processor_sets import numbers
-from seatrial.node.rank_places import cores_of, known_cores
+from seatrial.node.rank_places import Adapters, adapters_of, cores_of, distance_of, known_cores, usable_cores
 
 
 class RankRow(msgspec.Struct, frozen=True, kw_only=True):

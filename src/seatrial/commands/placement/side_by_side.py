@@ -11,7 +11,7 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.node_list import node_list
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, natural_sorted
-from seatrial.render.headline import sentence_of
+from seatrial.render.finding_text import sentence_of
 from seatrial.render.report import Block, Report, Table, columns
 
 MOST_RANKS = 16

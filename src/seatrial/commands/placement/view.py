@@ -15,7 +15,7 @@ from seatrial.model.measurement import Estimate
 from seatrial.model.run import RunInfo
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count
-from seatrial.render.headline import finding_sentence, sentence_of
+from seatrial.render.finding_text import finding_sentence, sentence_of
 from seatrial.render.json import filled
 from seatrial.render.pair_view import design_note, run_line
 from seatrial.render.plots import Bar, Bars, CoreKey

@@ -29,7 +29,7 @@ from seatrial.model.units import LEAST_CONFIDENCE, prefixed, share
 from seatrial.model.verdict import Finding, FindingKind, Verdict
 from seatrial.model.words import count, some
 from seatrial.render.curves import FEWEST_SIZES
-from seatrial.render.headline import word_of
+from seatrial.render.finding_text import word_of
 from seatrial.render.json import filled
 from seatrial.render.plots import COLOURS
 from seatrial.render.report import Block, Findings, Items, Paragraph, Report, Table, columns

@@ -9,7 +9,7 @@ import pytest
 
 from seatrial.archive.journal import StepEnded, of_type
 from seatrial.archive.reader import read_entries, read_run
-from seatrial.archive.run_summaries import read_summary
+from seatrial.archive.run_sets import read_summary
 from seatrial.commands.check.dry_run import program_starts
 from seatrial.commands.check.judge import judge
 from seatrial.commands.check.run import CheckOutcome, run_check

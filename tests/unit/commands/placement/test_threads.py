@@ -16,11 +16,10 @@ from seatrial.commands.placement.judge import (
     threads_each,
 )
 from seatrial.launch.line_parser import Dialect, parse_line
-from seatrial.model.facts import NodeFacts
-from seatrial.model.hardware import Core, NumaNode, Topology
+from seatrial.model.facts import Core, NodeFacts, NumaNode, Topology
 from seatrial.model.verdict import FindingKind, Verdict
-from seatrial.node.adapter_distance import Distance, adapters_of, distance, good_order
 from seatrial.node.processor import read_processor
+from seatrial.node.rank_places import Distance, adapters_of, distance, good_order
 from seatrial.node.topology_sysfs import logical_order
 from seatrial.rules.ranks import threads_findings
 from tests.support.collecting import SHELLS, collect, write

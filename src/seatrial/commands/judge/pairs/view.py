@@ -23,7 +23,7 @@ from seatrial.model.subject import FABRIC, Direction
 from seatrial.model.units import LATENCY, duration, quantity, share
 from seatrial.model.verdict import Verdict
 from seatrial.model.words import count, some, verb
-from seatrial.render.headline import sentence_of, word_of
+from seatrial.render.finding_text import sentence_of, word_of
 from seatrial.render.json import SubjectText, filled
 from seatrial.render.report import Block, Findings, Items, Report
 
