@@ -175,10 +175,10 @@ def _metric(name: str, item: MetricSpec, source: str) -> Metric:
             f"{source}: metrics.{name}: {item.unit!r} is not a known unit.", f"Known, with other prefixes: {KNOWN}."
         )
     return Metric(
-        name=name,
-        unit=unit.base,
-        better=item.better,
-        meaning=item.meaning,
+        name,
+        item.meaning,
+        stated_unit=unit.base,
+        stated_better=item.better,
         of_path=item.of_path,
         both_ways=item.both_ways,
     )

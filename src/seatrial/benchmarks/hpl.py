@@ -12,7 +12,6 @@ from seatrial.model.benchmark import (
     BenchmarkPlan,
     BenchmarkRequest,
     BenchmarkStep,
-    Better,
     Metric,
     Output,
 )
@@ -320,21 +319,9 @@ BENCHMARK = Benchmark(
     beginnings=("=" * 80 + "\nHPLinpack",),
     parse=parse,
     metrics=(
-        Metric(
-            name="rate_flops_per_s",
-            unit="flop/s",
-            better=Better.MORE,
-            meaning="double precision, all ranks",
-            least_share=LEAST_OF_PEAK,
-        ),
-        Metric(name="time_s", unit="s", better=Better.LESS, meaning="to solve the system"),
-        Metric(
-            name="residual",
-            unit="",
-            better=Better.LESS,
-            meaning="scaled; it must be below the threshold, 16",
-            of_result=True,
-        ),
+        Metric("rate_flops_per_s", "double precision, all ranks", least_share=LEAST_OF_PEAK),
+        Metric("time_s", "to solve the system"),
+        Metric("residual", "scaled; it must be below the threshold, 16", of_result=True),
     ),
     main_metric="rate_flops_per_s",
     evidence=("ranks", "order", "tests"),

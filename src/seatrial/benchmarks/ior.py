@@ -14,7 +14,6 @@ from seatrial.model.benchmark import (
     BenchmarkPlan,
     BenchmarkRequest,
     BenchmarkStep,
-    Better,
     Label,
     Metric,
     Output,
@@ -354,8 +353,8 @@ BENCHMARK = Benchmark(
     beginnings=("IOR-", '{\n  "Version": "', '{\n    "Version": "', "===ExeBinSignature=== MD5: "),
     parse=parse,
     metrics=(
-        Metric(name="bandwidth_bytes_per_s", unit="B/s", better=Better.MORE, meaning="of one repetition; MiB is 2²⁰"),
-        Metric(name="time_s", unit="s", better=Better.LESS, meaning="of one repetition, open to close"),
+        Metric("bandwidth_bytes_per_s", "of one repetition; MiB is 2²⁰"),
+        Metric("time_s", "of one repetition, open to close"),
     ),
     main_metric="bandwidth_bytes_per_s",
     evidence=("ranks", "nodes", "repetitions", "bytes"),

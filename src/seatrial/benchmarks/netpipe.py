@@ -10,7 +10,6 @@ from seatrial.model.benchmark import (
     BenchmarkPlan,
     BenchmarkRequest,
     BenchmarkStep,
-    Better,
     Metric,
     Output,
 )
@@ -142,15 +141,8 @@ BENCHMARK = Benchmark(
     parse=parse,
     parse_up_to=parse_up_to,
     metrics=(
-        Metric(
-            name="bandwidth_bytes_per_s",
-            unit="B/s",
-            better=Better.MORE,
-            meaning="Mbps is 2²⁰ bits in 3.x",
-            of_path=True,
-            least_share=LEAST_OF_PATH,
-        ),
-        Metric(name="latency_s", unit="s", better=Better.LESS, meaning="one way"),
+        Metric("bandwidth_bytes_per_s", "Mbps is 2²⁰ bits in 3.x", of_path=True, least_share=LEAST_OF_PATH),
+        Metric("latency_s", "one way"),
     ),
     main_metric="bandwidth_bytes_per_s",
     evidence=(),

@@ -109,13 +109,23 @@ class Better(enum.StrEnum):
     LESS = "less"
 
 
-class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """A number that a benchmark prints. `name` ends in its base unit; `unit` is that unit as people write it."""
+UNITS = (
+    ("_bytes_per_s", "B/s"), ("_flops_per_s", "flop/s"), ("_per_s", "1/s"), ("_s", "s"), ("ns_per_day", "ns/day"),
+    ("_ry", "Ry"), ("_celsius", "°C"), ("", ""),
+)  # fmt: skip
+"""End of a metric's name, and the unit as people write it; the first that fits counts."""
+MORE_IS_BETTER = ("_per_s", "_per_day", "overlap_share", "passed_tests")
+"""Ends of names of metrics of which more is better."""
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """A number that a benchmark prints. `name` ends in its base unit, from which unit and better direction follow."""
 
     name: str
-    unit: str
-    better: Better
     meaning: str
+    stated_unit: str | None = None
+    """The unit, as people write it, of a metric whose name does not end in it."""
+    stated_better: Better | None = None
     of_problem: bool = False
     """A rate of steps of the whole problem: with more work it falls, while a rate of work does not."""
     of_result: bool = False
@@ -128,6 +138,18 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """A rate in each of the two directions between two nodes, which are under load at the same time."""
     least_share: float = 0.0
     """Share of its limit below which the best value is SLOW; 0: a small one shows no fault."""
+
+    @property
+    def unit(self) -> str:
+        """The base unit as people write it; empty for counts and shares."""
+        if self.stated_unit is not None:
+            return self.stated_unit
+        return next(unit for end, unit in UNITS if self.name.endswith(end))
+
+    @property
+    def better(self) -> Better:
+        """The direction in which the metric improves."""
+        return self.stated_better or (Better.MORE if self.name.endswith(MORE_IS_BETTER) else Better.LESS)
 
     @property
     def sense(self) -> Sense:
