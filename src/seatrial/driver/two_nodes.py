@@ -16,16 +16,19 @@ from seatrial.launch.contract import Hosts, Launcher, StartManner, StartsByDefau
 from seatrial.launch.mpi import family_of
 from seatrial.launch.rails import rail_manner
 from seatrial.limits.rail_paths import RailDevice, no_rail_because, rail_named, shared_rails
+from seatrial.locate.evidence import run_value
 from seatrial.model.errors import SeatrialError, UsageError
-from seatrial.model.measurement import DefaultStart
+from seatrial.model.measurement import DefaultStart, Kernel, Phase, Round, Shape
 from seatrial.model.run import RecordedRun, is_kind
 from seatrial.model.settings import CurveSettings, SaturateSettings, SiteSettings
 from seatrial.model.words import count
+from seatrial.pairs.sizes import Pace
 
 Pair = tuple[str, str]
 MOST_KINDS = 4
 """More kinds are rather names of racks."""
 DEFAULT_LOG = "default-launch.err"
+PILOT_BYTES = 8
 
 
 class TwoNodesOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +69,21 @@ class TwoNodes(Run):
         ranks = "" if ranks_per_node == 1 else f", {ranks_per_node} ranks each"
         self.progress.stage(f"Starting the probe on both nodes{ranks}")
         self.measurer.begin(StartManner(ranks_per_node=ranks_per_node))
+
+    def pilot(self, most_bytes: int, rails: int = 1) -> Pace:
+        """Latency of a small message and rate of the largest; without results of the pilot, the default pace.
+
+        The rate is divided by `rails`, which may all be in use: rounds then last long enough over one as well.
+        """
+        for size in (PILOT_BYTES, most_bytes):
+            shape = Shape(kernel=Kernel.PINGPONG, message_bytes=size, window=1, warmup=2, iterations=3)
+            self.measurer.measure(Round(phase=Phase.PILOT, repetition=0, shape=shape, pairs=(self.pair,)))
+        times = [run_value(measured) for measured in self.measurer.measurements if measured.times_s]
+        if len(times) < 2 or times[1] <= times[0]:
+            return Pace()
+        pace = Pace(latency_s=max(times[0], 1e-7), bytes_per_s=most_bytes / (times[1] - times[0]) / rails)
+        self.measurer.window_s = pace.time_s(most_bytes)
+        return pace
 
     def look_at_default(self) -> None:
         """See where the MPI's own launcher would put the ranks; for the report alone, so that no failure matters."""
