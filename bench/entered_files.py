@@ -50,15 +50,21 @@ def entered(*words: str) -> set[str]:
     return files
 
 
+def entered_by_command(archive: Path) -> dict[str, set[str]]:
+    """Command -> the files that it enters; two runs are recorded in `archive`."""
+    for name in ("before", "after"):
+        record(Cluster(nodes=names(NODES)), archive, name)
+    place = ("--archive", str(archive))
+    return {
+        "check": entered("check", "--replay", str(archive / "before"), *place),
+        "compare": entered("compare", "before", "after", *place),
+    }
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        archive = Path(folder)
-        for name in ("before", "after"):
-            record(Cluster(nodes=names(NODES)), archive, name)
-        place = ("--archive", str(archive))
-        for words in (("check", "--replay", str(archive / "before"), *place), ("compare", "before", "after", *place)):
-            files = entered(*words)
-            print(f"{len(files):4d} files  seatrial {words[0]}")
+        for command, files in entered_by_command(Path(folder)).items():
+            print(f"{len(files):4d} files  seatrial {command}")
             if "--list" in sys.argv:
                 print(*sorted(files), sep="\n")
 
