@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatrial.model.measurement import Estimate
-from seatrial.render.plots import MOST_SPAN, axis_span, place
+from seatrial.render.forest import MOST_SPAN, axis_span, place
 
 LEAST = 2.0
 

@@ -3,7 +3,7 @@
 import math
 
 from seatrial.model import units
-from seatrial.render.curves import RunValue, over_runs
+from seatrial.render.run_plot import RunValue, over_runs
 
 
 def values(*numbers: float) -> list[RunValue]:

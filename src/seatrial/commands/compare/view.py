@@ -35,8 +35,8 @@ from seatrial.model.run_values import RunSummary
 from seatrial.model.units import share
 from seatrial.model.verdict import ComparisonOutcome
 from seatrial.model.words import count
+from seatrial.render.forest import Factor, Factors, Forest, axis_span, place
 from seatrial.render.json import MetricName, SubjectText, filled
-from seatrial.render.plots import Factor, Factors, Forest, axis_span, place
 from seatrial.render.report import Block, Items, Lines, Report, Table, columns
 
 EXIT_CODES = {

@@ -12,9 +12,9 @@ from seatrial.model.errors import ExitCode
 from seatrial.model.units import quantity, share
 from seatrial.model.verdict import Verdict, worst
 from seatrial.model.words import count, some, verb
-from seatrial.render.curves import RunValue, over_runs
 from seatrial.render.json import MetricName, SubjectText, filled
 from seatrial.render.report import Block, Lines, Paragraph, Report, Table, columns
+from seatrial.render.run_plot import RunValue, over_runs
 from seatrial.statistics.change_points import ChangePoint
 
 MOST_VALUES = 30

@@ -15,9 +15,9 @@ from seatrial.model.facts import NodeFacts
 from seatrial.model.measurement import Estimate
 from seatrial.model.monitoring import NodeStanding
 from seatrial.model.verdict import Verdict
-from seatrial.render.curves import RunValue, over_runs
 from seatrial.render.plots import Plot
 from seatrial.render.report import Block, Lines, PageLink, Report, Table, columns
+from seatrial.render.run_plot import RunValue, over_runs
 
 MOST_PAIRS = 40
 """Pairs of a node in the page, the gravest first; all are in the JSON of the run."""

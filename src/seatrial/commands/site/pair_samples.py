@@ -6,9 +6,9 @@ import msgspec
 
 from seatrial.model import units
 from seatrial.model.measurement import Kernel, Measurement
-from seatrial.render.curves import HEADROOM
 from seatrial.render.escape import shorten
 from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
+from seatrial.render.run_plot import HEADROOM
 
 MOST_PAIRS = 6
 """Pairs of a node whose samples its page draws, the gravest: as many colours are easily kept apart."""

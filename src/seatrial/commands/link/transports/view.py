@@ -16,6 +16,7 @@ from seatrial.model.run import RunInfo
 from seatrial.model.transport import Carrier, Declared, Role
 from seatrial.model.verdict import Verdict
 from seatrial.render.finding_text import sentence_of, word_of
+from seatrial.render.forest import Factor, Factors, Forest, axis_span, place
 from seatrial.render.json import filled
 from seatrial.render.pair_view import (
     OutcomeFields,
@@ -26,7 +27,6 @@ from seatrial.render.pair_view import (
     pair_case,
     run_line,
 )
-from seatrial.render.plots import Factor, Factors, Forest, axis_span, place
 from seatrial.render.report import Block, Findings, Items, Lines, Paragraph, Report, Table, columns
 
 LEAST_SPAN = 2.0

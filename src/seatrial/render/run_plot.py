@@ -1,0 +1,66 @@
+"""Values over runs as a plot: one value a run, in the order of the runs, with the places at which they changed."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from seatrial.render.plots import Axis, Plot, Point, Series, round_steps
+
+MOST_DATES = 6
+"""Dates below the plot, about."""
+FEWEST_RUNS = 2
+EDGE = 0.06
+"""Room beside the first and the last run, as a share of the axis: half the width of a date."""
+HEADROOM = 1.05
+"""How far the axis goes beyond the highest value."""
+
+
+class RunValue(msgspec.Struct, frozen=True, kw_only=True):
+    """The value of one run. `date`: the day on which it began or ended, for the axis."""
+
+    run: str
+    date: str
+    value: float
+
+
+def over_runs(
+    title: str,
+    values: Sequence[RunValue],
+    text: Callable[[float], str],
+    changes: Sequence[int] = (),
+) -> Plot | None:
+    """The plot, with an axis from zero; None for fewer than two runs, or without a positive finite value.
+
+    `values`: the oldest run first; `text`: a value with its unit. `changes`: numbers of the runs before which the
+    values changed.
+    """
+    most = max((each.value for each in values), default=0.0)
+    if len(values) < FEWEST_RUNS or not 0 < most < float("inf"):
+        return None
+    top = most * HEADROOM
+    dated = range(0, len(values), max(round(len(values) / MOST_DATES), 1))
+    return Plot(
+        title=title,
+        x=Axis(
+            low=-EDGE * len(values),
+            high=(1 + EDGE) * len(values) - 1,
+            logarithmic=False,
+            ticks=tuple((float(place), values[place].date) for place in dated),
+        ),
+        y=Axis(low=0.0, high=top, logarithmic=False, ticks=tuple((step, text(step)) for step in round_steps(top))),
+        series=(Series(points=tuple(_point(place, each, text) for place, each in enumerate(values))),),
+        marks=tuple(place - 0.5 for place in changes),
+    )
+
+
+def _point(place: int, value: RunValue, text: Callable[[float], str]) -> Point:
+    shown = text(value.value)
+    return Point(
+        x=float(place),
+        y=value.value,
+        low=value.value,
+        high=value.value,
+        x_text=value.date,
+        y_text=shown,
+        hover=f"{value.run}, {value.date}: {shown}",
+    )
